@@ -1,0 +1,45 @@
+// When a native run must stop: at a point in time, after an amount of work, or when told.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <limits>
+
+namespace memstow {
+
+class Budget {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    Budget() = default;
+    // seconds < 0: no time limit. work < 0: no work limit.
+    Budget(double seconds, std::int64_t work) {
+        if (seconds >= 0) {
+            constexpr double kLongest = 1e9;
+            deadline_ =
+                Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                   std::chrono::duration<double>(seconds < kLongest ? seconds : kLongest));
+        }
+        if (work >= 0) work_limit_ = work;
+    }
+
+    void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
+    bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
+
+    // Looks at the clock: call it every few microseconds of work, not in the innermost loop.
+    bool spent() const { return cancelled() || work() >= work_limit_ || Clock::now() >= deadline_; }
+
+    // Work is counted in the solver's own steps, the same on every machine.
+    void count(std::int64_t steps) { work_.fetch_add(steps, std::memory_order_relaxed); }
+    std::int64_t work() const { return work_.load(std::memory_order_relaxed); }
+    std::int64_t work_limit() const { return work_limit_; }
+
+  private:
+    std::atomic<bool> cancelled_{false};
+    std::atomic<std::int64_t> work_{0};
+    std::int64_t work_limit_ = std::numeric_limits<std::int64_t>::max();
+    Clock::time_point deadline_ = Clock::time_point::max();
+};
+
+}  // namespace memstow

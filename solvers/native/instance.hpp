@@ -1,0 +1,109 @@
+// The arrays every native solver reads. An *item* is what gets one offset: a buffer, or a rigid group of
+// buffers. A *part* is one buffer of an item, at a fixed delta from the item's offset. A *row* is a set of
+// parts that may not share a byte when they are in the same pool, unless the pair is exempt. Rows made from
+// lifetimes are ordered in time, so that a part covers few contiguous ranges of rows however long it lives.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace memstow {
+
+using Bytes = std::int64_t;
+using Index = std::int32_t;
+
+// No offset, end or capacity is above this; sums of two such values do not overflow.
+inline constexpr Bytes kLimit = Bytes{1} << 62;
+inline constexpr Bytes kUnplaced = -1;
+
+// Half-open.
+struct Range {
+    Bytes begin;
+    Bytes end;
+    bool operator==(const Range&) const = default;
+};
+
+// Half-open range of rows.
+struct RowRange {
+    Index begin;
+    Index end;
+    bool operator==(const RowRange&) const = default;
+};
+
+// One pool an item may go to. Its offset there is `residue` modulo `modulus`, and within [low, high].
+struct Choice {
+    Index pool;
+    Bytes modulus;
+    Bytes residue;
+    Bytes low;
+    Bytes high;
+    double cost;  // of the whole item in this pool; only for ordering, exact costs are counted elsewhere
+};
+
+struct Part {
+    Index item;
+    Bytes delta;  // from the item's offset; not negative
+    Bytes size;   // at least 1
+};
+
+struct Pool {
+    Bytes capacity;               // kLimit when unbounded
+    std::vector<Range> reserved;  // sorted, disjoint, not touching, within [0, kLimit]
+};
+
+// Two parts that share rows but need not be apart.
+struct ExemptPair {
+    Index first;    // part
+    Index second;   // part
+    bool in_place;  // false: free to overlap. true: free to overlap only where both start at one offset
+};
+
+struct ReuseCost {
+    Index first;   // part
+    Index second;  // part
+    Bytes cost;
+};
+
+// Compressed lists: the entries of list i are values[start[i] .. start[i + 1]).
+template <class T>
+struct Lists {
+    std::vector<Index> start{0};
+    std::vector<T> values;
+
+    std::span<const T> operator[](Index i) const {
+        return {values.data() + start[static_cast<std::size_t>(i)],
+                values.data() + start[static_cast<std::size_t>(i) + 1]};
+    }
+    Index size() const { return static_cast<Index>(start.size()) - 1; }
+    void close() { start.push_back(static_cast<Index>(values.size())); }
+};
+
+struct Instance {
+    std::vector<Pool> pools;
+    Lists<Choice> choices;             // by item, preferred first; at least one each
+    std::vector<Part> parts;           // ordered by item
+    std::vector<Index> item_parts{0};  // parts of item i: item_parts[i] .. item_parts[i + 1]
+    Lists<RowRange> rows;  // by part; sorted, disjoint; empty for a part that conflicts with nothing
+    Index row_count = 0;   // rows [0, time_rows) come from lifetimes, the rest from explicit conflicts
+    Index time_rows = 0;
+    std::vector<ExemptPair> exempt;
+    std::vector<ReuseCost> reuse;
+
+    Index item_count() const { return static_cast<Index>(item_parts.size()) - 1; }
+    std::span<const Part> parts_of(Index item) const {
+        return {parts.data() + item_parts[static_cast<std::size_t>(item)],
+                parts.data() + item_parts[static_cast<std::size_t>(item) + 1]};
+    }
+};
+
+// Where an item is. An item that has no place has offset kUnplaced.
+struct Place {
+    Index pool = -1;
+    Bytes offset = kUnplaced;
+    bool operator==(const Place&) const = default;
+};
+
+using Layout = std::vector<Place>;  // by item
+
+}  // namespace memstow
