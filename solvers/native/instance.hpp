@@ -24,6 +24,12 @@ struct Range {
     bool operator==(const Range&) const = default;
 };
 
+// Half-open in time.
+struct Lifetime {
+    std::int64_t begin;
+    std::int64_t end;
+};
+
 // Half-open range of rows.
 struct RowRange {
     Index begin;
@@ -38,7 +44,7 @@ struct Choice {
     Bytes residue;
     Bytes low;
     Bytes high;
-    double cost;  // of the whole item in this pool; only for ordering, exact costs are counted elsewhere
+    std::int64_t cost;  // placement cost of the whole item in this pool; the sum over items is below kLimit
 };
 
 struct Part {
@@ -87,6 +93,8 @@ struct Instance {
     Lists<RowRange> rows;  // by part; sorted, disjoint; empty for a part that conflicts with nothing
     Index row_count = 0;   // rows [0, time_rows) come from lifetimes, the rest from explicit conflicts
     Index time_rows = 0;
+    Lists<Lifetime>
+        lives;  // by part, as the problem gives them: for orders and the classics, not for conflicts
     std::vector<ExemptPair> exempt;
     std::vector<ReuseCost> reuse;
 

@@ -7,12 +7,6 @@
 
 namespace memstow {
 
-// Half-open in time.
-struct Lifetime {
-    std::int64_t begin;
-    std::int64_t end;
-};
-
 struct TimeRows {
     std::vector<RowRange> ranges;     // by lifetime given: the rows it covers, never empty
     std::vector<std::int64_t> times;  // by row: the first moment at which its whole set is live
