@@ -1,0 +1,44 @@
+"""One tree of exceptions. Each error says what was given, what is wrong with it, and what would be right."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """One thing that is wrong with an input."""
+
+    code: str
+    path: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message} [{self.code}]"
+
+
+class MemstowError(Exception):
+    """Base of everything memstow raises on purpose."""
+
+
+class InputError(MemstowError):
+    """An input that cannot be understood or that contradicts itself; holds every issue found."""
+
+    def __init__(self, issues: Iterable[Issue]) -> None:
+        self.issues = tuple(issues)
+        super().__init__("\n".join(map(str, self.issues)))
+
+    @classmethod
+    def single(cls, code: str, path: str, message: str) -> "InputError":
+        return cls([Issue(code, path, message)])
+
+
+class UnknownSolverError(MemstowError):
+    """A solver name that is not registered."""
+
+
+class DeclinedError(MemstowError):
+    """A solver was asked for by name and cannot honour a constraint of the problem."""
+
+
+class RefusedPlanError(MemstowError):
+    """A plan of our own that the judge refused: a defect of memstow, never of the input."""
