@@ -1,0 +1,16 @@
+"""The native core of memstow."""
+
+from solvers import instance
+
+class Instance:
+    """The arrays of `solvers.instance.Instance`, and their rows."""
+
+    def __init__(self, instance: instance.Instance) -> None: ...
+    @property
+    def row_count(self) -> int: ...
+
+def common_grid(instance: Instance, pool: int) -> tuple[int, int]: ...
+def live_bound(instance: Instance, pools: list[bool], unit: int) -> tuple[int, int | None, list[int]]: ...
+def clique_bound(
+    instance: Instance, pools: list[bool], unit: int, nodes: int
+) -> tuple[int, int | None, list[int]]: ...
