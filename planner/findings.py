@@ -15,7 +15,7 @@ class Findings:
 
     def __init__(self, root: object) -> None:
         self._root = root
-        self._found: dict[tuple[str, Path], Issue] = {}
+        self._found: dict[tuple[str, Path, str], Issue] = {}
 
     def __bool__(self) -> bool:
         return bool(self._found)
@@ -27,7 +27,7 @@ class Findings:
 
     def add(self, code: str, path: Path, message: str) -> None:
         if not self.full:
-            self._found.setdefault((code, path), Issue(code, json_path(path), message))
+            self._found.setdefault((code, path, message), Issue(code, json_path(path), message))
 
     def in_order(self) -> list[Issue]:
         """What is reported: the first of the document, and a word on the rest."""
@@ -39,6 +39,6 @@ class Findings:
             issues.append(Issue("more_issues", "$", rest))
         return issues
 
-    def raise_any(self) -> None:
-        if self._found:
-            raise InputError(self.in_order())
+    def error(self) -> InputError:
+        """All of it as one exception."""
+        return InputError(self.in_order())

@@ -1,7 +1,7 @@
 """Bytes to JSON values, or a clear error: what no reader of JSON may let pass is caught here.
 
-Python's parser lets pass duplicate keys (the last wins), NaN and infinities, and says nothing of an input that
-needs more memory than there is; a plan made from such a file would answer a question nobody asked.
+Python's parser lets pass duplicate keys (the last wins), NaN and infinities, and says nothing of an input
+that needs more memory than there is; a plan made from such a file would answer a question nobody asked.
 """
 
 import gc
@@ -95,7 +95,9 @@ def decoded(data: bytes) -> str:
         line = data.count(b"\n", 0, start) + 1
         column = start - (data.rfind(b"\n", 0, start) + 1) + 1
         raise InputError.single(
-            "not_utf8", f"line {line}, byte {column}", f"byte 0x{data[start]:02x} is not UTF-8; save it as UTF-8"
+            "not_utf8",
+            f"line {line}, byte {column}",
+            f"byte 0x{data[start]:02x} is not UTF-8; save it as UTF-8",
         ) from None
 
 
@@ -147,7 +149,9 @@ def _malformed(error: json.JSONDecodeError, text: str) -> InputError:
 def _not_finite(literal: str, text: str) -> InputError:
     position = _outside_strings(re.escape(literal), text)
     return InputError.single(
-        "not_finite", _place(text, position), f"{printable(literal, 24)} is not a finite number; JSON has none such"
+        "not_finite",
+        _place(text, position),
+        f"{printable(literal, 24)} is not a finite number; JSON has none such",
     )
 
 
@@ -183,7 +187,9 @@ def _duplicate_keys(root: object, duplicates: list[tuple[dict[str, object], str]
         inside = places.get(id(built))
         path = "$" if inside is None else json_path((*inside, key))
         yield Issue(
-            "duplicate_key", path, f"the field {shown(key)} occurs more than once in one object; keep one of them"
+            "duplicate_key",
+            path,
+            f"the field {shown(key)} occurs more than once in one object; keep one of them",
         )
 
 

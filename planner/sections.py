@@ -1,19 +1,19 @@
 """Reads a document section by section, so that one bad element costs itself and not the rest of the file.
 
-A section is an object whose fields are validated one by one, its lists element by element: what is broken is
-reported and left out, what is sound goes on to the checks that need more than one field. Memory is bounded
-whatever the document holds: pydantic gathers every error of a call, so no call gets more than a chunk, and what
-could hold too many errors in itself is validated until the first.
+A section is an object whose fields are validated one by one, its lists element by element: what is broken
+is reported and left out, what is sound goes on to the checks that need more than one field. Memory is bounded
+whatever the document holds: pydantic gathers every error of a call, so no call gets more than a chunk, and an
+element that could hold too many errors in itself is read as a section of its own.
 """
 
 import dataclasses
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Annotated, Any, Final, cast
+from typing import Annotated, Any, Final, get_args
 
 from annotated_types import MinLen
 from pydantic import TypeAdapter, ValidationError
-from pydantic_core import CoreSchema, SchemaValidator
+from pydantic_core import ErrorDetails
 
 from planner.findings import Findings
 from planner.paths import Path
@@ -34,10 +34,12 @@ class Section:
     """Of a list that lost elements: the indices of those."""
     broken: set[str] = field(default_factory=set)
     """Fields of which nothing could be read."""
+    has_unknown: bool = False
+    """Whether it has fields that there are not."""
 
     @property
     def sound(self) -> bool:
-        return not self.lost and not self.broken
+        return not (self.lost or self.broken or self.has_unknown)
 
 
 def read_section(holder: Any, raw: object, findings: Findings, at: Path = ()) -> Section:
@@ -51,6 +53,7 @@ def read_section(holder: Any, raw: object, findings: Findings, at: Path = ()) ->
     for name in raw:
         if name not in fields:
             findings.add("unknown_field", (*at, str(name)), unknown_field(str(name), fields))
+            section.has_unknown = True
             if findings.full:
                 break
     for name, info in fields.items():
@@ -66,7 +69,7 @@ def read_section(holder: Any, raw: object, findings: Findings, at: Path = ()) ->
 def read_whole(holder: Any, raw: object, findings: Findings, at: Path = ()) -> Any | None:
     """A `holder`, or None when anything of it is broken."""
     section = read_section(holder, raw, findings, at)
-    return None if findings else holder(**section.values)
+    return holder(**section.values) if section.sound else None
 
 
 def read_elements(kind: object, raw: list[Any], findings: Findings, at: Path) -> tuple[list[Any], list[int]]:
@@ -124,29 +127,32 @@ def _read_field(section: Section, name: str, kind: object, raw: object, findings
 
 
 def _read_value(kind: object, raw: object, findings: Findings, at: Path) -> tuple[bool, Any]:
-    holder = _section_in(kind)
-    if holder is not None and isinstance(raw, dict):
+    holder = _holder_of(kind, raw)
+    errors: list[ErrorDetails] = []
+    # Pydantic gathers all errors of a call: an object that could hold too many is read field by field only.
+    if holder is None or not _is_wide(raw):
+        try:
+            return True, _validator(kind).validate_python(raw)
+        except ValidationError as error:
+            errors = error.errors(include_url=False)
+    if holder is not None:
         section = read_section(holder, raw, findings, at)
-        return (True, holder(**section.values)) if section.sound and not findings else (False, None)
-    wide = _is_wide(raw)
-    if wide and (place := _wide_object(raw, at)) is not None:
-        message = f"an object with more than {_WIDE:,} fields; there are not that many"
-        findings.add("too_many_fields", place, message)
-        return False, None
-    try:
-        return True, _validator(kind, first_error_only=wide).validate_python(raw)
-    except ValidationError as error:
-        for found in in_our_words(error.errors(include_url=False), kind, raw):
-            findings.add(found.code, (*at, *found.path), found.message)
-        return False, None
+        if section.sound:
+            return True, holder(**section.values)
+    else:
+        for found in in_our_words(errors, kind, raw, at):
+            findings.add(*found)
+    return False, None
 
 
-def _section_in(kind: object) -> Any | None:
-    """The dataclass among whose fields are lists that may be long: it is read field by field."""
-    kinds = alternatives(kind)
-    if len(kinds) == 1 and getattr(kinds[0], "__is_section__", False):
-        return kinds[0]
-    return None
+def _holder_of(kind: object, raw: object) -> Any | None:
+    """The dataclass an object should be, its tag considered."""
+    if not isinstance(raw, dict):
+        return None
+    holders = [one for one in alternatives(kind) if dataclasses.is_dataclass(one)]
+    if len(holders) > 1:
+        holders = [one for one in holders if raw.get("kind") in get_args(fields_of(one)["kind"].annotation)]
+    return holders[0] if len(holders) == 1 else None
 
 
 def _may_be_null(kind: object) -> bool:
@@ -158,33 +164,19 @@ def _may_be_null(kind: object) -> bool:
 
 
 def _must_hold_some(kind: object) -> bool:
-    return any(isinstance(mark, MinLen) or getattr(mark, "min_length", None) for mark in getattr(kind, "__metadata__", ()))
+    return any(
+        isinstance(mark, MinLen) or getattr(mark, "min_length", None)
+        for mark in getattr(kind, "__metadata__", ())
+    )
 
 
 @cache
-def _validator(kind: Any, in_chunks: bool = False, first_error_only: bool = False) -> SchemaValidator:
-    schema = TypeAdapter(list[kind] if in_chunks else kind).core_schema
-    return SchemaValidator(_hasty(schema) if first_error_only else schema)
-
-
-def _hasty(schema: CoreSchema) -> CoreSchema:
-    """The schema with every list of any length validated up to its first bad element only."""
-
-    def hasty(part: Any) -> Any:
-        if isinstance(part, list):
-            return [hasty(one) for one in part]
-        if not isinstance(part, dict):
-            return part
-        changed = {key: value if key == "metadata" else hasty(value) for key, value in part.items()}
-        if part.get("type") == "list" or "variadic_item_index" in part:
-            changed["fail_fast"] = True
-        return changed
-
-    return cast(CoreSchema, hasty(schema))
+def _validator(kind: Any, in_chunks: bool = False) -> TypeAdapter[Any]:
+    return TypeAdapter(list[kind] if in_chunks else kind)
 
 
 def _is_wide(value: object, depth: int = 0) -> bool:
-    """Whether it holds a list or an object so long that one pydantic error for each element would be too many."""
+    """Whether a list or an object in it is so long that an error for each of its elements is too many."""
     if type(value) is dict:
         if len(value) > _WIDE:
             return True
@@ -201,15 +193,3 @@ def _is_wide(value: object, depth: int = 0) -> bool:
             return True
         return depth < _DEEPEST and any(_is_wide(member, depth + 1) for member in value)
     return False
-
-
-def _wide_object(value: object, at: Path, depth: int = 0) -> Path | None:
-    if isinstance(value, dict) and len(value) > _WIDE:
-        return at
-    if depth >= _DEEPEST or not isinstance(value, dict | list):
-        return None
-    members = value.items() if isinstance(value, dict) else enumerate(value)
-    for key, member in members:
-        if isinstance(member, dict | list) and (found := _wide_object(member, (*at, key), depth + 1)) is not None:
-            return found
-    return None

@@ -1,7 +1,6 @@
 """The types of the wire models, walked: which part of a document is described by which dataclass."""
 
 import dataclasses
-from collections.abc import Iterator
 from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
@@ -52,9 +51,13 @@ def alternatives(kind: object) -> list[Any]:
     return [] if kind is None else [kind]
 
 
-@cache
 def fields_of(holder: Any) -> dict[str, FieldInfo]:
     """The fields of a pydantic dataclass, in order."""
+    return _fields_of(holder)
+
+
+@cache
+def _fields_of(holder: Any) -> dict[str, FieldInfo]:
     described: dict[str, FieldInfo] = holder.__pydantic_fields__
     return {field.name: described[field.name] for field in dataclasses.fields(holder)}
 
@@ -68,13 +71,6 @@ def element_of(kind: object) -> object | None:
             element: object = arguments[0]
             return element
     return None
-
-
-def names_inside(kind: object) -> Iterator[str]:
-    """Names of the fields of the only dataclass this type may be."""
-    for one in alternatives(kind):
-        if dataclasses.is_dataclass(one):
-            yield from fields_of(one)
 
 
 def _member(kind: Any, step: str | int) -> object | None:

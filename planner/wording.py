@@ -1,4 +1,4 @@
-"""Pydantic's errors in our words: a code of our own, the place in the document, what was given, what is right."""
+"""Pydantic's errors in our words: a code of our own, the place, what was given, what would be right."""
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple
@@ -11,7 +11,7 @@ from planner.shown import printable, shown
 
 
 class Found(NamedTuple):
-    """One thing that is wrong, its path counted from the value that was validated."""
+    """One thing that is wrong."""
 
     code: str
     path: Path
@@ -53,12 +53,16 @@ _FOREIGN_NAMES: Final = {
 }
 
 
-def in_our_words(errors: Iterable[ErrorDetails], kind: object, root: object) -> list[Found]:
-    """The errors of validating `root` as the type `kind`; those of a choice between types made one."""
+def in_our_words(errors: Iterable[ErrorDetails], kind: object, raw: object, at: Path) -> list[Found]:
+    """The errors of validating `raw`, found at `at`, as the type `kind`; those of a choice made one."""
     found: dict[tuple[str, Path], Found] = {}
     for error in errors:
-        place = place_of(kind, error["loc"])
-        said = _said_of_a_choice(error, place, root) if place.union is not None else _said(error, place)
+        inside = place_of(kind, error["loc"])
+        place = inside._replace(path=(*at, *inside.path))
+        if inside.union is None:
+            said: Found | None = _said(error, place)
+        else:
+            said = _said_of_a_lifetime(error, place, value_at(raw, inside.union), (*at, *inside.union))
         if said is not None:
             found.setdefault((said.code, said.path), said)
     return list(found.values())
@@ -84,57 +88,72 @@ def wrong_type(expected: str, given: object) -> str:
         return f"expected an integer, given {shown(given)}{hint}"
     if expected == "an integer" and isinstance(given, str) and given.isascii() and given.isdigit():
         return f"expected an integer, given the string {shown(given)}; leave out the quotes"
-    if given is None:
-        return f"expected {expected}, given null; leave the field out for its default"
     return f"expected {expected}, given {shown(given)}"
 
 
-def _said_of_a_choice(error: ErrorDetails, place: Place, root: object) -> Found | None:
-    given = value_at(root, place.union or ())
+def _said_of_a_lifetime(error: ErrorDetails, place: Place, given: object, at: Path) -> Found | None:
     if isinstance(given, list):
         # It was meant as an interval: what is wrong in it says more than that it is not "always".
         return None if error["type"] == "literal_error" else _said(error, place)
-    expected = 'expected [begin, end] or "always"'
-    return Found("not_a_lifetime", place.union or (), f"{expected}, given {shown(given)}")
+    return Found("not_a_lifetime", at, f'expected [begin, end] or "always", given {shown(given)}')
 
 
 def _said(error: ErrorDetails, place: Place) -> Found:
-    code, path, given = error["type"], place.path, error["input"]
-    context = error.get("ctx", {})
+    said = _said_of_a_type(error, place) or _said_of_a_length(error, place) or _said_of_a_choice(error, place)
+    return said or Found(
+        "invalid", place.path, f"{printable(error['msg'], 200)}, given {shown(error['input'])}"
+    )
+
+
+def _said_of_a_type(error: ErrorDetails, place: Place) -> Found | None:
+    code, given = error["type"], error["input"]
     if code in _WRONG_TYPES:
         ours, expected = _WRONG_TYPES[code]
-        return Found(ours, path, wrong_type(expected, given))
+        return Found(ours, place.path, wrong_type(expected, given))
+    if code in ("string_unicode", "invalid_key"):
+        return Found("not_text", place.path, f"expected text, given {shown(given)}: half a character or none")
+    if code == "finite_number":
+        return Found("not_finite", place.path, f"expected a finite number, given {shown(given)}")
     if code in _LIMITS:
         ours, key, words = _LIMITS[code]
-        if path and path[-1] in ("version", "schema_version"):
-            return Found("unsupported_version", path, f"expected version 1, given {shown(given)}")
-        return Found(ours, path, f"expected {words} {_limit(context[key])}, given {shown(given)}")
+        if place.path and place.path[-1] in ("version", "schema_version"):
+            return Found("unsupported_version", place.path, f"expected version 1, given {shown(given)}")
+        limit = _limit(error["ctx"][key])
+        return Found(ours, place.path, f"expected {words} {limit}, given {shown(given)}")
+    return None
+
+
+def _said_of_a_length(error: ErrorDetails, place: Place) -> Found | None:
+    code, given, path = error["type"], error["input"], place.path
+    if code == "missing" and isinstance(path[-1], int):
+        return Found("wrong_length", path[:-1], f"expected two values, given {shown(given)}")
     if code == "missing":
-        if isinstance(path[-1], int):
-            return Found("wrong_length", path[:-1], f"expected two values, given {shown(given)}")
-        return Found("missing_field", path, missing_field(path[-1]))
+        return Found("missing_field", path, missing_field(str(path[-1])))
     if code in ("unexpected_keyword_argument", "extra_forbidden"):
         return Found("unknown_field", path, unknown_field(str(path[-1]), fields_of(place.holder)))
     if code == "too_long":
         return Found("wrong_length", path, f"expected two values, given {shown(given)}")
     if code in ("too_short", "string_too_short"):
-        return Found("empty", path, f"expected at least one {'character' if given == '' else 'element'}")
-    if code == "string_too_long":
-        length = len(given) if isinstance(given, str) else 0
-        most = context["max_length"]
-        return Found("too_long", path, f"expected at most {most:,} characters, given {length:,}")
-    if code in ("string_unicode", "invalid_key"):
-        return Found("not_text", path, f"{shown(given)} holds half a character (a lone surrogate) or is no text")
-    if code == "finite_number":
-        return Found("not_finite", path, f"expected a finite number, given {shown(given)}")
-    if code in ("literal_error", "enum", "union_tag_invalid"):
-        expected = context.get("expected") or context["expected_tags"]
-        if code == "union_tag_invalid":
-            path, given = (*path, "kind"), context["tag"]
-        return Found("unknown_choice", path, f"expected {expected}, given {shown(given)}".replace("'", '"'))
+        what = "character" if isinstance(given, str) else "element"
+        return Found("empty", path, f"expected at least one {what}, given {shown(given)}")
+    if code == "string_too_long" and isinstance(given, str):
+        most = error["ctx"]["max_length"]
+        return Found("too_long", path, f"expected at most {most:,} characters, given {len(given):,}")
+    return None
+
+
+def _said_of_a_choice(error: ErrorDetails, place: Place) -> Found | None:
+    code, given, path = error["type"], error["input"], place.path
+    if code in ("literal_error", "enum"):
+        expected = error["ctx"]["expected"].replace("'", '"')
+        return Found("unknown_choice", path, f"expected {expected}, given {shown(given)}")
+    if code == "union_tag_invalid":
+        expected = error["ctx"]["expected_tags"].replace("'", '"')
+        tag = shown(error["ctx"]["tag"])
+        return Found("unknown_choice", (*path, "kind"), f"expected one of {expected}, given {tag}")
     if code == "union_tag_not_found":
         return Found("missing_field", (*path, "kind"), missing_field("kind"))
-    return Found("invalid", path, f"{printable(error['msg'], 200)}, given {shown(given)}")
+    return None
 
 
 def _limit(value: object) -> str:
