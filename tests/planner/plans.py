@@ -89,5 +89,3 @@ def _begins(buffer: Buffer) -> list[int]:
 
 def _lives_at(buffer: Buffer, time: int) -> bool:
     return buffer.lifetime == "always" or any(begin <= time < end for begin, end in _ranges(buffer))
-
-

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from planner.digest import digest
 from planner.plan import (
     Explanation,
     Live,
@@ -290,8 +291,6 @@ def test_a_plan_with_many_violations_lists_some_and_counts_the_rest() -> None:
 
 
 def test_a_plan_for_another_problem_is_refused() -> None:
-    from planner.digest import digest
-
     plan = honest(PROBLEM, PLACES)
     assert verify(PROBLEM, replace(plan, digest=digest(PROBLEM))) == []
     other = digest(problem_with(conflicts=(("a", "b"),)))
