@@ -59,6 +59,8 @@ const char* name_of(Rule rule) {
             return "lowest";
         case Rule::best:
             return "best";
+        case Rule::heap:
+            return "heap";
         case Rule::top:
             return "top";
     }
