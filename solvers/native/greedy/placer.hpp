@@ -37,6 +37,9 @@ inline bool is_pinned(const Instance& instance, Index item) {
                        [](const Choice& choice) { return choice.low == choice.high; });
 }
 
+// So many items are placed with care whatever is left of the budget.
+inline constexpr std::size_t kWhole = 4096;
+
 template <class Board>
 class Placer {
   public:
@@ -76,8 +79,6 @@ class Placer {
         budget.count(static_cast<std::int64_t>(order.size()));
         return true;
     }
-
-    static constexpr std::size_t kWhole = 4096;
 
   private:
     using Aim = typename Board::Aim;
