@@ -129,7 +129,8 @@ def _heading(problem: Problem, steps: Profile) -> list[str]:
     told = "".join(f", {n:,} {kind}" for kind, n in kinds if n)
     lines.append(f"buffers    {b['count']:,} of {count(b['bytes'])} bytes in all{told}")
     lines.append(f"sizes      {count(b['smallest'])} to {count(b['largest'])}, median {count(b['median'])}")
-    by_count: list[tuple[str, int]] = Counter(b["alignments"]).most_common()
+    alignments: dict[str, int] = b["alignments"]
+    by_count = Counter(alignments).most_common()
     shown = ", ".join(f"{a} ({n:,})" for a, n in by_count[:MOST_ALIGNMENTS])
     more = ", ..." if len(by_count) > MOST_ALIGNMENTS else ""
     lines.append(f"alignment  {shown}{more}")
