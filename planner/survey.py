@@ -126,8 +126,10 @@ def _heading(problem: Problem, steps: Profile) -> list[str]:
     lines = [f"name       {plain(problem.name, most=200)}"] if problem.name else []
     kinds = [("empty", b["empty"]), ("always live", b["always"]), ("without lifetime", b["timeless"])]
     kinds += [("with several lifetimes", b["several_lifetimes"]), ("pinned", b["pinned"])]
-    told = "".join(f", {n:,} {kind}" for kind, n in kinds if n)
-    lines.append(f"buffers    {b['count']:,} of {count(b['bytes'])} bytes in all{told}")
+    told = ", ".join(f"{n:,} {kind}" for kind, n in kinds if n)
+    lines.append(f"buffers    {b['count']:,} of {count(b['bytes'])} bytes in all")
+    if told:
+        lines.append(f"of these   {told}")
     lines.append(f"sizes      {count(b['smallest'])} to {count(b['largest'])}, median {count(b['median'])}")
     alignments: dict[str, int] = b["alignments"]
     by_count = Counter(alignments).most_common()

@@ -56,6 +56,9 @@ def run() -> int:
     gc.disable()
     # Looking for pydantic plugins reads the metadata of everything installed.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    if sys.stdout is None:
+        # Started with standard output closed: what was not asked for is written nowhere.
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     if hasattr(sys.stdout, "reconfigure"):
         # An id that the terminal's encoding lacks must not end the run.
         sys.stdout.reconfigure(errors="backslashreplace")

@@ -160,6 +160,14 @@ def test_a_full_disk_is_told(arguments: str, unbuffered: str) -> None:
         assert process.stderr.read() == b"memstow: No space left on device\n"
 
 
+@pytest.mark.parametrize("arguments", ["version", "generate random --n 3"])
+def test_a_closed_standard_output_is_no_defect(arguments: str) -> None:
+    with door("0", *arguments.split(), preexec_fn=lambda: os.close(1)) as process:
+        assert process.stderr is not None
+        assert process.wait(60) == Exit.DONE
+        assert process.stderr.read() == b""
+
+
 def test_the_console_script_runs_as_a_process() -> None:
     ran = script("version")
     assert (ran.returncode, ran.stdout[:8], ran.stderr) == (0, b"memstow ", b"")
