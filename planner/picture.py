@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from string import ascii_letters
 from typing import Final
 
+from planner.figures import human, plain
 from planner.plan import Plan
 from planner.pressure import Profile, profile, spans
 from planner.problem import ALWAYS, Buffer, Pool, Problem
-from planner.wording import human, plain
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,14 @@ class LiveBytes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class Sum:
+    """Each of these bounds a pool of its own: they add up."""
+
+    kind: Literal["sum"] = "sum"
+    parts: tuple[LiveBytes, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
 class Least:
     """The term takes the least value it can have for each buffer or pair alone."""
 
@@ -91,7 +99,7 @@ class Model:
     solver: str
 
 
-Certificate = Annotated[LiveBytes | Least | Exhausted | Model, Field(discriminator="kind")]
+Certificate = Annotated[LiveBytes | Sum | Least | Exhausted | Model, Field(discriminator="kind")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)

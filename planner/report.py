@@ -2,10 +2,10 @@
 
 from typing import Final
 
+from planner.figures import count, names, percent, plain, seconds, table
 from planner.picture import Glyphs, layout
 from planner.plan import Explanation, Plan, PoolUse, Status, gap_of
 from planner.problem import Problem
-from planner.wording import count, names, percent, plain, seconds, table
 
 MOST_POOLS_PICTURED: Final = 4
 PICTURE_ROWS: Final = 12

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from statistics import median_low
 from typing import Any, Final
 
+from planner.figures import count, human, names, plain, table
 from planner.picture import Glyphs, chart
 from planner.pressure import Moment, Profile, hardest, profile, spans
 from planner.problem import ALWAYS, Problem, allowed_pools
-from planner.wording import count, human, names, plain, table
 
 CHART_ROWS: Final = 10
 MOST_POOLS: Final = 50

@@ -15,7 +15,7 @@ from api.cli import convert, generate, inspect, schema, serve, solve, solvers, v
 from api.cli.arguments import Help, Parser
 from api.cli.exits import Exit
 from api.cli.terminal import complain
-from planner.wording import plain
+from planner.figures import plain
 
 COMMANDS = (solve, verify, inspect, convert, generate, solvers, schema, serve, version)
 MOST_ISSUES_SHOWN = 50

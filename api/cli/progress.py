@@ -39,7 +39,7 @@ class Progress:
 
     def line(self, elapsed: float) -> str:
         """What is known, in a line."""
-        from planner.wording import count, percent
+        from planner.figures import count, percent
 
         parts = []
         if self._peak is not None:

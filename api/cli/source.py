@@ -34,7 +34,7 @@ def add_changes(parser: argparse.ArgumentParser) -> None:
 def read_problem(path: str, args: argparse.Namespace) -> "Problem":
     """The problem in the file, with the changes that the arguments ask for."""
     from planner import formats
-    from planner.jsontext import read_bytes
+    from planner.source import read_bytes
 
     problem = formats.read_problem(read_bytes(path), args.format)
     return _changed(problem, getattr(args, "capacity", None), getattr(args, "fit_only", False))
@@ -43,7 +43,7 @@ def read_problem(path: str, args: argparse.Namespace) -> "Problem":
 def read_plan(path: str, problem: "Problem", form: str | None = None) -> "Plan":
     """The plan in the file, for this problem."""
     from planner import formats
-    from planner.jsontext import read_bytes
+    from planner.source import read_bytes
 
     return formats.read_plan(read_bytes(path), problem, form)
 

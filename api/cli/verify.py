@@ -14,7 +14,7 @@ from api.cli.source import (
     refuse_two_stdins,
     warn_if_terminal,
 )
-from planner.wording import plain
+from planner.figures import plain
 
 if TYPE_CHECKING:
     from planner.plan import Plan

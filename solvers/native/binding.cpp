@@ -1,6 +1,281 @@
 // The door between Python and the native core: converts arguments and results, nothing else.
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <limits>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+
+#include "assemble.hpp"
+#include "bounds.hpp"
+#include "budget.hpp"
+#include "greedy/greedy.hpp"
+#include "instance.hpp"
+#include "occupied.hpp"
+#include "score.hpp"
 
 namespace nb = nanobind;
+using namespace memstow;
 
-NB_MODULE(_native, m) { m.doc() = "The native core of memstow."; }
+namespace {
+
+using Ints = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// A Python array of 64-bit integers, read in place.
+class Column {
+  public:
+    Column(nb::handle owner, const char* name) : array_(nb::cast<Ints>(owner.attr(name))) {}
+    std::size_t size() const { return array_.size(); }
+    std::int64_t operator[](std::size_t i) const { return array_.data()[i]; }
+
+  private:
+    Ints array_;
+};
+
+Index to_index(std::int64_t value) {
+    if (value < 0 || value > std::numeric_limits<Index>::max() / 4)
+        throw std::length_error("too many entries");
+    return static_cast<Index>(value);
+}
+
+std::vector<Index> to_indices(const Column& column) {
+    std::vector<Index> result(column.size());
+    for (std::size_t i = 0; i < column.size(); ++i) result[i] = to_index(column[i]);
+    return result;
+}
+
+// An instance and what only reports need: a moment for each of its time rows.
+struct NativeInstance {
+    Instance instance;
+    std::vector<std::int64_t> times;
+};
+
+void read_pools(nb::handle from, Instance& to) {
+    const Column capacity(from, "capacity");
+    const Column start(from, "reserved_start");
+    const Column begin(from, "reserved_begin");
+    const Column end(from, "reserved_end");
+    for (std::size_t p = 0; p < capacity.size(); ++p) {
+        Pool pool{capacity[p], {}};
+        for (auto r = static_cast<std::size_t>(start[p]); r < static_cast<std::size_t>(start[p + 1]); ++r) {
+            pool.reserved.push_back({begin[r], end[r]});
+        }
+        to.pools.push_back(std::move(pool));
+    }
+}
+
+void read_choices(nb::handle from, Instance& to) {
+    to.choices.start = to_indices(Column(from, "choice_start"));
+    const Column pool(from, "choice_pool");
+    const Column modulus(from, "choice_modulus");
+    const Column residue(from, "choice_residue");
+    const Column low(from, "choice_low");
+    const Column high(from, "choice_high");
+    const Column cost(from, "choice_cost");
+    to.choices.values.reserve(pool.size());
+    for (std::size_t c = 0; c < pool.size(); ++c) {
+        to.choices.values.push_back({to_index(pool[c]), modulus[c], residue[c], low[c], high[c], cost[c]});
+    }
+}
+
+void read_parts(nb::handle from, Instance& to) {
+    to.item_parts = to_indices(Column(from, "item_parts"));
+    const Column delta(from, "part_delta");
+    const Column size(from, "part_size");
+    to.parts.reserve(size.size());
+    for (Index item = 0; item < to.item_count(); ++item) {
+        for (auto p = static_cast<std::size_t>(to.item_parts[static_cast<std::size_t>(item)]);
+             p < static_cast<std::size_t>(to.item_parts[static_cast<std::size_t>(item) + 1]); ++p) {
+            to.parts.push_back({item, delta[p], size[p]});
+        }
+    }
+    to.lives.start = to_indices(Column(from, "life_start"));
+    const Column begin(from, "life_begin");
+    const Column end(from, "life_end");
+    to.lives.values.reserve(begin.size());
+    for (std::size_t i = 0; i < begin.size(); ++i) to.lives.values.push_back({begin[i], end[i]});
+}
+
+std::unique_ptr<NativeInstance> read_instance(nb::handle from) {
+    auto result = std::make_unique<NativeInstance>();
+    Instance& to = result->instance;
+    read_pools(from, to);
+    read_choices(from, to);
+    read_parts(from, to);
+    const Column exempt(from, "exempt");
+    for (std::size_t i = 0; i + 2 < exempt.size(); i += 3) {
+        to.exempt.push_back({to_index(exempt[i]), to_index(exempt[i + 1]), exempt[i + 2] != 0});
+    }
+    const Column reuse(from, "reuse");
+    for (std::size_t i = 0; i + 2 < reuse.size(); i += 3) {
+        to.reuse.push_back({to_index(reuse[i]), to_index(reuse[i + 1]), reuse[i + 2]});
+    }
+    const Column listed(from, "conflicts");
+    std::vector<std::pair<Index, Index>> conflicts;
+    conflicts.reserve(listed.size() / 2);
+    for (std::size_t i = 0; i + 1 < listed.size(); i += 2) {
+        conflicts.emplace_back(to_index(listed[i]), to_index(listed[i + 1]));
+    }
+    nb::gil_scoped_release release;
+    result->times = assemble_rows(to, conflicts);
+    return result;
+}
+
+nb::int_ wide(WideBytes value) {
+    constexpr WideBytes kWord = WideBytes{1} << 62;
+    return nb::int_(nb::int_(static_cast<std::int64_t>(value / kWord)) * nb::int_(std::int64_t{1} << 62) +
+                    nb::int_(static_cast<std::int64_t>(value % kWord)));
+}
+
+// (bytes, moment or None, parts)
+nb::tuple to_python(const NativeInstance& from, const LiveBound& bound) {
+    nb::object time = nb::none();
+    if (bound.row >= 0) time = nb::int_(from.times[static_cast<std::size_t>(bound.row)]);
+    return nb::make_tuple(wide(bound.bytes), time, bound.parts);
+}
+
+using Terms = std::vector<std::pair<int, Index>>;
+
+std::vector<Term> to_terms(const Terms& terms) {
+    std::vector<Term> result;
+    for (const auto& [kind, pool] : terms) result.push_back({static_cast<TermKind>(kind), pool});
+    return result;
+}
+
+// Empty for None. A place that the instance does not have is no place.
+Layout to_layout(const Instance& instance, nb::handle from) {
+    if (from.is_none()) return {};
+    const Column pool(from, "pool");
+    const Column offset(from, "offset");
+    Layout layout(static_cast<std::size_t>(instance.item_count()));
+    if (pool.size() != layout.size() || offset.size() != layout.size())
+        throw std::length_error("not of this instance");
+    for (std::size_t item = 0; item < layout.size(); ++item) {
+        const bool known = pool[item] >= 0 && pool[item] < static_cast<std::int64_t>(instance.pools.size());
+        if (known && offset[item] >= 0) layout[item] = {static_cast<Index>(pool[item]), offset[item]};
+    }
+    return layout;
+}
+
+// (pools, offsets) as the bytes of two arrays of 64-bit integers.
+std::pair<nb::bytes, nb::bytes> to_python(const Layout& layout) {
+    std::vector<std::int64_t> pools(layout.size());
+    std::vector<std::int64_t> offsets(layout.size());
+    for (std::size_t item = 0; item < layout.size(); ++item) {
+        pools[item] = layout[item].pool;
+        offsets[item] = layout[item].offset;
+    }
+    const auto bytes = [](const std::vector<std::int64_t>& values) {
+        return nb::bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(std::int64_t));
+    };
+    return {bytes(pools), bytes(offsets)};
+}
+
+// Values of the terms, or None while the layout does not fit.
+nb::object to_python(const Score& score) {
+    if (!score.fits()) return nb::none();
+    nb::list values;
+    for (const Value value : score.values) values.append(wide(value));
+    return values;
+}
+
+using OnScore = std::function<void(nb::object, const std::string&)>;
+
+nb::tuple solve_greedily(const NativeInstance& self, const Terms& terms, nb::handle hint,
+                         const std::vector<std::int64_t>& lower_bounds, std::uint64_t seed, Budget& budget,
+                         const std::optional<OnScore>& on_score) {
+    GreedyOptions options;
+    options.lower_bounds.assign(lower_bounds.begin(), lower_bounds.end());
+    options.seed = seed;
+    const Layout start = to_layout(self.instance, hint);
+    GreedyResult result;
+    {
+        nb::gil_scoped_release release;
+        OnLayout on_layout;
+        if (on_score) {
+            on_layout = [&](const Layout&, const Score& score, const std::string& name) {
+                nb::gil_scoped_acquire acquire;
+                (*on_score)(to_python(score), name);
+            };
+        }
+        result = greedy(self.instance, to_terms(terms), start, options, budget, on_layout);
+    }
+    return nb::make_tuple(to_python(result.layout), to_python(result.score), result.name);
+}
+
+}  // namespace
+
+NB_MODULE(_native, m) {
+    m.doc() = "The native core of memstow.";
+    // What a caller still holds at exit is no defect.
+    nb::set_leak_warnings(false);
+
+    nb::class_<NativeInstance>(m, "Instance", "The arrays of solvers.instance.Instance, and their rows.")
+        .def("__init__", [](NativeInstance* self,
+                            nb::handle from) { new (self) NativeInstance(std::move(*read_instance(from))); })
+        .def_prop_ro("row_count", [](const NativeInstance& self) { return self.instance.row_count; });
+
+    nb::class_<Budget>(m, "Budget", "When a native run must stop.")
+        .def(nb::init<double, std::int64_t>(), nb::arg("seconds"), nb::arg("work"))
+        .def("cancel", &Budget::cancel)
+        .def_prop_ro("spent", &Budget::spent)
+        .def_prop_ro("work", &Budget::work);
+
+    m.def("greedy", &solve_greedily, nb::arg("instance"), nb::arg("terms"), nb::arg("hint").none(),
+          nb::arg("lower_bounds"), nb::arg("seed"), nb::arg("budget"), nb::arg("on_score").none(),
+          "((pools, offsets), values or None, name) of the best layout of the greedy portfolio.");
+    m.def(
+        "most_occupied",
+        [](const NativeInstance& self, nb::handle layout) {
+            std::vector<std::pair<Bytes, std::optional<std::int64_t>>> result;
+            for (const Occupied& most : most_occupied(self.instance, to_layout(self.instance, layout))) {
+                std::optional<std::int64_t> time;
+                if (most.row >= 0) time = self.times[static_cast<std::size_t>(most.row)];
+                result.emplace_back(most.bytes, time);
+            }
+            return result;
+        },
+        "By pool: the most bytes the layout occupies at one moment, and the moment.");
+    m.def(
+        "pool_peaks",
+        [](const NativeInstance& self, nb::handle layout) {
+            return pool_peaks(self.instance, to_layout(self.instance, layout));
+        },
+        "By pool: the largest end of a part.");
+    m.def(
+        "common_grid",
+        [](const NativeInstance& self, Index pool) {
+            const Grid grid = common_grid(self.instance, pool);
+            return std::pair{grid.unit, grid.residue};
+        },
+        "(unit, residue) of all offsets that items forced into the pool can have.");
+    m.def(
+        "live_bound",
+        [](const NativeInstance& self, const std::vector<bool>& pools, Bytes unit) {
+            LiveBound bound;
+            {
+                nb::gil_scoped_release release;
+                bound = live_bound(self.instance, pools, unit);
+            }
+            return to_python(self, bound);
+        },
+        "The most bytes needed at once by items that can go to no other than these pools.");
+    m.def(
+        "clique_bound",
+        [](const NativeInstance& self, const std::vector<bool>& pools, Bytes unit, std::int64_t nodes) {
+            LiveBound bound;
+            {
+                nb::gil_scoped_release release;
+                bound = clique_bound(self.instance, pools, unit, nodes);
+            }
+            return to_python(self, bound);
+        },
+        "The same over cliques of the conflict graph.");
+}

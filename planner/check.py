@@ -1,0 +1,353 @@
+"""What must hold between the fields of a problem. Every defect is found, each with a code and the way out."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from math import lcm
+
+from planner.errors import InputError, Issue
+from planner.groups import Distances, cycles, group_alignment, rigid_groups
+from planner.pins import clashing_pins
+from planner.problem import ALWAYS, LIMIT, Buffer, Pool, Problem, access_count, allowed_pools
+
+PLAIN_TERMS = ("peak", "max_peak", "placement_cost", "reuse_cost", "moves")
+
+
+def find_issues(problem: Problem) -> list[Issue]:
+    """Everything that is wrong with the meaning of a well-formed problem."""
+    pools = {pool.id: pool for pool in problem.pools}
+    index_of = {buffer.id: index for index, buffer in enumerate(problem.buffers)}
+    issues = [
+        *_pool_issues(problem),
+        *_repeated_ids("buffers", "buffer", [b.id for b in problem.buffers], index_of),
+        *_buffer_issues(problem, pools),
+        *clashing_pins(problem, index_of),
+        *_pair_issues(problem, index_of),
+        *_term_issues(problem, pools),
+        *_cost_issues(problem, pools),
+    ]
+    ties = list(_tie_issues(problem, index_of))
+    issues.extend(ties)
+    if not ties:
+        issues.extend(_group_issues(problem, pools, index_of))
+    return issues
+
+
+def require_valid(problem: Problem) -> None:
+    """Raise InputError with every issue there is."""
+    issues = find_issues(problem)
+    if issues:
+        raise InputError(issues)
+
+
+def _repeated_ids(field: str, kind: str, ids: list[str], index_of: dict[str, int]) -> Iterator[Issue]:
+    if len(index_of) == len(ids):
+        return
+    first: dict[str, int] = {}
+    for index, name in enumerate(ids):
+        if name in first:
+            yield Issue(
+                f"duplicate_{kind}",
+                f"$.{field}[{index}].id",
+                f"{name!r} is already the id of {field}[{first[name]}]; give each {kind} an id of its own",
+            )
+        else:
+            first[name] = index
+
+
+def _pool_issues(problem: Problem) -> Iterator[Issue]:
+    ids = [pool.id for pool in problem.pools]
+    yield from _repeated_ids("pools", "pool", ids, {name: i for i, name in enumerate(ids)})
+    for index, pool in enumerate(problem.pools):
+        end_of_pool = LIMIT if pool.capacity is None else pool.capacity
+        for at, reserved in enumerate(pool.reserved):
+            end = reserved.offset + reserved.size
+            if end > end_of_pool:
+                yield Issue(
+                    "reserved_beyond_capacity",
+                    f"$.pools[{index}].reserved[{at}]",
+                    f"ends at {end}, but pool {pool.id!r} ends at {end_of_pool}; "
+                    "make the range end within the pool",
+                )
+
+
+def _buffer_issues(problem: Problem, pools: dict[str, Pool]) -> Iterator[Issue]:
+    for index, buffer in enumerate(problem.buffers):
+        if buffer.lifetime is not None or buffer.lifetimes is not None:
+            yield from _life_issues(f"$.buffers[{index}]", buffer)
+        if buffer.pools is not None:
+            yield from _allowed_pool_issues(f"$.buffers[{index}]", buffer.pools, pools)
+        if buffer.pool is not None or buffer.offset is not None:
+            yield from _pin_issues(f"$.buffers[{index}]", buffer, pools)
+        if buffer.alignment > 1:
+            for name in _known(allowed_pools(problem, buffer), pools):
+                modulus = lcm(buffer.alignment, pools[name].alignment)
+                if modulus > LIMIT:
+                    yield Issue(
+                        "alignment_too_large",
+                        f"$.buffers[{index}].alignment",
+                        f"with the alignment {pools[name].alignment} of pool {name!r} it makes {modulus}, "
+                        f"above 2^62; use alignments that are powers of two",
+                    )
+
+
+def _known(names: Iterable[str], pools: dict[str, Pool]) -> Iterator[str]:
+    return (name for name in names if name in pools)
+
+
+def _life_issues(path: str, buffer: Buffer) -> Iterator[Issue]:
+    if buffer.lifetime is not None and buffer.lifetimes is not None:
+        yield Issue(
+            "lifetime_twice",
+            f"{path}.lifetimes",
+            "the buffer has `lifetime` as well; give one of the two",
+        )
+    if buffer.lifetimes == ():
+        yield Issue(
+            "no_lifetimes",
+            f"{path}.lifetimes",
+            "is empty; give at least one [begin, end), or leave it out for a buffer that has only "
+            "the conflicts listed",
+        )
+    ranges = [(f"{path}.lifetimes[{i}]", life) for i, life in enumerate(buffer.lifetimes or ())]
+    if buffer.lifetime is not None and buffer.lifetime != ALWAYS:
+        ranges.append((f"{path}.lifetime", buffer.lifetime))
+    for where, (begin, end) in ranges:
+        if begin == end:
+            yield Issue(
+                "empty_lifetime",
+                where,
+                f"[{begin}, {end}) holds no moment, since the end is not part of it; "
+                f"a buffer live at {begin} alone has [{begin}, {begin + 1}]",
+            )
+        elif begin > end:
+            yield Issue(
+                "reversed_lifetime", where, f"begins at {begin}, after its end {end}; give [begin, end)"
+            )
+
+
+def _allowed_pool_issues(path: str, names: tuple[str, ...], pools: dict[str, Pool]) -> Iterator[Issue]:
+    if not names:
+        yield Issue(
+            "no_allowed_pool",
+            f"{path}.pools",
+            "is empty, so the buffer may go nowhere; name a pool, or leave it out to allow all",
+        )
+    for name, count in Counter(names).items():
+        if name not in pools:
+            yield _unknown_pool(f"{path}.pools[{names.index(name)}]", name, pools)
+        if count > 1:
+            yield Issue("repeated_pool", f"{path}.pools", f"names {name!r} {count} times; name it once")
+
+
+def _unknown_pool(path: str, name: str, pools: dict[str, Pool]) -> Issue:
+    some = ", ".join(map(repr, list(pools)[:8]))
+    return Issue("unknown_pool", path, f"there is no pool {name!r}; the pools are {some}")
+
+
+def _pin_issues(path: str, buffer: Buffer, pools: dict[str, Pool]) -> Iterator[Issue]:
+    if buffer.pool is None:
+        yield Issue(
+            "offset_without_pool",
+            f"{path}.offset",
+            f"pins the buffer to offset {buffer.offset} but not to a pool; give `pool` as well",
+        )
+        return
+    pool = pools.get(buffer.pool)
+    if pool is None:
+        yield _unknown_pool(f"{path}.pool", buffer.pool, pools)
+        return
+    if buffer.pools is not None and buffer.pool not in buffer.pools:
+        yield Issue(
+            "pin_not_allowed",
+            f"{path}.pool",
+            f"pins the buffer to {buffer.pool!r}, which its `pools` do not allow; add it there",
+        )
+    if buffer.offset is not None:
+        yield from _offset_issues(f"{path}.offset", buffer, buffer.offset, pool)
+
+
+def _offset_issues(path: str, buffer: Buffer, offset: int, pool: Pool) -> Iterator[Issue]:
+    modulus = lcm(buffer.alignment, pool.alignment)
+    address = offset + (pool.base or 0)
+    if address % modulus:
+        lower = offset - address % modulus
+        nearest = f"{lower} or {lower + modulus}" if lower >= 0 else f"{lower + modulus}"
+        yield Issue(
+            "pin_misaligned",
+            path,
+            f"address {address} is not a multiple of the alignment {modulus}; use offset {nearest}",
+        )
+    end = offset + buffer.size
+    end_of_pool = LIMIT if pool.capacity is None else pool.capacity
+    if end > end_of_pool:
+        yield Issue(
+            "pin_beyond_capacity",
+            path,
+            f"the buffer would end at {end}, but pool {pool.id!r} ends at {end_of_pool}; "
+            f"pin it at {end_of_pool - buffer.size} or below"
+            if end_of_pool >= buffer.size
+            else f"its {buffer.size} bytes do not fit in pool {pool.id!r} of {end_of_pool}",
+        )
+    if buffer.size:
+        for reserved in pool.reserved:
+            if offset < reserved.offset + reserved.size and reserved.offset < end:
+                yield Issue(
+                    "pin_on_reserved",
+                    path,
+                    f"[{offset}, {end}) overlaps the reserved range "
+                    f"[{reserved.offset}, {reserved.offset + reserved.size}) of pool {pool.id!r}",
+                )
+
+
+def _named_pairs(problem: Problem) -> Iterator[tuple[str, str, str, str]]:
+    """(field, path, first, second) of everything that names two buffers."""
+    for i, pair in enumerate(problem.conflicts):
+        yield "conflicts", f"$.conflicts[{i}]", *pair
+    for i, pair in enumerate(problem.exclusive):
+        yield "exclusive", f"$.exclusive[{i}]", *pair
+    for i, tie in enumerate(problem.relative):
+        yield "relative", f"$.relative[{i}]", tie.buffer, tie.base
+    for i, share in enumerate(problem.in_place):
+        yield "in_place", f"$.in_place[{i}]", share.input, share.output
+    for i, cost in enumerate(problem.reuse_costs):
+        yield "reuse_costs", f"$.reuse_costs[{i}]", *cost.buffers
+
+
+def _pair_issues(problem: Problem, index_of: dict[str, int]) -> Iterator[Issue]:
+    for field, path, first, second in _named_pairs(problem):
+        for name in dict.fromkeys((first, second)):
+            if name not in index_of:
+                yield Issue(
+                    "unknown_buffer", path, f"there is no buffer {name!r}; use the id of one in `buffers`"
+                )
+        if first == second:
+            yield Issue("pair_of_one", path, f"{first!r} is named twice; {field} takes two different buffers")
+    conflicts = {frozenset(pair) for pair in problem.conflicts}
+    for i, share in enumerate(problem.in_place):
+        if frozenset((share.input, share.output)) in conflicts:
+            yield Issue(
+                "in_place_and_conflict",
+                f"$.in_place[{i}]",
+                f"{share.input!r} and {share.output!r} are in `conflicts` too, which never lets them share; "
+                "remove one of the two",
+            )
+
+
+def _tie_issues(problem: Problem, index_of: dict[str, int]) -> Iterator[Issue]:
+    entry_of = {(tie.buffer, tie.base): i for i, tie in enumerate(problem.relative)}
+    for cycle in cycles(problem.relative):
+        if len(cycle) > 2:
+            yield Issue(
+                "relative_cycle",
+                f"$.relative[{max(entry_of[link] for link in pairwise(cycle))}]",
+                f"the chain {' -> '.join(cycle)} comes back to its start; remove one of its entries",
+            )
+    distances = Distances()
+    for i, tie in enumerate(problem.relative):
+        if tie.buffer not in index_of or tie.base not in index_of or tie.buffer == tie.base:
+            continue
+        known = distances.tie(index_of[tie.buffer], index_of[tie.base], tie.offset)
+        if known is not None and known != tie.offset:
+            yield Issue(
+                "two_distances",
+                f"$.relative[{i}]",
+                f"puts {tie.buffer!r} {tie.offset} from {tie.base!r}, but other entries put it {known} from "
+                "there; give one distance",
+            )
+
+
+def _group_issues(problem: Problem, pools: dict[str, Pool], index_of: dict[str, int]) -> Iterator[Issue]:
+    if not problem.relative or any(
+        name not in index_of for tie in problem.relative for name in (tie.buffer, tie.base)
+    ):
+        return
+    group_of: dict[int, tuple[int, int]] = {}
+    for number, group in enumerate(rigid_groups(problem, index_of)):
+        members = [problem.buffers[i] for i in group.members]
+        group_of.update({i: (number, d) for i, d in zip(group.members, group.deltas, strict=True)})
+        path = f"$.buffers[{group.members[0]}]"
+        names = ", ".join(repr(b.id) for b in members[:8])
+        extent = max(d + b.size for b, d in zip(members, group.deltas, strict=True))
+        if extent > LIMIT:
+            yield Issue("group_too_large", path, f"{names} reach over {extent} bytes, above 2^62")
+        shared = [
+            name
+            for name in _known(allowed_pools(problem, members[0]), pools)
+            if all(name in allowed_pools(problem, b) for b in members)
+        ]
+        if not shared:
+            yield Issue(
+                "group_pools",
+                path,
+                f"{names} are tied together by `relative`, but no pool is allowed for all of them",
+            )
+        elif all(
+            group_alignment(zip(members, group.deltas, strict=True), pools[name]) is None for name in shared
+        ):
+            yield Issue(
+                "group_alignment",
+                path,
+                f"at the distances given by `relative`, {names} cannot all be aligned; "
+                "make the distances multiples of the alignments",
+            )
+        starts = {b.offset - d for b, d in zip(members, group.deltas, strict=True) if b.offset is not None}
+        if len(starts) > 1:
+            yield Issue(
+                "group_pins_differ",
+                path,
+                f"the pinned offsets of {names} are not at the distances given by `relative`",
+            )
+        elif starts and min(starts) < 0:
+            yield Issue(
+                "group_pin_below_zero",
+                path,
+                f"with its pins, the group of {names} would begin at offset {min(starts)}, below 0",
+            )
+    yield from _inner_conflicts(problem, index_of, group_of)
+
+
+def _inner_conflicts(
+    problem: Problem, index_of: dict[str, int], group_of: dict[int, tuple[int, int]]
+) -> Iterator[Issue]:
+    for i, (first, second) in enumerate(problem.conflicts):
+        one, two = index_of.get(first), index_of.get(second)
+        if one is None or two is None or one not in group_of or two not in group_of:
+            continue
+        (group, at), (other, other_at) = group_of[one], group_of[two]
+        a, b = problem.buffers[one], problem.buffers[two]
+        if group == other and a.size and b.size and at < other_at + b.size and other_at < at + a.size:
+            yield Issue(
+                "conflict_in_group",
+                f"$.conflicts[{i}]",
+                f"{first!r} and {second!r} overlap at the distance that `relative` gives them",
+            )
+
+
+def _term_issues(problem: Problem, pools: dict[str, Pool]) -> Iterator[Issue]:
+    for i, term in enumerate(problem.objective or ()):
+        path = f"$.objective[{i}]"
+        if term in (problem.objective or ())[:i]:
+            yield Issue("repeated_term", path, f"{term!r} is in the list already; name each term once")
+        if term.startswith("peak:"):
+            if term[5:] not in pools:
+                yield _unknown_pool(path, term[5:], pools)
+        elif term not in PLAIN_TERMS:
+            yield Issue(
+                "unknown_term", path, f"{term!r} is no objective; use {', '.join(PLAIN_TERMS)} or peak:POOL"
+            )
+
+
+def _cost_issues(problem: Problem, pools: dict[str, Pool]) -> Iterator[Issue]:
+    dearest = max(pool.cost for pool in pools.values())
+    if dearest:
+        total = dearest * sum(access_count(buffer) for buffer in problem.buffers)
+        if total > LIMIT:
+            yield Issue(
+                "cost_too_large",
+                "$.pools",
+                f"all accesses in the dearest pool would cost {total}, above 2^62; use smaller costs",
+            )
+    total = sum(entry.cost for entry in problem.reuse_costs)
+    if total > LIMIT:
+        yield Issue("cost_too_large", "$.reuse_costs", f"the costs add up to {total}, above 2^62")

@@ -1,0 +1,39 @@
+"""The native core of memstow."""
+
+from collections.abc import Callable, Sequence
+
+from solvers import instance as _instance
+
+class Instance:
+    """The arrays of `solvers.instance.Instance`, and their rows."""
+
+    def __init__(self, instance: _instance.Instance) -> None: ...
+    @property
+    def row_count(self) -> int: ...
+
+class Budget:
+    """When a native run must stop."""
+
+    def __init__(self, seconds: float, work: int) -> None: ...
+    def cancel(self) -> None: ...
+    @property
+    def spent(self) -> bool: ...
+    @property
+    def work(self) -> int: ...
+
+def greedy(
+    instance: Instance,
+    terms: Sequence[tuple[int, int]],
+    hint: _instance.Layout | None,
+    lower_bounds: Sequence[int],
+    seed: int,
+    budget: Budget,
+    on_score: Callable[[list[int] | None, str], None] | None,
+) -> tuple[tuple[bytes, bytes], list[int] | None, str]: ...
+def most_occupied(instance: Instance, layout: _instance.Layout) -> list[tuple[int, int | None]]: ...
+def pool_peaks(instance: Instance, layout: _instance.Layout) -> list[int]: ...
+def common_grid(instance: Instance, pool: int) -> tuple[int, int]: ...
+def live_bound(instance: Instance, pools: Sequence[bool], unit: int) -> tuple[int, int | None, list[int]]: ...
+def clique_bound(
+    instance: Instance, pools: Sequence[bool], unit: int, nodes: int
+) -> tuple[int, int | None, list[int]]: ...

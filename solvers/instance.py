@@ -1,0 +1,91 @@
+"""The arrays every solver reads: items, parts, rows and pools, without names.
+
+An *item* gets one offset: it is a buffer, or a rigid group of buffers. A *part* is one buffer of an item,
+at a fixed delta from the item's offset. Parts that live at a common moment, or that are listed as a
+conflict, may not share a byte when they are in the same pool, unless the pair is exempt.
+"""
+
+from array import array
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from solvers import _native
+
+UNBOUNDED: Final = 1 << 62
+
+
+def _ints() -> "array[int]":
+    return array("q")
+
+
+def _starts() -> "array[int]":
+    return array("q", [0])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Instance:
+    """One core problem.
+
+    Lists of lists are flat: entries of list i are `values[start[i]:start[i + 1]]`. An item's offset in a
+    chosen pool is `residue` modulo `modulus`, and within [low, high], ends included.
+    """
+
+    # by pool
+    capacity: "array[int]" = field(default_factory=_ints)
+    reserved_start: "array[int]" = field(default_factory=_starts)
+    reserved_begin: "array[int]" = field(default_factory=_ints)
+    reserved_end: "array[int]" = field(default_factory=_ints)
+
+    # by item: the pools it may go to, preferred first
+    choice_start: "array[int]" = field(default_factory=_starts)
+    choice_pool: "array[int]" = field(default_factory=_ints)
+    choice_modulus: "array[int]" = field(default_factory=_ints)
+    choice_residue: "array[int]" = field(default_factory=_ints)
+    choice_low: "array[int]" = field(default_factory=_ints)
+    choice_high: "array[int]" = field(default_factory=_ints)
+    choice_cost: "array[int]" = field(default_factory=_ints)
+
+    # by part; parts are ordered by item
+    item_parts: "array[int]" = field(default_factory=_starts)
+    part_delta: "array[int]" = field(default_factory=_ints)
+    part_size: "array[int]" = field(default_factory=_ints)
+    life_start: "array[int]" = field(default_factory=_starts)
+    life_begin: "array[int]" = field(default_factory=_ints)
+    life_end: "array[int]" = field(default_factory=_ints)
+
+    # pairs of parts: (first, second), with one value more for the last two
+    conflicts: "array[int]" = field(default_factory=_ints)
+    exempt: "array[int]" = field(default_factory=_ints)  # (first, second, 1 if in place else 0)
+    reuse: "array[int]" = field(default_factory=_ints)  # (first, second, cost)
+
+    @property
+    def pool_count(self) -> int:
+        """How many pools there are."""
+        return len(self.capacity)
+
+    @property
+    def item_count(self) -> int:
+        """How many items there are."""
+        return len(self.item_parts) - 1
+
+    @property
+    def part_count(self) -> int:
+        """How many parts there are."""
+        return len(self.part_size)
+
+    @cached_property
+    def native(self) -> "_native.Instance":
+        """The same for the native core, with rows made from the lives. Built once."""
+        from solvers import _native
+
+        return _native.Instance(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where every item is: its pool and its offset there, -1 for an item without a place."""
+
+    pool: "array[int]"
+    offset: "array[int]"

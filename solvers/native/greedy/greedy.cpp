@@ -1,0 +1,237 @@
+#include "greedy/greedy.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "greedy/improve.hpp"
+#include "greedy/incumbent.hpp"
+#include "greedy/orders.hpp"
+#include "greedy/pair_board.hpp"
+#include "greedy/placer.hpp"
+#include "greedy/tree_board.hpp"
+
+namespace memstow {
+
+namespace {
+
+// Up to here a list of all parts and a bit for each pair are quicker than the tree.
+constexpr std::size_t kMostPairParts = 2048;
+// Parts placed, all passes together. Enough for every pass at some ten thousand items, few at a million.
+constexpr std::int64_t kPortfolioWork = 2'000'000;
+
+struct Pass {
+    Order order;
+    Rule rule;
+};
+
+// What wins most often comes first; no order wins everywhere.
+constexpr Pass kPasses[] = {
+    {Order::size, Rule::lowest},
+    {Order::start, Rule::best},
+    {Order::life, Rule::best},
+    {Order::size_degree, Rule::lowest},
+    {Order::life, Rule::lowest},
+    {Order::size, Rule::best},
+    {Order::area, Rule::lowest},
+    {Order::size_life, Rule::lowest},
+    {Order::start_size, Rule::best},
+    {Order::end, Rule::best},
+    {Order::pressure_life, Rule::best},
+    {Order::degree, Rule::best},
+    {Order::pressure, Rule::lowest},
+    {Order::density, Rule::lowest},
+    {Order::pressure_life, Rule::lowest},
+    {Order::pressure_area, Rule::lowest},
+    {Order::degree, Rule::lowest},
+    {Order::area, Rule::best},
+    {Order::size_degree, Rule::best},
+    {Order::start, Rule::lowest},
+    {Order::end, Rule::lowest},
+    {Order::start_size, Rule::lowest},
+    {Order::input, Rule::lowest},
+    {Order::size_degree, Rule::top},
+    {Order::degree, Rule::top},
+};
+
+const char* name_of(Rule rule) {
+    switch (rule) {
+        case Rule::lowest:
+            return "lowest";
+        case Rule::best:
+            return "best";
+        case Rule::top:
+            return "top";
+    }
+    return "";
+}
+
+std::string name_of(const Pass& pass, const Strategy& strategy) {
+    std::string name = std::string(name_of(pass.rule)) + "/" + std::string(name_of(pass.order));
+    if (strategy.pools == PoolRule::cheapest) name += " cheapest";
+    if (strategy.pools == PoolRule::flattest) name += " flattest";
+    if (strategy.apart) name += " apart";
+    if (!strategy.share) name += " unshared";
+    return name;
+}
+
+bool has_term(const std::vector<Term>& terms, TermKind kind) {
+    return std::any_of(terms.begin(), terms.end(), [&](const Term& term) { return term.kind == kind; });
+}
+
+// The ways to decide that can differ on this instance.
+std::vector<Strategy> strategies(const Instance& instance, const std::vector<Term>& terms) {
+    std::vector<Strategy> all{{}};
+    const auto vary = [&](auto change) {
+        const std::size_t before = all.size();
+        for (std::size_t i = 0; i < before; ++i) {
+            Strategy varied = all[i];
+            change(varied);
+            all.push_back(varied);
+        }
+    };
+    const bool shares = std::any_of(instance.exempt.begin(), instance.exempt.end(),
+                                    [](const ExemptPair& pair) { return pair.in_place; });
+    if (!instance.reuse.empty() && has_term(terms, TermKind::reuse_cost)) {
+        vary([](Strategy& s) { s.apart = true; });
+        std::rotate(all.begin(), all.begin() + 1, all.end());
+    }
+    if (shares) vary([](Strategy& s) { s.share = false; });
+    if (instance.pools.size() > 1) {
+        const std::size_t before = all.size();
+        vary([](Strategy& s) { s.pools = PoolRule::flattest; });
+        if (has_term(terms, TermKind::placement_cost)) {
+            for (std::size_t i = 0; i < before; ++i) all[i].pools = PoolRule::cheapest;
+        }
+    }
+    return all;
+}
+
+template <class Board>
+class Portfolio {
+  public:
+    Portfolio(const Instance& instance, const Scorer& scorer, const GreedyOptions& options, Budget& budget,
+              Incumbent& incumbent)
+        : instance_(instance),
+          scorer_(scorer),
+          options_(options),
+          budget_(budget),
+          incumbent_(incumbent),
+          traits_(instance),
+          placer_(instance, scorer.hint()) {}
+
+    void run() {
+        const std::int64_t allowed = kPortfolioWork;
+        const std::vector<Strategy> all = strategies(instance_, scorer_.terms());
+        from_hint(all.front());
+        for (const Pass& pass : kPasses) {
+            const std::vector<Index> order = arrange(traits_, pass.order);
+            for (Strategy strategy : all) {
+                const bool enough = incumbent_.perfect() || budget_.spent() || work_ >= allowed;
+                if (incumbent_.has_one() && enough) return;
+                strategy.rule = pass.rule;
+                attempt(order, strategy, name_of(pass, strategy));
+            }
+        }
+    }
+
+    // Tries to better the orders that did best.
+    void improve_best()
+        requires std::same_as<Board, PairBoard>
+    {
+        std::stable_sort(finishers_.begin(), finishers_.end(),
+                         [](const Finisher& a, const Finisher& b) { return a.score < b.score; });
+        constexpr std::size_t kStarts = 4;
+        const std::size_t starts = std::min(kStarts, finishers_.size());
+        const auto n = static_cast<std::int64_t>(std::max<std::size_t>(1, instance_.parts.size()));
+        const std::int64_t most = 100 + 40 * n;  // a handful of items has few orders
+        const std::int64_t passes =
+            std::min(most, options_.improve_work / n / static_cast<std::int64_t>(kStarts));
+        for (std::size_t k = 0; k < starts; ++k) {
+            if (incumbent_.perfect() || budget_.spent()) return;
+            const Finisher& start = finishers_[k];
+            improve(instance_, placer_, scorer_, start.order, start.strategy, options_.seed + k, passes,
+                    budget_, incumbent_, "improved " + start.name);
+        }
+    }
+
+  private:
+    struct Finisher {
+        Score score;
+        std::vector<Index> order;
+        Strategy strategy;
+        std::string name;
+    };
+
+    void attempt(const std::vector<Index>& order, Strategy strategy, const std::string& name) {
+        strategy.ceiling = ceiling();
+        if (placer_.run(order, strategy, budget_, layout_)) {
+            Score score = scorer_(layout_);
+            incumbent_.offer(layout_, score, name);
+            if constexpr (std::same_as<Board, PairBoard>) {
+                finishers_.push_back({std::move(score), order, strategy, name});
+            }
+        }
+        work_ += static_cast<std::int64_t>(order.size());
+    }
+
+    // What still holds of the hint stays, from the lowest offset up; then the same order packed anew.
+    void from_hint(Strategy strategy) {
+        const Layout& hint = scorer_.hint();
+        if (hint.empty()) return;
+        std::vector<Index> order = arrange(traits_, Order::size);
+        const auto place = [&](Index item) { return hint[static_cast<std::size_t>(item)]; };
+        const auto hinted = std::stable_partition(
+            order.begin(), order.end(), [&](Index item) { return place(item).offset != kUnplaced; });
+        std::stable_sort(order.begin(), hinted,
+                         [&](Index a, Index b) { return place(a).offset < place(b).offset; });
+        std::stable_partition(order.begin(), order.end(),
+                              [&](Index item) { return traits_.pinned[static_cast<std::size_t>(item)]; });
+        attempt(order, strategy, "hint packed");
+        strategy.keep = true;
+        attempt(order, strategy, "hint");
+    }
+
+    // How high an item may end to avoid a reuse cost: anywhere in the pool when the cost comes before the
+    // peak, below the peak to beat when it comes after.
+    Bytes ceiling() const {
+        for (std::size_t k = 0; k < scorer_.terms().size(); ++k) {
+            const TermKind kind = scorer_.terms()[k].kind;
+            if (kind == TermKind::reuse_cost) return kLimit;
+            if (kind != TermKind::peak && kind != TermKind::max_peak) continue;
+            if (k < options_.lower_bounds.size())
+                return static_cast<Bytes>(std::min<Value>(options_.lower_bounds[k], kLimit));
+            if (incumbent_.has_one())
+                return static_cast<Bytes>(std::min<Value>(incumbent_.score().values[k], kLimit));
+        }
+        return kLimit;
+    }
+
+    const Instance& instance_;
+    const Scorer& scorer_;
+    const GreedyOptions& options_;
+    Budget& budget_;
+    Incumbent& incumbent_;
+    Traits traits_;
+    Placer<Board> placer_;
+    Layout layout_;
+    std::int64_t work_ = 0;
+    std::vector<Finisher> finishers_;
+};
+
+}  // namespace
+
+GreedyResult greedy(const Instance& instance, const std::vector<Term>& terms, const Layout& hint,
+                    const GreedyOptions& options, Budget& budget, const OnLayout& on_layout) {
+    const Scorer scorer(instance, terms, hint);
+    Incumbent incumbent(options.lower_bounds, on_layout);
+    if (instance.parts.size() <= kMostPairParts) {
+        Portfolio<PairBoard> portfolio(instance, scorer, options, budget, incumbent);
+        portfolio.run();
+        if (options.improve_work > 0 && !incumbent.perfect()) portfolio.improve_best();
+    } else {
+        Portfolio<TreeBoard>(instance, scorer, options, budget, incumbent).run();
+    }
+    return incumbent.take();
+}
+
+}  // namespace memstow

@@ -1,0 +1,20 @@
+// Better orders for small instances: what keeps the score up is moved to the front, a step at a time.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "budget.hpp"
+#include "greedy/pair_board.hpp"
+#include "greedy/placer.hpp"
+#include "score.hpp"
+
+namespace memstow {
+
+class Incumbent;
+
+void improve(const Instance& instance, Placer<PairBoard>& placer, const Scorer& scorer,
+             std::vector<Index> order, const Strategy& strategy, std::uint64_t seed, std::int64_t passes,
+             Budget& budget, Incumbent& incumbent, const std::string& name);
+
+}  // namespace memstow

@@ -1,0 +1,47 @@
+// The orders in which a greedy pass takes the items: each is a key per item, largest first.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "instance.hpp"
+
+namespace memstow {
+
+// What orders are made of, by item.
+struct Traits {
+    explicit Traits(const Instance& instance);
+
+    std::vector<double> size;      // bytes from the first to the last of the item
+    std::vector<double> life;      // rows covered
+    std::vector<double> start;     // first row
+    std::vector<double> end;       // after the last row
+    std::vector<double> degree;    // parts met in its rows
+    std::vector<double> pressure;  // live bytes at the busiest of its rows
+    std::vector<double> density;   // what its dearest pool costs above its cheapest, by byte
+    std::vector<bool> pinned;
+};
+
+enum class Order {
+    size,
+    life,
+    area,
+    start,
+    start_size,
+    end,
+    degree,
+    pressure,
+    pressure_area,
+    pressure_life,
+    size_life,
+    size_degree,
+    density,
+    input
+};
+
+std::string_view name_of(Order order);
+
+// Pinned items come first, then the largest key; ties as the items are numbered.
+std::vector<Index> arrange(const Traits& traits, Order order);
+
+}  // namespace memstow

@@ -1,0 +1,126 @@
+#include "greedy/pair_board.hpp"
+
+#include <algorithm>
+
+namespace memstow {
+
+namespace {
+
+bool share_a_row(std::span<const RowRange> a, std::span<const RowRange> b) {
+    std::size_t i = 0;
+    std::size_t j = 0;
+    while (i < a.size() && j < b.size()) {
+        if (a[i].end <= b[j].begin) {
+            ++i;
+        } else if (b[j].end <= a[i].begin) {
+            ++j;
+        } else {
+            return true;
+        }
+    }
+    return false;
+}
+
+}  // namespace
+
+PairBoard::PairBoard(const Instance& instance)
+    : instance_(instance),
+      words_((instance.parts.size() + 63) / 64),
+      hard_(words_ * instance.parts.size()),
+      placed_(instance.pools.size()) {
+    const Index n = static_cast<Index>(instance.parts.size());
+    for (Index a = 0; a < n; ++a) {
+        for (Index b = a + 1; b < n; ++b) {
+            const bool own = instance.parts[static_cast<std::size_t>(a)].item ==
+                             instance.parts[static_cast<std::size_t>(b)].item;
+            if (!own && share_a_row(instance.rows[a], instance.rows[b])) set(hard_, a, b, true);
+        }
+    }
+    for (const ExemptPair& pair : instance.exempt) {
+        if (!pair.in_place) {
+            set(hard_, pair.first, pair.second, false);
+            continue;
+        }
+        if (inplace_.empty()) inplace_.resize(hard_.size());
+        set(inplace_, pair.first, pair.second, true);
+    }
+    if (instance.reuse.empty()) return;
+    apart_ = hard_;
+    for (const ReuseCost& pair : instance.reuse) {
+        if (instance.parts[static_cast<std::size_t>(pair.first)].item !=
+            instance.parts[static_cast<std::size_t>(pair.second)].item) {
+            set(apart_, pair.first, pair.second, true);
+        }
+    }
+}
+
+void PairBoard::set(std::vector<std::uint64_t>& matrix, Index a, Index b, bool value) const {
+    for (const auto& [x, y] : {std::pair{a, b}, std::pair{b, a}}) {
+        std::uint64_t& word =
+            matrix[static_cast<std::size_t>(x) * words_ + (static_cast<std::size_t>(y) >> 6)];
+        const std::uint64_t bit = std::uint64_t{1} << (y & 63);
+        word = value ? word | bit : word & ~bit;
+    }
+}
+
+void PairBoard::aim(Index part, Index pool, bool apart, Aim& aim) const {
+    aim.conflicts = row(apart && !apart_.empty() ? apart_ : hard_, part);
+    aim.pool = static_cast<std::size_t>(pool);
+    aim.next = 0;
+    aim.size = instance_.parts[static_cast<std::size_t>(part)].size;
+    aim.reach = 0;
+}
+
+Bytes PairBoard::next_free(Aim& aim, Bytes from) const {
+    const std::vector<Placed>& list = placed_[aim.pool];
+    aim.reach = std::max(aim.reach, from);
+    for (; aim.next < list.size(); ++aim.next) {
+        const Placed& other = list[aim.next];
+        if (other.begin - aim.reach >= aim.size) break;
+        if (test(aim.conflicts, other.part)) aim.reach = std::max(aim.reach, other.end);
+    }
+    return aim.reach;
+}
+
+Bytes PairBoard::gap_end(Aim& aim) const {
+    const std::vector<Placed>& list = placed_[aim.pool];
+    for (; aim.next < list.size(); ++aim.next) {
+        if (test(aim.conflicts, list[aim.next].part)) return list[aim.next].begin;
+    }
+    return kLimit;
+}
+
+Bytes PairBoard::top(Aim& aim) const {
+    const std::vector<Placed>& list = placed_[aim.pool];
+    for (; aim.next < list.size(); ++aim.next) {
+        if (test(aim.conflicts, list[aim.next].part)) aim.reach = std::max(aim.reach, list[aim.next].end);
+    }
+    return aim.reach;
+}
+
+bool PairBoard::free_at(Index part, Index pool, Bytes offset) const {
+    const Bytes end = offset + instance_.parts[static_cast<std::size_t>(part)].size;
+    const std::uint64_t* conflicts = row(hard_, part);
+    for (const Placed& other : placed_[static_cast<std::size_t>(pool)]) {
+        if (other.begin >= end) break;
+        if (other.end <= offset || !test(conflicts, other.part)) continue;
+        const bool shares =
+            other.begin == offset && !inplace_.empty() && test(row(inplace_, part), other.part);
+        if (!shares) return false;
+    }
+    return true;
+}
+
+void PairBoard::put(Index part, Index pool, Bytes offset) {
+    std::vector<Placed>& list = placed_[static_cast<std::size_t>(pool)];
+    const Placed entry{offset, offset + instance_.parts[static_cast<std::size_t>(part)].size, part};
+    const auto at = std::upper_bound(list.begin(), list.end(), entry,
+                                     [](const Placed& a, const Placed& b) { return a.begin < b.begin; });
+    list.insert(at, entry);
+}
+
+void PairBoard::clear() {
+    for (std::vector<Placed>& list : placed_) list.clear();
+}
+
+}  // namespace memstow

@@ -1,0 +1,312 @@
+// Places items one after the other on a board: what every greedy pass has in common, whatever its order.
+// Every constraint of the instance is honoured here but for capacity: an item that fits in none of its pools
+// goes where it overflows least, so that a layout is complete and its overflow known.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "budget.hpp"
+#include "greedy/strategy.hpp"
+#include "instance.hpp"
+
+namespace memstow {
+
+// The least offset of the choice at `from` or above; nothing when it would be above `high`.
+inline std::optional<Bytes> align_up(const Choice& choice, Bytes from) {
+    from = std::max(from, choice.low);
+    if (from > choice.high) return std::nullopt;
+    const Bytes above = (from - choice.residue) % choice.modulus;
+    const Bytes step = above == 0 ? 0 : above > 0 ? choice.modulus - above : -above;
+    if (step > choice.high - from) return std::nullopt;
+    return from + step;
+}
+
+inline Bytes extent_of(const Instance& instance, Index item) {
+    Bytes extent = 0;
+    for (const Part& part : instance.parts_of(item)) extent = std::max(extent, part.delta + part.size);
+    return extent;
+}
+
+inline bool is_pinned(const Instance& instance, Index item) {
+    const std::span<const Choice> choices = instance.choices[item];
+    return std::all_of(choices.begin(), choices.end(),
+                       [](const Choice& choice) { return choice.low == choice.high; });
+}
+
+template <class Board>
+class Placer {
+  public:
+    // The hint is a layout or empty; only a strategy that keeps looks at it.
+    explicit Placer(const Instance& instance, const Layout& hint = {})
+        : instance_(instance), board_(instance), hint_(hint) {
+        const auto n = static_cast<std::size_t>(instance.item_count());
+        extents_.reserve(n);
+        for (Index item = 0; item < instance.item_count(); ++item) {
+            extents_.push_back(extent_of(instance, item));
+        }
+        list_partners();
+    }
+
+    // A layout with the items in this order. Gives up, and says so, as soon as an item ends above
+    // `give_up_above`. When the budget is spent the items after the first `kWhole` are stacked on top of the
+    // rest: valid, quick and poor.
+    bool run(std::span<const Index> order, const Strategy& strategy, Budget& budget, Layout& layout,
+             Bytes give_up_above = kLimit) {
+        board_.clear();
+        peaks_.assign(instance_.pools.size(), 0);
+        layout.assign(extents_.size(), Place{});
+        layout_ = &layout;
+        constexpr std::size_t kStride = 1024;
+        for (std::size_t i = 0; i < order.size(); ++i) {
+            if (i >= kWhole && i % kStride == 0 && budget.spent()) {
+                for (const Index item : order.subspan(i)) settle(item, stack(item));
+                break;
+            }
+            const Place place = choose(order[i], strategy);
+            settle(order[i], place);
+            if (place.offset != kUnplaced && place.offset + extent(order[i]) > give_up_above) {
+                budget.count(static_cast<std::int64_t>(i));
+                return false;
+            }
+        }
+        budget.count(static_cast<std::int64_t>(order.size()));
+        return true;
+    }
+
+    static constexpr std::size_t kWhole = 4096;
+
+  private:
+    using Aim = typename Board::Aim;
+    struct Partner {
+        Index own;    // part of the item
+        Index other;  // part of another item that it may share an offset with
+    };
+
+    Bytes extent(Index item) const { return extents_[static_cast<std::size_t>(item)]; }
+    const Pool& pool_of(const Choice& choice) const {
+        return instance_.pools[static_cast<std::size_t>(choice.pool)];
+    }
+    const Part& part(Index index) const { return instance_.parts[static_cast<std::size_t>(index)]; }
+
+    void list_partners() {
+        if (!board_.knows_exempt()) return;
+        std::vector<std::pair<Index, Partner>> partners;
+        for (const ExemptPair& pair : instance_.exempt) {
+            if (!pair.in_place) continue;
+            partners.push_back({part(pair.first).item, {pair.first, pair.second}});
+            partners.push_back({part(pair.second).item, {pair.second, pair.first}});
+        }
+        if (partners.empty()) return;
+        std::sort(partners.begin(), partners.end(),
+                  [](const auto& a, const auto& b) { return a.first < b.first; });
+        auto next = partners.begin();
+        for (Index item = 0; item < instance_.item_count(); ++item) {
+            for (; next != partners.end() && next->first == item; ++next) {
+                partners_.values.push_back(next->second);
+            }
+            partners_.close();
+        }
+    }
+
+    // The least offset at `from` or above that is free of other items and of reserved ranges.
+    std::optional<Bytes> lowest_from(Index item, const Choice& choice, Bytes from) {
+        const std::span<const Part> parts = instance_.parts_of(item);
+        std::optional<Bytes> offset = align_up(choice, from);
+        while (offset) {
+            Bytes free = *offset;
+            for (std::size_t k = 0; k < parts.size(); ++k) {
+                free = free_of_reserved(aims_[k], pool_of(choice), parts[k], free);
+            }
+            const Bytes asked = *offset;
+            offset = align_up(choice, free);
+            if (free == asked || (parts.size() == 1 && offset == free)) break;
+        }
+        if (offset && *offset > kLimit - extent(item)) return std::nullopt;
+        return offset;
+    }
+
+    Bytes free_of_reserved(Aim& aim, const Pool& pool, const Part& part, Bytes from) {
+        Bytes begin = board_.next_free(aim, from + part.delta);
+        while (const Range* in_the_way = reserved_in(pool, begin, begin + part.size)) {
+            begin = board_.next_free(aim, in_the_way->end);
+        }
+        return begin - part.delta;
+    }
+
+    // The first reserved range that has a byte of [begin, end).
+    static const Range* reserved_in(const Pool& pool, Bytes begin, Bytes end) {
+        const auto next = std::partition_point(pool.reserved.begin(), pool.reserved.end(),
+                                               [&](const Range& range) { return range.end <= begin; });
+        return next != pool.reserved.end() && next->begin < end ? &*next : nullptr;
+    }
+
+    std::optional<Bytes> find(Index item, const Choice& choice, Rule rule, bool apart) {
+        const std::span<const Part> parts = instance_.parts_of(item);
+        const Index first = instance_.item_parts[static_cast<std::size_t>(item)];
+        if (aims_.size() < parts.size()) aims_.resize(parts.size());
+        for (std::size_t k = 0; k < parts.size(); ++k) {
+            board_.aim(first + static_cast<Index>(k), choice.pool, apart, aims_[k]);
+        }
+        if (rule == Rule::top) {
+            Bytes top = 0;
+            for (std::size_t k = 0; k < parts.size(); ++k) {
+                top = std::max(top, board_.top(aims_[k]) - parts[k].delta);
+            }
+            return lowest_from(item, choice, top);
+        }
+        const std::optional<Bytes> lowest = lowest_from(item, choice, 0);
+        // What a rigid group leaves of a gap differs from part to part: the least offset it is.
+        if (rule == Rule::lowest || parts.size() > 1 || !lowest) return lowest;
+        return best_gap(item, choice, *lowest);
+    }
+
+    std::optional<Bytes> best_gap(Index item, const Choice& choice, Bytes lowest) {
+        Bytes least_room = kLimit;
+        Bytes best = lowest;
+        std::optional<Bytes> offset = lowest;
+        while (offset) {
+            Bytes end = board_.gap_end(aims_[0]);
+            if (const Range* in_the_way = reserved_in(pool_of(choice), *offset, end)) end = in_the_way->begin;
+            if (end == kLimit) break;
+            const Bytes room = end - *offset - extent(item);
+            if (room < least_room) {
+                least_room = room;
+                best = *offset;
+            }
+            offset = lowest_from(item, choice, end);
+        }
+        return best;
+    }
+
+    // The place of an in-place partner, when the item may go exactly there.
+    std::optional<Bytes> shared_offset(Index item, const Choice& choice) {
+        std::optional<Bytes> least;
+        if (partners_.size() == 0) return least;
+        for (const Partner& partner : partners_[item]) {
+            const Place& other = (*layout_)[static_cast<std::size_t>(part(partner.other).item)];
+            if (other.offset == kUnplaced || other.pool != choice.pool) continue;
+            const Bytes offset = other.offset + part(partner.other).delta - part(partner.own).delta;
+            if (offset < 0 || (least && *least <= offset) || !may_be_at(item, choice, offset)) continue;
+            least = offset;
+        }
+        return least;
+    }
+
+    bool may_be_at(Index item, const Choice& choice, Bytes offset) const {
+        if (align_up(choice, offset) != offset || offset > kLimit - extent(item)) return false;
+        Index index = instance_.item_parts[static_cast<std::size_t>(item)];
+        for (const Part& own : instance_.parts_of(item)) {
+            const Bytes begin = offset + own.delta;
+            if (reserved_in(pool_of(choice), begin, begin + own.size)) return false;
+            if (!board_.free_at(index++, choice.pool, begin)) return false;
+        }
+        return true;
+    }
+
+    std::optional<Bytes> offset_in(Index item, const Choice& choice, const Strategy& strategy) {
+        if (strategy.share) {
+            if (const std::optional<Bytes> shared = shared_offset(item, choice)) return shared;
+        }
+        if (strategy.apart) {
+            const std::optional<Bytes> offset = find(item, choice, strategy.rule, true);
+            const Bytes most = std::min(strategy.ceiling, pool_of(choice).capacity);
+            if (offset && *offset <= most - extent(item)) return offset;
+        }
+        return find(item, choice, strategy.rule, false);
+    }
+
+    // Where the hint has the item, when it may be there.
+    Place hinted(Index item) const {
+        if (hint_.empty()) return {};
+        const Place& place = hint_[static_cast<std::size_t>(item)];
+        if (place.offset < 0 || place.offset > kLimit - extent(item)) return {};
+        for (const Choice& choice : instance_.choices[item]) {
+            if (choice.pool != place.pool || place.offset + extent(item) > pool_of(choice).capacity) continue;
+            if (may_be_at(item, choice, place.offset)) return place;
+        }
+        return {};
+    }
+
+    Place choose(Index item, const Strategy& strategy) {
+        if (strategy.keep) {
+            if (const Place kept = hinted(item); kept.offset != kUnplaced) return kept;
+        }
+        const std::span<const Choice> choices = instance_.choices[item];
+        by_preference_.resize(choices.size());
+        for (std::size_t k = 0; k < choices.size(); ++k) by_preference_[k] = k;
+        if (strategy.pools == PoolRule::cheapest) {
+            std::stable_sort(by_preference_.begin(), by_preference_.end(),
+                             [&](std::size_t a, std::size_t b) { return choices[a].cost < choices[b].cost; });
+        }
+        Place fits;
+        Bytes least_growth = kLimit;
+        Place overflows;
+        Bytes least_overflow = kLimit;
+        for (const std::size_t k : by_preference_) {
+            const Choice& choice = choices[k];
+            const std::optional<Bytes> offset = offset_in(item, choice, strategy);
+            if (!offset) continue;
+            const Bytes end = *offset + extent(item);
+            const Bytes over = end - pool_of(choice).capacity;
+            if (over > 0) {
+                if (over < least_overflow) {
+                    least_overflow = over;
+                    overflows = {choice.pool, *offset};
+                }
+                continue;
+            }
+            if (strategy.pools != PoolRule::flattest) return {choice.pool, *offset};
+            const Bytes growth = std::max<Bytes>(0, end - peaks_[static_cast<std::size_t>(choice.pool)]);
+            if (growth < least_growth) {
+                least_growth = growth;
+                fits = {choice.pool, *offset};
+            }
+        }
+        return fits.offset != kUnplaced ? fits : overflows;
+    }
+
+    // Above all that is in a pool: needs no board.
+    Place stack(Index item) const {
+        Place place;
+        Bytes least_overflow = kLimit;
+        for (const Choice& choice : instance_.choices[item]) {
+            const Pool& pool = pool_of(choice);
+            Bytes top = peaks_[static_cast<std::size_t>(choice.pool)];
+            if (!pool.reserved.empty()) top = std::max(top, pool.reserved.back().end);
+            const std::optional<Bytes> offset = align_up(choice, top);
+            if (!offset || *offset > kLimit - extent(item)) continue;
+            const Bytes over = std::max<Bytes>(0, *offset + extent(item) - pool.capacity);
+            if (over >= least_overflow) continue;
+            least_overflow = over;
+            place = {choice.pool, *offset};
+        }
+        return place;
+    }
+
+    void settle(Index item, Place place) {
+        (*layout_)[static_cast<std::size_t>(item)] = place;
+        if (place.offset == kUnplaced) return;
+        Bytes& peak = peaks_[static_cast<std::size_t>(place.pool)];
+        peak = std::max(peak, place.offset + extent(item));
+        Index index = instance_.item_parts[static_cast<std::size_t>(item)];
+        for (const Part& own : instance_.parts_of(item)) {
+            board_.put(index++, place.pool, place.offset + own.delta);
+        }
+    }
+
+    const Instance& instance_;
+    Board board_;
+    Layout hint_;
+    std::vector<Bytes> extents_;
+    Lists<Partner> partners_;  // by item; empty when nothing may be in place
+    std::vector<Bytes> peaks_;
+    std::vector<Aim> aims_;
+    std::vector<std::size_t> by_preference_;
+    Layout* layout_ = nullptr;
+};
+
+}  // namespace memstow

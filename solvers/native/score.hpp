@@ -1,0 +1,61 @@
+// How good a layout is: exact integers compared term by term, in the order the caller gives the terms.
+// Before every term comes what must be nothing in a plan: items without a place, bytes beyond a capacity.
+#pragma once
+
+#include <compare>
+#include <vector>
+
+#include "instance.hpp"
+
+namespace memstow {
+
+// Wide enough for a sum of peaks over pools or of any costs.
+__extension__ typedef __int128 Value;
+
+enum class TermKind {
+    peak,            // sum over pools of the largest end of a part
+    pool_peak,       // the same of one pool
+    max_peak,        // the largest of the pools' peaks
+    placement_cost,  // sum of the costs of the choices taken
+    reuse_cost,      // sum over the pairs that overlap by a byte in one pool
+    moves,           // items whose place differs from the hint's
+};
+
+struct Term {
+    TermKind kind;
+    Index pool = -1;  // for pool_peak
+};
+
+struct Score {
+    Index unplaced = 0;
+    Value overflow = 0;
+    std::vector<Value> values;  // by term
+
+    bool fits() const { return unplaced == 0 && overflow == 0; }
+    auto operator<=>(const Score&) const = default;
+};
+
+// Largest end of a part, by pool.
+std::vector<Bytes> pool_peaks(const Instance& instance, const Layout& layout);
+
+class Scorer {
+  public:
+    // An empty hint means that there is none: every placed item counts as moved.
+    Scorer(const Instance& instance, std::vector<Term> terms, Layout hint = {});
+
+    Score operator()(const Layout& layout) const;
+    const std::vector<Term>& terms() const { return terms_; }
+    const Layout& hint() const { return hint_; }
+
+  private:
+    Value value(const Term& term, const Layout& layout, const std::vector<Bytes>& peaks) const;
+    Value placement_cost(const Layout& layout) const;
+    Value reuse_cost(const Layout& layout) const;
+    Value moves(const Layout& layout) const;
+
+    const Instance& instance_;
+    std::vector<Term> terms_;
+    Layout hint_;
+};
+
+}  // namespace memstow

@@ -1,0 +1,130 @@
+"""What a solver is: a task in, an outcome out, under a budget; and the register of solvers by name."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+from importlib import import_module
+from typing import Protocol
+
+from solvers import _native
+from solvers.instance import Instance, Layout
+
+
+class TermKind(IntEnum):
+    """Terms of the objective, as the native core numbers them."""
+
+    PEAK = 0
+    POOL_PEAK = 1
+    MAX_PEAK = 2
+    PLACEMENT_COST = 3
+    REUSE_COST = 4
+    MOVES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One term of the lexicographic objective."""
+
+    kind: TermKind
+    pool: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a solver is asked: an instance, what to minimise, and what is known already."""
+
+    instance: Instance
+    terms: tuple[Term, ...]  # empty: any layout that fits
+    lower_bounds: tuple[int, ...]  # by term
+    hint: Layout | None = None  # where items are wished to be; need not be valid
+    start: Layout | None = None  # the best layout known, complete and valid but perhaps beyond capacity
+    gap: float = 0.0
+    seed: int = 0
+    workers: int = 1
+    deterministic: bool = False
+
+
+OnValue = Callable[[str, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Listeners:
+    """Who hears of better values and bounds of the first term, and who reached them."""
+
+    incumbent: OnValue
+    bound: OnValue
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """A lower bound on the first term, by searches that ran dry: (height, nodes) of each."""
+
+    bound: int
+    refuted: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a solver found."""
+
+    layout: Layout | None  # complete; the closest attempt where it does not fit
+    fits: bool
+    values: tuple[int, ...]  # by term
+    solver: str  # who, in detail
+    proof: Proof | None = None
+    misfit: tuple[int, ...] | None = None  # items that cannot share their pool: nothing fits
+
+    def better_than(self, other: "Outcome | None") -> bool:
+        """Whether this layout is to be preferred."""
+        if self.layout is None or other is None or other.layout is None:
+            return self.layout is not None
+        return (not self.fits, self.values) < (not other.fits, other.values)
+
+
+class Solver(Protocol):
+    """One way to solve a task."""
+
+    name: str
+    summary: str
+
+    def declines(self, task: Task) -> str | None:
+        """What in the task this solver cannot honour; None: nothing."""
+
+    def solve(self, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:
+        """The best layout within the budget."""
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """One line of the list of solvers."""
+
+    name: str
+    summary: str
+    supports: str
+    missing: str | None = None
+
+
+# By name: where the solver is made, so that only the one that is used is imported.
+_HOMES = {
+    "greedy": "solvers.greedy",
+    "first-fit": "solvers.classics",
+    "tflm": "solvers.classics",
+    "cadence-position": "solvers.classics",
+    "cadence-gap": "solvers.classics",
+    "usmp-size": "solvers.classics",
+    "usmp-conflicts": "solvers.classics",
+    "storage-tokens": "solvers.classics",
+    "xla-heap": "solvers.classics",
+}
+
+
+def names() -> Iterable[str]:
+    """Every solver that can be asked for by name."""
+    return _HOMES.keys()
+
+
+def find(name: str) -> Solver:
+    """The solver of that name; KeyError when there is none."""
+    home = import_module(_HOMES[name])
+    found: Solver = home.make(name)
+    return found
