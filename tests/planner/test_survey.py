@@ -19,7 +19,7 @@ PROBLEM = Problem(
 
 
 def test_every_kind_of_buffer_is_counted() -> None:
-    buffers = facts(PROBLEM, 1, {})["buffers"]
+    buffers = facts(PROBLEM, 1)["buffers"]
     assert (buffers["count"], buffers["bytes"], buffers["largest"]) == (4, 56, 32)
     kinds = ("empty", "always", "timeless", "several_lifetimes", "pinned")
     assert [buffers[kind] for kind in kinds] == [1, 1, 1, 1, 1]
@@ -27,13 +27,13 @@ def test_every_kind_of_buffer_is_counted() -> None:
 
 
 def test_pools_say_what_they_may_and_must_hold() -> None:
-    fast, slow = facts(PROBLEM, 1, {"fast": 48})["pools"]
-    assert (fast["may_hold"], fast["must_hold"], fast["reserved"], fast["bound"]) == (3, 1, 8, 48)
-    assert (slow["may_hold"], slow["must_hold"], slow["capacity"], slow["bound"]) == (3, 1, None, None)
+    fast, slow = facts(PROBLEM, 1)["pools"]
+    assert (fast["may_hold"], fast["must_hold"], fast["reserved"], fast["bound"]) == (3, 1, 8, 40)
+    assert (slow["may_hold"], slow["must_hold"], slow["capacity"], slow["bound"]) == (3, 1, None, 8)
 
 
 def test_the_survey_is_safe_for_terminals_and_as_wide_as_asked() -> None:
-    text = survey(PROBLEM, 3, {"fast": 48}, 70, ASCII)
+    text = survey(PROBLEM, 3, 70, ASCII)
     assert "name       two\\npools" in text
     assert "besides    1 relative" in text
     assert max(map(len, text.splitlines())) <= 100
@@ -41,4 +41,4 @@ def test_the_survey_is_safe_for_terminals_and_as_wide_as_asked() -> None:
 
 def test_a_problem_without_time_says_what_is_always_live() -> None:
     problem = Problem(version=1, buffers=(Buffer(id="w", size=8, lifetime=ALWAYS),))
-    assert "always live: 8 bytes" in survey(problem, 3, {}, 70, ASCII)
+    assert "always live: 8 bytes" in survey(problem, 3, 70, ASCII)

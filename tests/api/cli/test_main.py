@@ -73,7 +73,7 @@ def test_a_missing_file_is_named(cli: Cli, tmp_path: Path) -> None:
     ran = cli("solve", tmp_path / "none.json")
     assert ran.code == Exit.USAGE
     assert "none.json" in ran.err
-    assert "No such file" in ran.err
+    assert "there is no such file" in ran.err
 
 
 def test_every_issue_of_an_input_is_shown(cli: Cli, tmp_path: Path) -> None:

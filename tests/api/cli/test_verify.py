@@ -10,15 +10,10 @@ from tests.api.cli.conftest import Cli
 
 
 @pytest.fixture
-def plan(tmp_path: Path) -> Path:
-    """Offsets for the three buffers, from anyone."""
+def plan(cli: Cli, three: Path, tmp_path: Path) -> Path:
+    """A good plan for the three buffers."""
     path = tmp_path / "plan.json"
-    placements = [
-        {"buffer": "a", "pool": "memory", "offset": 0},
-        {"buffer": "b", "pool": "memory", "offset": 100},
-        {"buffer": "c", "pool": "memory", "offset": 0},
-    ]
-    path.write_text(json.dumps({"status": "feasible", "placements": placements}))
+    assert cli("solve", three, "--output", path).code == Exit.DONE
     return path
 
 
@@ -31,15 +26,15 @@ def _without_the_last(plan: Path) -> None:
 def test_a_valid_plan_exits_with_0(cli: Cli, three: Path, plan: Path) -> None:
     ran = cli("verify", three, plan)
     assert (ran.code, ran.err) == (Exit.DONE, "")
-    assert ran.out.startswith("valid: feasible, 3 placements")
+    assert ran.out.startswith("valid: optimal, 3 placements, peak 150 in memory")
 
 
 def test_an_invalid_plan_exits_with_1_and_lists_what_is_wrong(cli: Cli, three: Path, plan: Path) -> None:
     _without_the_last(plan)
     ran = cli("verify", three, plan)
     assert ran.code == Exit.INVALID
-    assert ran.out.startswith("invalid: 1 violation\n")
-    assert "c" in ran.out
+    assert ran.out.startswith("invalid: ")
+    assert "'c' has no place [missing]" in ran.out
 
 
 def test_the_verdict_can_be_json(cli: Cli, three: Path, plan: Path) -> None:
@@ -49,7 +44,7 @@ def test_the_verdict_can_be_json(cli: Cli, three: Path, plan: Path) -> None:
     assert ran.code == Exit.INVALID
     verdict = json.loads(ran.out)
     assert verdict["valid"] is False
-    assert verdict["violations"][0]["buffers"] == ["c"]
+    assert ["c"] in [violation["buffers"] for violation in verdict["violations"]]
 
 
 def test_a_plan_that_is_none_exits_with_2(cli: Cli, three: Path, tmp_path: Path) -> None:
