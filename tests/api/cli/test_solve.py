@@ -124,6 +124,18 @@ def test_without_a_plan_json_says_so_and_csv_is_not_written(
     assert not (tmp_path / "plan.csv").exists()
 
 
+def test_a_picture_is_drawn_where_there_is_a_plan(
+    cli: Cli, three: Path, tmp_path: Path, engine: FakeEngine
+) -> None:
+    picture = tmp_path / "plan.svg"
+    assert cli("solve", three, "--picture", picture).code == Exit.DONE
+    assert picture.read_text().startswith("<svg ")
+    engine.answer = unknown
+    picture.unlink()
+    assert "not drawn" in cli("solve", three, "--picture", picture).err
+    assert not picture.exists()
+
+
 def test_an_output_that_cannot_be_written_is_told(
     cli: Cli,
     three: Path,
