@@ -1,16 +1,25 @@
 // The door between Python and the native core: converts arguments and results, nothing else.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <limits>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 
 #include "assemble.hpp"
 #include "bounds.hpp"
+#include "budget.hpp"
+#include "greedy/greedy.hpp"
 #include "instance.hpp"
+#include "occupied.hpp"
+#include "score.hpp"
 
 namespace nb = nanobind;
 using namespace memstow;
@@ -119,7 +128,7 @@ std::unique_ptr<NativeInstance> read_instance(nb::handle from) {
     return result;
 }
 
-nb::int_ to_python(WideBytes value) {
+nb::int_ wide(WideBytes value) {
     constexpr WideBytes kWord = WideBytes{1} << 62;
     return nb::int_(nb::int_(static_cast<std::int64_t>(value / kWord)) * nb::int_(std::int64_t{1} << 62) +
                     nb::int_(static_cast<std::int64_t>(value % kWord)));
@@ -129,19 +138,117 @@ nb::int_ to_python(WideBytes value) {
 nb::tuple to_python(const NativeInstance& from, const LiveBound& bound) {
     nb::object time = nb::none();
     if (bound.row >= 0) time = nb::int_(from.times[static_cast<std::size_t>(bound.row)]);
-    return nb::make_tuple(to_python(bound.bytes), time, bound.parts);
+    return nb::make_tuple(wide(bound.bytes), time, bound.parts);
+}
+
+using Terms = std::vector<std::pair<int, Index>>;
+
+std::vector<Term> to_terms(const Terms& terms) {
+    std::vector<Term> result;
+    for (const auto& [kind, pool] : terms) result.push_back({static_cast<TermKind>(kind), pool});
+    return result;
+}
+
+// Empty for None. A place that the instance does not have is no place.
+Layout to_layout(const Instance& instance, nb::handle from) {
+    if (from.is_none()) return {};
+    const Column pool(from, "pool");
+    const Column offset(from, "offset");
+    Layout layout(static_cast<std::size_t>(instance.item_count()));
+    if (pool.size() != layout.size() || offset.size() != layout.size())
+        throw std::length_error("not of this instance");
+    for (std::size_t item = 0; item < layout.size(); ++item) {
+        const bool known = pool[item] >= 0 && pool[item] < static_cast<std::int64_t>(instance.pools.size());
+        if (known && offset[item] >= 0) layout[item] = {static_cast<Index>(pool[item]), offset[item]};
+    }
+    return layout;
+}
+
+// (pools, offsets) as the bytes of two arrays of 64-bit integers.
+std::pair<nb::bytes, nb::bytes> to_python(const Layout& layout) {
+    std::vector<std::int64_t> pools(layout.size());
+    std::vector<std::int64_t> offsets(layout.size());
+    for (std::size_t item = 0; item < layout.size(); ++item) {
+        pools[item] = layout[item].pool;
+        offsets[item] = layout[item].offset;
+    }
+    const auto bytes = [](const std::vector<std::int64_t>& values) {
+        return nb::bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(std::int64_t));
+    };
+    return {bytes(pools), bytes(offsets)};
+}
+
+// Values of the terms, or None while the layout does not fit.
+nb::object to_python(const Score& score) {
+    if (!score.fits()) return nb::none();
+    nb::list values;
+    for (const Value value : score.values) values.append(wide(value));
+    return values;
+}
+
+using OnScore = std::function<void(nb::object, const std::string&)>;
+
+nb::tuple solve_greedily(const NativeInstance& self, const Terms& terms, nb::handle hint,
+                         const std::vector<std::int64_t>& lower_bounds, std::uint64_t seed, Budget& budget,
+                         const std::optional<OnScore>& on_score) {
+    GreedyOptions options;
+    options.lower_bounds.assign(lower_bounds.begin(), lower_bounds.end());
+    options.seed = seed;
+    const Layout start = to_layout(self.instance, hint);
+    GreedyResult result;
+    {
+        nb::gil_scoped_release release;
+        OnLayout on_layout;
+        if (on_score) {
+            on_layout = [&](const Layout&, const Score& score, const std::string& name) {
+                nb::gil_scoped_acquire acquire;
+                (*on_score)(to_python(score), name);
+            };
+        }
+        result = greedy(self.instance, to_terms(terms), start, options, budget, on_layout);
+    }
+    return nb::make_tuple(to_python(result.layout), to_python(result.score), result.name);
 }
 
 }  // namespace
 
 NB_MODULE(_native, m) {
     m.doc() = "The native core of memstow.";
+    // What a caller still holds at exit is no defect.
+    nb::set_leak_warnings(false);
 
     nb::class_<NativeInstance>(m, "Instance", "The arrays of solvers.instance.Instance, and their rows.")
         .def("__init__", [](NativeInstance* self,
                             nb::handle from) { new (self) NativeInstance(std::move(*read_instance(from))); })
         .def_prop_ro("row_count", [](const NativeInstance& self) { return self.instance.row_count; });
 
+    nb::class_<Budget>(m, "Budget", "When a native run must stop.")
+        .def(nb::init<double, std::int64_t>(), nb::arg("seconds"), nb::arg("work"))
+        .def("cancel", &Budget::cancel)
+        .def_prop_ro("spent", &Budget::spent)
+        .def_prop_ro("work", &Budget::work);
+
+    m.def("greedy", &solve_greedily, nb::arg("instance"), nb::arg("terms"), nb::arg("hint").none(),
+          nb::arg("lower_bounds"), nb::arg("seed"), nb::arg("budget"), nb::arg("on_score").none(),
+          "((pools, offsets), values or None, name) of the best layout of the greedy portfolio.");
+    m.def(
+        "most_occupied",
+        [](const NativeInstance& self, nb::handle layout) {
+            std::vector<std::pair<Bytes, std::optional<std::int64_t>>> result;
+            for (const Occupied& most : most_occupied(self.instance, to_layout(self.instance, layout))) {
+                std::optional<std::int64_t> time;
+                if (most.row >= 0) time = self.times[static_cast<std::size_t>(most.row)];
+                result.emplace_back(most.bytes, time);
+            }
+            return result;
+        },
+        "By pool: the most bytes the layout occupies at one moment, and the moment.");
+    m.def(
+        "pool_peaks",
+        [](const NativeInstance& self, nb::handle layout) {
+            return pool_peaks(self.instance, to_layout(self.instance, layout));
+        },
+        "By pool: the largest end of a part.");
     m.def(
         "common_grid",
         [](const NativeInstance& self, Index pool) {

@@ -37,10 +37,15 @@ inline bool is_pinned(const Instance& instance, Index item) {
                        [](const Choice& choice) { return choice.low == choice.high; });
 }
 
+// So many items are placed with care whatever is left of the budget.
+inline constexpr std::size_t kWhole = 4096;
+
 template <class Board>
 class Placer {
   public:
-    explicit Placer(const Instance& instance) : instance_(instance), board_(instance) {
+    // The hint is a layout or empty; only a strategy that keeps looks at it.
+    explicit Placer(const Instance& instance, const Layout& hint = {})
+        : instance_(instance), board_(instance), hint_(hint) {
         const auto n = static_cast<std::size_t>(instance.item_count());
         extents_.reserve(n);
         for (Index item = 0; item < instance.item_count(); ++item) {
@@ -74,8 +79,6 @@ class Placer {
         budget.count(static_cast<std::int64_t>(order.size()));
         return true;
     }
-
-    static constexpr std::size_t kWhole = 4096;
 
   private:
     using Aim = typename Board::Aim;
@@ -159,22 +162,24 @@ class Placer {
         const std::optional<Bytes> lowest = lowest_from(item, choice, 0);
         // What a rigid group leaves of a gap differs from part to part: the least offset it is.
         if (rule == Rule::lowest || parts.size() > 1 || !lowest) return lowest;
-        return best_gap(item, choice, *lowest);
+        return best_gap(item, choice, *lowest, rule == Rule::heap);
     }
 
-    std::optional<Bytes> best_gap(Index item, const Choice& choice, Bytes lowest) {
+    std::optional<Bytes> best_gap(Index item, const Choice& choice, Bytes lowest, bool below_peak) {
         Bytes least_room = kLimit;
         Bytes best = lowest;
         std::optional<Bytes> offset = lowest;
         while (offset) {
             Bytes end = board_.gap_end(aims_[0]);
             if (const Range* in_the_way = reserved_in(pool_of(choice), *offset, end)) end = in_the_way->begin;
-            if (end == kLimit) break;
+            const bool open = end == kLimit;
+            if (open && below_peak) end = peaks_[static_cast<std::size_t>(choice.pool)];
             const Bytes room = end - *offset - extent(item);
-            if (room < least_room) {
+            if ((!open || below_peak) && room >= 0 && room < least_room) {
                 least_room = room;
                 best = *offset;
             }
+            if (open) break;
             offset = lowest_from(item, choice, end);
         }
         return best;
@@ -217,7 +222,22 @@ class Placer {
         return find(item, choice, strategy.rule, false);
     }
 
+    // Where the hint has the item, when it may be there.
+    Place hinted(Index item) const {
+        if (hint_.empty()) return {};
+        const Place& place = hint_[static_cast<std::size_t>(item)];
+        if (place.offset < 0 || place.offset > kLimit - extent(item)) return {};
+        for (const Choice& choice : instance_.choices[item]) {
+            if (choice.pool != place.pool || place.offset + extent(item) > pool_of(choice).capacity) continue;
+            if (may_be_at(item, choice, place.offset)) return place;
+        }
+        return {};
+    }
+
     Place choose(Index item, const Strategy& strategy) {
+        if (strategy.keep) {
+            if (const Place kept = hinted(item); kept.offset != kUnplaced) return kept;
+        }
         const std::span<const Choice> choices = instance_.choices[item];
         by_preference_.resize(choices.size());
         for (std::size_t k = 0; k < choices.size(); ++k) by_preference_[k] = k;
@@ -283,6 +303,7 @@ class Placer {
 
     const Instance& instance_;
     Board board_;
+    Layout hint_;
     std::vector<Bytes> extents_;
     Lists<Partner> partners_;  // by item; empty when nothing may be in place
     std::vector<Bytes> peaks_;

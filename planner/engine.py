@@ -1,0 +1,259 @@
+"""Who solves, in what order, until when: the way from a problem to a judged plan."""
+
+import threading
+import time
+from dataclasses import replace
+
+from planner import answer
+from planner.bounds import Bounds, TermBound
+from planner.check import require_valid
+from planner.errors import DeclinedError, InputError, UnknownSolverError
+from planner.events import Bound, Event, Incumbent, Listener, Phase
+from planner.options import Options
+from planner.plan import Exhausted, Explanation, Plan, Refuted, gap_of
+from planner.problem import Problem
+from planner.reduce import Reduction, reduce
+from solvers import _native
+from solvers.solver import Listeners, Outcome, Solver, Task, Term, TermKind, find, names
+
+AUTO = "auto"
+
+# Building, naming and judging a plan takes about so long for each buffer; the search ends earlier by it.
+_SECONDS_PER_BUFFER = 25e-6
+# How often a waiting caller looks whether it was told to stop.
+_TICK = 0.02
+
+# The steps of a deterministic run: about the default time limit's worth.
+DEFAULT_WORK = 1_000_000_000
+
+_TEAMS = {AUTO: ("greedy",)}
+_KINDS = {
+    "peak": TermKind.PEAK,
+    "max_peak": TermKind.MAX_PEAK,
+    "placement_cost": TermKind.PLACEMENT_COST,
+    "reuse_cost": TermKind.REUSE_COST,
+    "moves": TermKind.MOVES,
+}
+_IN_BYTES = {TermKind.PEAK, TermKind.POOL_PEAK, TermKind.MAX_PEAK}
+
+
+def plan(
+    problem: Problem,
+    options: Options | None = None,
+    on_event: Listener | None = None,
+    cancel: threading.Event | None = None,
+) -> Plan:
+    """Solve the problem within the options' limits.
+
+    Events are told from a thread of the run. When `cancel` is set, the best plan so far is the answer.
+    Raises InputError for a problem that contradicts itself, UnknownSolverError and DeclinedError for a solver
+    that cannot be had.
+    """
+    return _Run(problem, options or Options(), on_event, cancel or threading.Event()).plan()
+
+
+class _Run:
+    """One call of `plan`: what is known so far, and what is left of the budget."""
+
+    def __init__(
+        self, problem: Problem, options: Options, on_event: Listener | None, cancel: threading.Event
+    ) -> None:
+        self._begin = time.monotonic()
+        self._problem = problem
+        self._options = options
+        self._on_event = on_event
+        self._cancel = cancel
+        self._budget = _budget(options, len(problem.buffers))
+        self._terms: dict[str, TermBound] = {}
+        self._scales: list[int] = []  # by term: what one unit of its core value is worth
+        self._best: Outcome | None = None
+        self._prover = "live bytes"
+
+    def plan(self) -> Plan:
+        team = _team(self._options.solver)
+        self._tell(Phase("check", self._elapsed()))
+        require_valid(self._problem)
+        _require_hint(self._problem, self._options)
+        self._tell(Phase("reduce", self._elapsed()))
+        reduction = reduce(self._problem)
+        if isinstance(reduction, Explanation):
+            return self._infeasible(reduction)
+        self._tell(Phase("bound", self._elapsed()))
+        bounds = Bounds(reduction)
+        misfit = bounds.misfit()
+        if misfit is not None:
+            return self._infeasible(misfit)
+        self._terms = {term: bounds.of_term(term) for term in self._problem.terms()}
+        for bound in list(self._terms.values())[:1]:
+            self._tell(Bound(bound.value, self._prover, self._elapsed()))
+        task = self._task(reduction)
+        self._require_willing(team[-1], task)
+        for solver in team:
+            if self._settled() or solver.declines(task) is not None:
+                continue
+            self._tell(Phase(solver.name, self._elapsed()))
+            outcome = self._solve(solver, task)
+            if outcome.misfit is not None:
+                return self._infeasible(_crowd(reduction, outcome.misfit), solver.name)
+            self._learn(solver, outcome)
+            task = replace(task, start=self._best.layout if self._best else None)
+        return self._answer(reduction, bounds)
+
+    def _answer(self, reduction: Reduction, bounds: Bounds) -> Plan:
+        self._tell(Phase("judge", self._elapsed()))
+        best = self._best
+        if best is None or best.layout is None or not best.fits:
+            return answer.unknown(reduction, best.layout if best else None, self._stamp())
+        found = answer.judged(
+            reduction, bounds, self._terms, best, best.layout, self._options, self._prover, self._stamp()
+        )
+        return replace(found, seconds=self._stamp().seconds)
+
+    def _elapsed(self) -> float:
+        return time.monotonic() - self._begin
+
+    def _tell(self, event: Event) -> None:
+        if self._on_event is not None:
+            self._on_event(event)
+
+    def _stamp(self) -> answer.Stamp:
+        """A deterministic run says nothing of the clock."""
+        seconds = 0.0 if self._options.deterministic else round(self._elapsed(), 6)
+        return answer.Stamp(seconds=seconds, work=self._budget.work)
+
+    def _infeasible(self, explanation: Explanation, prover: str = "live bytes") -> Plan:
+        return answer.infeasible(self._problem, explanation, prover, self._stamp())
+
+    def _task(self, reduction: Reduction) -> Task:
+        pool_of = {pool.id: i for i, pool in enumerate(self._problem.pools)}
+        terms = []
+        for term in self._terms:
+            kind = _KINDS.get(term, TermKind.POOL_PEAK)
+            terms.append(Term(kind, pool_of[term[5:]] if kind is TermKind.POOL_PEAK else -1))
+        self._scales = [reduction.unit if term.kind in _IN_BYTES else 1 for term in terms]
+        hint = self._options.hint
+        return Task(
+            instance=reduction.instance,
+            terms=tuple(terms),
+            lower_bounds=tuple(
+                -(-bound.value // scale)
+                for bound, scale in zip(self._terms.values(), self._scales, strict=True)
+            ),
+            hint=reduction.layout(hint.placements) if hint is not None else None,
+            gap=self._options.gap,
+            seed=self._options.seed,
+            workers=self._options.workers or 1,
+            deterministic=self._options.deterministic,
+        )
+
+    def _require_willing(self, solver: Solver, task: Task) -> None:
+        reason = solver.declines(task)
+        if reason is not None and self._options.solver != AUTO:
+            raise DeclinedError(f"solver {solver.name!r} cannot honour {reason}; use {AUTO!r}")
+
+    def _settled(self) -> bool:
+        """Whether nothing more is wanted, or nothing more can be had."""
+        best = self._best
+        if best is None:
+            return False
+        if self._budget.spent:
+            return True
+        values = [value * scale for value, scale in zip(best.values, self._scales, strict=True)]
+        return best.fits and all(
+            gap_of(value, bound.value) <= self._options.gap
+            for value, bound in zip(values, self._terms.values(), strict=True)
+        )
+
+    def _learn(self, solver: Solver, outcome: Outcome) -> None:
+        """Keep the better layout and the better bound."""
+        if outcome.better_than(self._best):
+            self._best = outcome
+        if outcome.proof is None:
+            return
+        term = next(iter(self._terms))
+        scale = self._scales[0]
+        if outcome.proof.bound * scale > self._terms[term].value:
+            refuted = tuple(
+                Refuted(height=height * scale, nodes=nodes) for height, nodes in outcome.proof.refuted
+            )
+            certificate = Exhausted(solver=solver.name, refuted=refuted)
+            self._terms[term] = TermBound(outcome.proof.bound * scale, certificate)
+            self._prover = solver.name
+
+    def _solve(self, solver: Solver, task: Task) -> Outcome:
+        """Run the solver beside a watch on `cancel`, so that it can be told to stop."""
+        scale = self._scales[0] if self._scales else 1
+        listeners = Listeners(
+            lambda by, value: self._tell(Incumbent(value * scale, by, self._elapsed())),
+            lambda by, value: self._tell(Bound(value * scale, by, self._elapsed())),
+        )
+        outcomes: list[Outcome] = []
+        errors: list[BaseException] = []
+
+        def work() -> None:
+            try:
+                outcomes.append(solver.solve(task, self._budget, listeners))
+            except BaseException as error:
+                errors.append(error)
+
+        thread = threading.Thread(target=work, name=f"memstow {solver.name}", daemon=True)
+        thread.start()
+        try:
+            while thread.is_alive():
+                if self._cancel.is_set():
+                    self._budget.cancel()
+                thread.join(_TICK)
+        except BaseException:
+            self._budget.cancel()
+            thread.join()
+            raise
+        if errors:
+            raise errors[0]
+        return outcomes[0]
+
+
+def _team(name: str) -> list[Solver]:
+    """The solvers that take part, in their order. The last is the one asked for."""
+    try:
+        return [find(member) for member in (_TEAMS.get(name) or (name,))]
+    except KeyError:
+        known = ", ".join((AUTO, *names()))
+        raise UnknownSolverError(f"there is no solver {name!r}; use one of {known}") from None
+
+
+def _budget(options: Options, buffers: int) -> _native.Budget:
+    if options.deterministic:
+        return _native.Budget(-1.0, DEFAULT_WORK if options.work_limit is None else options.work_limit)
+    limit = -1 if options.work_limit is None else options.work_limit
+    return _native.Budget(max(options.time_limit - _SECONDS_PER_BUFFER * buffers, 0.0), limit)
+
+
+def _require_hint(problem: Problem, options: Options) -> None:
+    if "moves" in problem.terms() and options.hint is None:
+        where = problem.terms().index("moves")
+        raise InputError.single(
+            "moves_without_hint",
+            f"$.objective[{where}]",
+            "`moves` counts what differs from a plan; give that plan as the hint",
+        )
+
+
+def _crowd(reduction: Reduction, items: tuple[int, ...]) -> Explanation:
+    """Why nothing fits, where only a search can tell: these buffers together are too many."""
+    problem, instance = reduction.problem, reduction.instance
+    pool = problem.pools[instance.choice_pool[instance.choice_start[items[0]]]]
+    ids = tuple(
+        problem.buffers[reduction.part_buffer[part]].id
+        for item in items
+        for part in range(instance.item_parts[item], instance.item_parts[item + 1])
+    )
+    some = ", ".join(map(repr, ids[:8])) + (f" and {len(ids) - 8} more" if len(ids) > 8 else "")
+    return Explanation(
+        code="no_layout",
+        message=f"no layout of these {len(ids)} buffers fits in the {pool.capacity} bytes of {pool.id!r}, "
+        f"as a search through all of them has shown: {some}",
+        pool=pool.id,
+        capacity=pool.capacity,
+        reserved=sum(r.size for r in pool.reserved) or None,
+        buffers=ids,
+    )
