@@ -24,8 +24,8 @@ std::vector<Index> shuffled(Random& random, Index n) {
     return order;
 }
 
-std::vector<Strategy> all_strategies() {
-    std::vector<Strategy> all;
+std::vector<Tactics> all_tactics() {
+    std::vector<Tactics> all;
     for (const Rule rule : {Rule::lowest, Rule::best, Rule::top}) {
         for (const PoolRule pools : {PoolRule::preferred, PoolRule::cheapest, PoolRule::flattest}) {
             for (const bool share : {true, false}) {
@@ -57,18 +57,18 @@ std::optional<Bytes> lowest_by_trial(const Instance& instance, Layout layout, In
 TEST(every_pass_on_either_board_breaks_no_constraint) {
     Random random(1);
     Budget budget;
-    const std::vector<Strategy> strategies = all_strategies();
+    const std::vector<Tactics> tactics = all_tactics();
     for (int trial = 0; trial < 1500; ++trial) {
         const Instance instance = sample::random(random);
         const std::vector<Index> order = shuffled(random, instance.item_count());
         Placer<PairBoard> pairs(instance);
         Placer<TreeBoard> tree(instance);
         for (int k = 0; k < 4; ++k) {
-            const Strategy& strategy = strategies[random.below(strategies.size())];
+            const Tactics& tactics = tactics[random.below(tactics.size())];
             Layout by_pairs;
             Layout by_tree;
-            CHECK(pairs.run(order, strategy, budget, by_pairs));
-            CHECK(tree.run(order, strategy, budget, by_tree));
+            CHECK(pairs.run(order, tactics, budget, by_pairs));
+            CHECK(tree.run(order, tactics, budget, by_tree));
             CHECK(referee::complaint(instance, by_pairs, false) == "");
             CHECK(by_pairs == by_tree);
         }
@@ -82,10 +82,10 @@ TEST(the_lowest_rule_finds_the_lowest_place) {
         const Instance instance = sample::random(random, {.items = 7, .one_pool = true, .unbounded = true});
         const std::vector<Index> order = shuffled(random, instance.item_count());
         Placer<PairBoard> placer(instance);
-        Strategy strategy;
-        strategy.share = false;
+        Tactics tactics;
+        tactics.share = false;
         Layout layout;
-        placer.run(order, strategy, budget, layout);
+        placer.run(order, tactics, budget, layout);
         Instance strict = instance;  // lowest places do not rest on in-place partners
         std::erase_if(strict.exempt, [](const ExemptPair& pair) { return pair.in_place; });
         Layout before(layout.size());

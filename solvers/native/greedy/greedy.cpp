@@ -70,12 +70,12 @@ const char* name_of(Rule rule) {
     return "";
 }
 
-std::string name_of(const Pass& pass, const Strategy& strategy) {
+std::string name_of(const Pass& pass, const Tactics& tactics) {
     std::string name = std::string(name_of(pass.rule)) + "/" + std::string(name_of(pass.order));
-    if (strategy.pools == PoolRule::cheapest) name += " cheapest";
-    if (strategy.pools == PoolRule::flattest) name += " flattest";
-    if (strategy.apart) name += " apart";
-    if (!strategy.share) name += " unshared";
+    if (tactics.pools == PoolRule::cheapest) name += " cheapest";
+    if (tactics.pools == PoolRule::flattest) name += " flattest";
+    if (tactics.apart) name += " apart";
+    if (!tactics.share) name += " unshared";
     return name;
 }
 
@@ -84,12 +84,12 @@ bool has_term(const std::vector<Term>& terms, TermKind kind) {
 }
 
 // The ways to decide that can differ on this instance.
-std::vector<Strategy> strategies(const Instance& instance, const std::vector<Term>& terms) {
-    std::vector<Strategy> all{{}};
+std::vector<Tactics> tactics(const Instance& instance, const std::vector<Term>& terms) {
+    std::vector<Tactics> all{{}};
     const auto vary = [&](auto change) {
         const std::size_t before = all.size();
         for (std::size_t i = 0; i < before; ++i) {
-            Strategy varied = all[i];
+            Tactics varied = all[i];
             change(varied);
             all.push_back(varied);
         }
@@ -97,13 +97,13 @@ std::vector<Strategy> strategies(const Instance& instance, const std::vector<Ter
     const bool shares = std::any_of(instance.exempt.begin(), instance.exempt.end(),
                                     [](const ExemptPair& pair) { return pair.in_place; });
     if (!instance.reuse.empty() && has_term(terms, TermKind::reuse_cost)) {
-        vary([](Strategy& s) { s.apart = true; });
+        vary([](Tactics& s) { s.apart = true; });
         std::rotate(all.begin(), all.begin() + 1, all.end());
     }
-    if (shares) vary([](Strategy& s) { s.share = false; });
+    if (shares) vary([](Tactics& s) { s.share = false; });
     if (instance.pools.size() > 1) {
         const std::size_t before = all.size();
-        vary([](Strategy& s) { s.pools = PoolRule::flattest; });
+        vary([](Tactics& s) { s.pools = PoolRule::flattest; });
         if (has_term(terms, TermKind::placement_cost)) {
             for (std::size_t i = 0; i < before; ++i) all[i].pools = PoolRule::cheapest;
         }
@@ -125,19 +125,19 @@ class Portfolio {
           placer_(instance, scorer.hint()) {}
 
     void run() {
-        const std::vector<Strategy> all = strategies(instance_, scorer_.terms());
+        const std::vector<Tactics> all = tactics(instance_, scorer_.terms());
         from_hint(all.front());
         const bool swept = std::same_as<Board, TreeBoard> && can_sweep(instance_);
         if (swept) sweeps();
         for (const Pass& pass : kPasses) {
             if (swept && pass.rule == Rule::best && in_time(pass.order)) continue;  // the sweep's layout
             const std::vector<Index> order = arrange(traits_, pass.order);
-            for (Strategy strategy : all) {
+            for (Tactics tactics : all) {
                 const bool enough =
                     incumbent_.perfect() || budget_.spent() || work_ >= options_.portfolio_work;
                 if (incumbent_.has_one() && enough) return;
-                strategy.rule = pass.rule;
-                attempt(order, strategy, name_of(pass, strategy));
+                tactics.rule = pass.rule;
+                attempt(order, tactics, name_of(pass, tactics));
             }
         }
     }
@@ -157,7 +157,7 @@ class Portfolio {
         for (std::size_t k = 0; k < starts; ++k) {
             if (incumbent_.perfect() || budget_.spent()) return;
             const Finisher& start = finishers_[k];
-            improve(instance_, placer_, scorer_, start.order, start.strategy, options_.seed + k, passes,
+            improve(instance_, placer_, scorer_, start.order, start.tactics, options_.seed + k, passes,
                     budget_, incumbent_, "improved " + start.name);
         }
     }
@@ -166,20 +166,20 @@ class Portfolio {
     struct Finisher {
         Score score;
         std::vector<Index> order;
-        Strategy strategy;
+        Tactics tactics;
         std::string name;
     };
 
-    void attempt(const std::vector<Index>& order, Strategy strategy, const std::string& name) {
-        strategy.ceiling = ceiling();
-        if (placer_.run(order, strategy, budget_, layout_)) {
+    void attempt(const std::vector<Index>& order, Tactics tactics, const std::string& name) {
+        tactics.ceiling = ceiling();
+        if (placer_.run(order, tactics, budget_, layout_)) {
             Score score = scorer_(layout_);
             incumbent_.offer(layout_, score, name);
             if constexpr (std::same_as<Board, PairBoard>) {
-                finishers_.push_back({std::move(score), order, strategy, name});
+                finishers_.push_back({std::move(score), order, tactics, name});
             }
         }
-        work_ += static_cast<std::int64_t>(order.size()) * (strategy.rule == Rule::best ? 4 : 1);
+        work_ += static_cast<std::int64_t>(order.size()) * (tactics.rule == Rule::best ? 4 : 1);
     }
 
     // In the order of time, forwards and back: the quickest passes, and often the best at a great size.
@@ -193,7 +193,7 @@ class Portfolio {
     }
 
     // What still holds of the hint stays, from the lowest offset up; then the same order packed anew.
-    void from_hint(Strategy strategy) {
+    void from_hint(Tactics tactics) {
         const Layout& hint = scorer_.hint();
         if (hint.empty()) return;
         std::vector<Index> order = arrange(traits_, Order::size);
@@ -204,9 +204,9 @@ class Portfolio {
                          [&](Index a, Index b) { return place(a).offset < place(b).offset; });
         std::stable_partition(order.begin(), order.end(),
                               [&](Index item) { return traits_.pinned[static_cast<std::size_t>(item)]; });
-        attempt(order, strategy, "hint packed");
-        strategy.keep = true;
-        attempt(order, strategy, "hint");
+        attempt(order, tactics, "hint packed");
+        tactics.keep = true;
+        attempt(order, tactics, "hint");
     }
 
     // How high an item may end to avoid a reuse cost: anywhere in the pool when the cost comes before the
