@@ -26,7 +26,7 @@ _TICK = 0.02
 # The steps of a deterministic run: about the default time limit's worth.
 DEFAULT_WORK = 1_000_000_000
 
-_TEAMS = {AUTO: ("greedy",)}
+_TEAMS = {AUTO: ("greedy", "exact"), "exact": ("greedy", "exact")}
 _KINDS = {
     "peak": TermKind.PEAK,
     "max_peak": TermKind.MAX_PEAK,
