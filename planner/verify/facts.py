@@ -186,6 +186,8 @@ class Facts:
         for buffer in self.buffers:
             if buffer.offset is not None and buffer.pool is None:
                 self._invalid("{!r} is pinned to an offset but to no pool", buffer.id)
+            if buffer.lifetime is not None and buffer.lifetimes is not None:
+                self._invalid("{!r} has both a lifetime and lifetimes", buffer.id)
             if buffer.pool is not None and buffer.pool not in self.pool_index:
                 self._invalid("{!r} is pinned to {!r}, which is no pool", buffer.id, buffer.pool)
         for term in self.problem.terms():
