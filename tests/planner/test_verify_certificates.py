@@ -257,15 +257,14 @@ def test_a_search_that_ran_dry_must_reach_up_to_the_bound() -> None:
             solver=solver, refuted=tuple(Refuted(height=height, nodes=nodes) for height, nodes in refuted)
         )
 
-    # All sizes are multiples of four, so heights between 4 and 8 need no refuting.
-    assert with_certificate(it, plan, 8, search((4, 10))) == set()
+    assert with_certificate(it, plan, 8, search((7, 10))) == set()
     assert with_certificate(it, plan, 8, search((7, 10), (4, 3))) == set()
     for certificate in (
         search(),
-        search((3, 10)),
+        search((4, 10)),
         search((8, 10)),
-        search((4, 0)),
-        search((4, 10), solver=""),
+        search((7, 0)),
+        search((7, 10), solver=""),
     ):
         assert with_certificate(it, plan, 8, certificate) == {Code.CERTIFICATE}
 
