@@ -73,7 +73,9 @@ def test_other_names_are_numbered_in_order() -> None:
 
 
 def _document(**problem: Any) -> dict[str, Any]:
-    empty: dict[str, Any] = {name: [] for name in ("colocations", "separations", "temporal_exclusions", "pinned_allocations")}
+    empty: dict[str, Any] = {
+        name: [] for name in ("colocations", "separations", "temporal_exclusions", "pinned_allocations")
+    }
     inner = {
         "pools": [{"id": 0, "name": "m", "capacity": None, "reserved_ranges": []}],
         "buffers": [_tile(0), _tile(1), _tile(2)],
