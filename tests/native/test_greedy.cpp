@@ -6,6 +6,7 @@
 #include "greedy/orders.hpp"
 #include "greedy/pair_board.hpp"
 #include "greedy/placer.hpp"
+#include "greedy/skyline.hpp"
 #include "greedy/sweep.hpp"
 #include "greedy/tree_board.hpp"
 #include "referee.hpp"
@@ -262,5 +263,29 @@ TEST(a_sweep_in_either_direction_breaks_no_constraint) {
             CHECK(referee::complaint(instance, layout, false) == "");
             for (const Place& place : layout) CHECK(place.offset != kUnplaced);
         }
+    }
+}
+
+TEST(a_skyline_breaks_no_constraint_and_leaves_nothing_out) {
+    Random random(7);
+    for (int trial = 0; trial < 200; ++trial) {
+        std::vector<sample::Buffer> buffers(1 + random.below(40));
+        for (sample::Buffer& buffer : buffers) {
+            const auto begin = static_cast<Bytes>(random.below(30));
+            buffer.size = 1 + static_cast<Bytes>(random.below(50));
+            if (random.below(10) != 0)
+                buffer.lives = {{begin, begin + 1 + static_cast<Bytes>(random.below(12))}};
+            if (random.below(5) == 0) buffer.lives.push_back({50, 52});
+            buffer.choices = {sample::anywhere(0, Bytes{1} << random.below(6))};
+        }
+        const Instance instance = sample::build(buffers);
+        CHECK(can_skyline(instance));
+        const Traits traits(instance);
+        const Layout layout = skyline(instance, traits.life, kLimit);
+        CHECK(referee::complaint(instance, layout, true) == "");
+        for (const Place& place : layout) CHECK(place.offset != kUnplaced);
+        const Bytes peak = pool_peaks(instance, layout)[0];
+        CHECK(skyline(instance, traits.life, peak) == layout);
+        CHECK(skyline(instance, traits.life, peak - 1).empty());
     }
 }

@@ -8,6 +8,8 @@
 #include "greedy/orders.hpp"
 #include "greedy/pair_board.hpp"
 #include "greedy/placer.hpp"
+#include "random.hpp"
+#include "greedy/skyline.hpp"
 #include "greedy/sweep.hpp"
 #include "greedy/tree_board.hpp"
 
@@ -142,6 +144,39 @@ class Portfolio {
         }
     }
 
+    // Skylines by several priorities, then with noise on them. Only a lower peak is of use.
+    void skylines() {
+        if (!can_skyline(instance_) || !wants_low_peak()) return;
+        const std::vector<double> area = product(traits_.size, traits_.life);
+        const std::pair<const std::vector<double>*, const char*> priorities[] = {
+            {&traits_.size, "size"},
+            {&area, "area"},
+            {&traits_.life, "life"},
+            {&traits_.pressure, "pressure"}};
+        constexpr std::int64_t kKinds = 4;
+        Random random(options_.seed);
+        const auto n = static_cast<std::int64_t>(instance_.item_count());
+        // A step looks at all items that are left, so a pass grows with their square.
+        const std::int64_t tries =
+            kKinds + std::min<std::int64_t>(200, 25 * options_.improve_work / (n * n + 1));
+        for (std::int64_t k = 0; k < tries; ++k) {
+            if (incumbent_.perfect() || budget_.spent()) return;
+            const auto& [base, name] = priorities[k % kKinds];
+            const bool noisy = k >= kKinds;
+            std::vector<double> priority = *base;
+            constexpr double kNoise = 0.6;
+            constexpr std::size_t kSteps = 1024;
+            for (double& value : priority) {
+                if (noisy) value *= 1 + kNoise * (static_cast<double>(random.below(kSteps)) / kSteps - 0.5);
+            }
+            const Layout layout = skyline(instance_, priority, useful_height());
+            budget_.count(n);
+            if (layout.empty()) continue;
+            incumbent_.offer(layout, scorer_(layout),
+                             std::string("skyline/") + name + (noisy ? " noisy" : ""));
+        }
+    }
+
     // Tries to better the orders that did best.
     void improve_best()
         requires std::same_as<Board, PairBoard>
@@ -169,6 +204,23 @@ class Portfolio {
         Tactics tactics;
         std::string name;
     };
+
+    bool wants_low_peak() const {
+        if (scorer_.terms().empty()) return true;
+        const TermKind first = scorer_.terms().front().kind;
+        return first == TermKind::peak || first == TermKind::pool_peak || first == TermKind::max_peak;
+    }
+
+    Bytes useful_height() const {
+        if (!incumbent_.score().fits() || incumbent_.score().values.empty()) return kLimit;
+        return static_cast<Bytes>(incumbent_.score().values.front());
+    }
+
+    static std::vector<double> product(const std::vector<double>& a, const std::vector<double>& b) {
+        std::vector<double> result(a.size());
+        for (std::size_t i = 0; i < a.size(); ++i) result[i] = a[i] * b[i];
+        return result;
+    }
 
     void attempt(const std::vector<Index>& order, Tactics tactics, const std::string& name) {
         tactics.ceiling = ceiling();
@@ -245,7 +297,10 @@ GreedyResult greedy(const Instance& instance, const std::vector<Term>& terms, co
     if (instance.parts.size() <= kMostPairParts) {
         Portfolio<PairBoard> portfolio(instance, scorer, options, budget, incumbent);
         portfolio.run();
-        if (options.improve_work > 0 && !incumbent.perfect()) portfolio.improve_best();
+        if (options.improve_work > 0) {
+            portfolio.skylines();
+            portfolio.improve_best();
+        }
     } else {
         Portfolio<TreeBoard>(instance, scorer, options, budget, incumbent).run();
     }
