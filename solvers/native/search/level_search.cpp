@@ -8,7 +8,6 @@
 namespace memstow {
 namespace {
 
-constexpr Bytes kPlacedKey = std::numeric_limits<Bytes>::max();
 
 }  // namespace
 
@@ -28,8 +27,9 @@ LevelSearch::LevelSearch(const Packing& packing, std::size_t refuted_entries)
         hull_end_.push_back(rows_of.empty() ? 0 : rows_of.back() + 1);
     }
     slot_start_ = packing.rows.start;
+    keys_.resize(n);
     for (Side side : {Side{0}, Side{1}}) {
-        for (const Entry& entry : packing.rows.values) slots_[side].push_back({0, entry.size, entry.item});
+        for (const Entry& entry : packing.rows.values) order_[side].push_back(entry.item);
         rows_[side].resize(rows);
         touched_flag_[side].assign(rows, 0);
     }
@@ -108,14 +108,17 @@ bool LevelSearch::reset(Bytes height, const Strategy& strategy, std::uint64_t se
             // The side not branched on still limits the other: its floors are the least positions.
             for (std::size_t r = 0; r < rows_[side].size(); ++r) {
                 Bytes floor = kLimit;
+                const Index whole = unplaced_in_[r];
                 for (const Entry& entry : packing_.rows[static_cast<Index>(r)]) {
                     floor = std::min(floor, least_[side][static_cast<std::size_t>(entry.item)]);
                 }
-                rows_[side][r] = {floor, 0, kLimit, kLimit, -1, 0};
+                rows_[side][r] = {floor, 0, kLimit, kLimit, -1, 0, whole};
             }
             continue;
         }
-        for (std::size_t r = 0; r < rows_[side].size(); ++r) rows_[side][r] = {0, 0, kLimit, kLimit, -1, 0};
+        for (std::size_t r = 0; r < rows_[side].size(); ++r) {
+            rows_[side][r] = {0, 0, kLimit, kLimit, -1, 0, unplaced_in_[r]};
+        }
     }
     for (Side side : {Side{0}, Side{1}}) {
         if (!uses_[side]) continue;
@@ -156,29 +159,39 @@ bool LevelSearch::propagate() {
 // Stacks the row's unplaced items, each from its least position, and notes what branching needs to know.
 bool LevelSearch::test(Side side, Index row) {
     const auto at = static_cast<std::size_t>(row);
-    Slot* const slots = slots_[side].data() + slot_start_[at];
-    const Index count = slot_start_[at + 1] - slot_start_[at];
+    Index* const order = order_[side].data() + slot_start_[at];
+    Bytes* const keys = keys_.data();
     const Bytes* const least = least_[side].data();
-    steps_ += count;
-    for (Index k = 0; k < count; ++k) {
-        Slot slot = slots[k];
-        const auto item = static_cast<std::size_t>(slot.item);
-        slot.key = placed_[item] ? kPlacedKey : least[item];
-        Index to = k;
-        for (; to > 0 && slots[to - 1].key > slot.key; --to) slots[to] = slots[to - 1];
-        slots[to] = slot;
+    const Index reach = rows_[side][at].reach;
+    const Index unplaced = unplaced_in_[at];
+    steps_ += reach;
+    // Moves the unplaced to the front, in the order of their least positions: little is out of order.
+    Index count = 0;
+    for (Index k = 0; count < unplaced; ++k) {
+        const Index item = order[k];
+        if (placed_[static_cast<std::size_t>(item)]) continue;
+        const Bytes key = least[static_cast<std::size_t>(item)];
+        order[k] = order[count];
+        Index to = count++;
+        for (; to > 0 && keys[to - 1] > key; --to) {
+            keys[to] = keys[to - 1];
+            order[to] = order[to - 1];
+        }
+        keys[to] = key;
+        order[to] = item;
     }
-    Row state{slots[0].key, 0, kLimit, kLimit, -1, 0};
+    Row state{keys[0], 0, kLimit, kLimit, -1, 0, unplaced};
     Bytes top = 0;
-    for (Index k = 0; k < unplaced_in_[at]; ++k) {
-        const Slot& slot = slots[k];
-        top = std::max(top, slot.key) + slot.size;
-        state.startable += slot.key == state.floor;
-        const Bytes end = slot.key + slot.size;
+    for (Index k = 0; k < unplaced; ++k) {
+        const Index item = order[k];
+        const Bytes size = size_[static_cast<std::size_t>(item)];
+        top = std::max(top, keys[k]) + size;
+        state.startable += keys[k] == state.floor;
+        const Bytes end = keys[k] + size;
         if (end < state.first_end) {
             state.second_end = state.first_end;
             state.first_end = end;
-            state.first_item = slot.item;
+            state.first_item = item;
         } else {
             state.second_end = std::min(state.second_end, end);
         }

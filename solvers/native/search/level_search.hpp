@@ -31,11 +31,7 @@ class LevelSearch : public Decision {
         Bytes second_end;
         Index first_item;
         Index startable;  // items whose least position is the floor
-    };
-    struct Slot {  // an item in a row, kept roughly in the order of least positions
-        Bytes key;
-        Bytes size;
-        Index item;
+        Index reach;      // all unplaced items of the row are among this many first ones in its order
     };
     struct Mark {
         std::size_t least, rows, placed;
@@ -88,7 +84,8 @@ class LevelSearch : public Decision {
     std::vector<char> placed_;
     std::vector<Bytes> offset_;
     std::vector<Index> slot_start_;
-    std::vector<Slot> slots_[2];
+    std::vector<Index> order_[2];  // by row: its items, kept roughly in the order of least positions
+    std::vector<Bytes> keys_;      // scratch: least positions in that order
     std::vector<Row> rows_[2];
     std::vector<Index> unplaced_in_;  // by row
     std::vector<char> touched_flag_[2];
