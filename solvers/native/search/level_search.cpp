@@ -8,7 +8,6 @@
 namespace memstow {
 namespace {
 
-constexpr Bytes kPlacedKey = std::numeric_limits<Bytes>::max();
 
 }  // namespace
 
@@ -28,10 +27,13 @@ LevelSearch::LevelSearch(const Packing& packing, std::size_t refuted_entries)
         hull_end_.push_back(rows_of.empty() ? 0 : rows_of.back() + 1);
     }
     slot_start_ = packing.rows.start;
+    keys_.resize(n);
+    placing_.assign(rows, 0);
     for (Side side : {Side{0}, Side{1}}) {
-        for (const Entry& entry : packing.rows.values) slots_[side].push_back({0, entry.size, entry.item});
+        for (const Entry& entry : packing.rows.values) order_[side].push_back(entry.item);
         rows_[side].resize(rows);
         touched_flag_[side].assign(rows, 0);
+        slack_before_[side].assign(rows, 0);
     }
 }
 
@@ -108,27 +110,38 @@ bool LevelSearch::reset(Bytes height, const Strategy& strategy, std::uint64_t se
             // The side not branched on still limits the other: its floors are the least positions.
             for (std::size_t r = 0; r < rows_[side].size(); ++r) {
                 Bytes floor = kLimit;
+                const Index whole = unplaced_in_[r];
                 for (const Entry& entry : packing_.rows[static_cast<Index>(r)]) {
                     floor = std::min(floor, least_[side][static_cast<std::size_t>(entry.item)]);
                 }
-                rows_[side][r] = {floor, 0, kLimit, kLimit, -1, 0};
+                rows_[side][r] = {floor, 0, kLimit, kLimit, -1, 0, whole, false};
             }
             continue;
         }
-        for (std::size_t r = 0; r < rows_[side].size(); ++r) rows_[side][r] = {0, 0, kLimit, kLimit, -1, 0};
+        for (std::size_t r = 0; r < rows_[side].size(); ++r) {
+            rows_[side][r] = {0, 0, kLimit, kLimit, -1, 0, unplaced_in_[r], false};
+        }
     }
     for (Side side : {Side{0}, Side{1}}) {
         if (!uses_[side]) continue;
-        for (std::size_t r = 0; r < rows_[side].size(); ++r) touch(side, static_cast<Index>(r));
+        for (std::size_t r = 0; r < rows_[side].size(); ++r) touch(side, static_cast<Index>(r), 1);
     }
     return true;
 }
 
-void LevelSearch::touch(Side side, Index row) {
-    char& flag = touched_flag_[side][static_cast<std::size_t>(row)];
-    if (flag) return;
-    flag = 1;
-    touched_[side].push_back(row);
+// The row changed in a way that takes at most `lost` from its slack; of several changes at once, the worst
+// counts, since a stack rises by no more than the greatest rise of a least position.
+void LevelSearch::touch(Side side, Index row, Bytes lost) {
+    const auto at = static_cast<std::size_t>(row);
+    Row& state = rows_[side][at];
+    if (!touched_flag_[side][at]) {
+        touched_flag_[side][at] = 1;
+        touched_[side].push_back(row);
+        row_trail_.push_back({side, row, state});
+        slack_before_[side][at] = state.slack;
+        state.stale = true;
+    }
+    state.slack = std::min(state.slack, slack_before_[side][at] - lost);
 }
 
 void LevelSearch::forget_touched() {
@@ -138,12 +151,14 @@ void LevelSearch::forget_touched() {
     }
 }
 
+// Rows that may no longer stack are measured; the others wait until branching asks for them.
 bool LevelSearch::propagate() {
     for (Side side : {Side{0}, Side{1}}) {
-        for (std::size_t k = 0; k < touched_[side].size(); ++k) {
-            const Index row = touched_[side][k];
-            if (unplaced_in_[static_cast<std::size_t>(row)] == 0) continue;
-            if (test(side, row)) continue;
+        for (const Index row : touched_[side]) {
+            const auto at = static_cast<std::size_t>(row);
+            if (unplaced_in_[at] == 0 || rows_[side][at].slack >= 0) continue;
+            measure(side, row);
+            if (rows_[side][at].slack >= 0) continue;
             learn(row);
             forget_touched();
             return false;
@@ -153,41 +168,54 @@ bool LevelSearch::propagate() {
     return true;
 }
 
+void LevelSearch::refresh(Side side, Index row) {
+    if (!rows_[side][static_cast<std::size_t>(row)].stale) return;
+    row_trail_.push_back({side, row, rows_[side][static_cast<std::size_t>(row)]});
+    measure(side, row);
+}
+
 // Stacks the row's unplaced items, each from its least position, and notes what branching needs to know.
-bool LevelSearch::test(Side side, Index row) {
+void LevelSearch::measure(Side side, Index row) {
     const auto at = static_cast<std::size_t>(row);
-    Slot* const slots = slots_[side].data() + slot_start_[at];
-    const Index count = slot_start_[at + 1] - slot_start_[at];
+    Index* const order = order_[side].data() + slot_start_[at];
+    Bytes* const keys = keys_.data();
     const Bytes* const least = least_[side].data();
-    steps_ += count;
-    for (Index k = 0; k < count; ++k) {
-        Slot slot = slots[k];
-        const auto item = static_cast<std::size_t>(slot.item);
-        slot.key = placed_[item] ? kPlacedKey : least[item];
-        Index to = k;
-        for (; to > 0 && slots[to - 1].key > slot.key; --to) slots[to] = slots[to - 1];
-        slots[to] = slot;
+    const Index reach = rows_[side][at].reach;
+    const Index unplaced = unplaced_in_[at];
+    steps_ += reach;
+    // Moves the unplaced to the front, in the order of their least positions: little is out of order.
+    Index count = 0;
+    for (Index k = 0; count < unplaced; ++k) {
+        const Index item = order[k];
+        if (placed_[static_cast<std::size_t>(item)]) continue;
+        const Bytes key = least[static_cast<std::size_t>(item)];
+        order[k] = order[count];
+        Index to = count++;
+        for (; to > 0 && keys[to - 1] > key; --to) {
+            keys[to] = keys[to - 1];
+            order[to] = order[to - 1];
+        }
+        keys[to] = key;
+        order[to] = item;
     }
-    Row state{slots[0].key, 0, kLimit, kLimit, -1, 0};
+    Row state{keys[0], 0, kLimit, kLimit, -1, 0, unplaced, false};
     Bytes top = 0;
-    for (Index k = 0; k < unplaced_in_[at]; ++k) {
-        const Slot& slot = slots[k];
-        top = std::max(top, slot.key) + slot.size;
-        state.startable += slot.key == state.floor;
-        const Bytes end = slot.key + slot.size;
+    for (Index k = 0; k < unplaced; ++k) {
+        const Index item = order[k];
+        const Bytes size = size_[static_cast<std::size_t>(item)];
+        top = std::max(top, keys[k]) + size;
+        state.startable += keys[k] == state.floor;
+        const Bytes end = keys[k] + size;
         if (end < state.first_end) {
             state.second_end = state.first_end;
             state.first_end = end;
-            state.first_item = slot.item;
+            state.first_item = item;
         } else {
             state.second_end = std::min(state.second_end, end);
         }
     }
     state.slack = top_ - rows_[1 - side][at].floor - top;
-    if (state.slack < 0) return false;
-    row_trail_.push_back({side, row, rows_[side][at]});
     rows_[side][at] = state;
-    return true;
 }
 
 void LevelSearch::learn(Index row) {
@@ -205,9 +233,15 @@ bool LevelSearch::raise(Side side, Index item, Bytes least) {
         forget_touched();
         return false;
     }
-    least_trail_.push_back({side, item, least_[side][at]});
+    const Bytes before = least_[side][at];
+    least_trail_.push_back({side, item, before});
     least_[side][at] = least;
-    for (Index row : packing_.rows_of[item]) touch(side, row);
+    // In the rows of the item just placed, what rises to its end is accounted for there.
+    const Bytes beyond = least - std::max(before, end_);
+    for (Index row : packing_.rows_of[item]) {
+        const bool here = placing_[static_cast<std::size_t>(row)] == placements_;
+        touch(side, row, !here ? least - before : beyond == 0 ? 0 : kLimit);
+    }
     return true;
 }
 
@@ -218,11 +252,15 @@ bool LevelSearch::place(Side side, Index item) {
     placed_trail_.push_back(item);
     const Bytes end = least_[side][at] + size_[at];
     offset_[at] = side == 0 ? least_[0][at] : top_ - end;
+    ++placements_;
+    end_ = end;
     for (Index row : packing_.rows_of[item]) {
-        --unplaced_in_[static_cast<std::size_t>(row)];
-        for (Side each : {Side{0}, Side{1}}) {
-            if (uses_[each]) touch(each, row);
-        }
+        const auto in = static_cast<std::size_t>(row);
+        --unplaced_in_[in];
+        placing_[in] = placements_;
+        // The item takes its part of the stack with it; what is lost is the gap below it.
+        touch(side, row, least_[side][at] - rows_[side][in].floor);
+        if (uses_[1 - side]) touch(1 - side, row, 0);
     }
     const auto near = packing_.near[item];
     steps_ += static_cast<std::int64_t>(near.size());
@@ -264,38 +302,43 @@ bool LevelSearch::out_of_budget() {
 }
 
 // Nothing unplaced can lie below an item that could start at this row's floor.
-bool LevelSearch::ready(Side side, Index row) const {
+bool LevelSearch::ready(Side side, Index row) {
     const Bytes floor = rows_[side][static_cast<std::size_t>(row)].floor;
     for (const Entry& entry : packing_.rows[row]) {
         const auto item = static_cast<std::size_t>(entry.item);
         if (placed_[item] || least_[side][item] != floor) continue;
         for (Index other : packing_.rows_of[entry.item]) {
-            if (rows_[side][static_cast<std::size_t>(other)].first_end <= floor) return false;
+            const Row& state = rows_[side][static_cast<std::size_t>(other)];
+            if (state.first_end > floor) continue;
+            refresh(side, other);
+            if (state.first_end <= floor) return false;
         }
     }
     return true;
 }
 
-LevelSearch::Choice LevelSearch::choose(Index row_begin, Index row_end) const {
+// The row with the fewest items that could start at its floor; of equals, the one with the least slack. Rows
+// are judged by what was last known of them; the one that is taken is measured first.
+LevelSearch::Choice LevelSearch::choose(Index row_begin, Index row_end) {
     Choice best{0, -1};
     Index fewest = 0;
     Bytes tightest = 0;
     for (Side side : {Side{0}, Side{1}}) {
         if (!uses_[side]) continue;
         Bytes lowest = kLimit;
-        if (strategy_.lowest) {
-            for (Index r = row_begin; r < row_end; ++r) {
-                if (unplaced_in_[static_cast<std::size_t>(r)] == 0) continue;
-                lowest = std::min(lowest, rows_[side][static_cast<std::size_t>(r)].floor);
-            }
-        }
+        if (strategy_.lowest) lowest = lowest_floor(side, row_begin, row_end);
         for (Index r = row_begin; r < row_end; ++r) {
-            if (unplaced_in_[static_cast<std::size_t>(r)] == 0) continue;
-            const Row& row = rows_[side][static_cast<std::size_t>(r)];
+            const auto at = static_cast<std::size_t>(r);
+            if (unplaced_in_[at] == 0) continue;
+            const Row& row = rows_[side][at];
             if (strategy_.lowest && row.floor != lowest) continue;
-            const bool better =
-                best.row < 0 || row.startable < fewest || (row.startable == fewest && row.slack < tightest);
-            if (!better || (!strategy_.lowest && !ready(side, r))) continue;
+            const auto better = [&] {
+                return best.row < 0 || row.startable < fewest ||
+                       (row.startable == fewest && row.slack < tightest);
+            };
+            if (!better()) continue;
+            refresh(side, r);
+            if (!better() || (!strategy_.lowest && !ready(side, r))) continue;
             best = {side, r};
             fewest = row.startable;
             tightest = row.slack;
@@ -304,8 +347,35 @@ LevelSearch::Choice LevelSearch::choose(Index row_begin, Index row_end) const {
     return best;
 }
 
+Bytes LevelSearch::lowest_floor(Side side, Index row_begin, Index row_end) {
+    Bytes lowest = kLimit;
+    for (bool settled = false; !settled;) {
+        lowest = kLimit;
+        for (Index r = row_begin; r < row_end; ++r) {
+            if (unplaced_in_[static_cast<std::size_t>(r)] == 0) continue;
+            lowest = std::min(lowest, rows_[side][static_cast<std::size_t>(r)].floor);
+        }
+        settled = true;
+        for (Index r = row_begin; r < row_end; ++r) {
+            const Row& row = rows_[side][static_cast<std::size_t>(r)];
+            if (unplaced_in_[static_cast<std::size_t>(r)] == 0 || row.floor != lowest || !row.stale) continue;
+            refresh(side, r);
+            settled = settled && row.floor == lowest;
+        }
+    }
+    return lowest;
+}
+
 // None of the items starts at the floor: then each of them rests on something that is not placed yet.
-bool LevelSearch::none_starts(Side side, const Index* items, std::size_t count) {
+bool LevelSearch::none_starts(Side side, Index row, const Index* items, std::size_t count) {
+    if (rows_[side][static_cast<std::size_t>(row)].slack == 0) {
+        learn(row);
+        return false;  // all of it would have to rise
+    }
+    for (std::size_t k = 0; k < count; ++k) {
+        for (Index r : packing_.rows_of[items[k]]) refresh(side, r);
+    }
+    ++placements_;  // no row has an item being placed
     for (std::size_t k = 0; k < count; ++k) {
         const Index item = items[k];
         const auto at = static_cast<std::size_t>(item);
@@ -403,7 +473,7 @@ Answer LevelSearch::branch(std::size_t first, std::size_t last, Index row_begin,
     }
     const std::vector<Index> none(arena_.begin() + static_cast<std::ptrdiff_t>(candidates), arena_.end());
     arena_.resize(candidates);
-    if (none_starts(side, none.data(), none.size())) {
+    if (none_starts(side, choice.row, none.data(), none.size())) {
         const Answer answer = solve(first, last);
         if (answer != Answer::refuted) return answer;
     }

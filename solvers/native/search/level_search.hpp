@@ -24,18 +24,17 @@ class LevelSearch : public Decision {
   private:
     using Side = std::size_t;  // 0: offsets from the bottom. 1: mirrored, from the ceiling down
 
+    // What branching needs to know of a row. When stale, all but `reach` are from before some changes: floor,
+    // slack and ends are then lower bounds, which is enough to know that the row still stacks.
     struct Row {
-        Bytes floor;      // the least position of an unplaced item
-        Bytes slack;      // what is left above the stack of unplaced items, each from its least position
-        Bytes first_end;  // the least end of an unplaced item, and the least of the others
+        Bytes floor;       // the least position of an unplaced item
+        Bytes slack;       // what is left above the stack of unplaced items, each from its least position
+        Bytes first_end;   // the least end of an unplaced item, and the least of the others
         Bytes second_end;
         Index first_item;
         Index startable;  // items whose least position is the floor
-    };
-    struct Slot {  // an item in a row, kept roughly in the order of least positions
-        Bytes key;
-        Bytes size;
-        Index item;
+        Index reach;      // all unplaced items of the row are among this many first ones in its order
+        bool stale;
     };
     struct Mark {
         std::size_t least, rows, placed;
@@ -59,14 +58,16 @@ class LevelSearch : public Decision {
     Answer solve(std::size_t first, std::size_t last);
     Answer solve_parts(std::size_t first, std::size_t last, const std::vector<std::size_t>& cuts);
     Answer branch(std::size_t first, std::size_t last, Index row_begin, Index row_end);
-    Choice choose(Index row_begin, Index row_end) const;
-    bool ready(Side side, Index row) const;
-    bool none_starts(Side side, const Index* items, std::size_t count);
+    Choice choose(Index row_begin, Index row_end);
+    Bytes lowest_floor(Side side, Index row_begin, Index row_end);
+    bool ready(Side side, Index row);
+    bool none_starts(Side side, Index row, const Index* items, std::size_t count);
     bool place(Side side, Index item);
     bool raise(Side side, Index item, Bytes least);
     bool propagate();
-    bool test(Side side, Index row);
-    void touch(Side side, Index row);
+    void measure(Side side, Index row);
+    void refresh(Side side, Index row);
+    void touch(Side side, Index row, Bytes lost);
     void forget_touched();
     void learn(Index row);
     Bytes next(Side side, Index item, Bytes x) const;
@@ -88,10 +89,15 @@ class LevelSearch : public Decision {
     std::vector<char> placed_;
     std::vector<Bytes> offset_;
     std::vector<Index> slot_start_;
-    std::vector<Slot> slots_[2];
+    std::vector<Index> order_[2];  // by row: its items, kept roughly in the order of least positions
+    std::vector<Bytes> keys_;      // scratch: least positions in that order
     std::vector<Row> rows_[2];
     std::vector<Index> unplaced_in_;  // by row
     std::vector<char> touched_flag_[2];
+    std::vector<Bytes> slack_before_[2];  // by touched row
+    std::vector<std::int64_t> placing_;   // by row: the number of the last placement in it
+    std::int64_t placements_ = 0;
+    Bytes end_ = 0;  // of the item being placed
     std::vector<Index> touched_[2];
     std::vector<LeastChange> least_trail_;
     std::vector<RowChange> row_trail_;
