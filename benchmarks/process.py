@@ -41,7 +41,7 @@ def run(*arguments: str | Path, data: bytes | None = None) -> Ran:
 
 
 def typical(times: int, *arguments: str | Path) -> tuple[float, float]:
-    """The medians of so many runs, in seconds by the clock and of a processor; a failure ends the benchmark."""
+    """Medians of so many runs, in seconds by the clock and of a processor; a failure ends the benchmark."""
     runs = [run(*arguments) for _ in range(times)]
     failed = [ran for ran in runs if ran.code != 0]
     if failed:
