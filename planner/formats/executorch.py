@@ -65,14 +65,9 @@ def _place(path: Path, lost: list[int]) -> Path:
     return (index_before(lost, path[1]), *field)
 
 
-def _recognises(raw: Any) -> bool:
-    return isinstance(raw, list) and (not raw or isinstance(raw[0], dict))
-
-
 FORMAT: Final = Format(
     name="executorch",
     is_json=True,
-    recognises=_recognises,
     read_problem=read_problem,
     write_problem=write_problem,
 )

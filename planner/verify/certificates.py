@@ -7,7 +7,7 @@ be repeated here; of those, everything that can be compared with the rest of the
 from collections.abc import Sequence
 from math import gcd
 
-from planner.plan import Exhausted, Least, LiveBytes, Model, TermValue
+from planner.plan import Exhausted, Least, LiveBytes, Model, Sum, TermValue
 from planner.problem import access_count
 from planner.verify.facts import PEAK_OF, Facts
 from planner.verify.live_bytes import proven
@@ -25,7 +25,7 @@ class Proofs:
         """Why the certificate of that claim does not prove its bound."""
         claim = self._claims[position]
         match claim.certificate:
-            case LiveBytes() as certificate:
+            case LiveBytes() | Sum() as certificate:
                 found = proven(self._facts, claim.term, certificate, self._cheapest_only(position))
                 if isinstance(found, str):
                     return found
@@ -80,7 +80,7 @@ class Proofs:
         """The least value strictly between the two that the term may have in a best plan."""
         origin, unit = self._values(position)
         if unit == 0:
-            return None
+            return origin if above < origin < below else None
         candidate = above + 1 + (origin - above - 1) % unit
         return candidate if candidate < below else None
 

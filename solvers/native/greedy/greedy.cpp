@@ -8,6 +8,7 @@
 #include "greedy/orders.hpp"
 #include "greedy/pair_board.hpp"
 #include "greedy/placer.hpp"
+#include "greedy/sweep.hpp"
 #include "greedy/tree_board.hpp"
 
 namespace memstow {
@@ -16,8 +17,6 @@ namespace {
 
 // Up to here a list of all parts and a bit for each pair are quicker than the tree.
 constexpr std::size_t kMostPairParts = 2048;
-// Parts placed, all passes together. Enough for every pass at some ten thousand items, few at a million.
-constexpr std::int64_t kPortfolioWork = 2'000'000;
 
 struct Pass {
     Order order;
@@ -53,12 +52,18 @@ constexpr Pass kPasses[] = {
     {Order::degree, Rule::top},
 };
 
+bool in_time(Order order) {
+    return order == Order::start || order == Order::end || order == Order::start_size;
+}
+
 const char* name_of(Rule rule) {
     switch (rule) {
         case Rule::lowest:
             return "lowest";
         case Rule::best:
             return "best";
+        case Rule::heap:
+            return "heap";
         case Rule::top:
             return "top";
     }
@@ -120,13 +125,16 @@ class Portfolio {
           placer_(instance, scorer.hint()) {}
 
     void run() {
-        const std::int64_t allowed = kPortfolioWork;
         const std::vector<Strategy> all = strategies(instance_, scorer_.terms());
         from_hint(all.front());
+        const bool swept = std::same_as<Board, TreeBoard> && can_sweep(instance_);
+        if (swept) sweeps();
         for (const Pass& pass : kPasses) {
+            if (swept && pass.rule == Rule::best && in_time(pass.order)) continue;  // the sweep's layout
             const std::vector<Index> order = arrange(traits_, pass.order);
             for (Strategy strategy : all) {
-                const bool enough = incumbent_.perfect() || budget_.spent() || work_ >= allowed;
+                const bool enough =
+                    incumbent_.perfect() || budget_.spent() || work_ >= options_.portfolio_work;
                 if (incumbent_.has_one() && enough) return;
                 strategy.rule = pass.rule;
                 attempt(order, strategy, name_of(pass, strategy));
@@ -171,7 +179,17 @@ class Portfolio {
                 finishers_.push_back({std::move(score), order, strategy, name});
             }
         }
-        work_ += static_cast<std::int64_t>(order.size());
+        work_ += static_cast<std::int64_t>(order.size()) * (strategy.rule == Rule::best ? 4 : 1);
+    }
+
+    // In the order of time, forwards and back: the quickest passes, and often the best at a great size.
+    void sweeps() {
+        for (const Order order : {Order::start, Order::end, Order::start_size, Order::end_size}) {
+            if (incumbent_.has_one() && (incumbent_.perfect() || budget_.spent())) return;
+            const bool backwards = order == Order::end || order == Order::end_size;
+            const Layout layout = sweep(instance_, arrange(traits_, order), backwards, budget_);
+            incumbent_.offer(layout, scorer_(layout), "sweep/" + std::string(memstow::name_of(order)));
+        }
     }
 
     // What still holds of the hint stays, from the lowest offset up; then the same order packed anew.
