@@ -36,8 +36,16 @@ def measure() -> str:
                 f"{ran.peak_bytes / (1 << 30):.2f}",
             )
         )
-    header = ("buffers", "generate, s", "plan, s", "of it greedy, s", "verify, s")
-    header += ("greedy, µs a buffer", "peak / optimum", "GiB")
+    header = (
+        "buffers",
+        "generate, s",
+        "plan, s",
+        "of it greedy, s",
+        "verify, s",
+        "greedy, µs a buffer",
+        "peak / optimum",
+        "GiB",
+    )
     limits = "Limits at 1,000,000: greedy 60 s and 4 GiB, verify 20 s."
     return f"Planted problems without slack. {limits}\n\n" + table(header, rows)
 
