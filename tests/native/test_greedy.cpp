@@ -289,3 +289,14 @@ TEST(a_skyline_breaks_no_constraint_and_leaves_nothing_out) {
         CHECK(skyline(instance, traits.life, peak - 1).empty());
     }
 }
+
+TEST(groups_and_reserved_ranges_at_the_limit_do_not_overflow) {
+    sample::Buffer group{5, {{0, 2}}, {sample::anywhere(0, 64)}};
+    group.more.push_back({0, kLimit - 10, 10});
+    group.more_lives.push_back({{0, 2}});
+    const Instance instance = sample::build({group, group, {kLimit, {{3, 4}}, {}}, {7, {{0, 9}}, {}}},
+                                            {{kLimit, {{0, 3}, {kLimit - 4, kLimit}}}});
+    const GreedyResult result = solve(instance);
+    CHECK(referee::complaint(instance, result.layout, false) == "");
+    CHECK(result.score.unplaced == 3);
+}

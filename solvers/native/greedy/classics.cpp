@@ -14,13 +14,11 @@ namespace memstow {
 
 namespace {
 
-constexpr std::size_t kMostPairParts = 2048;
-
 constexpr std::array<std::string_view, 8> kNames{"first-fit",      "tflm",      "cadence-position",
                                                  "cadence-gap",    "usmp-size", "usmp-conflicts",
                                                  "storage-tokens", "xla-heap"};
 
-// Items as numbered; Later turns equal keys round.
+// Which of two items with equal keys comes first: the one numbered first or last.
 enum class Ties { first, last };
 
 template <class Before>

@@ -17,9 +17,6 @@ namespace memstow {
 
 namespace {
 
-// Up to here a list of all parts and a bit for each pair are quicker than the tree.
-constexpr std::size_t kMostPairParts = 2048;
-
 struct Pass {
     Order order;
     Rule rule;

@@ -117,7 +117,7 @@ class Placer {
     std::optional<Bytes> lowest_from(Index item, const Choice& choice, Bytes from) {
         const std::span<const Part> parts = instance_.parts_of(item);
         std::optional<Bytes> offset = align_up(choice, from);
-        while (offset) {
+        while (offset && *offset <= kLimit - extent(item)) {
             Bytes free = *offset;
             for (std::size_t k = 0; k < parts.size(); ++k) {
                 free = free_of_reserved(aims_[k], pool_of(choice), parts[k], free);
@@ -132,7 +132,9 @@ class Placer {
 
     Bytes free_of_reserved(Aim& aim, const Pool& pool, const Part& part, Bytes from) {
         Bytes begin = board_.next_free(aim, from + part.delta);
-        while (const Range* in_the_way = reserved_in(pool, begin, begin + part.size)) {
+        while (begin <= kLimit - part.size) {
+            const Range* in_the_way = reserved_in(pool, begin, begin + part.size);
+            if (in_the_way == nullptr) break;
             begin = board_.next_free(aim, in_the_way->end);
         }
         return begin - part.delta;

@@ -27,8 +27,8 @@ class Skyline {
     Layout run(Bytes give_up_above) {
         while (!left_.empty()) {
             const Index item = next();
+            if (least_[at(item)] > std::min(give_up_above, kLimit) - size(item)) return {};
             const Bytes end = least_[at(item)] + size(item);
-            if (end > give_up_above || end < 0) return {};
             layout_[at(item)] = {0, least_[at(item)]};
             for (const RowRange& rows : instance_.rows[item]) {
                 std::fill(floor_.begin() + rows.begin, floor_.begin() + rows.end, end);
