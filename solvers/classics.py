@@ -22,6 +22,7 @@ class Classic:
     def __init__(self, name: str) -> None:
         self.name = name
         self.summary = _SUMMARIES[name]
+        self.supports = "what its source does; declines the rest by name"
 
     def declines(self, task: Task) -> str | None:
         """What its source does not know."""

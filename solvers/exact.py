@@ -5,6 +5,8 @@ from solvers.greedy import layout_from
 from solvers.instance import UNBOUNDED
 from solvers.solver import Listeners, Outcome, Proof, Task, TermKind
 
+# Tables of who conflicts with whom grow with the square of this.
+MOST_ITEMS = 4096
 # One pool's height is all that counts in these.
 _HEIGHTS = {TermKind.PEAK, TermKind.POOL_PEAK, TermKind.MAX_PEAK}
 
@@ -14,11 +16,14 @@ class Exact:
 
     name = "exact"
     summary = "exact search of one pool: proves optimality or that nothing fits"
+    supports = "one pool of up to 4,096 buffers, the peak alone; every constraint but reuse costs and moves"
 
     def declines(self, task: Task) -> str | None:
         """It knows one pool and its height."""
         if task.instance.pool_count > 1:
             return "several pools"
+        if task.instance.item_count > MOST_ITEMS:
+            return f"more than {MOST_ITEMS} buffers"
         if len(task.terms) > 1 or any(term.kind not in _HEIGHTS for term in task.terms):
             return "an objective other than the peak"
         return None

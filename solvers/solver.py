@@ -86,6 +86,7 @@ class Solver(Protocol):
 
     name: str
     summary: str
+    supports: str
 
     def declines(self, task: Task) -> str | None:
         """What in the task this solver cannot honour; None: nothing."""
@@ -129,3 +130,8 @@ def find(name: str) -> Solver:
     home = import_module(_HOMES[name])
     found: Solver = home.make(name)
     return found
+
+
+def describe() -> list[Description]:
+    """Every solver, for people."""
+    return [Description(name, find(name).summary, find(name).supports) for name in names()]

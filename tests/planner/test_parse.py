@@ -207,7 +207,23 @@ def test_plans_and_options_are_told_the_same_way(
 
 
 def test_no_message_of_pydantic_gets_through() -> None:
-    strange: list[Any] = [None, True, 1, 1.5, -1, "", "x", "\ud800", [], [1], [[]], {}, {"kind": 1}, {"a": {}}, 1 << 70]
+    strange: list[Any] = [
+        None,
+        True,
+        1,
+        1.5,
+        -1,
+        "",
+        "x",
+        "\ud800",
+        [],
+        [1],
+        [[]],
+        {},
+        {"kind": 1},
+        {"a": {}},
+        1 << 70,
+    ]
     issues: list[Issue] = []
     for value in strange:
         for field in (
