@@ -107,6 +107,7 @@ class Description:
 # By name: where the solver is made, so that only the one that is used is imported.
 _HOMES = {
     "greedy": "solvers.greedy",
+    "exact": "solvers.exact",
     "first-fit": "solvers.classics",
     "tflm": "solvers.classics",
     "cadence-position": "solvers.classics",

@@ -47,14 +47,14 @@ std::vector<Index> by_size(const Traits& traits, Ties ties) {
 }
 
 Layout place(const Instance& instance, const std::vector<Index>& order, Rule rule, Budget& budget) {
-    Strategy strategy;
-    strategy.rule = rule;
-    strategy.share = false;
+    Tactics tactics;
+    tactics.rule = rule;
+    tactics.share = false;
     Layout layout;
     if (instance.parts.size() <= kMostPairParts) {
-        Placer<PairBoard>(instance).run(order, strategy, budget, layout);
+        Placer<PairBoard>(instance).run(order, tactics, budget, layout);
     } else {
-        Placer<TreeBoard>(instance).run(order, strategy, budget, layout);
+        Placer<TreeBoard>(instance).run(order, tactics, budget, layout);
     }
     return layout;
 }
