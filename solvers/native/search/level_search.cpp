@@ -114,12 +114,12 @@ bool LevelSearch::reset(Bytes height, const Strategy& strategy, std::uint64_t se
                 for (const Entry& entry : packing_.rows[static_cast<Index>(r)]) {
                     floor = std::min(floor, least_[side][static_cast<std::size_t>(entry.item)]);
                 }
-                rows_[side][r] = {floor, 0, kLimit, kLimit, -1, 0, whole, false};
+                rows_[side][r] = {floor, 0, 0, kLimit, kLimit, -1, 0, whole, false};
             }
             continue;
         }
         for (std::size_t r = 0; r < rows_[side].size(); ++r) {
-            rows_[side][r] = {0, 0, kLimit, kLimit, -1, 0, unplaced_in_[r], false};
+            rows_[side][r] = {0, 0, 0, kLimit, kLimit, -1, 0, unplaced_in_[r], false};
         }
     }
     for (Side side : {Side{0}, Side{1}}) {
@@ -198,12 +198,13 @@ void LevelSearch::measure(Side side, Index row) {
         keys[to] = key;
         order[to] = item;
     }
-    Row state{keys[0], 0, kLimit, kLimit, -1, 0, unplaced, false};
-    Bytes top = 0;
+    Row state{keys[0], 0, 0, kLimit, kLimit, -1, 0, unplaced, false};
+    Bytes top = 0, total = 0;
     for (Index k = 0; k < unplaced; ++k) {
         const Index item = order[k];
         const Bytes size = size_[static_cast<std::size_t>(item)];
         top = std::max(top, keys[k]) + size;
+        total += size;
         state.startable += keys[k] == state.floor;
         const Bytes end = keys[k] + size;
         if (end < state.first_end) {
@@ -215,6 +216,7 @@ void LevelSearch::measure(Side side, Index row) {
         }
     }
     state.slack = top_ - rows_[1 - side][at].floor - top;
+    state.room = top_ - rows_[1 - side][at].floor - state.floor - total;
     rows_[side][at] = state;
 }
 
@@ -368,9 +370,9 @@ Bytes LevelSearch::lowest_floor(Side side, Index row_begin, Index row_end) {
 
 // None of the items starts at the floor: then each of them rests on something that is not placed yet.
 bool LevelSearch::none_starts(Side side, Index row, const Index* items, std::size_t count) {
-    if (rows_[side][static_cast<std::size_t>(row)].slack == 0) {
+    if (rows_[side][static_cast<std::size_t>(row)].room == 0) {  // all of it would have to rise
         learn(row);
-        return false;  // all of it would have to rise
+        return false;
     }
     for (std::size_t k = 0; k < count; ++k) {
         for (Index r : packing_.rows_of[items[k]]) refresh(side, r);

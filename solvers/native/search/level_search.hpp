@@ -29,6 +29,7 @@ class LevelSearch : public Decision {
     struct Row {
         Bytes floor;       // the least position of an unplaced item
         Bytes slack;       // what is left above the stack of unplaced items, each from its least position
+        Bytes room;        // what is left above all of it when it starts at the floor without a gap
         Bytes first_end;   // the least end of an unplaced item, and the least of the others
         Bytes second_end;
         Index first_item;
