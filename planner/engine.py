@@ -19,7 +19,7 @@ from solvers.solver import Listeners, Outcome, Solver, Task, Term, TermKind, fin
 AUTO = "auto"
 
 # Building, naming and judging a plan takes about so long for each buffer; the search ends earlier by it.
-_SECONDS_PER_BUFFER = 25e-6
+_SECONDS_PER_BUFFER = 15e-6
 # How often a waiting caller looks whether it was told to stop.
 _TICK = 0.02
 
