@@ -195,7 +195,6 @@ class _Rooms:
         names = allowed_pools(self._problem, tied[0][0])
         spots = self._spots(tuple(n for n in names if all(n in some for some in allowed)), tied)
         starts = {buffer.offset - delta for buffer, delta in tied if buffer.offset is not None}
-        top = max(delta + buffer.size for buffer, delta in tied)
         low, high = (min(starts), max(starts)) if starts else (0, LIMIT)
         footprints = [(delta, buffer.size) for buffer, delta in tied]
         fitting = [s for s in spots if self._room(s).has(s.where, low, high, footprints)]
