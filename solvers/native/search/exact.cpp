@@ -76,7 +76,7 @@ void Engine::take_start() {
             offsets.push_back(offset);
             top = offset < 0 ? kLimit : std::max(top, offset + item.top);
         }
-        ladder->improve(top, std::move(offsets));
+        ladder->improve(top, std::move(offsets), 0);
     }
 }
 
@@ -149,7 +149,7 @@ void Engine::take(const Task& task, Answer answer, const Decision& search) {
         std::vector<Bytes> offsets = search.offsets();
         const Bytes height = ladder.packing.height(offsets);
         for (Bytes& offset : offsets) offset *= ladder.packing.unit;
-        ladder.improve(height, std::move(offsets));
+        ladder.improve(height, std::move(offsets), task.attempt.turn);
         const Bytes best = this->height();
         if (best < best_) {
             best_ = best;
