@@ -198,10 +198,28 @@ ExactResult Engine::run() {
     return result;
 }
 
+// Sets of conflicting parts grow with the square of their number.
+ExactResult only_start(const Instance& instance, const ExactOptions& options) {
+    ExactResult result;
+    result.bound = options.bound;
+    if (options.start.size() != static_cast<std::size_t>(instance.item_count())) return result;
+    result.layout = options.start;
+    result.height = 0;
+    for (const Part& part : instance.parts) {
+        const Bytes offset = options.start[static_cast<std::size_t>(part.item)].offset;
+        result.height = std::max(result.height, offset + part.delta + part.size);
+    }
+    if (result.height <= options.limit) {
+        result.status = result.height <= result.bound ? ExactStatus::optimal : ExactStatus::feasible;
+    }
+    return result;
+}
+
 }  // namespace
 
 ExactResult solve_exact(const Instance& instance, const ExactOptions& options, Budget& budget,
                         const ExactEvents& events) {
+    if (instance.parts.size() > kMostParts) return only_start(instance, options);
     return Engine(instance, options, budget, events).run();
 }
 

@@ -33,7 +33,7 @@ std::int64_t luby(std::int64_t k) {
 
 void Ladder::improve(Bytes height, std::vector<Bytes> offsets, std::int64_t turn) {
     if (height >= top_) return;
-    winner_ = turn;
+    if (turn_ > static_cast<std::int64_t>(strategies().size())) winner_ = turn;  // the first ones come easily
     improved_ = turn_;
     top_ = height;
     offsets_ = std::move(offsets);
