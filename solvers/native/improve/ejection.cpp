@@ -1,0 +1,323 @@
+#include "improve/ejection.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace memstow::improver {
+
+namespace {
+
+constexpr std::int64_t kFixed = -1;
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMostWeight = std::int64_t{1} << 36;
+// Added to what was placed a moment ago.
+constexpr std::int64_t kTabu = std::int64_t{1} << 40;
+constexpr double kMeanWeight = 1 << 16;
+
+std::vector<char> in_pool(const Layout& layout, Index pool) {
+    std::vector<char> result(layout.size());
+    for (std::size_t i = 0; i < layout.size(); ++i) result[i] = layout[i].pool == pool && layout[i].offset >= 0;
+    return result;
+}
+
+Bytes floor_mod(Bytes value, Bytes modulus) {
+    const Bytes rest = value % modulus;
+    return rest < 0 ? rest + modulus : rest;
+}
+
+}  // namespace
+
+Ejection::Ejection(const Instance& instance, Index pool, const Layout& layout, std::uint64_t seed)
+    : instance_(instance),
+      pool_(pool),
+      takes_part_(in_pool(layout, pool)),
+      conflicts_(instance, takes_part_),
+      choices_(layout.size()),
+      items_(layout.size()),
+      first_weight_(layout.size()),
+      random_(seed) {
+    for (Index item = 0; item < instance.item_count(); ++item) {
+        if (!takes_part_[at(item)]) continue;
+        for (const Choice& choice : instance.choices[item]) {
+            if (choice.pool == pool) choices_[at(item)] = choice;
+        }
+        Item& state = items_[at(item)];
+        for (const Part& part : instance.parts_of(item)) {
+            state.extent = std::max(state.extent, part.delta + part.size);
+        }
+        if (choice(item).low == choice(item).high) state.tabu_until = kNever;
+    }
+    load(layout);
+}
+
+void Ejection::set_weights() {
+    double sum = 0;
+    std::size_t count = 0;
+    std::vector<double> raw(items_.size());
+    for (Index item = 0; item < instance_.item_count(); ++item) {
+        if (!takes_part_[at(item)]) continue;
+        double rows = 0;
+        for (Index part = instance_.item_parts[at(item)]; part < instance_.item_parts[at(item) + 1]; ++part) {
+            for (const RowRange& range : instance_.rows[part]) rows += range.end - range.begin;
+        }
+        raw[at(item)] = std::pow(static_cast<double>(items_[at(item)].extent), tuning.size_power) *
+                        std::pow(rows + 1, tuning.life_power);
+        sum += raw[at(item)];
+        ++count;
+    }
+    const double scale = count == 0 ? 1 : kMeanWeight * static_cast<double>(count) / sum;
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+        const double weight = std::min(static_cast<double>(kMostWeight) / 16, raw[i] * scale);
+        first_weight_[i] = 1 + static_cast<std::int64_t>(weight);
+        items_[i].weight = first_weight_[i];
+    }
+}
+
+void Ejection::load(const Layout& layout) {
+    unplaced_.clear();
+    out_weight_ = 0;
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+        items_[i].offset = takes_part_[i] ? layout[i].offset : kUnplaced;
+    }
+}
+
+void Ejection::save(Layout& layout) const {
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+        if (takes_part_[i]) layout[i] = {pool_, items_[i].offset};
+    }
+}
+
+Bytes Ejection::height() const {
+    Bytes height = 0;
+    for (const Item& item : items_) {
+        if (item.offset >= 0) height = std::max(height, item.offset + item.extent);
+    }
+    return height;
+}
+
+Bytes Ejection::raised(Index item, Bytes offset) const {
+    const Choice& c = choice(item);
+    return c.modulus == 1 ? offset : offset + floor_mod(c.residue - offset, c.modulus);
+}
+
+Bytes Ejection::lowered(Index item, Bytes offset) const {
+    const Choice& c = choice(item);
+    return c.modulus == 1 ? offset : offset - floor_mod(offset - c.residue, c.modulus);
+}
+
+// What forbids offsets from low to high.
+void Ejection::gather(Index item, Bytes low, Bytes high) {
+    obstacles_.clear();
+    conflicts_.visit(item, [&](Index other, Bytes below, Bytes above, Bytes hole) {
+        const Item& state = items_[at(other)];
+        ++steps_;
+        if (state.offset < 0) return;
+        const Bytes from = state.offset + below;
+        const Bytes to = state.offset + above;
+        if (to <= low || from >= high) return;
+        const std::int64_t weight = state.tabu_until <= moves  ? state.weight
+                                    : state.tabu_until == kNever ? kFixed
+                                                                 : state.weight + kTabu;
+        obstacles_.push_back({from, to, weight, other, hole == kNoHole ? kNoHole : state.offset + hole});
+    });
+    for (const Part& part : instance_.parts_of(item)) {
+        for (const Range& range : instance_.pools[at(pool_)].reserved) {
+            const Bytes from = range.begin - part.delta - part.size;
+            const Bytes to = range.end - part.delta;
+            if (to > low && from < high) obstacles_.push_back({from, to, kFixed, -1, kNoHole});
+        }
+    }
+    std::sort(obstacles_.begin(), obstacles_.end(),
+              [](const Obstacle& a, const Obstacle& b) { return a.low < b.low; });
+    ends_.clear();
+    for (const Obstacle& obstacle : obstacles_) ends_.push_back({obstacle.high, obstacle.weight});
+    std::sort(ends_.begin(), ends_.end(), [](const End& a, const End& b) { return a.at < b.at; });
+    steps_ += static_cast<std::int64_t>(obstacles_.size());
+}
+
+bool Ejection::may_be_in_hole(const Obstacle& hole, std::int64_t& cost) const {
+    cost = 0;
+    for (const Obstacle& obstacle : obstacles_) {
+        if (obstacle.low >= hole.hole) break;
+        if (obstacle.high <= hole.hole || obstacle.hole == hole.hole) continue;
+        if (obstacle.weight < 0) return false;
+        cost += obstacle.weight;
+    }
+    return true;
+}
+
+// The tightest free gap; else where what must be taken out is lightest.
+Ejection::Spot Ejection::best_spot(Index item) {
+    const Choice& c = choice(item);
+    const Bytes low = raised(item, c.low);
+    const Bytes high = lowered(item, std::min(c.high, height_ - items_[at(item)].extent));
+    Spot best;
+    if (low > high) return best;
+    gather(item, low, high);
+
+    const std::size_t n = obstacles_.size();
+    std::size_t begun = 0;
+    std::size_t ended = 0;
+    std::int64_t cost = 0;
+    std::int64_t fixed = 0;
+    Bytes least_room = kLimit;
+    std::size_t ties = 0;
+    bool free = false;
+    const auto consider = [&](Bytes offset) {
+        for (; begun < n && obstacles_[begun].low < offset; ++begun) {
+            if (obstacles_[begun].weight < 0) {
+                ++fixed;
+            } else {
+                cost += obstacles_[begun].weight;
+            }
+        }
+        for (; ended < n && ends_[ended].at <= offset; ++ended) {
+            if (ends_[ended].weight < 0) {
+                --fixed;
+            } else {
+                cost -= ends_[ended].weight;
+            }
+        }
+        if (fixed > 0) return;
+        if (begun == ended) {
+            const Bytes gap_end = std::min(high, begun < n ? lowered(item, obstacles_[begun].low) : high);
+            const Bytes room = gap_end - offset;
+            if (room < 0 || (free && room >= least_room)) return;
+            free = true;
+            least_room = room;
+            const bool top = room > 0 && static_cast<double>(random_.below(1000)) < 1000 * tuning.top_chance;
+            best = {top ? gap_end : offset, 0};
+            return;
+        }
+        if (free || (best.offset != kUnplaced && cost > best.cost)) return;
+        if (best.offset != kUnplaced && cost == best.cost) {
+            if (random_.below(++ties) != 0) return;
+        } else {
+            ties = 1;
+        }
+        best = {offset, cost};
+    };
+    consider(low);
+    std::size_t up = 0;
+    std::size_t down = 0;
+    Bytes last = low;
+    while (up < n || down < n) {
+        const Bytes on_top = up < n ? raised(item, ends_[up].at) : kLimit;
+        const Bytes under = down < n ? lowered(item, obstacles_[down].low) : kLimit;
+        const Bytes next = std::min(on_top, under);
+        if (on_top <= next) ++up;
+        if (under <= next) ++down;
+        if (next <= last) continue;
+        if (next >= high) break;
+        last = next;
+        consider(next);
+    }
+    if (high > last) consider(high);
+    for (const Obstacle& obstacle : obstacles_) {
+        if (free) break;
+        if (obstacle.hole == kNoHole || obstacle.hole < low || obstacle.hole > high) continue;
+        if (raised(item, obstacle.hole) != obstacle.hole || !may_be_in_hole(obstacle, cost)) continue;
+        if (best.offset == kUnplaced || cost < best.cost) best = {obstacle.hole, cost};
+    }
+    return best;
+}
+
+void Ejection::place(Index item, Bytes offset) { items_[at(item)].offset = offset; }
+
+void Ejection::take_out(Index item) {
+    items_[at(item)].offset = kUnplaced;
+    unplaced_.push_back(item);
+    out_weight_ += first_weight_[at(item)];
+}
+
+void Ejection::take_out_in_the_way(Bytes offset) {
+    for (const Obstacle& obstacle : obstacles_) {
+        if (obstacle.low >= offset) break;
+        if (obstacle.high <= offset || obstacle.hole == offset || obstacle.item < 0) continue;
+        if (items_[at(obstacle.item)].offset >= 0) take_out(obstacle.item);
+    }
+}
+
+// The heavier of two.
+Index Ejection::pick() {
+    const std::size_t a = random_.below(unplaced_.size());
+    const std::size_t b = random_.below(unplaced_.size());
+    const std::size_t chosen =
+        items_[at(unplaced_[a])].weight >= items_[at(unplaced_[b])].weight ? a : b;
+    const Index item = unplaced_[chosen];
+    unplaced_[chosen] = unplaced_.back();
+    unplaced_.pop_back();
+    out_weight_ -= first_weight_[at(item)];
+    return item;
+}
+
+bool Ejection::reach(Bytes height, const Stop& stop) {
+    height_ = height;
+    set_weights();
+    for (Index item = 0; item < instance_.item_count(); ++item) {
+        const Item& state = items_[at(item)];
+        if (state.offset >= 0 && state.offset + state.extent > height) take_out(item);
+    }
+    std::int64_t least_out = out_weight_;
+    std::int64_t least_at = moves;
+    std::size_t least_count = unplaced_.size();
+    while (!unplaced_.empty()) {
+        if (stop(steps_)) return false;
+        steps_ = 0;
+        if (static_cast<double>(moves - least_at) > 500 + tuning.patience * static_cast<double>(least_count))
+            return false;
+        ++moves;
+        const Index item = pick();
+        const Spot spot = best_spot(item);
+        if (spot.offset == kUnplaced) {
+            take_out(item);
+            continue;
+        }
+        if (spot.cost > 0) {
+            Item& state = items_[at(item)];
+            state.weight = std::min(
+                kMostWeight, state.weight + static_cast<std::int64_t>(
+                                                tuning.learn * static_cast<double>(first_weight_[at(item)])));
+            state.tabu_until = moves + 1 + static_cast<std::int64_t>(random_.below(static_cast<std::size_t>(tuning.tenure) + 1));
+            take_out_in_the_way(spot.offset);
+        }
+        place(item, spot.offset);
+        if (out_weight_ < least_out) {
+            least_out = out_weight_;
+            least_at = moves;
+            least_count = unplaced_.size();
+        }
+    }
+    return true;
+}
+
+bool Ejection::complete(const Stop& stop) {
+    std::sort(unplaced_.begin(), unplaced_.end(), [&](Index a, Index b) {
+        return first_weight_[at(a)] != first_weight_[at(b)] ? first_weight_[at(a)] < first_weight_[at(b)] : a < b;
+    });
+    while (!unplaced_.empty()) {
+        if (stop(steps_)) return false;
+        steps_ = 0;
+        const Index item = unplaced_.back();
+        const Spot spot = lowest_free(item);
+        if (spot.offset == kUnplaced) return false;
+        unplaced_.pop_back();
+        out_weight_ -= first_weight_[at(item)];
+        place(item, spot.offset);
+    }
+    return true;
+}
+
+Ejection::Spot Ejection::lowest_free(Index item) {
+    const Choice& c = choice(item);
+    const Bytes high = std::min(c.high, kLimit - items_[at(item)].extent);
+    Bytes offset = raised(item, c.low);
+    gather(item, offset, high);
+    for (const Obstacle& obstacle : obstacles_) {
+        if (obstacle.low >= offset) break;
+        if (obstacle.high > offset) offset = raised(item, obstacle.high);
+    }
+    return offset <= high ? Spot{offset, 0} : Spot{};
+}
+
+}  // namespace memstow::improver
