@@ -1,6 +1,8 @@
 #include "improve/ejection.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstdio>
 #include <cmath>
 
 namespace memstow::improver {
@@ -48,6 +50,7 @@ Ejection::Ejection(const Instance& instance, Index pool, const Layout& layout, s
         if (choice(item).low == choice(item).high) state.tabu_until = kNever;
     }
     load(layout);
+    if(const char*e=getenv("TUNE")) sscanf(e,"%lf,%lf,%lf,%d,%lf,%lf,%d",&tuning.size_power,&tuning.life_power,&tuning.learn,&tuning.tenure,&tuning.top_chance,&tuning.patience,&tuning.pick);
 }
 
 void Ejection::set_weights() {
@@ -69,7 +72,6 @@ void Ejection::set_weights() {
     for (std::size_t i = 0; i < items_.size(); ++i) {
         const double weight = std::min(static_cast<double>(kMostWeight) / 16, raw[i] * scale);
         first_weight_[i] = 1 + static_cast<std::int64_t>(weight);
-        items_[i].weight = first_weight_[i];
     }
 }
 
@@ -105,6 +107,31 @@ Bytes Ejection::lowered(Index item, Bytes offset) const {
     return c.modulus == 1 ? offset : offset - floor_mod(offset - c.residue, c.modulus);
 }
 
+// By place. Spread over as many buckets as there are edges, which are then sorted: mostly linear.
+void Ejection::sort_edges(std::vector<Edge>& edges) {
+    const auto earlier = [](const Edge& a, const Edge& b) { return a.at < b.at; };
+    if (edges.size() < 48) {
+        std::sort(edges.begin(), edges.end(), earlier);
+        return;
+    }
+    const auto [least, greatest] = std::minmax_element(edges.begin(), edges.end(), earlier);
+    const Bytes base = least->at;
+    const auto range = static_cast<std::uint64_t>(greatest->at - base);
+    const int shift = std::max(0, static_cast<int>(std::bit_width(range)) - static_cast<int>(std::bit_width(edges.size())));
+    buckets_.assign(static_cast<std::size_t>(range >> shift) + 2, 0);
+    const auto bucket = [&](const Edge& edge) { return static_cast<std::size_t>((edge.at - base) >> shift); };
+    for (const Edge& edge : edges) ++buckets_[bucket(edge) + 1];
+    for (std::size_t b = 1; b < buckets_.size(); ++b) buckets_[b] += buckets_[b - 1];
+    sorted_.resize(edges.size());
+    for (const Edge& edge : edges) sorted_[buckets_[bucket(edge)]++] = edge;
+    std::uint32_t begin = 0;
+    for (std::size_t b = 0; b + 1 < buckets_.size(); ++b) {
+        if (buckets_[b] - begin > 1) std::sort(sorted_.begin() + begin, sorted_.begin() + buckets_[b], earlier);
+        begin = buckets_[b];
+    }
+    edges.swap(sorted_);
+}
+
 // What forbids offsets from low to high.
 void Ejection::gather(Index item, Bytes low, Bytes high) {
     obstacles_.clear();
@@ -127,19 +154,21 @@ void Ejection::gather(Index item, Bytes low, Bytes high) {
             if (to > low && from < high) obstacles_.push_back({from, to, kFixed, -1, kNoHole});
         }
     }
-    std::sort(obstacles_.begin(), obstacles_.end(),
-              [](const Obstacle& a, const Obstacle& b) { return a.low < b.low; });
+    begins_.clear();
     ends_.clear();
-    for (const Obstacle& obstacle : obstacles_) ends_.push_back({obstacle.high, obstacle.weight});
-    std::sort(ends_.begin(), ends_.end(), [](const End& a, const End& b) { return a.at < b.at; });
+    for (const Obstacle& obstacle : obstacles_) {
+        begins_.push_back({obstacle.low, obstacle.weight});
+        ends_.push_back({obstacle.high, obstacle.weight});
+    }
+    sort_edges(begins_);
+    sort_edges(ends_);
     steps_ += static_cast<std::int64_t>(obstacles_.size());
 }
 
 bool Ejection::may_be_in_hole(const Obstacle& hole, std::int64_t& cost) const {
     cost = 0;
     for (const Obstacle& obstacle : obstacles_) {
-        if (obstacle.low >= hole.hole) break;
-        if (obstacle.high <= hole.hole || obstacle.hole == hole.hole) continue;
+        if (obstacle.low >= hole.hole || obstacle.high <= hole.hole || obstacle.hole == hole.hole) continue;
         if (obstacle.weight < 0) return false;
         cost += obstacle.weight;
     }
@@ -164,11 +193,11 @@ Ejection::Spot Ejection::best_spot(Index item) {
     std::size_t ties = 0;
     bool free = false;
     const auto consider = [&](Bytes offset) {
-        for (; begun < n && obstacles_[begun].low < offset; ++begun) {
-            if (obstacles_[begun].weight < 0) {
+        for (; begun < n && begins_[begun].at < offset; ++begun) {
+            if (begins_[begun].weight < 0) {
                 ++fixed;
             } else {
-                cost += obstacles_[begun].weight;
+                cost += begins_[begun].weight;
             }
         }
         for (; ended < n && ends_[ended].at <= offset; ++ended) {
@@ -180,7 +209,7 @@ Ejection::Spot Ejection::best_spot(Index item) {
         }
         if (fixed > 0) return;
         if (begun == ended) {
-            const Bytes gap_end = std::min(high, begun < n ? lowered(item, obstacles_[begun].low) : high);
+            const Bytes gap_end = std::min(high, begun < n ? lowered(item, begins_[begun].at) : high);
             const Bytes room = gap_end - offset;
             if (room < 0 || (free && room >= least_room)) return;
             free = true;
@@ -203,7 +232,7 @@ Ejection::Spot Ejection::best_spot(Index item) {
     Bytes last = low;
     while (up < n || down < n) {
         const Bytes on_top = up < n ? raised(item, ends_[up].at) : kLimit;
-        const Bytes under = down < n ? lowered(item, obstacles_[down].low) : kLimit;
+        const Bytes under = down < n ? lowered(item, begins_[down].at) : kLimit;
         const Bytes next = std::min(on_top, under);
         if (on_top <= next) ++up;
         if (under <= next) ++down;
@@ -232,8 +261,8 @@ void Ejection::take_out(Index item) {
 
 void Ejection::take_out_in_the_way(Bytes offset) {
     for (const Obstacle& obstacle : obstacles_) {
-        if (obstacle.low >= offset) break;
-        if (obstacle.high <= offset || obstacle.hole == offset || obstacle.item < 0) continue;
+        if (obstacle.low >= offset || obstacle.high <= offset) continue;
+        if (obstacle.hole == offset || obstacle.item < 0) continue;
         if (items_[at(obstacle.item)].offset >= 0) take_out(obstacle.item);
     }
 }
@@ -242,8 +271,13 @@ void Ejection::take_out_in_the_way(Bytes offset) {
 Index Ejection::pick() {
     const std::size_t a = random_.below(unplaced_.size());
     const std::size_t b = random_.below(unplaced_.size());
-    const std::size_t chosen =
+    std::size_t chosen =
         items_[at(unplaced_[a])].weight >= items_[at(unplaced_[b])].weight ? a : b;
+    if (tuning.pick == 1) chosen = unplaced_.size() - 1;
+    if (tuning.pick == 2) chosen = a;
+    if (tuning.pick == 3) chosen = unplaced_.size() - 1 - std::min(unplaced_.size()-1, random_.below(3));
+    if (tuning.pick == 4) { chosen = a; for (std::size_t k = 0; k < unplaced_.size() && k < 50; ++k) if (first_weight_[at(unplaced_[k])] > first_weight_[at(unplaced_[chosen])]) chosen = k; }
+    if (tuning.pick == 5) chosen = 0;
     const Index item = unplaced_[chosen];
     unplaced_[chosen] = unplaced_.back();
     unplaced_.pop_back();
@@ -253,7 +287,8 @@ Index Ejection::pick() {
 
 bool Ejection::reach(Bytes height, const Stop& stop) {
     height_ = height;
-    set_weights();
+    if (moves == 0) set_weights();
+    for (std::size_t i = 0; i < items_.size(); ++i) items_[i].weight = first_weight_[i];
     for (Index item = 0; item < instance_.item_count(); ++item) {
         const Item& state = items_[at(item)];
         if (state.offset >= 0 && state.offset + state.extent > height) take_out(item);
@@ -313,6 +348,8 @@ Ejection::Spot Ejection::lowest_free(Index item) {
     const Bytes high = std::min(c.high, kLimit - items_[at(item)].extent);
     Bytes offset = raised(item, c.low);
     gather(item, offset, high);
+    std::sort(obstacles_.begin(), obstacles_.end(),
+              [](const Obstacle& a, const Obstacle& b) { return a.low < b.low; });
     for (const Obstacle& obstacle : obstacles_) {
         if (obstacle.low >= offset) break;
         if (obstacle.high > offset) offset = raised(item, obstacle.high);

@@ -20,6 +20,7 @@ struct Tuning {
     int tenure = 10;           // moves for which an item that was just placed stays
     double top_chance = 0.3;   // put an item at the top of its gap, not at the bottom
     double patience = 30;      // moves without progress, by items taken out
+    int pick = 0;
 };
 
 class Ejection {
@@ -59,7 +60,7 @@ class Ejection {
         Index item;
         Bytes hole;
     };
-    struct End {
+    struct Edge {
         Bytes at;
         std::int64_t weight;
     };
@@ -72,6 +73,7 @@ class Ejection {
     const Choice& choice(Index item) const { return choices_[at(item)]; }
     Bytes raised(Index item, Bytes offset) const;
     Bytes lowered(Index item, Bytes offset) const;
+    void sort_edges(std::vector<Edge>& edges);
     void gather(Index item, Bytes low, Bytes high);
     Spot best_spot(Index item);
     Spot lowest_free(Index item);
@@ -96,7 +98,10 @@ class Ejection {
     std::int64_t steps_ = 0;
 
     std::vector<Obstacle> obstacles_;
-    std::vector<End> ends_;
+    std::vector<Edge> begins_;
+    std::vector<Edge> ends_;
+    std::vector<Edge> sorted_;
+    std::vector<std::uint32_t> buckets_;
 };
 
 }  // namespace memstow::improver
