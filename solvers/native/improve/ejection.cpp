@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdio>
 #include <cmath>
 
 namespace memstow::improver {
@@ -50,7 +49,6 @@ Ejection::Ejection(const Instance& instance, Index pool, const Layout& layout, s
         if (choice(item).low == choice(item).high) state.tabu_until = kNever;
     }
     load(layout);
-    if(const char*e=getenv("TUNE")) sscanf(e,"%lf,%lf,%lf,%d,%lf,%lf,%d",&tuning.size_power,&tuning.life_power,&tuning.learn,&tuning.tenure,&tuning.top_chance,&tuning.patience,&tuning.pick);
 }
 
 void Ejection::set_weights() {
@@ -271,13 +269,8 @@ void Ejection::take_out_in_the_way(Bytes offset) {
 Index Ejection::pick() {
     const std::size_t a = random_.below(unplaced_.size());
     const std::size_t b = random_.below(unplaced_.size());
-    std::size_t chosen =
+    const std::size_t chosen =
         items_[at(unplaced_[a])].weight >= items_[at(unplaced_[b])].weight ? a : b;
-    if (tuning.pick == 1) chosen = unplaced_.size() - 1;
-    if (tuning.pick == 2) chosen = a;
-    if (tuning.pick == 3) chosen = unplaced_.size() - 1 - std::min(unplaced_.size()-1, random_.below(3));
-    if (tuning.pick == 4) { chosen = a; for (std::size_t k = 0; k < unplaced_.size() && k < 50; ++k) if (first_weight_[at(unplaced_[k])] > first_weight_[at(unplaced_[chosen])]) chosen = k; }
-    if (tuning.pick == 5) chosen = 0;
     const Index item = unplaced_[chosen];
     unplaced_[chosen] = unplaced_.back();
     unplaced_.pop_back();
@@ -326,7 +319,7 @@ bool Ejection::reach(Bytes height, const Stop& stop) {
     return true;
 }
 
-bool Ejection::complete(const Stop& stop) {
+bool Ejection::complete(Bytes height, const Stop& stop) {
     std::sort(unplaced_.begin(), unplaced_.end(), [&](Index a, Index b) {
         return first_weight_[at(a)] != first_weight_[at(b)] ? first_weight_[at(a)] < first_weight_[at(b)] : a < b;
     });
@@ -334,7 +327,7 @@ bool Ejection::complete(const Stop& stop) {
         if (stop(steps_)) return false;
         steps_ = 0;
         const Index item = unplaced_.back();
-        const Spot spot = lowest_free(item);
+        const Spot spot = lowest_free(item, height);
         if (spot.offset == kUnplaced) return false;
         unplaced_.pop_back();
         out_weight_ -= first_weight_[at(item)];
@@ -343,9 +336,9 @@ bool Ejection::complete(const Stop& stop) {
     return true;
 }
 
-Ejection::Spot Ejection::lowest_free(Index item) {
+Ejection::Spot Ejection::lowest_free(Index item, Bytes height) {
     const Choice& c = choice(item);
-    const Bytes high = std::min(c.high, kLimit - items_[at(item)].extent);
+    const Bytes high = std::min(c.high, height - items_[at(item)].extent);
     Bytes offset = raised(item, c.low);
     gather(item, offset, high);
     std::sort(obstacles_.begin(), obstacles_.end(),

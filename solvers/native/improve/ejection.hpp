@@ -20,7 +20,6 @@ struct Tuning {
     int tenure = 10;           // moves for which an item that was just placed stays
     double top_chance = 0.3;   // put an item at the top of its gap, not at the bottom
     double patience = 30;      // moves without progress, by items taken out
-    int pick = 0;
 };
 
 class Ejection {
@@ -33,8 +32,8 @@ class Ejection {
 
     // Whether the layout now is at most so high. If not, it has items without a place.
     bool reach(Bytes height, const Stop& stop);
-    // Gives every item a place, however high, when they have one; false otherwise.
-    bool complete(const Stop& stop);
+    // Gives every item a place that ends at most so high, the lowest one; false when it cannot.
+    bool complete(Bytes height, const Stop& stop);
 
     // The height of the placed items.
     Bytes height() const;
@@ -76,7 +75,7 @@ class Ejection {
     void sort_edges(std::vector<Edge>& edges);
     void gather(Index item, Bytes low, Bytes high);
     Spot best_spot(Index item);
-    Spot lowest_free(Index item);
+    Spot lowest_free(Index item, Bytes height);
     bool may_be_in_hole(const Obstacle& hole, std::int64_t& cost) const;
     void place(Index item, Bytes offset);
     void take_out(Index item);

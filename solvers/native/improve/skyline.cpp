@@ -6,14 +6,29 @@
 
 namespace memstow::improver {
 
-Skyline::Skyline(const Instance& instance, const std::vector<char>& takes_part) : instance_(instance) {
+namespace {
+
+Bytes raised(const Choice& choice, Bytes offset) {
+    if (choice.modulus == 1) return offset;
+    const Bytes rest = (choice.residue - offset) % choice.modulus;
+    return offset + (rest < 0 ? rest + choice.modulus : rest);
+}
+
+}  // namespace
+
+Skyline::Skyline(const Instance& instance) : instance_(instance) {
+    exact_ = instance.pools[at(instance.choices[0][0].pool)].reserved.empty();
     for (Index item = 0; item < instance.item_count(); ++item) {
-        if (!takes_part[at(item)]) continue;
-        Box box{instance.time_rows, 0, 0, item};
+        Box box{instance.time_rows, 0, 0, item, &instance.choices[item][0]};
+        if (instance.parts_of(item).size() > 1 || box.choice->low == box.choice->high) exact_ = false;
         for (Index part = instance.item_parts[at(item)]; part < instance.item_parts[at(item) + 1]; ++part) {
             box.size = std::max(box.size, instance.parts[at(part)].delta + instance.parts[at(part)].size);
+            if (instance.rows[part].size() > 1 || instance.parts[at(part)].delta != 0) exact_ = false;
             for (const RowRange& rows : instance.rows[part]) {
-                if (rows.begin >= instance.time_rows) break;
+                if (rows.begin >= instance.time_rows) {
+                    exact_ = false;
+                    break;
+                }
                 box.begin = std::min(box.begin, rows.begin);
                 box.end = std::max(box.end, rows.end);
             }
@@ -48,29 +63,49 @@ Index Skyline::alive(Index box) {
     return box;
 }
 
-void Skyline::run(const Dive& dive, const std::vector<double>& weights, Bytes height, Random& random,
-                  std::vector<Index>& order) {
-    order.clear();
-    top = 0;
-    const auto n = static_cast<Index>(boxes_.size());
-    next_alive_.resize(at(n) + 1);
-    for (Index i = 0; i <= n; ++i) next_alive_[at(i)] = i;
-    remainder_ = load_;
-    key_.resize(at(n));
-    for (Index i = 0; i < n; ++i) {
-        const Box& box = boxes_[at(i)];
+std::vector<double> Skyline::keys(int rule, double noise, Random& random) const {
+    std::vector<double> keys(ends.size());
+    for (const Box& box : boxes_) {
         const double life = box.end - box.begin;
         const auto size = static_cast<double>(box.size);
         double raw = 0;
-        switch (dive.rule) {
+        switch (rule) {
             case 0: raw = life; break;
             case 1: raw = size; break;
             case 2: raw = size * life; break;
             case 3: raw = std::sqrt(size) * life; break;
         }
         const double u = static_cast<double>(random.below(1 << 20)) / (1 << 20);
-        key_[at(i)] = raw * (1 + weights[at(box.item)]) * std::exp(dive.noise * (u - 0.5) * 2);
+        keys[at(box.item)] = raw * std::exp(noise * (u - 0.5) * 2);
     }
+    return keys;
+}
+
+Layout Skyline::layout(Index pool) const {
+    Layout layout(ends.size());
+    for (const Box& box : boxes_) {
+        const Bytes offset = ends[at(box.item)] - box.size;
+        if (offset > box.choice->high) return {};
+        layout[at(box.item)] = {pool, offset};
+    }
+    for (const Index item : loose_) {
+        const Choice& c = instance_.choices[item][0];
+        const Bytes offset = raised(c, c.low);
+        if (offset > c.high) return {};
+        layout[at(item)] = {pool, offset};
+    }
+    return layout;
+}
+
+bool Skyline::run(const std::vector<double>& keys, Bytes height, std::vector<Index>& order,
+                  const Stop& stop) {
+    order.clear();
+    std::int64_t steps = boxes_.size();
+    top = 0;
+    const auto n = static_cast<Index>(boxes_.size());
+    next_alive_.resize(at(n) + 1);
+    for (Index i = 0; i <= n; ++i) next_alive_[at(i)] = i;
+    remainder_ = load_;
     std::vector<Segment> segments{{0, instance_.time_rows, -1, -1, 0, 0}};
     struct Turn {
         Bytes floor;
@@ -86,6 +121,10 @@ void Skyline::run(const Dive& dive, const std::vector<double>& weights, Bytes he
     std::vector<std::int32_t> covers;
     std::size_t left_over = at(n);
     while (left_over > 0 && !turns.empty()) {
+        if (steps >= 2048) {
+            if (stop(steps)) return false;
+            steps = 0;
+        }
         const Turn turn = turns.top();
         turns.pop();
         Segment& s = segments[at(turn.segment)];
@@ -138,8 +177,7 @@ void Skyline::run(const Dive& dive, const std::vector<double>& weights, Bytes he
                 if (now == 0) continue;
                 const Bytes slack = height - s.floor - remainder_[at(s.begin) + r];
                 bool better;
-                if (dive.rule < 4) better = now < fewest || (now == fewest && slack < least_slack);
-                else better = slack < least_slack;
+                better = now < fewest || (now == fewest && slack < least_slack);
                 if (best_row < 0 || better) {
                     best_row = s.begin + static_cast<Index>(r);
                     fewest = now;
@@ -150,15 +188,16 @@ void Skyline::run(const Dive& dive, const std::vector<double>& weights, Bytes he
             chosen = -1;
             for (const Index i : candidates) {
                 if (boxes_[at(i)].begin > best_row || boxes_[at(i)].end <= best_row) continue;
-                if (chosen < 0 || key_[at(i)] > key_[at(chosen)]) chosen = i;
+                if (chosen < 0 || keys[at(boxes_[at(i)].item)] > keys[at(boxes_[at(chosen)].item)]) chosen = i;
             }
         }
         const Box box = boxes_[at(chosen)];
         next_alive_[at(chosen)] = chosen + 1;
         --left_over;
         order.push_back(box.item);
-        ends[at(box.item)] = s.floor + box.size;
-        top = std::max(top, s.floor + box.size);
+        const Bytes risen = raised(*box.choice, std::max(s.floor, box.choice->low)) + box.size;
+        ends[at(box.item)] = risen;
+        top = std::max(top, risen);
         for (Index r = box.begin; r < box.end; ++r) remainder_[at(r)] -= box.size;
         steps += box.end - box.begin;
 
@@ -179,7 +218,7 @@ void Skyline::run(const Dive& dive, const std::vector<double>& weights, Bytes he
         };
         segments[at(self)].begin = box.begin;
         segments[at(self)].end = box.end;
-        segments[at(self)].floor = floor + box.size;
+        segments[at(self)].floor = risen;
         ++segments[at(self)].version;
         if (begin < box.begin) left = add(begin, box.begin, left, self);
         if (box.end < end) right = add(box.end, end, self, right);
@@ -202,6 +241,7 @@ void Skyline::run(const Dive& dive, const std::vector<double>& weights, Bytes he
         turns.push({m.floor, self, m.version});
     }
     for (const Index item : loose_) order.push_back(item);
+    return !stop(steps);
 }
 
 }  // namespace memstow::improver

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "greedy/random.hpp"
@@ -11,30 +12,33 @@
 
 namespace memstow::improver {
 
-struct Dive {
-    double noise = 0;  // of the order among the items of a row
-    int rule = 0;
-};
-
 class Skyline {
   public:
-    // Items that count are those with takes_part.
-    Skyline(const Instance& instance, const std::vector<char>& takes_part);
+    // Every item has exactly one choice, all of the same pool.
+    explicit Skyline(const Instance& instance);
 
-    // The order; `weights` by item. What the skyline reached is `top`.
-    void run(const Dive& dive, const std::vector<double>& weights, Bytes height, Random& random,
-             std::vector<Index>& order);
+    std::vector<double> keys(int rule, double noise, Random& random) const;
+    // Items with higher keys come first; `height` is what rows should not exceed. Fills order, ends and top. False
+    // when told to stop, which it asks now and then with the steps made since.
+    using Stop = std::function<bool(std::int64_t steps)>;
+    bool run(const std::vector<double>& keys, Bytes height, std::vector<Index>& order, const Stop& stop);
+    // Whether what it builds is a valid layout as it is, when no item ends up above its window.
+    bool exact() const { return exact_; }
+    // The layout of the last run; empty when it is not valid.
+    Layout layout(Index pool) const;
     Bytes top = 0;
-    std::int64_t steps = 0;
     std::vector<Bytes> ends;  // by item: where it ended
 
-  private:
     struct Box {
         Index begin;
         Index end;
         Bytes size;
         Index item;
+        const Choice* choice;
     };
+    const std::vector<Box>& boxes() const { return boxes_; }
+
+  private:
     struct Segment {
         Index begin;
         Index end;
@@ -52,7 +56,7 @@ class Skyline {
     std::vector<Bytes> load_;         // by row
     std::vector<Index> next_alive_;
     std::vector<Bytes> remainder_;
-    std::vector<double> key_;
+    bool exact_ = true;
     std::vector<Index> loose_;        // items without rows of lifetimes
 };
 
