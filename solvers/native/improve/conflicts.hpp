@@ -1,5 +1,5 @@
-// Which items of one pool stand in each other's way, and how: found by a sweep over rows when asked for, since a
-// list of all pairs would not fit in memory for large instances.
+// Which items of one pool stand in each other's way, and how: found by a sweep over rows when asked for,
+// since a list of all pairs would not fit in memory for large instances.
 #pragma once
 
 #include <algorithm>
@@ -19,9 +19,9 @@ class Conflicts {
     // `takes_part`: by item, those that count.
     Conflicts(const Instance& instance, const std::vector<char>& takes_part);
 
-    // Calls f(other, below, above, hole) for each pair of conflicting parts, an item possibly several times. With
-    // the other item at offset x, this one may not be strictly between x + below and x + above, except at
-    // x + hole when there is one.
+    // Calls f(other, below, above, hole) for each pair of conflicting parts, an item possibly several times.
+    // With the other item at offset x, this one may not be strictly between x + below and x + above, except
+    // at x + hole when there is one.
     template <class F>
     void visit(Index item, F&& f) const {
         for (Index part = instance_.item_parts[at(item)]; part < instance_.item_parts[at(item) + 1]; ++part) {

@@ -14,10 +14,18 @@ constexpr std::int64_t kMostWeight = std::int64_t{1} << 36;
 // Added to what was placed a moment ago.
 constexpr std::int64_t kTabu = std::int64_t{1} << 40;
 constexpr double kMeanWeight = 1 << 16;
+// Moves for which an item that others made room for stays, at most.
+constexpr std::size_t kTenure = 11;
+// How often an item goes to the top of its gap, not to the bottom.
+constexpr std::size_t kTopOfTen = 3;
+// Moves without progress until it gives up.
+constexpr std::int64_t kPatience = 500;
+constexpr std::int64_t kPatienceByItem = 30;
 
 std::vector<char> in_pool(const Layout& layout, Index pool) {
     std::vector<char> result(layout.size());
-    for (std::size_t i = 0; i < layout.size(); ++i) result[i] = layout[i].pool == pool && layout[i].offset >= 0;
+    for (std::size_t i = 0; i < layout.size(); ++i)
+        result[i] = layout[i].pool == pool && layout[i].offset >= 0;
     return result;
 }
 
@@ -48,6 +56,7 @@ Ejection::Ejection(const Instance& instance, Index pool, const Layout& layout, s
         }
         if (choice(item).low == choice(item).high) state.tabu_until = kNever;
     }
+    set_weights();
     load(layout);
 }
 
@@ -61,8 +70,7 @@ void Ejection::set_weights() {
         for (Index part = instance_.item_parts[at(item)]; part < instance_.item_parts[at(item) + 1]; ++part) {
             for (const RowRange& range : instance_.rows[part]) rows += range.end - range.begin;
         }
-        raw[at(item)] = std::pow(static_cast<double>(items_[at(item)].extent), tuning.size_power) *
-                        std::pow(rows + 1, tuning.life_power);
+        raw[at(item)] = static_cast<double>(items_[at(item)].extent) * std::sqrt(rows + 1);
         sum += raw[at(item)];
         ++count;
     }
@@ -115,7 +123,8 @@ void Ejection::sort_edges(std::vector<Edge>& edges) {
     const auto [least, greatest] = std::minmax_element(edges.begin(), edges.end(), earlier);
     const Bytes base = least->at;
     const auto range = static_cast<std::uint64_t>(greatest->at - base);
-    const int shift = std::max(0, static_cast<int>(std::bit_width(range)) - static_cast<int>(std::bit_width(edges.size())));
+    const int shift =
+        std::max(0, static_cast<int>(std::bit_width(range)) - static_cast<int>(std::bit_width(edges.size())));
     buckets_.assign(static_cast<std::size_t>(range >> shift) + 2, 0);
     const auto bucket = [&](const Edge& edge) { return static_cast<std::size_t>((edge.at - base) >> shift); };
     for (const Edge& edge : edges) ++buckets_[bucket(edge) + 1];
@@ -124,7 +133,8 @@ void Ejection::sort_edges(std::vector<Edge>& edges) {
     for (const Edge& edge : edges) sorted_[buckets_[bucket(edge)]++] = edge;
     std::uint32_t begin = 0;
     for (std::size_t b = 0; b + 1 < buckets_.size(); ++b) {
-        if (buckets_[b] - begin > 1) std::sort(sorted_.begin() + begin, sorted_.begin() + buckets_[b], earlier);
+        if (buckets_[b] - begin > 1)
+            std::sort(sorted_.begin() + begin, sorted_.begin() + buckets_[b], earlier);
         begin = buckets_[b];
     }
     edges.swap(sorted_);
@@ -133,6 +143,7 @@ void Ejection::sort_edges(std::vector<Edge>& edges) {
 // What forbids offsets from low to high.
 void Ejection::gather(Index item, Bytes low, Bytes high) {
     obstacles_.clear();
+    ++steps_;
     conflicts_.visit(item, [&](Index other, Bytes below, Bytes above, Bytes hole) {
         const Item& state = items_[at(other)];
         ++steps_;
@@ -140,7 +151,7 @@ void Ejection::gather(Index item, Bytes low, Bytes high) {
         const Bytes from = state.offset + below;
         const Bytes to = state.offset + above;
         if (to <= low || from >= high) return;
-        const std::int64_t weight = state.tabu_until <= moves  ? state.weight
+        const std::int64_t weight = state.tabu_until <= moves    ? state.weight
                                     : state.tabu_until == kNever ? kFixed
                                                                  : state.weight + kTabu;
         obstacles_.push_back({from, to, weight, other, hole == kNoHole ? kNoHole : state.offset + hole});
@@ -212,7 +223,7 @@ Ejection::Spot Ejection::best_spot(Index item) {
             if (room < 0 || (free && room >= least_room)) return;
             free = true;
             least_room = room;
-            const bool top = room > 0 && static_cast<double>(random_.below(1000)) < 1000 * tuning.top_chance;
+            const bool top = room > 0 && random_.below(10) < kTopOfTen;
             best = {top ? gap_end : offset, 0};
             return;
         }
@@ -269,8 +280,7 @@ void Ejection::take_out_in_the_way(Bytes offset) {
 Index Ejection::pick() {
     const std::size_t a = random_.below(unplaced_.size());
     const std::size_t b = random_.below(unplaced_.size());
-    const std::size_t chosen =
-        items_[at(unplaced_[a])].weight >= items_[at(unplaced_[b])].weight ? a : b;
+    const std::size_t chosen = items_[at(unplaced_[a])].weight >= items_[at(unplaced_[b])].weight ? a : b;
     const Index item = unplaced_[chosen];
     unplaced_[chosen] = unplaced_.back();
     unplaced_.pop_back();
@@ -279,8 +289,8 @@ Index Ejection::pick() {
 }
 
 bool Ejection::reach(Bytes height, const Stop& stop) {
+    steps_ += static_cast<std::int64_t>(items_.size()) / 8;
     height_ = height;
-    if (moves == 0) set_weights();
     for (std::size_t i = 0; i < items_.size(); ++i) items_[i].weight = first_weight_[i];
     for (Index item = 0; item < instance_.item_count(); ++item) {
         const Item& state = items_[at(item)];
@@ -292,7 +302,7 @@ bool Ejection::reach(Bytes height, const Stop& stop) {
     while (!unplaced_.empty()) {
         if (stop(steps_)) return false;
         steps_ = 0;
-        if (static_cast<double>(moves - least_at) > 500 + tuning.patience * static_cast<double>(least_count))
+        if (moves - least_at > kPatience + kPatienceByItem * static_cast<std::int64_t>(least_count))
             return false;
         ++moves;
         const Index item = pick();
@@ -303,10 +313,8 @@ bool Ejection::reach(Bytes height, const Stop& stop) {
         }
         if (spot.cost > 0) {
             Item& state = items_[at(item)];
-            state.weight = std::min(
-                kMostWeight, state.weight + static_cast<std::int64_t>(
-                                                tuning.learn * static_cast<double>(first_weight_[at(item)])));
-            state.tabu_until = moves + 1 + static_cast<std::int64_t>(random_.below(static_cast<std::size_t>(tuning.tenure) + 1));
+            state.weight = std::min(kMostWeight, state.weight + first_weight_[at(item)]);
+            state.tabu_until = moves + 1 + static_cast<std::int64_t>(random_.below(kTenure));
             take_out_in_the_way(spot.offset);
         }
         place(item, spot.offset);
@@ -321,7 +329,8 @@ bool Ejection::reach(Bytes height, const Stop& stop) {
 
 bool Ejection::complete(Bytes height, const Stop& stop) {
     std::sort(unplaced_.begin(), unplaced_.end(), [&](Index a, Index b) {
-        return first_weight_[at(a)] != first_weight_[at(b)] ? first_weight_[at(a)] < first_weight_[at(b)] : a < b;
+        return first_weight_[at(a)] != first_weight_[at(b)] ? first_weight_[at(a)] < first_weight_[at(b)]
+                                                            : a < b;
     });
     while (!unplaced_.empty()) {
         if (stop(steps_)) return false;

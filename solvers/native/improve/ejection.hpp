@@ -1,6 +1,6 @@
 // Looks for a layout of at most a given height from one that is higher. What sticks out is taken out and put
-// back one item at a time: where it fits, else where what stands in the way is lightest, and that is taken out
-// in turn. Items that were hard to place grow heavier, so that they stay where they are and others move.
+// back one item at a time: where it fits, else where what stands in the way is lightest, and that is taken
+// out in turn. Items that were hard to place grow heavier, so that they stay where they are and others move.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,6 @@
 #include "instance.hpp"
 
 namespace memstow::improver {
-
-struct Tuning {
-    double size_power = 1.0;   // of the weight an item starts with
-    double life_power = 0.5;
-    double learn = 1.0;        // of its first weight, each time an item finds no free place
-    int tenure = 10;           // moves for which an item that was just placed stays
-    double top_chance = 0.3;   // put an item at the top of its gap, not at the bottom
-    double patience = 30;      // moves without progress, by items taken out
-};
 
 class Ejection {
   public:
@@ -41,7 +32,6 @@ class Ejection {
     void save(Layout& layout) const;
     std::size_t unplaced() const { return unplaced_.size(); }
 
-    Tuning tuning;
     std::int64_t moves = 0;
 
   private:

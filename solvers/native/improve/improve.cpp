@@ -1,6 +1,7 @@
 #include "improve/improve.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <numeric>
@@ -31,6 +32,18 @@ Bytes common_unit(const Instance& instance, Index pool) {
     return std::max<Bytes>(1, unit);
 }
 
+// No layout is lower: every item ends somewhere.
+Bytes least_height(const Instance& instance, const ImproveOptions& options, const Layout& start) {
+    Bytes least = options.bound;
+    for (const Part& part : instance.parts) {
+        if (start[static_cast<std::size_t>(part.item)].pool != options.pool) continue;
+        for (const Choice& choice : instance.choices[part.item]) {
+            if (choice.pool == options.pool) least = std::max(least, choice.low + part.delta + part.size);
+        }
+    }
+    return least;
+}
+
 class Run {
   public:
     Run(const Instance& instance, const Layout& start, const ImproveOptions& options, Budget& budget,
@@ -38,8 +51,9 @@ class Run {
         : options_(options), budget_(budget), on_improved_(on_improved) {
         result_.layout = start;
         result_.height = height_of(instance, options.pool, start);
+        bound_ = least_height(instance, options, start);
         if (done()) return;
-        const Worker::Goal goal{options.pool, options.bound, common_unit(instance, options.pool)};
+        const Worker::Goal goal{options.pool, bound_, common_unit(instance, options.pool)};
         const int workers = std::max(1, options.workers);
         for (int k = 0; k < workers && !budget.spent(); ++k) {
             const std::uint64_t seed = options.seed + 0x9E37u * static_cast<std::uint64_t>(k);
@@ -59,7 +73,7 @@ class Run {
 
   private:
     bool done() const {
-        return result_.height <= options_.bound || (options_.fit_only && result_.height <= options_.limit);
+        return result_.height <= bound_ || (options_.fit_only && result_.height <= options_.limit);
     }
 
     template <class Job>
@@ -110,7 +124,7 @@ class Run {
                 mine += steps;
                 return mine >= share || budget_.spent();
             };
-            while (mine < share && worker.height() > options_.bound && !budget_.spent()) {
+            while (mine < share && worker.height() > bound_ && !budget_.spent()) {
                 worker.work(stop);
                 if (options_.fit_only && worker.height() <= options_.limit) break;
             }
@@ -124,6 +138,7 @@ class Run {
     const ImproveOptions& options_;
     Budget& budget_;
     const OnImproved& on_improved_;
+    Bytes bound_ = 0;
     ImproveResult result_;
     std::vector<std::unique_ptr<Worker>> workers_;
     std::mutex mutex_;

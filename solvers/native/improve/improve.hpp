@@ -1,5 +1,5 @@
-// The improver: lowers the height of one pool from a valid layout, for some hundred to some hundred thousand items.
-// It proves nothing; it is told the bound and stops there. The only header a caller needs.
+// The improver: lowers the height of one pool from a valid layout, for some hundred to some hundred thousand
+// items. It proves nothing; it is told the bound and stops there. The only header a caller needs.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 namespace memstow::improver {
 
 struct ImproveOptions {
-    Index pool = 0;           // items the start has elsewhere stay there and are not looked at
-    Bytes bound = 0;          // no layout is lower: reached, the run ends
-    Bytes limit = kLimit;     // with fit_only: reached, the run ends
+    Index pool = 0;        // items the start has elsewhere stay there and are not looked at
+    Bytes bound = 0;       // no layout is lower: reached, the run ends
+    Bytes limit = kLimit;  // with fit_only: reached, the run ends
     bool fit_only = false;
     std::uint64_t seed = 1;
     int workers = 1;

@@ -8,6 +8,7 @@ namespace memstow::improver {
 namespace {
 
 constexpr int kRules = 4;
+constexpr std::size_t kMostWindows = 64;
 // Above, a dive takes long enough to make do with few starts.
 constexpr std::size_t kFewBoxes = 10'000;
 // Up to here a bit for each pair is quicker than a tree, as in the greedy portfolio.
@@ -28,13 +29,14 @@ KeySearch::KeySearch(const Instance& instance, Index pool, Bytes bound, std::uin
     }
 }
 
-// First the four rules as they are and some noisy ones, a single dive each; then the best of these is bettered;
-// after that every other time a new one.
+// First the four rules as they are and some noisy ones, a single dive each; then the best of these is
+// bettered; after that every other time a new one.
 void KeySearch::restart() {
     const int first = skyline_.boxes().size() <= kFewBoxes ? 6 * kRules : 2 * kRules;
     if (starts_ < first || starts_ % 2 == 1) {
         const double noise = starts_ < kRules ? 0 : starts_ < 3 * kRules ? 0.3 : 1.0;
-        keys_ = skyline_.keys(starts_ < first ? starts_ % kRules : static_cast<int>(random_.below(kRules)), noise, random_);
+        keys_ = skyline_.keys(starts_ < first ? starts_ % kRules : static_cast<int>(random_.below(kRules)),
+                              noise, random_);
     } else {
         keys_ = best_keys_;
     }
@@ -60,11 +62,7 @@ void KeySearch::note(const std::vector<double>& keys) {
 
 double KeySearch::excess() const {
     double sum = 0;
-    for (const Bytes end : skyline_.ends) {
-        if (end <= target_) continue;
-        const double over = static_cast<double>(end - target_) / static_cast<double>(bound_ + 1);
-        sum += power_ == 1 ? over : std::sqrt(over);
-    }
+    for (const Bytes end : skyline_.ends) sum += excess_of(end);
     return sum;
 }
 
@@ -79,27 +77,71 @@ void KeySearch::aim(Bytes top) {
     }
 }
 
+// Changes keys in windows around items that end too high. The windows are apart: what happens in one says
+// little about another, so that each is judged on its own.
 void KeySearch::perturb() {
     next_ = keys_;
-    // A window for each so many items that end too high: what happens far apart is independent.
-    const std::size_t windows = 1 + random_.below(1 + failing_.size() / 8);
-    for (std::size_t k = 0; k < std::min<std::size_t>(windows, 16); ++k) {
+    windows_.clear();
+    changes_.clear();
+    const std::size_t tries = std::min<std::size_t>(kMostWindows, 1 + failing_.size() / 4);
+    for (std::size_t k = 0; k < tries; ++k) {
         const Index item = failing_[random_.below(failing_.size())];
         if (box_of_[at(item)] < 0) continue;
         const Skyline::Box& box = skyline_.boxes()[at(box_of_[at(item)])];
         const double life = box.end - box.begin;
-        const double low = box.begin - life * chance();
-        const double high = box.end + life * chance();
+        const Window window{box.begin - life * chance(), box.end + life * chance()};
+        if (std::any_of(windows_.begin(), windows_.end(), [&](const Window& other) {
+                return other.low < window.high && window.low < other.high;
+            }))
+            continue;
         const double share = 0.3 * chance();
         const double strength = chance();
-        for (const Skyline::Box& other : skyline_.boxes()) {
-            if (other.begin >= high) break;
-            if (other.end > low && chance() < share) {
-                next_[at(other.item)] *= std::exp(strength * (2 * chance() - 1));
-            }
-        }
-        if (random_.below(2) == 0) next_[at(item)] *= std::exp(strength * chance());
+        const auto change = [&](Index changed, double by) {
+            changes_.push_back({changed, windows_.size()});
+            next_[at(changed)] *= growth(strength * by);
+        };
+        each_begun(window, [&](Index other) {
+            if (chance() < share) change(other, 2 * chance() - 1);
+        });
+        if (random_.below(2) == 0) change(item, chance());
+        windows_.push_back(window);
     }
+}
+
+template <class Job>
+void KeySearch::each_begun(const Window& window, Job job) const {
+    const std::vector<Skyline::Box>& boxes = skyline_.boxes();
+    auto next = std::partition_point(boxes.begin(), boxes.end(),
+                                     [&](const Skyline::Box& box) { return box.begin < window.low; });
+    for (; next != boxes.end() && next->begin < window.high; ++next) job(next->item);
+}
+
+double KeySearch::excess_of(Bytes end) const {
+    if (end <= target_) return 0;
+    const double over = static_cast<double>(end - target_) / static_cast<double>(bound_ + 1);
+    return power_ == 1 ? over : std::sqrt(over);
+}
+
+// Takes back the changes in windows where more ends too high than before. False when there is nothing to gain
+// from a dive with the others alone.
+bool KeySearch::take_back_worse() {
+    std::vector<char> worse(windows_.size(), 0);
+    bool some_better = false;
+    bool some_worse = false;
+    for (std::size_t k = 0; k < windows_.size(); ++k) {
+        double change = 0;
+        each_begun(windows_[k], [&](Index item) {
+            change += excess_of(skyline_.ends[at(item)]) - excess_of(ends_[at(item)]);
+        });
+        worse[k] = change > 0;
+        some_better = some_better || change < 0;
+        some_worse = some_worse || change > 0;
+    }
+    if (!some_better || !some_worse) return false;
+    for (const Change& change : changes_) {
+        if (worse[change.window]) next_[at(change.item)] = keys_[at(change.item)];
+    }
+    return true;
 }
 
 // What was dived last, as a layout lower than `height`, if it is.
@@ -116,7 +158,8 @@ void KeySearch::decode(Bytes height, const Skyline::Stop& stop) {
     for (const Index item : order_) {
         if (!is_pinned[at(item)]) order.push_back(item);
     }
-    Budget unlimited;  // the shared one must not be counted in: its work decides when a deterministic run ends
+    Budget
+        unlimited;  // the shared one must not be counted in: its work decides when a deterministic run ends
     const auto place = [&](auto& placer) {
         if (!placer) placer.emplace(instance_);
         return placer->run(order, Strategy{}, unlimited, layout, height - 1);
@@ -148,7 +191,12 @@ bool KeySearch::run(Bytes height, const Skyline::Stop& stop) {
         perturb();
         if (!dive(next_, stop)) return false;
         note(next_);
-        const double cost = excess();
+        double cost = excess();
+        if (cost > cost_ && skyline_.top >= top_ && take_back_worse()) {
+            if (!dive(next_, stop)) return false;
+            note(next_);
+            cost = excess();
+        }
         if (cost > cost_ * (1 + uphill_) && skyline_.top >= top_) continue;
         if (cost < cost_ || skyline_.top < top_) stalled_ = 0;
         keys_.swap(next_);

@@ -39,7 +39,8 @@ Skyline::Skyline(const Instance& instance) : instance_(instance) {
             loose_.push_back(item);
         }
     }
-    std::stable_sort(boxes_.begin(), boxes_.end(), [](const Box& a, const Box& b) { return a.begin < b.begin; });
+    std::stable_sort(boxes_.begin(), boxes_.end(),
+                     [](const Box& a, const Box& b) { return a.begin < b.begin; });
     first_box_.resize(at(instance.time_rows) + 1);
     load_.resize(at(instance.time_rows) + 1, 0);
     std::size_t next = 0;
@@ -70,13 +71,21 @@ std::vector<double> Skyline::keys(int rule, double noise, Random& random) const 
         const auto size = static_cast<double>(box.size);
         double raw = 0;
         switch (rule) {
-            case 0: raw = life; break;
-            case 1: raw = size; break;
-            case 2: raw = size * life; break;
-            case 3: raw = std::sqrt(size) * life; break;
+            case 0:
+                raw = life;
+                break;
+            case 1:
+                raw = size;
+                break;
+            case 2:
+                raw = size * life;
+                break;
+            case 3:
+                raw = std::sqrt(size) * life;
+                break;
         }
         const double u = static_cast<double>(random.below(1 << 20)) / (1 << 20);
-        keys[at(box.item)] = raw * std::exp(noise * (u - 0.5) * 2);
+        keys[at(box.item)] = raw * growth(noise * (u - 0.5) * 2);
     }
     return keys;
 }
@@ -100,7 +109,7 @@ Layout Skyline::layout(Index pool) const {
 bool Skyline::run(const std::vector<double>& keys, Bytes height, std::vector<Index>& order,
                   const Stop& stop) {
     order.clear();
-    std::int64_t steps = boxes_.size();
+    auto steps = static_cast<std::int64_t>(boxes_.size()) + 1;
     top = 0;
     const auto n = static_cast<Index>(boxes_.size());
     next_alive_.resize(at(n) + 1);
@@ -188,7 +197,8 @@ bool Skyline::run(const std::vector<double>& keys, Bytes height, std::vector<Ind
             chosen = -1;
             for (const Index i : candidates) {
                 if (boxes_[at(i)].begin > best_row || boxes_[at(i)].end <= best_row) continue;
-                if (chosen < 0 || keys[at(boxes_[at(i)].item)] > keys[at(boxes_[at(chosen)].item)]) chosen = i;
+                if (chosen < 0 || keys[at(boxes_[at(i)].item)] > keys[at(boxes_[at(chosen)].item)])
+                    chosen = i;
             }
         }
         const Box box = boxes_[at(chosen)];

@@ -11,6 +11,7 @@ namespace {
 constexpr std::int64_t kTurn = 20'000'000;
 // Steps of the first attempt at a target height.
 constexpr std::int64_t kAttempt = 10'000'000;
+constexpr std::int64_t kLongestAttempt = std::int64_t{1} << 40;
 constexpr double kFirstShare = 0.3;
 
 bool one_choice_each(const Instance& instance, Index pool) {
@@ -108,7 +109,7 @@ bool Worker::eject(const Stop& stop) {
     share_ /= 2;
     if (gap * share_ < static_cast<double>(goal_.unit)) {
         share_ = kFirstShare;
-        patience_ *= 2;
+        patience_ = std::min(patience_ * 2, kLongestAttempt);
     }
     return false;
 }

@@ -1,5 +1,5 @@
-// One thread of the improver: takes turns between searching keys for the skyline and ejecting items at a target
-// height, each for as long as it helps.
+// One thread of the improver: takes turns between searching keys for the skyline and ejecting items at a
+// target height, each for as long as it helps.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,8 @@ class Worker {
         Bytes bound;
         Bytes unit;  // heights only matter in steps of it
     };
-    Worker(const Instance& instance, const Goal& goal, const Layout& start, std::uint64_t seed, bool ejects_first);
+    Worker(const Instance& instance, const Goal& goal, const Layout& start, std::uint64_t seed,
+           bool ejects_first);
 
     // Works until told to stop, or has a lower layout: then true.
     using Stop = std::function<bool(std::int64_t steps)>;
