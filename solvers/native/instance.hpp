@@ -13,8 +13,8 @@ namespace memstow {
 using Bytes = std::int64_t;
 using Index = std::int32_t;
 
-// No offset, end or capacity is above this. The sum of two such values may overflow, by one: compare an offset
-// with kLimit - size.
+// No offset, end or capacity is above this. The sum of two such values may overflow, by one: compare an
+// offset with kLimit - size.
 inline constexpr Bytes kLimit = Bytes{1} << 62;
 inline constexpr Bytes kUnplaced = -1;
 

@@ -162,7 +162,7 @@ void KeySearch::decode(Bytes height, const Skyline::Stop& stop) {
         unlimited;  // the shared one must not be counted in: its work decides when a deterministic run ends
     const auto place = [&](auto& placer) {
         if (!placer) placer.emplace(instance_);
-        return placer->run(order, Strategy{}, unlimited, layout, height - 1);
+        return placer->run(order, Tactics{}, unlimited, layout, height - 1);
     };
     const bool done = instance_.parts.size() <= kMostPairParts ? place(pairs_) : place(tree_);
     if (stop(kDecodeSteps * static_cast<std::int64_t>(instance_.parts.size())) || !done) return;

@@ -7,8 +7,8 @@
 #include <functional>
 #include <vector>
 
-#include "random.hpp"
 #include "instance.hpp"
+#include "random.hpp"
 
 namespace memstow::improver {
 
