@@ -47,8 +47,10 @@ Bytes LevelSearch::next(Side side, Index item, Bytes x) const {
 bool LevelSearch::reset(Bytes height, const Strategy& strategy, std::uint64_t seed) {
     height_ = height;
     strategy_ = strategy;
-    weight_ = &weights_[static_cast<std::size_t>(strategy.order) * 6 +
-                        static_cast<std::size_t>(strategy.sides) * 2 + (strategy.lowest ? 1 : 0)];
+    std::size_t kind =
+        static_cast<std::size_t>(strategy.order) * 3 + static_cast<std::size_t>(strategy.sides);
+    kind = kind * 4 + (strategy.lowest ? 1 : 0) + (strategy.at_bound ? 2 : 0);
+    weight_ = &weights_[kind];
     uses_[0] = strategy.sides != Strategy::Sides::top;
     uses_[1] = strategy.sides != Strategy::Sides::bottom;
     const auto n = packing_.items.size();
