@@ -12,10 +12,14 @@ std::vector<Strategy> strategies() {
     using Order = Strategy::Order;
     using Sides = Strategy::Sides;
     return {
-        {Order::size, Sides::bottom, 0.3, 0.1, true},   {Order::size, Sides::both, 0.3, 0.01, false},
-        {Order::life, Sides::bottom, 0.3, 0.01, false}, {Order::area, Sides::bottom, 0.3, 0.01, true},
-        {Order::size, Sides::bottom, 0.3, 0.1, false},  {Order::life, Sides::bottom, 0.3, 0.01, true},
-        {Order::area, Sides::both, 0.3, 0.01, false},   {Order::life, Sides::both, 0.3, 0.01, true},
+        {Order::size, Sides::bottom, 0.3, 0.1, true, true},
+        {Order::size, Sides::both, 0.3, 0.01, false, true},
+        {Order::life, Sides::bottom, 0.3, 0.01, false, true},
+        {Order::area, Sides::bottom, 0.3, 0.01, true, true},
+        {Order::size, Sides::bottom, 0.3, 0.1, false, true},
+        {Order::life, Sides::bottom, 0.3, 0.01, true, true},
+        {Order::area, Sides::both, 0.3, 0.01, false, true},
+        {Order::life, Sides::both, 0.3, 0.01, true, true},
     };
 }
 
@@ -75,12 +79,13 @@ Attempt Ladder::next(Bytes goal, Bytes limit, bool fit_only, std::uint64_t seed)
     const std::int64_t k = attempts_++;
     Attempt attempt;
     attempt.seed = seed + static_cast<std::uint64_t>(k);
-    // Every third time, whatever found the last layout goes on.
+    // Every third run is for what found the last layout, and in between for the two that reach deepest.
     const bool again = k % 3 == 2;
+    const std::int64_t favourites[] = {winner_, 0, winner_, 4};
     const std::int64_t cycle = turn_ / count;
     // The bound decides most problems, so all begin there; then every other turn goes to a rung above it.
     const bool at_bound = !again && (cycle == 0 || (turn_ + cycle) % 2 == 0);
-    attempt.turn = again ? winner_ : turn_++ % count;
+    attempt.turn = again ? favourites[k / 3 % 4] : turn_++ % count;
     attempt.strategy = all[static_cast<std::size_t>(attempt.turn)];
     attempt.node_limit = kRestartNodes * luby(cycle + 1);
     const Bytes low = std::max(goal, bound_);
@@ -100,6 +105,7 @@ Attempt Ladder::next(Bytes goal, Bytes limit, bool fit_only, std::uint64_t seed)
         attempt.node_limit = std::max(attempt.node_limit, longest_);
         if (!fit_only && !open_ended) attempt.height = low;
     }
+    attempt.strategy.at_bound = attempt.height == low;
     return attempt;
 }
 
