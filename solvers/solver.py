@@ -30,6 +30,16 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """How many buffers stay where the hint has them when an item is at this place."""
+
+    item: int
+    pool: int
+    offset: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
     """What a solver is asked: an instance, what to minimise, and what is known already."""
 
@@ -39,6 +49,8 @@ class Task:
     hint: Layout | None = None
     seed: int = 0
     workers: int = 1
+    kept: tuple[Kept, ...] = ()  # for the moves: all else is a move
+    hinted: int = 0  # how many buffers of some size the hint places
 
 
 OnValue = Callable[[str, int | None], None]
