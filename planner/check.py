@@ -7,6 +7,7 @@ from math import lcm
 
 from planner.errors import InputError, Issue
 from planner.groups import Distances, cycles, group_alignment, rigid_groups
+from planner.pins import clashing_pins
 from planner.problem import ALWAYS, LIMIT, Buffer, Pool, Problem, access_count, allowed_pools
 
 PLAIN_TERMS = ("peak", "max_peak", "placement_cost", "reuse_cost", "moves")
@@ -20,6 +21,7 @@ def find_issues(problem: Problem) -> list[Issue]:
         *_pool_issues(problem),
         *_repeated_ids("buffers", "buffer", [b.id for b in problem.buffers], index_of),
         *_buffer_issues(problem, pools),
+        *clashing_pins(problem, index_of),
         *_pair_issues(problem, index_of),
         *_term_issues(problem, pools),
         *_cost_issues(problem, pools),

@@ -2,29 +2,31 @@
 
 import threading
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-import planner
+from planner import answer
 from planner.bounds import Bounds, TermBound
 from planner.check import require_valid
-from planner.digest import digest
-from planner.errors import DeclinedError, InputError, RefusedPlanError, UnknownSolverError
-from planner.evaluate import Worth
+from planner.errors import DeclinedError, InputError, UnknownSolverError
 from planner.events import Bound, Event, Incumbent, Listener, Phase
 from planner.options import Options
-from planner.plan import Certificate, Explanation, Least, Overflow, Plan, PoolUse, Status, TermValue, gap_of
+from planner.plan import Exhausted, Explanation, Plan, Refuted, gap_of
 from planner.problem import Problem
 from planner.reduce import Reduction, reduce
-from planner.verify import verify
 from solvers import _native
-from solvers.instance import Layout
-from solvers.solver import Outcome, Solver, Task, Term, TermKind, find, names
+from solvers.solver import Listeners, Outcome, Solver, Task, Term, TermKind, find, names
 
-# Building, judging and naming a plan takes about so long for each buffer; the search ends earlier by it.
+AUTO = "auto"
+
+# Building, naming and judging a plan takes about so long for each buffer; the search ends earlier by it.
 _SECONDS_PER_BUFFER = 25e-6
 # How often a waiting caller looks whether it was told to stop.
 _TICK = 0.02
 
+# The steps of a deterministic run: about the default time limit's worth.
+DEFAULT_WORK = 1_000_000_000
+
+_TEAMS = {AUTO: ("greedy",)}
 _KINDS = {
     "peak": TermKind.PEAK,
     "max_peak": TermKind.MAX_PEAK,
@@ -50,16 +52,8 @@ def plan(
     return _Run(problem, options or Options(), on_event, cancel or threading.Event()).plan()
 
 
-@dataclass(slots=True)
-class _Found:
-    """The best layout of a run and what it says about the objective."""
-
-    outcome: Outcome
-    by: str
-
-
 class _Run:
-    """One call of `plan`."""
+    """One call of `plan`: what is known so far, and what is left of the budget."""
 
     def __init__(
         self, problem: Problem, options: Options, on_event: Listener | None, cancel: threading.Event
@@ -69,35 +63,51 @@ class _Run:
         self._options = options
         self._on_event = on_event
         self._cancel = cancel
+        self._budget = _budget(options, len(problem.buffers))
+        self._terms: dict[str, TermBound] = {}
+        self._scales: list[int] = []  # by term: what one unit of its core value is worth
+        self._best: Outcome | None = None
+        self._prover = "live bytes"
 
     def plan(self) -> Plan:
-        solver = _solver(self._options.solver)
-        self._phase("check")
+        team = _team(self._options.solver)
+        self._tell(Phase("check", self._elapsed()))
         require_valid(self._problem)
         _require_hint(self._problem, self._options)
-        self._phase("reduce")
+        self._tell(Phase("reduce", self._elapsed()))
         reduction = reduce(self._problem)
         if isinstance(reduction, Explanation):
             return self._infeasible(reduction)
-        self._phase("bound")
+        self._tell(Phase("bound", self._elapsed()))
         bounds = Bounds(reduction)
-        explanation = bounds.misfit()
-        if explanation is not None:
-            return self._infeasible(explanation)
-        terms = {term: bounds.of_term(term) for term in self._problem.terms()}
-        if terms:
-            first = next(iter(terms.values()))
-            self._tell(Bound(first.value, "live bytes", self._elapsed()))
-        task = self._task(reduction, terms)
-        reason = solver.declines(task)
-        if reason is not None:
-            raise DeclinedError(f"solver {solver.name!r} cannot honour {reason}; use `auto`")
-        self._phase("solve")
-        outcome = self._solve(solver, task, reduction.unit)
-        self._phase("judge")
-        if not outcome.fits:
-            return self._unknown(reduction, outcome)
-        return self._judged(reduction, bounds, terms, outcome)
+        misfit = bounds.misfit()
+        if misfit is not None:
+            return self._infeasible(misfit)
+        self._terms = {term: bounds.of_term(term) for term in self._problem.terms()}
+        for bound in list(self._terms.values())[:1]:
+            self._tell(Bound(bound.value, self._prover, self._elapsed()))
+        task = self._task(reduction)
+        self._require_willing(team[-1], task)
+        for solver in team:
+            if self._settled() or solver.declines(task) is not None:
+                continue
+            self._tell(Phase(solver.name, self._elapsed()))
+            outcome = self._solve(solver, task)
+            if outcome.misfit is not None:
+                return self._infeasible(_crowd(reduction, outcome.misfit), solver.name)
+            self._learn(solver, outcome)
+            task = replace(task, start=self._best.layout if self._best else None)
+        return self._answer(reduction, bounds)
+
+    def _answer(self, reduction: Reduction, bounds: Bounds) -> Plan:
+        self._tell(Phase("judge", self._elapsed()))
+        best = self._best
+        if best is None or best.layout is None or not best.fits:
+            return answer.unknown(reduction, best.layout if best else None, self._stamp())
+        found = answer.judged(
+            reduction, bounds, self._terms, best, best.layout, self._options, self._prover, self._stamp()
+        )
+        return replace(found, seconds=self._stamp().seconds)
 
     def _elapsed(self) -> float:
         return time.monotonic() - self._begin
@@ -106,51 +116,83 @@ class _Run:
         if self._on_event is not None:
             self._on_event(event)
 
-    def _phase(self, name: str) -> None:
-        self._tell(Phase(name, self._elapsed()))
+    def _stamp(self) -> answer.Stamp:
+        """A deterministic run says nothing of the clock."""
+        seconds = 0.0 if self._options.deterministic else round(self._elapsed(), 6)
+        return answer.Stamp(seconds=seconds, work=self._budget.work)
 
-    def _task(self, reduction: Reduction, terms: dict[str, TermBound]) -> Task:
+    def _infeasible(self, explanation: Explanation, prover: str = "live bytes") -> Plan:
+        return answer.infeasible(self._problem, explanation, prover, self._stamp())
+
+    def _task(self, reduction: Reduction) -> Task:
         pool_of = {pool.id: i for i, pool in enumerate(self._problem.pools)}
-        core_terms = []
-        for term in terms:
+        terms = []
+        for term in self._terms:
             kind = _KINDS.get(term, TermKind.POOL_PEAK)
-            core_terms.append(Term(kind, pool_of[term[5:]] if kind is TermKind.POOL_PEAK else -1))
+            terms.append(Term(kind, pool_of[term[5:]] if kind is TermKind.POOL_PEAK else -1))
+        self._scales = [reduction.unit if term.kind in _IN_BYTES else 1 for term in terms]
         hint = self._options.hint
         return Task(
             instance=reduction.instance,
-            terms=tuple(core_terms),
+            terms=tuple(terms),
             lower_bounds=tuple(
-                -(-bound.value // reduction.unit) if core.kind in _IN_BYTES else bound.value
-                for core, bound in zip(core_terms, terms.values(), strict=True)
+                -(-bound.value // scale)
+                for bound, scale in zip(self._terms.values(), self._scales, strict=True)
             ),
             hint=reduction.layout(hint.placements) if hint is not None else None,
+            gap=self._options.gap,
             seed=self._options.seed,
             workers=self._options.workers or 1,
+            deterministic=self._options.deterministic,
         )
 
-    def _budget(self) -> _native.Budget:
-        if self._options.deterministic:
-            work = self._options.work_limit
-            return _native.Budget(-1.0, -1 if work is None else work)
-        after = _SECONDS_PER_BUFFER * len(self._problem.buffers)
-        left = self._options.time_limit - self._elapsed() - after
-        return _native.Budget(max(left, 0.0), -1)
+    def _require_willing(self, solver: Solver, task: Task) -> None:
+        reason = solver.declines(task)
+        if reason is not None and self._options.solver != AUTO:
+            raise DeclinedError(f"solver {solver.name!r} cannot honour {reason}; use {AUTO!r}")
 
-    def _solve(self, solver: Solver, task: Task, unit: int) -> Outcome:
+    def _settled(self) -> bool:
+        """Whether nothing more is wanted, or nothing more can be had."""
+        best = self._best
+        if best is None:
+            return False
+        if self._budget.spent:
+            return True
+        values = [value * scale for value, scale in zip(best.values, self._scales, strict=True)]
+        return best.fits and all(
+            gap_of(value, bound.value) <= self._options.gap
+            for value, bound in zip(values, self._terms.values(), strict=True)
+        )
+
+    def _learn(self, solver: Solver, outcome: Outcome) -> None:
+        """Keep the better layout and the better bound."""
+        if outcome.better_than(self._best):
+            self._best = outcome
+        if outcome.proof is None:
+            return
+        term = next(iter(self._terms))
+        scale = self._scales[0]
+        if outcome.proof.bound * scale > self._terms[term].value:
+            refuted = tuple(
+                Refuted(height=height * scale, nodes=nodes) for height, nodes in outcome.proof.refuted
+            )
+            certificate = Exhausted(solver=solver.name, refuted=refuted)
+            self._terms[term] = TermBound(outcome.proof.bound * scale, certificate)
+            self._prover = solver.name
+
+    def _solve(self, solver: Solver, task: Task) -> Outcome:
         """Run the solver beside a watch on `cancel`, so that it can be told to stop."""
-        budget = self._budget()
-        scale = unit if task.terms and task.terms[0].kind in _IN_BYTES else 1
-
-        def on_value(by: str, value: int | None) -> None:
-            if value is not None:
-                self._tell(Incumbent(value * scale, by, self._elapsed()))
-
+        scale = self._scales[0] if self._scales else 1
+        listeners = Listeners(
+            lambda by, value: self._tell(Incumbent(value * scale, by, self._elapsed())),
+            lambda by, value: self._tell(Bound(value * scale, by, self._elapsed())),
+        )
         outcomes: list[Outcome] = []
         errors: list[BaseException] = []
 
         def work() -> None:
             try:
-                outcomes.append(solver.solve(task, budget, on_value))
+                outcomes.append(solver.solve(task, self._budget, listeners))
             except BaseException as error:
                 errors.append(error)
 
@@ -159,81 +201,31 @@ class _Run:
         try:
             while thread.is_alive():
                 if self._cancel.is_set():
-                    budget.cancel()
+                    self._budget.cancel()
                 thread.join(_TICK)
         except BaseException:
-            budget.cancel()
+            self._budget.cancel()
             thread.join()
             raise
         if errors:
             raise errors[0]
         return outcomes[0]
 
-    def _stamp(self, status: Status) -> Plan:
-        """What every plan says of the run."""
-        return Plan(
-            status=status,
-            digest=digest(self._problem),
-            version=planner.__version__,
-            seconds=0.0 if self._options.deterministic else round(self._elapsed(), 6),
-        )
 
-    def _infeasible(self, explanation: Explanation) -> Plan:
-        return replace(self._stamp(Status.INFEASIBLE), explanation=explanation, prover="live bytes")
-
-    def _unknown(self, reduction: Reduction, outcome: Outcome) -> Plan:
-        peaks = _native.pool_peaks(reduction.instance.native, outcome.layout)
-        closest = tuple(
-            Overflow(pool=pool.id, peak=peak * reduction.unit, capacity=pool.capacity)
-            for pool, peak in zip(self._problem.pools, peaks, strict=True)
-            if pool.capacity is not None and peak * reduction.unit > pool.capacity
-        )
-        return replace(self._stamp(Status.UNKNOWN), closest=closest, work=outcome.work)
-
-    def _judged(
-        self, reduction: Reduction, bounds: Bounds, terms: dict[str, TermBound], outcome: Outcome
-    ) -> Plan:
-        placements = reduction.placements(outcome.layout)
-        worth = Worth(reduction, outcome.layout, placements, self._options.hint)
-        objective = tuple(_term_value(term, worth.value(term), bound) for term, bound in terms.items())
-        proven = all(entry.value == entry.bound for entry in objective)
-        pools = tuple(
-            PoolUse(
-                pool=pool.id,
-                capacity=pool.capacity,
-                peak=worth.peaks[i],
-                bound=bounds.of_pool(i),
-                live=worth.live[i],
-            )
-            for i, pool in enumerate(self._problem.pools)
-        )
-        answer = replace(
-            self._stamp(Status.OPTIMAL if proven else Status.FEASIBLE),
-            placements=placements,
-            pools=pools,
-            objective=objective,
-            solver=outcome.solver,
-            prover="live bytes" if any(entry.bound for entry in objective) else None,
-            work=outcome.work,
-        )
-        violations = verify(self._problem, answer, self._options.hint)
-        if violations:
-            raise RefusedPlanError(
-                f"the plan of {outcome.solver} was refused; please report it: "
-                + "; ".join(f"{v.code}: {v.message}" for v in violations[:5])
-            )
-        if not self._options.deterministic:
-            answer = replace(answer, seconds=round(self._elapsed(), 6))
-        return answer
-
-
-def _solver(name: str) -> Solver:
+def _team(name: str) -> list[Solver]:
+    """The solvers that take part, in their order. The last is the one asked for."""
     try:
-        return find("greedy" if name == "auto" else name)
+        return [find(member) for member in (_TEAMS.get(name) or (name,))]
     except KeyError:
-        raise UnknownSolverError(
-            f"there is no solver {name!r}; use auto or one of {', '.join(names())}"
-        ) from None
+        known = ", ".join((AUTO, *names()))
+        raise UnknownSolverError(f"there is no solver {name!r}; use one of {known}") from None
+
+
+def _budget(options: Options, buffers: int) -> _native.Budget:
+    if options.deterministic:
+        return _native.Budget(-1.0, DEFAULT_WORK if options.work_limit is None else options.work_limit)
+    limit = -1 if options.work_limit is None else options.work_limit
+    return _native.Budget(max(options.time_limit - _SECONDS_PER_BUFFER * buffers, 0.0), limit)
 
 
 def _require_hint(problem: Problem, options: Options) -> None:
@@ -246,17 +238,22 @@ def _require_hint(problem: Problem, options: Options) -> None:
         )
 
 
-def _term_value(term: str, value: int, bound: TermBound) -> TermValue:
-    certificate: Certificate | None = bound.certificate
-    if certificate is None and value == bound.value:
-        certificate = Least()
-    return TermValue(
-        term=term,
-        value=value,
-        bound=bound.value,
-        gap=gap_of(value, bound.value),
-        certificate=certificate,
+def _crowd(reduction: Reduction, items: tuple[int, ...]) -> Explanation:
+    """Why nothing fits, where only a search can tell: these buffers together are too many."""
+    problem, instance = reduction.problem, reduction.instance
+    pool = problem.pools[instance.choice_pool[instance.choice_start[items[0]]]]
+    ids = tuple(
+        problem.buffers[reduction.part_buffer[part]].id
+        for item in items
+        for part in range(instance.item_parts[item], instance.item_parts[item + 1])
     )
-
-
-__all__ = ["Layout", "plan"]
+    some = ", ".join(map(repr, ids[:8])) + (f" and {len(ids) - 8} more" if len(ids) > 8 else "")
+    return Explanation(
+        code="no_layout",
+        message=f"no layout of these {len(ids)} buffers fits in the {pool.capacity} bytes of {pool.id!r}, "
+        f"as a search through all of them has shown: {some}",
+        pool=pool.id,
+        capacity=pool.capacity,
+        reserved=sum(r.size for r in pool.reserved) or None,
+        buffers=ids,
+    )

@@ -73,41 +73,41 @@ class Reduction:
         return Layout(array("q", pools), array("q", offsets))
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Spot:
-    """A pool an item may go to, in bytes."""
+    """A pool an item may go to, and the offsets at which it is aligned there."""
 
     pool: int
+    cost: int  # of one access
     where: Congruence
-    low: int
-    high: int
-    cost: int
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Body:
-    """A buffer or a rigid group on its way to become an item."""
+    """A buffer or a rigid group on its way to become an item, in bytes."""
 
     members: tuple[int, ...]
     deltas: tuple[int, ...]
     spots: list[_Spot]
+    low: int
+    high: int
 
 
 def reduce(problem: Problem) -> Reduction | Explanation:
     """The arrays of a valid problem, or why some buffer has no place even alone."""
     index_of = {buffer.id: index for index, buffer in enumerate(problem.buffers)}
-    rooms = {pool.id: _Room(number, pool) for number, pool in enumerate(problem.pools)}
+    rooms = _Rooms(problem)
     bodies: list[_Body] = []
     alone: list[tuple[int, Placement]] = []
     for members, deltas in _bodies(problem, index_of):
-        spots = _spots(problem, rooms, members, deltas)
-        if not spots:
+        body = rooms.body(members, deltas)
+        if not body.spots:
             return _no_place(problem, members)
-        if any(problem.buffers[i].size for i in members):
-            bodies.append(_Body(members, deltas, spots))
+        if problem.buffers[members[0]].size or any(problem.buffers[i].size for i in members):
+            bodies.append(body)
             continue
-        best = min(spots, key=lambda spot: spot.cost)
-        start = _first_aligned(best.where, best.low)
+        best = min(body.spots, key=lambda spot: spot.cost)
+        start = _first_aligned(best.where, body.low)
         pool = problem.pools[best.pool].id
         for i, delta in zip(members, deltas, strict=True):
             place = Placement(buffer=problem.buffers[i].id, pool=pool, offset=start + delta)
@@ -161,25 +161,53 @@ def _first_aligned(where: Congruence, low: int) -> int:
     return low + (where.residue - low) % where.modulus
 
 
-def _spots(
-    problem: Problem, rooms: dict[str, _Room], members: tuple[int, ...], deltas: tuple[int, ...]
-) -> list[_Spot]:
-    """The pools in which the buffers have a place when they are there alone, preferred first."""
-    buffers = [problem.buffers[i] for i in members]
-    top = max(d + b.size for b, d in zip(buffers, deltas, strict=True))
-    starts = {b.offset - d for b, d in zip(buffers, deltas, strict=True) if b.offset is not None}
-    low, high = (min(starts), max(starts)) if starts else (0, LIMIT - top)
-    footprints = [(d, b.size) for b, d in zip(buffers, deltas, strict=True)]
-    spots = []
-    for name in allowed_pools(problem, buffers[0]):
-        room = rooms[name]
-        if len(buffers) > 1 and any(name not in allowed_pools(problem, b) for b in buffers[1:]):
-            continue
-        where = group_alignment(zip(buffers, deltas, strict=True), room.pool)
-        if where is not None and room.has(where, low, high, footprints):
-            cost = room.pool.cost * sum(map(access_count, buffers)) if room.pool.cost else 0
-            spots.append(_Spot(room.number, where, low, high, cost))
-    return spots
+class _Rooms:
+    """Where buffers and groups may go. What only alignment and allowed pools decide is worked out once."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._rooms = {pool.id: _Room(number, pool) for number, pool in enumerate(problem.pools)}
+        self._aligned: dict[tuple[int, tuple[str, ...]], list[_Spot]] = {}
+        self._narrowest = min(room.widest for room in self._rooms.values())
+
+    def body(self, members: tuple[int, ...], deltas: tuple[int, ...]) -> _Body:
+        """The buffers with the pools in which they have a place when they are there alone."""
+        if len(members) > 1:
+            return self._group(members, deltas)
+        buffer = self._problem.buffers[members[0]]
+        names = allowed_pools(self._problem, buffer)
+        spots = self._aligned.get((buffer.alignment, names))
+        if spots is None:
+            spots = self._spots(names, [(buffer, 0)])
+            self._aligned[buffer.alignment, names] = spots
+        if buffer.offset is None:
+            low, high = 0, LIMIT - buffer.size
+            if all(buffer.size + spot.where.modulus <= self._narrowest for spot in spots):
+                return _Body(members, deltas, spots, low, high)
+        else:
+            low = high = buffer.offset
+        fitting = [s for s in spots if self._room(s).has(s.where, low, high, [(0, buffer.size)])]
+        return _Body(members, deltas, fitting, low, high)
+
+    def _group(self, members: tuple[int, ...], deltas: tuple[int, ...]) -> _Body:
+        tied = [(self._problem.buffers[i], delta) for i, delta in zip(members, deltas, strict=True)]
+        allowed = [set(allowed_pools(self._problem, buffer)) for buffer, _ in tied]
+        names = allowed_pools(self._problem, tied[0][0])
+        spots = self._spots(tuple(n for n in names if all(n in some for some in allowed)), tied)
+        starts = {buffer.offset - delta for buffer, delta in tied if buffer.offset is not None}
+        top = max(delta + buffer.size for buffer, delta in tied)
+        low, high = (min(starts), max(starts)) if starts else (0, LIMIT - top)
+        footprints = [(delta, buffer.size) for buffer, delta in tied]
+        fitting = [s for s in spots if self._room(s).has(s.where, low, high, footprints)]
+        return _Body(members, deltas, fitting, low, high)
+
+    def _spots(self, names: tuple[str, ...], tied: list[tuple[Buffer, int]]) -> list[_Spot]:
+        rooms = (self._rooms[name] for name in names)
+        aligned = ((room, group_alignment(tied, room.pool)) for room in rooms)
+        return [_Spot(room.number, room.pool.cost, where) for room, where in aligned if where is not None]
+
+    def _room(self, spot: _Spot) -> _Room:
+        return self._rooms[self._problem.pools[spot.pool].id]
 
 
 def _no_place(problem: Problem, members: tuple[int, ...]) -> Explanation:
@@ -222,8 +250,8 @@ def _common_unit(problem: Problem, bodies: list[_Body]) -> int:
             unit = gcd(unit, *body.deltas)
         for spot in body.spots:
             grids.add(spot.where)
-            if spot.low == spot.high:
-                unit = gcd(unit, spot.low)
+        if body.low == body.high:
+            unit = gcd(unit, body.low)
     before = 0
     while unit != before:
         before = unit
@@ -240,27 +268,32 @@ def _build(
     unit = _common_unit(problem, bodies)
     lives = _Lives(problem)
     arrays = Instance()
+    costly = any(pool.cost for pool in problem.pools)
     part_of: dict[int, int] = {}
     item_of: dict[int, int] = {}
-    part_buffer = array("q")
     riders: list[tuple[int, int, int]] = []
+    paired = _paired(problem)
+    part_buffer = array("q")
     for item, body in enumerate(bodies):
+        accesses = sum(access_count(problem.buffers[i]) for i in body.members) if costly else 0
         for spot in body.spots:
-            modulus, residue = spot.where.modulus, spot.where.residue
+            modulus = spot.where.modulus
             arrays.choice_pool.append(spot.pool)
             arrays.choice_modulus.append(modulus // unit if modulus % unit == 0 else 1)
-            arrays.choice_residue.append(residue // unit)
-            arrays.choice_low.append(spot.low // unit)
-            arrays.choice_high.append(spot.high // unit)
-            arrays.choice_cost.append(spot.cost)
+            arrays.choice_residue.append(spot.where.residue // unit)
+            arrays.choice_low.append(body.low // unit)
+            arrays.choice_high.append(body.high // unit)
+            arrays.choice_cost.append(spot.cost * accesses)
         arrays.choice_start.append(len(arrays.choice_pool))
         for index, delta in zip(body.members, body.deltas, strict=True):
             buffer = problem.buffers[index]
-            item_of[index] = item
+            if buffer.id in paired:
+                item_of[index] = item
             if not buffer.size:
                 riders.append((index, item, delta))
                 continue
-            part_of[index] = len(part_buffer)
+            if buffer.id in paired:
+                part_of[index] = len(part_buffer)
             part_buffer.append(index)
             arrays.part_delta.append(delta // unit)
             arrays.part_size.append(buffer.size // unit)
@@ -277,6 +310,14 @@ def _build(
         arrays.reserved_start.append(len(arrays.reserved_begin))
     _add_pairs(problem, index_of, part_of, item_of, arrays)
     return Reduction(problem, arrays, unit, part_buffer, tuple(riders), alone, lives.moments)
+
+
+def _paired(problem: Problem) -> set[str]:
+    """Ids of the buffers that some pair names."""
+    ids = {name for pair in (*problem.conflicts, *problem.exclusive) for name in pair}
+    ids.update(name for share in problem.in_place for name in (share.input, share.output))
+    ids.update(name for cost in problem.reuse_costs for name in cost.buffers)
+    return ids
 
 
 def _add_pairs(
@@ -335,6 +376,8 @@ class _Lives:
         """The buffer's live ranges."""
         if buffer.lifetime == ALWAYS:
             return self._always
+        if self.moments is None and buffer.lifetimes is None:
+            return _listed(buffer)
         ranges = _listed(buffer)
         if self.moments is not None:
             ranges = [(self._short(begin), self._short(end)) for begin, end in ranges]

@@ -4,7 +4,7 @@ from array import array
 
 from solvers import _native
 from solvers.instance import Layout
-from solvers.solver import OnValue, Outcome, Task
+from solvers.solver import Listeners, Outcome, Task
 
 # Bounds are handed over as 64-bit integers; what is above says no more than the largest of them.
 _MOST = (1 << 63) - 1
@@ -20,11 +20,12 @@ class Greedy:
         """It honours everything."""
         return None
 
-    def solve(self, task: Task, budget: _native.Budget, on_value: OnValue) -> Outcome:
+    def solve(self, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:
         """The best layout of the portfolio."""
 
         def on_score(values: list[int] | None, name: str) -> None:
-            on_value(f"greedy {name}", values[0] if values else None)
+            if values:
+                listeners.incumbent(f"greedy {name}", values[0])
 
         placed, values, name = _native.greedy(
             task.instance.native,
@@ -40,7 +41,6 @@ class Greedy:
             fits=values is not None,
             values=tuple(values or ()),
             solver=f"greedy {name}",
-            work=budget.work,
         )
 
 

@@ -1,7 +1,7 @@
 """What a solver is: a task in, an outcome out, under a budget; and the register of solvers by name."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
 from importlib import import_module
 from typing import Protocol
@@ -44,32 +44,53 @@ class Task:
     """What a solver is asked: an instance, what to minimise, and what is known already."""
 
     instance: Instance
-    terms: tuple[Term, ...]
+    terms: tuple[Term, ...]  # empty: any layout that fits
     lower_bounds: tuple[int, ...]  # by term
-    hint: Layout | None = None
+    hint: Layout | None = None  # where items are wished to be; need not be valid
+    start: Layout | None = None  # the best layout known, complete and valid but perhaps beyond capacity
+    gap: float = 0.0
     seed: int = 0
     workers: int = 1
+    deterministic: bool = False
     kept: tuple[Kept, ...] = ()  # for the moves: all else is a move
     hinted: int = 0  # how many buffers of some size the hint places
 
 
-OnValue = Callable[[str, int | None], None]
+OnValue = Callable[[str, int], None]
 
 
-def ignore(_solver: str, _value: int | None) -> None:
-    """Listen to nothing."""
+@dataclass(frozen=True, slots=True)
+class Listeners:
+    """Who hears of better values and bounds of the first term, and who reached them."""
+
+    incumbent: OnValue
+    bound: OnValue
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """A lower bound on the first term, by searches that ran dry: (height, nodes) of each."""
+
+    bound: int
+    refuted: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What a solver found."""
 
-    layout: Layout  # complete; the closest attempt where `fits` is false
+    layout: Layout | None  # complete; the closest attempt where it does not fit
     fits: bool
     values: tuple[int, ...]  # by term
     solver: str  # who, in detail
-    work: int = 0
-    refuted: tuple[tuple[int, int], ...] = field(default=())  # (height, nodes) of searches that ran dry
+    proof: Proof | None = None
+    misfit: tuple[int, ...] | None = None  # items that cannot share their pool: nothing fits
+
+    def better_than(self, other: "Outcome | None") -> bool:
+        """Whether this layout is to be preferred."""
+        if self.layout is None or other is None or other.layout is None:
+            return self.layout is not None
+        return (not self.fits, self.values) < (not other.fits, other.values)
 
 
 class Solver(Protocol):
@@ -81,7 +102,7 @@ class Solver(Protocol):
     def declines(self, task: Task) -> str | None:
         """What in the task this solver cannot honour; None: nothing."""
 
-    def solve(self, task: Task, budget: _native.Budget, on_value: OnValue) -> Outcome:
+    def solve(self, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:
         """The best layout within the budget."""
 
 

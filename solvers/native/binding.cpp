@@ -214,6 +214,8 @@ nb::tuple solve_greedily(const NativeInstance& self, const Terms& terms, nb::han
 
 NB_MODULE(_native, m) {
     m.doc() = "The native core of memstow.";
+    // What a caller still holds at exit is no defect.
+    nb::set_leak_warnings(false);
 
     nb::class_<NativeInstance>(m, "Instance", "The arrays of solvers.instance.Instance, and their rows.")
         .def("__init__", [](NativeInstance* self,

@@ -18,7 +18,6 @@ namespace {
 constexpr std::size_t kMostPairParts = 2048;
 // Parts placed, all passes together. Enough for every pass at some ten thousand items, few at a million.
 constexpr std::int64_t kPortfolioWork = 2'000'000;
-constexpr std::int64_t kImproveWork = 150'000;
 
 struct Pass {
     Order order;
@@ -107,7 +106,6 @@ std::vector<Strategy> strategies(const Instance& instance, const std::vector<Ter
     return all;
 }
 
-// Items of the hint that still may be where it puts them, and the others, in two halves of one order.
 template <class Board>
 class Portfolio {
   public:
@@ -119,24 +117,19 @@ class Portfolio {
           budget_(budget),
           incumbent_(incumbent),
           traits_(instance),
-          placer_(instance) {}
+          placer_(instance, scorer.hint()) {}
 
     void run() {
         const std::int64_t allowed = kPortfolioWork;
         const std::vector<Strategy> all = strategies(instance_, scorer_.terms());
+        from_hint(all.front());
         for (const Pass& pass : kPasses) {
             const std::vector<Index> order = arrange(traits_, pass.order);
             for (Strategy strategy : all) {
-                if (incumbent_.has_one() && (budget_.spent() || work_ >= allowed)) return;
+                const bool enough = incumbent_.perfect() || budget_.spent() || work_ >= allowed;
+                if (incumbent_.has_one() && enough) return;
                 strategy.rule = pass.rule;
-                strategy.ceiling = ceiling();
-                if (placer_.run(order, strategy, budget_, layout_)) {
-                    Score score = scorer_(layout_);
-                    finishers_.push_back({score, pass.order, strategy, name_of(pass, strategy)});
-                    incumbent_.offer(layout_, std::move(score), finishers_.back().name);
-                }
-                work_ += static_cast<std::int64_t>(order.size());
-                if (incumbent_.perfect()) return;
+                attempt(order, strategy, name_of(pass, strategy));
             }
         }
     }
@@ -149,23 +142,54 @@ class Portfolio {
                          [](const Finisher& a, const Finisher& b) { return a.score < b.score; });
         constexpr std::size_t kStarts = 4;
         const std::size_t starts = std::min(kStarts, finishers_.size());
+        const auto n = static_cast<std::int64_t>(std::max<std::size_t>(1, instance_.parts.size()));
+        const std::int64_t most = 100 + 40 * n;  // a handful of items has few orders
         const std::int64_t passes =
-            kImproveWork / static_cast<std::int64_t>(std::max<std::size_t>(20, instance_.parts.size()));
+            std::min(most, options_.improve_work / n / static_cast<std::int64_t>(kStarts));
         for (std::size_t k = 0; k < starts; ++k) {
             if (incumbent_.perfect() || budget_.spent()) return;
             const Finisher& start = finishers_[k];
-            improve(instance_, placer_, scorer_, arrange(traits_, start.order), start.strategy,
-                    options_.seed + k, passes, budget_, incumbent_, "improved " + start.name);
+            improve(instance_, placer_, scorer_, start.order, start.strategy, options_.seed + k, passes,
+                    budget_, incumbent_, "improved " + start.name);
         }
     }
 
   private:
     struct Finisher {
         Score score;
-        Order order;
+        std::vector<Index> order;
         Strategy strategy;
         std::string name;
     };
+
+    void attempt(const std::vector<Index>& order, Strategy strategy, const std::string& name) {
+        strategy.ceiling = ceiling();
+        if (placer_.run(order, strategy, budget_, layout_)) {
+            Score score = scorer_(layout_);
+            incumbent_.offer(layout_, score, name);
+            if constexpr (std::same_as<Board, PairBoard>) {
+                finishers_.push_back({std::move(score), order, strategy, name});
+            }
+        }
+        work_ += static_cast<std::int64_t>(order.size());
+    }
+
+    // What still holds of the hint stays, from the lowest offset up; then the same order packed anew.
+    void from_hint(Strategy strategy) {
+        const Layout& hint = scorer_.hint();
+        if (hint.empty()) return;
+        std::vector<Index> order = arrange(traits_, Order::size);
+        const auto place = [&](Index item) { return hint[static_cast<std::size_t>(item)]; };
+        const auto hinted = std::stable_partition(
+            order.begin(), order.end(), [&](Index item) { return place(item).offset != kUnplaced; });
+        std::stable_sort(order.begin(), hinted,
+                         [&](Index a, Index b) { return place(a).offset < place(b).offset; });
+        std::stable_partition(order.begin(), order.end(),
+                              [&](Index item) { return traits_.pinned[static_cast<std::size_t>(item)]; });
+        attempt(order, strategy, "hint packed");
+        strategy.keep = true;
+        attempt(order, strategy, "hint");
+    }
 
     // How high an item may end to avoid a reuse cost: anywhere in the pool when the cost comes before the
     // peak, below the peak to beat when it comes after.
@@ -203,7 +227,7 @@ GreedyResult greedy(const Instance& instance, const std::vector<Term>& terms, co
     if (instance.parts.size() <= kMostPairParts) {
         Portfolio<PairBoard> portfolio(instance, scorer, options, budget, incumbent);
         portfolio.run();
-        if (options.improve && !incumbent.perfect()) portfolio.improve_best();
+        if (options.improve_work > 0 && !incumbent.perfect()) portfolio.improve_best();
     } else {
         Portfolio<TreeBoard>(instance, scorer, options, budget, incumbent).run();
     }

@@ -27,7 +27,7 @@ using OnLayout = std::function<void(const Layout& layout, const Score& score, co
 struct GreedyOptions {
     std::vector<Value> lower_bounds;  // by term, possibly of the first terms only; met by all: the run ends
     std::uint64_t seed = 0;
-    bool improve = true;
+    std::int64_t improve_work = 150'000;  // parts placed while bettering the order of a small instance
 };
 
 // The first pass places at least 4,096 items whatever is left of the budget, and stacks the others on top of

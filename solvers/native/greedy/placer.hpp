@@ -40,7 +40,9 @@ inline bool is_pinned(const Instance& instance, Index item) {
 template <class Board>
 class Placer {
   public:
-    explicit Placer(const Instance& instance) : instance_(instance), board_(instance) {
+    // The hint is a layout or empty; only a strategy that keeps looks at it.
+    explicit Placer(const Instance& instance, const Layout& hint = {})
+        : instance_(instance), board_(instance), hint_(hint) {
         const auto n = static_cast<std::size_t>(instance.item_count());
         extents_.reserve(n);
         for (Index item = 0; item < instance.item_count(); ++item) {
@@ -217,7 +219,22 @@ class Placer {
         return find(item, choice, strategy.rule, false);
     }
 
+    // Where the hint has the item, when it may be there.
+    Place hinted(Index item) const {
+        if (hint_.empty()) return {};
+        const Place& place = hint_[static_cast<std::size_t>(item)];
+        if (place.offset < 0 || place.offset > kLimit - extent(item)) return {};
+        for (const Choice& choice : instance_.choices[item]) {
+            if (choice.pool != place.pool || place.offset + extent(item) > pool_of(choice).capacity) continue;
+            if (may_be_at(item, choice, place.offset)) return place;
+        }
+        return {};
+    }
+
     Place choose(Index item, const Strategy& strategy) {
+        if (strategy.keep) {
+            if (const Place kept = hinted(item); kept.offset != kUnplaced) return kept;
+        }
         const std::span<const Choice> choices = instance_.choices[item];
         by_preference_.resize(choices.size());
         for (std::size_t k = 0; k < choices.size(); ++k) by_preference_[k] = k;
@@ -283,6 +300,7 @@ class Placer {
 
     const Instance& instance_;
     Board board_;
+    Layout hint_;
     std::vector<Bytes> extents_;
     Lists<Partner> partners_;  // by item; empty when nothing may be in place
     std::vector<Bytes> peaks_;

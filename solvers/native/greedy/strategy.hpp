@@ -24,6 +24,7 @@ struct Strategy {
     // Keep pairs with a reuse cost apart as long as the item ends at `ceiling` or below.
     bool apart = false;
     Bytes ceiling = kLimit;
+    bool keep = false;  // stay where the hint says wherever that is free
 };
 
 }  // namespace memstow

@@ -1,0 +1,76 @@
+# Everything a developer runs. Needs python3 (3.11 or later) with venv, g++ and make; the rest comes as wheels.
+# Stamp files keep each step from running again when nothing it reads has changed.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+TOOLS := $(VENV)/.tools-installed
+INSTALLED := $(VENV)/.memstow-installed
+# Folders count too, so that a source added or deleted is noticed.
+NATIVE := $(shell find solvers/native \( -type d -o -name '*.[ch]pp' \) 2>/dev/null)
+NATIVE_TESTS := $(shell find tests/native \( -type d -o -name '*.[ch]pp' \) 2>/dev/null)
+CXX_FILES := $(filter %.cpp %.hpp,$(NATIVE) $(NATIVE_TESTS))
+SANITIZE ?= address,undefined
+FUZZ_SECONDS ?= 120
+
+# The tools of the environment come first, so that the pinned cmake and ninja are the ones used.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+.DEFAULT_GOAL := test
+.DELETE_ON_ERROR:
+.PHONY: test serve install lint format types native-check bench fuzz clean
+
+test: install
+	$(BIN)/python -m pytest $(ARGS)
+
+serve: install
+	$(BIN)/memstow serve $(ARGS)
+
+install: $(INSTALLED)
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "memstow needs Python 3.11 or later; name one with PYTHON=..." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+# Constraints name exactly what is used and nothing else, so they serve as the list to install as well.
+$(TOOLS): constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r constraints.txt
+	@touch $@
+
+# An editable install: Python sources are read where they are, only a change in C++ builds again.
+$(INSTALLED): $(TOOLS) pyproject.toml CMakeLists.txt $(NATIVE)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+lint: $(TOOLS)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/clang-format --dry-run -Werror $(CXX_FILES)
+
+format: $(TOOLS)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+	$(BIN)/clang-format -i $(CXX_FILES)
+
+types: $(TOOLS)
+	$(BIN)/mypy
+
+# The unit tests of the native core under sanitizers; SANITIZE=thread for the other kind.
+comma := ,
+NATIVE_BUILD := build/native-$(subst $(comma),-,$(SANITIZE))
+native-check: $(TOOLS)
+	$(BIN)/cmake -S . -B $(NATIVE_BUILD) -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+	  -DMEMSTOW_NATIVE_TESTS=ON -DMEMSTOW_SANITIZE=$(SANITIZE) --log-level=WARNING
+	$(BIN)/cmake --build $(NATIVE_BUILD)
+	$(NATIVE_BUILD)/native_tests
+
+bench: install
+	$(BIN)/python -m benchmarks $(ARGS)
+
+fuzz: install
+	MEMSTOW_FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/python -m pytest tests -k fuzz --timeout 0 $(ARGS)
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,100 @@
+"""Arguments that several commands share: their types, and the parser that explains itself with examples."""
+
+import argparse
+import re
+import sys
+from collections.abc import Callable
+
+from api.cli.terminal import columns
+
+_UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+_DECIMAL_UNITS = {"kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
+_AMOUNT = re.compile(r"(?P<number>[0-9][0-9_]*(?:\.[0-9]+)?)\s*(?P<unit>[a-z]*)", re.ASCII)
+_LARGEST = 1 << 62
+
+
+class Help(argparse.RawDescriptionHelpFormatter):
+    """Help as wide as the terminal; asking for the width ourselves spares importing shutil at every start."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=28, width=columns(sys.stdout) - 2)
+
+
+Commands = argparse._SubParsersAction  # argparse offers no public name for the type
+
+
+def add_command(
+    commands: "Commands[argparse.ArgumentParser]",
+    name: str,
+    summary: str,
+    *,
+    examples: str,
+    details: str = "",
+) -> argparse.ArgumentParser:
+    """A command of its own, with what it does in a line and examples at the end of its help."""
+    return commands.add_parser(
+        name,
+        help=summary,
+        description=f"{summary[0].upper()}{summary[1:]}." + (f"\n\n{details.strip()}" if details else ""),
+        epilog="examples:\n" + "\n".join(f"  {line}" for line in examples.strip().splitlines()),
+        formatter_class=Help,
+        allow_abbrev=False,
+    )
+
+
+def amount(text: str) -> int:
+    """Bytes as people write them: 65536, 64KiB, 64K, 1.5MiB, 64kB, 0x10000."""
+    lowered = text.strip().lower()
+    if re.fullmatch(r"0x[0-9a-f_]*[0-9a-f]", lowered):
+        value = int(lowered, 16)
+    else:
+        match = _AMOUNT.fullmatch(lowered)
+        if match is None or (factor := _factor(match["unit"])) is None:
+            raise argparse.ArgumentTypeError(
+                f"{text!r} is not an amount of bytes, such as 65536, 64KiB or 0x10000"
+            )
+        whole, _, fraction = match["number"].replace("_", "").partition(".")
+        value, rest = divmod(int(whole + fraction) * factor, 10 ** len(fraction))
+        if rest:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of bytes")
+    if value > _LARGEST:
+        raise argparse.ArgumentTypeError(f"{text!r} is more than 2^62 bytes")
+    return value
+
+
+def _factor(unit: str) -> int | None:
+    if unit in _DECIMAL_UNITS:
+        return _DECIMAL_UNITS[unit]
+    return _UNITS.get(unit[:-2] if unit.endswith("ib") and len(unit) == 3 else unit)
+
+
+def whole(least: int, most: int | None = None) -> Callable[[str], int]:
+    """The type of a whole number within limits."""
+    limits = f"at least {least}" if most is None else f"from {least} to {most}"
+
+    def parse(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+        if value < least or (most is not None and value > most):
+            raise argparse.ArgumentTypeError(f"{text} is out of range: it must be {limits}")
+        return value
+
+    return parse
+
+
+def real(least: float, most: float) -> Callable[[str], float]:
+    """The type of a number within limits."""
+
+    def parse(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+        # Written so that NaN fails as well.
+        if not least <= value <= most:
+            raise argparse.ArgumentTypeError(f"{text} is out of range: it must be from {least:g} to {most:g}")
+        return value
+
+    return parse

@@ -1,0 +1,40 @@
+"""`memstow convert`: a problem from one format to another."""
+
+import argparse
+
+from api.cli.arguments import Commands, add_command
+from api.cli.exits import Exit
+from api.cli.output import format_of, write_out
+from api.cli.source import READABLE, add_changes, add_problem, read_problem, warn_if_terminal
+
+
+def add(commands: "Commands[argparse.ArgumentParser]") -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "convert",
+        "convert a problem to another format",
+        examples="""
+memstow convert model.csv model.json
+memstow convert model.json - --output-format csv
+memstow convert - model.json --format executorch < exported.json
+""",
+    )
+    add_problem(parser, "in")
+    parser.add_argument("out", metavar="OUT", help="the file to write; - writes to standard output")
+    parser.add_argument(
+        "--output-format", choices=READABLE, help="format to write (default: csv for .csv, json for the rest)"
+    )
+    add_changes(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read, write."""
+    from planner import formats
+
+    source = getattr(args, "in")
+    warn_if_terminal(source)
+    problem = read_problem(source, args)
+    write_out(formats.write_problem(problem, format_of(args.out, args.output_format)), args.out)
+    return Exit.DONE

@@ -1,0 +1,192 @@
+"""`memstow generate`: problems of any size, made from a seed."""
+
+import argparse
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from api.cli.arguments import Commands, Help, add_command, amount, real, whole
+from api.cli.exits import Exit
+from api.cli.output import format_of, write_out
+from planner.generate.features import FEATURES
+
+if TYPE_CHECKING:
+    from planner.problem import Problem
+
+WRITABLE = ("json", "csv", "structured")
+
+Make = Callable[[argparse.Namespace], "Problem"]
+
+
+def add(commands: "Commands[argparse.ArgumentParser]") -> None:
+    """Add the command, with one of its own for each kind."""
+    parser = add_command(
+        commands,
+        "generate",
+        "make a problem from a seed",
+        details="The same arguments give the same bytes, on any machine.",
+        examples="""
+memstow generate planted --n 1000 --seed 7 --output planted.json
+memstow generate planted --n 200 --slack 0.1 --drop 0.05 | memstow solve -
+memstow generate network --n 300 --output network.csv
+memstow generate random --n 50 --features pools,pins,alignments
+""",
+    )
+    kinds = parser.add_subparsers(title="kinds", metavar="KIND", dest="kind", required=True)
+    _add_planted(kinds)
+    _add_network(kinds)
+    _add_random(kinds)
+
+
+def _add_kind(
+    kinds: "Commands[argparse.ArgumentParser]", name: str, summary: str, examples: str, make: Make
+) -> argparse.ArgumentParser:
+    parser = kinds.add_parser(
+        name,
+        help=summary,
+        description=f"{summary[0].upper()}{summary[1:]}.",
+        epilog="examples:\n" + "\n".join(f"  {line}" for line in examples.strip().splitlines()),
+        formatter_class=Help,
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--n", type=whole(1, 10_000_000), default=100, metavar="N", help="buffers (default: 100)"
+    )
+    parser.add_argument(
+        "--seed", type=whole(0), default=0, metavar="S", help="seed of all chance (default: 0)"
+    )
+    parser.add_argument("--output", metavar="FILE", help="the file to write (default: standard output)")
+    parser.add_argument(
+        "--output-format", choices=WRITABLE, help="format to write (default: csv for .csv, json for the rest)"
+    )
+    parser.set_defaults(run=run, make=make)
+    return parser
+
+
+def _add_planted(kinds: "Commands[argparse.ArgumentParser]") -> None:
+    parser = _add_kind(
+        kinds,
+        "planted",
+        "an exact tiling of height x horizon, so that the optimum is known: the height",
+        """
+memstow generate planted --n 100
+memstow generate planted --n 1000000 --output million.csv
+memstow generate planted --n 500 --height 64KiB --horizon 400 --slack 0.2
+""",
+        _planted,
+    )
+    parser.add_argument("--height", type=amount, metavar="H", help="the optimum in bytes (default: 1MiB)")
+    parser.add_argument(
+        "--horizon", type=whole(1), metavar="T", help="moments of time (default: grows with n)"
+    )
+    parser.add_argument(
+        "--live", type=whole(1), metavar="L", help="buffers live at once, about (default: 4 to 100)"
+    )
+    parser.add_argument(
+        "--alignment", type=amount, default=1, metavar="A", help="of sizes and offsets (default: 1)"
+    )
+    parser.add_argument(
+        "--slack",
+        type=real(0, 1),
+        default=0.0,
+        metavar="F",
+        help="shrink buffers by up to this fraction (default: 0)",
+    )
+    parser.add_argument(
+        "--drop",
+        type=real(0, 0.9),
+        default=0.0,
+        metavar="F",
+        help="leave this fraction of the tiles out (default: 0)",
+    )
+
+
+def _add_network(kinds: "Commands[argparse.ArgumentParser]") -> None:
+    parser = _add_kind(
+        kinds,
+        "network",
+        "tensors of made-up neural networks: chains, residuals, branches",
+        "memstow generate network --n 300\nmemstow generate network --n 40 --element 1 --in-place",
+        _network,
+    )
+    parser.add_argument(
+        "--element", type=whole(1, 16), default=4, metavar="B", help="bytes of an element (default: 4)"
+    )
+    parser.add_argument(
+        "--alignment", type=amount, default=64, metavar="A", help="of every tensor (default: 64)"
+    )
+    parser.add_argument(
+        "--in-place", action="store_true", help="let element-wise operators share input and output"
+    )
+
+
+def _add_random(kinds: "Commands[argparse.ArgumentParser]") -> None:
+    parser = _add_kind(
+        kinds,
+        "random",
+        "buffers at random, with any mixture of the features a problem can have",
+        """
+memstow generate random --n 20
+memstow generate random --n 50 --features pools,pins,alignments
+memstow generate random --n 12 --features all --seed 3
+""",
+        _random,
+    )
+    parser.add_argument(
+        "--features",
+        type=_features,
+        default=(),
+        metavar="LIST",
+        help=f"all, or any of: {', '.join(FEATURES)}",
+    )
+    parser.add_argument("--horizon", type=whole(2), metavar="T", help="moments of time (default: n)")
+    parser.add_argument(
+        "--largest", type=amount, default=4096, metavar="N", help="largest size (default: 4096)"
+    )
+
+
+def _features(text: str) -> tuple[str, ...]:
+    if text == "all":
+        return FEATURES
+    names = tuple(name for name in text.split(",") if name)
+    for name in names:
+        if name not in FEATURES:
+            raise argparse.ArgumentTypeError(
+                f"{name!r} is not a feature; there are: all, {', '.join(FEATURES)}"
+            )
+    return names
+
+
+def run(args: argparse.Namespace) -> int:
+    """Make the problem and write it."""
+    from planner import formats
+
+    problem = args.make(args)
+    write_out(formats.write_problem(problem, format_of(args.output, args.output_format)), args.output)
+    return Exit.DONE
+
+
+def _planted(args: argparse.Namespace) -> "Problem":
+    from planner.generate.planted import DEFAULT_HEIGHT, planted
+
+    return planted(
+        args.n,
+        args.seed,
+        height=DEFAULT_HEIGHT if args.height is None else args.height,
+        horizon=args.horizon,
+        live=args.live,
+        alignment=args.alignment,
+        slack=args.slack,
+        drop=args.drop,
+    )
+
+
+def _network(args: argparse.Namespace) -> "Problem":
+    from planner.generate.network import network
+
+    return network(args.n, args.seed, element=args.element, alignment=args.alignment, in_place=args.in_place)
+
+
+def _random(args: argparse.Namespace) -> "Problem":
+    from planner.generate.mixed import mixed
+
+    return mixed(args.n, args.seed, features=args.features, horizon=args.horizon, largest=args.largest)

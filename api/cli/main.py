@@ -1,0 +1,136 @@
+"""`memstow`: finds the command, runs it, and turns whatever happens into an exit code and a sentence.
+
+Nothing heavy is imported here: `memstow version` and `--help` must answer at once, and a small problem is
+solved in less time than some libraries take to load.
+"""
+
+import argparse
+import gc
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+
+from api.cli import convert, generate, inspect, schema, serve, solve, solvers, verify, version
+from api.cli.arguments import Help
+from api.cli.exits import Exit
+from api.cli.terminal import complain
+from planner.figures import plain
+
+COMMANDS = (solve, verify, inspect, convert, generate, solvers, schema, serve, version)
+MOST_ISSUES_SHOWN = 50
+
+_EPILOG = """\
+examples:
+  memstow generate network --n 40 --output net.json
+  memstow solve net.json
+  memstow solve net.json --capacity 2MiB --json > plan.json
+  memstow verify net.json plan.json --capacity 2MiB
+
+exit codes:
+  0 done; 1 the plan is invalid (verify); 2 bad input or usage; 3 proven infeasible;
+  4 no plan and no proof; 130 interrupted
+
+`memstow COMMAND --help` explains a command."""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of every command."""
+    parser = argparse.ArgumentParser(
+        prog="memstow",
+        description="Plans where every buffer of a program lives in memory.",
+        epilog=_EPILOG,
+        formatter_class=Help,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="store_true", help="print the version")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
+    for command in COMMANDS:
+        command.add(commands)
+    return parser
+
+
+def run() -> int:
+    """The console script."""
+    # A run makes many long-lived objects and few cycles, then ends: collecting would only walk them in vain.
+    gc.disable()
+    # Looking for pydantic plugins reads the metadata of everything installed.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    if hasattr(sys.stdout, "reconfigure"):
+        # An id that the terminal's encoding lacks must not end the run.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    return main(sys.argv[1:])
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command line; the exit code."""
+    try:
+        code = _dispatch(arguments)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        complain("interrupted")
+        return Exit.INTERRUPTED
+    except BrokenPipeError:
+        _drop_stdout()
+        return Exit.BROKEN_PIPE
+    except SystemExit as stop:
+        # argparse leaves this way: 0 after --help, 2 after a usage error.
+        return stop.code if isinstance(stop.code, int) else Exit.DONE
+    except Exception as error:
+        return _explain(error)
+    return code
+
+
+def _dispatch(arguments: Sequence[str]) -> int:
+    parser = build_parser()
+    args = parser.parse_args(arguments)
+    if args.version:
+        return version.run(args)
+    if args.command is None:
+        parser.print_help(sys.stderr)
+        return Exit.USAGE
+    code: int = args.run(args)
+    return code
+
+
+def _explain(error: Exception) -> int:
+    from planner.errors import InputError, MemstowError, RefusedPlanError
+
+    match error:
+        case InputError():
+            for issue in error.issues[:MOST_ISSUES_SHOWN]:
+                complain(plain(str(issue)))
+            if len(error.issues) > MOST_ISSUES_SHOWN:
+                complain(f"and {len(error.issues) - MOST_ISSUES_SHOWN:,} more issues")
+            return Exit.USAGE
+        case RefusedPlanError():
+            pass
+        case MemstowError():
+            complain(plain(str(error)))
+            return Exit.USAGE
+        case OSError():
+            named = f"{error.filename}: " if error.filename is not None else ""
+            complain(plain(f"{named}{error.strerror or error}"))
+            _drop_stdout()
+            return Exit.USAGE
+        case MemoryError():
+            complain("there is not enough memory for this problem")
+            return Exit.USAGE
+    if os.environ.get("MEMSTOW_DEBUG"):
+        raise error
+    complain(plain(f"a defect of memstow, please report it: {type(error).__name__}: {error}"))
+    complain("MEMSTOW_DEBUG=1 shows where it happened")
+    return Exit.DEFECT
+
+
+def _drop_stdout() -> None:
+    # The interpreter flushes standard output at exit, and would complain once more about a gone reader.
+    with suppress(OSError, ValueError, AttributeError):
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
+        os.close(null)
+
+
+if __name__ == "__main__":
+    sys.exit(run())

@@ -1,0 +1,54 @@
+"""Where results go: standard output, or a file that is either whole or not there."""
+
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+STDOUT = "-"
+
+
+def write_out(data: bytes, path: str | None) -> None:
+    """Write to the file, or to standard output where there is none."""
+    if path is None or path == STDOUT:
+        to_stdout(data)
+    else:
+        replace_file(Path(path), data)
+
+
+def to_stdout(data: bytes) -> None:
+    """Bytes as they are: what is piped on must not depend on the terminal's encoding."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Write beside the file, then rename: a reader sees the old content or the new, never a part.
+
+    What is not a plain file (a pipe, /dev/stdout) cannot be renamed onto and is written to directly.
+    """
+    if path.exists() and not path.is_file():
+        path.write_bytes(data)
+        return
+    target = path.resolve()
+    scratch = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        with scratch.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            scratch.chmod(target.stat().st_mode)
+        scratch.replace(target)
+    except BaseException:
+        with suppress(OSError):
+            scratch.unlink()
+        raise
+
+
+def format_of(path: str | None, chosen: str | None, default: str = "json") -> str:
+    """The format to write: the one asked for, or what the file's name ends with."""
+    if chosen is not None:
+        return chosen
+    return "csv" if path is not None and path.lower().endswith(".csv") else default

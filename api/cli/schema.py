@@ -1,0 +1,31 @@
+"""`memstow schema`: the JSON Schemas of what goes in and what comes out."""
+
+import argparse
+
+from api.cli.arguments import Commands, add_command
+from api.cli.exits import Exit
+from api.cli.output import to_stdout
+
+KINDS = ("problem", "options", "plan")
+
+
+def add(commands: "Commands[argparse.ArgumentParser]") -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "schema",
+        "print the JSON Schema of the problem, the options or the plan",
+        examples="memstow schema\nmemstow schema plan > plan.schema.json",
+    )
+    parser.add_argument("kind", nargs="?", choices=KINDS, default=KINDS[0], help="default: %(default)s")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the schema."""
+    import json
+
+    from planner.schema import schema
+
+    to_stdout((json.dumps(schema(args.kind), indent=2) + "\n").encode())
+    return Exit.DONE

@@ -1,0 +1,184 @@
+"""`memstow solve`: a problem in, a plan out."""
+
+import argparse
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+from api.cli.arguments import Commands, add_command, real, whole
+from api.cli.exits import Exit
+from api.cli.output import STDOUT, format_of, write_out
+from api.cli.source import (
+    add_changes,
+    add_problem,
+    read_plan,
+    read_problem,
+    refuse_two_stdins,
+    warn_if_terminal,
+)
+from api.cli.terminal import columns, complain, draws_unicode, is_terminal
+
+if TYPE_CHECKING:
+    from planner.options import Options
+    from planner.plan import Plan
+    from planner.problem import Problem
+
+WRITABLE = ("json", "csv", "structured")
+LONGEST_RUN = 366 * 86_400
+
+
+def add(commands: "Commands[argparse.ArgumentParser]") -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "solve",
+        "plan where every buffer goes",
+        details="""
+Prints a table and a picture of the plan. Ctrl-C prints the best plan so far; a second one ends at once.
+Exit code 0: a plan was found; 3: proven infeasible; 4: no plan and no proof; 130: interrupted.""",
+        examples="""
+memstow solve model.json
+memstow solve model.csv --capacity 64KiB --output plan.json
+memstow solve model.json --time-limit 60 --gap 0.01
+memstow solve model.json --json | memstow verify model.json -
+memstow solve - --format csv --output-format csv < model.csv
+""",
+    )
+    add_problem(parser)
+    add_changes(parser)
+    _add_search(parser)
+    _add_results(parser)
+    parser.set_defaults(run=run)
+
+
+def _add_search(parser: argparse.ArgumentParser) -> None:
+    search = parser.add_argument_group("search")
+    search.add_argument(
+        "--solver", metavar="NAME", default="auto", help="see `memstow solvers` (default: auto)"
+    )
+    search.add_argument(
+        "--time-limit",
+        type=real(0, LONGEST_RUN),
+        default=10.0,
+        metavar="S",
+        help="seconds until the answer must be there (default: 10)",
+    )
+    search.add_argument(
+        "--gap",
+        type=real(0, 1),
+        default=0.0,
+        metavar="G",
+        help="stop when proven within this fraction (default: 0)",
+    )
+    search.add_argument(
+        "--deterministic",
+        action="store_true",
+        help="bounded in work instead of time: one answer for one input",
+    )
+    search.add_argument(
+        "--seed", type=whole(0, (1 << 63) - 1), default=0, metavar="N", help="seed of all chance (default: 0)"
+    )
+    search.add_argument(
+        "--workers",
+        type=whole(1, 256),
+        metavar="N",
+        help="threads (default: the processors there are, at most 8)",
+    )
+    search.add_argument("--hint", metavar="PLAN", help="a plan to start from; what still holds of it is used")
+
+
+def _add_results(parser: argparse.ArgumentParser) -> None:
+    results = parser.add_argument_group("results")
+    results.add_argument("--output", metavar="FILE", help="write the plan to the file, whole or not at all")
+    results.add_argument(
+        "--output-format",
+        choices=WRITABLE,
+        help="format of the plan (default: csv for .csv, json for the rest); "
+        "without --output, the plan alone is printed in it",
+    )
+    results.add_argument("--json", action="store_true", help="print the plan alone, as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read, plan, show."""
+    refuse_two_stdins(args.file, args.hint)
+    warn_if_terminal(args.file)
+    problem = read_problem(args.file, args)
+    options = _options(args, problem)
+    plan, interrupted = _plan(problem, options)
+    _write(args, problem, plan)
+    if interrupted:
+        complain(
+            "interrupted: this is the best plan so far" if plan.placements else "interrupted before a plan"
+        )
+        return Exit.INTERRUPTED
+    return _exit_code(plan)
+
+
+def _options(args: argparse.Namespace, problem: "Problem") -> "Options":
+    from planner.options import Options
+
+    return Options(
+        time_limit=args.time_limit,
+        solver=args.solver,
+        gap=args.gap,
+        deterministic=args.deterministic,
+        seed=args.seed,
+        workers=args.workers,
+        hint=None if args.hint is None else read_plan(args.hint, problem),
+    )
+
+
+def _plan(problem: "Problem", options: "Options") -> "tuple[Plan, bool]":
+    from api.cli.interruptible import Interruptible
+    from api.cli.progress import Progress
+    from planner import engine
+
+    progress = Progress(sys.stderr) if is_terminal(sys.stderr) else None
+
+    def work(cancel: threading.Event) -> "Plan":
+        return engine.plan(problem, options, on_event=progress.hear if progress else None, cancel=cancel)
+
+    call = Interruptible(work)
+    plan = call.run(progress)
+    return plan, call.interrupted
+
+
+def _write(args: argparse.Namespace, problem: "Problem", plan: "Plan") -> None:
+    from planner import formats
+
+    alone = args.json or (args.output_format is not None and args.output is None) or args.output == STDOUT
+    if args.output is not None and args.output != STDOUT:
+        form = format_of(args.output, args.output_format)
+        if _has_plan(plan) or form == "json":
+            write_out(formats.write_plan(problem, plan, form), args.output)
+        else:
+            complain(f"{args.output} is not written: there is no plan, and {form} cannot say so")
+    if alone:
+        form = "json" if args.json else format_of(None, args.output_format)
+        if _has_plan(plan) or form == "json":
+            write_out(formats.write_plan(problem, plan, form), STDOUT)
+    else:
+        _show(problem, plan)
+
+
+def _show(problem: "Problem", plan: "Plan") -> None:
+    from planner.picture import ASCII, UNICODE
+    from planner.report import plan_report
+
+    glyphs = UNICODE if draws_unicode(sys.stdout) else ASCII
+    print(plan_report(problem, plan, columns(sys.stdout), glyphs))
+
+
+def _has_plan(plan: "Plan") -> bool:
+    from planner.plan import Status
+
+    return plan.status in (Status.OPTIMAL, Status.FEASIBLE)
+
+
+def _exit_code(plan: "Plan") -> int:
+    from planner.plan import Status
+
+    if plan.status is Status.INFEASIBLE:
+        return Exit.INFEASIBLE
+    return Exit.UNKNOWN if plan.status is Status.UNKNOWN else Exit.DONE

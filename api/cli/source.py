@@ -1,0 +1,81 @@
+"""How a command gets its problem: the arguments for it, reading it, and what the arguments change in it."""
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from api.cli.arguments import amount
+
+if TYPE_CHECKING:
+    from planner.plan import Plan
+    from planner.problem import Problem
+
+READABLE = ("json", "csv", "structured", "executorch", "usmp")
+
+
+def add_problem(parser: argparse.ArgumentParser, name: str = "file") -> None:
+    """The problem file and its format."""
+    parser.add_argument(name, metavar=name.upper(), help="the problem; - reads it from standard input")
+    parser.add_argument(
+        "--format", choices=READABLE, help="format of the problem (default: told from its content)"
+    )
+
+
+def add_changes(parser: argparse.ArgumentParser) -> None:
+    """What may be changed in the problem without editing its file."""
+    parser.add_argument(
+        "--capacity", type=amount, metavar="N", help="capacity of the only pool: 65536, 64KiB, 0x10000"
+    )
+    parser.add_argument(
+        "--fit-only", action="store_true", help="ask for any plan that fits, not for the best"
+    )
+
+
+def read_problem(path: str, args: argparse.Namespace) -> "Problem":
+    """The problem in the file, with the changes that the arguments ask for."""
+    from planner import formats
+    from planner.source import read_bytes
+
+    problem = formats.read_problem(read_bytes(path), args.format)
+    return _changed(problem, getattr(args, "capacity", None), getattr(args, "fit_only", False))
+
+
+def read_plan(path: str, problem: "Problem", form: str | None = None) -> "Plan":
+    """The plan in the file, for this problem."""
+    from planner import formats
+    from planner.source import read_bytes
+
+    return formats.read_plan(read_bytes(path), problem, form)
+
+
+def refuse_two_stdins(*paths: str | None) -> None:
+    """Standard input can be read once only."""
+    if sum(path == "-" for path in paths) > 1:
+        from planner.errors import InputError
+
+        raise InputError.single("two_stdins", "arguments", "only one of the files can be standard input (-)")
+
+
+def _changed(problem: "Problem", capacity: int | None, fit_only: bool) -> "Problem":
+    from dataclasses import replace
+
+    if capacity is not None:
+        if len(problem.pools) != 1:
+            from planner.errors import InputError
+
+            raise InputError.single(
+                "several_pools",
+                "--capacity",
+                f"the problem has {len(problem.pools)} pools and --capacity sets that of an only one; "
+                "set the capacities in the file",
+            )
+        problem = replace(problem, pools=(replace(problem.pools[0], capacity=capacity),))
+    return replace(problem, objective=()) if fit_only else problem
+
+
+def warn_if_terminal(path: str | None) -> None:
+    """A person who typed - may not know that the program now waits for them."""
+    from api.cli.terminal import complain, is_terminal
+
+    if path == "-" and is_terminal(sys.stdin):
+        complain("reading from standard input; end with Ctrl-D")

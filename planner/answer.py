@@ -1,0 +1,118 @@
+"""From what a run has found and proven to the plan that is handed out, judged."""
+
+from dataclasses import dataclass, replace
+
+import planner
+from planner.bounds import Bounds, TermBound
+from planner.digest import digest
+from planner.errors import RefusedPlanError
+from planner.evaluate import Worth
+from planner.options import Options
+from planner.plan import Explanation, Least, Overflow, Plan, PoolUse, Status, TermValue, gap_of
+from planner.problem import Problem
+from planner.reduce import Reduction
+from planner.verify import verify
+from solvers import _native
+from solvers.instance import Layout
+from solvers.solver import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What every plan says of its run."""
+
+    seconds: float
+    work: int
+
+
+def infeasible(problem: Problem, explanation: Explanation, prover: str, stamp: Stamp) -> Plan:
+    """The answer where nothing fits."""
+    return replace(_blank(problem, Status.INFEASIBLE, stamp), explanation=explanation, prover=prover)
+
+
+def unknown(reduction: Reduction, attempt: Layout | None, stamp: Stamp) -> Plan:
+    """The answer where nothing that fits was found, and no proof that nothing does."""
+    blank = _blank(reduction.problem, Status.UNKNOWN, stamp)
+    if attempt is None:
+        return blank
+    peaks = _native.pool_peaks(reduction.instance.native, attempt)
+    closest = tuple(
+        Overflow(pool=pool.id, peak=peak * reduction.unit, capacity=pool.capacity)
+        for pool, peak in zip(reduction.problem.pools, peaks, strict=True)
+        if pool.capacity is not None and peak * reduction.unit > pool.capacity
+    )
+    return replace(blank, closest=closest)
+
+
+def judged(
+    reduction: Reduction,
+    bounds: Bounds,
+    terms: dict[str, TermBound],
+    outcome: Outcome,
+    layout: Layout,
+    options: Options,
+    prover: str,
+    stamp: Stamp,
+) -> Plan:
+    """The plan of a layout that fits, accepted by the judge."""
+    problem = reduction.problem
+    placements = reduction.placements(layout)
+    worth = Worth(reduction, layout, placements, options.hint)
+    objective = tuple(_term_value(term, worth.value(term), bound) for term, bound in terms.items())
+    proven = all(entry.value == entry.bound for entry in objective)
+    raised = {term: bound.value for term, bound in terms.items()}
+    pools = tuple(
+        PoolUse(
+            pool=pool.id,
+            capacity=pool.capacity,
+            peak=worth.peaks[i],
+            bound=_pool_bound(problem, bounds.of_pool(i), pool.id, raised),
+            live=worth.live[i],
+        )
+        for i, pool in enumerate(problem.pools)
+    )
+    plan = replace(
+        _blank(problem, Status.OPTIMAL if proven else Status.FEASIBLE, stamp),
+        placements=placements,
+        pools=pools,
+        objective=objective,
+        solver=outcome.solver,
+        prover=prover if any(entry.bound for entry in objective) else None,
+    )
+    violations = verify(problem, plan, options.hint)
+    if violations:
+        raise RefusedPlanError(
+            f"the plan of {outcome.solver} was refused; please report it: "
+            + "; ".join(f"{v.code}: {v.message}" for v in violations[:5])
+        )
+    return plan
+
+
+def _blank(problem: Problem, status: Status, stamp: Stamp) -> Plan:
+    return Plan(
+        status=status,
+        digest=digest(problem),
+        version=planner.__version__,
+        seconds=stamp.seconds,
+        work=stamp.work,
+    )
+
+
+def _pool_bound(problem: Problem, bound: int, pool: str, proven: dict[str, int]) -> int:
+    """A proof about a pool's peak term is one about the pool."""
+    if len(problem.pools) == 1:
+        bound = max(bound, proven.get("peak", 0), proven.get("max_peak", 0))
+    return max(bound, proven.get(f"peak:{pool}", 0))
+
+
+def _term_value(term: str, value: int, bound: TermBound) -> TermValue:
+    certificate = bound.certificate
+    if certificate is None and value == bound.value:
+        certificate = Least()
+    return TermValue(
+        term=term,
+        value=value,
+        bound=bound.value,
+        gap=gap_of(value, bound.value),
+        certificate=certificate,
+    )

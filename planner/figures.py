@@ -1,0 +1,69 @@
+"""Figures, names and tables in words: what reports, pictures and progress are made of."""
+
+from collections.abc import Sequence
+from typing import Final
+
+MOST_NAMES: Final = 12
+
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+
+
+def count(value: int) -> str:
+    """A number to the last digit, in groups of three."""
+    return f"{value:,}"
+
+
+def human(size: int) -> str:
+    """A size to three digits, in the unit that suits it."""
+    unit = 0
+    scaled = float(size)
+    # 999.5 would round to four digits.
+    while scaled >= 999.5 and unit < len(_UNITS) - 1:
+        scaled /= 1024
+        unit += 1
+    if unit == 0:
+        return f"{size} B"
+    digits = 2 if scaled < 9.995 else 1 if scaled < 99.95 else 0
+    text = f"{scaled:.{digits}f}"
+    return f"{text.rstrip('0').rstrip('.') if '.' in text else text} {_UNITS[unit]}"
+
+
+def percent(fraction: float) -> str:
+    """A fraction in per cent; only nothing is shown as 0 %."""
+    if fraction <= 0:
+        return "0 %"
+    return "<0.01 %" if fraction < 0.0001 else f"{fraction * 100:.2f} %"
+
+
+def seconds(value: float) -> str:
+    """A duration to about three digits."""
+    if value < 1:
+        return f"{value * 1000:.3g} ms" if value >= 0.001 else "<1 ms"
+    return f"{value:.2f} s" if value < 100 else f"{value:.0f} s"
+
+
+def plain(text: str, most: int | None = None) -> str:
+    """A name that is safe to print: control characters as escapes, and no longer than asked."""
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+    if most is not None and len(text) > most:
+        return text[: most - 3] + "..."
+    return text
+
+
+def names(ids: Sequence[str], most: int = MOST_NAMES) -> str:
+    """Names in a row, and how many more there are."""
+    shown = ", ".join(plain(name, most=40) for name in ids[:most])
+    return f"{shown} and {len(ids) - most:,} more" if len(ids) > most else shown
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
+    """Columns as wide as their widest cell, the first `left` flush left and the others flush right."""
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if index < left else cell.rjust(width)
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in (header, *rows)
+    ]

@@ -1,0 +1,44 @@
+"""What is wrong with one document, gathered: a bounded number of issues, in the order of the document."""
+
+from typing import Final
+
+from planner.errors import InputError, Issue
+from planner.paths import Path, json_path, order_in
+
+MOST_REPORTED: Final = 200
+# More are gathered than reported, so that those reported are the first of the document, not the first found.
+_MOST_GATHERED: Final = 5 * MOST_REPORTED
+
+
+class Findings:
+    """The issues found so far in the document `root`."""
+
+    def __init__(self, root: object) -> None:
+        self._root = root
+        self._found: dict[tuple[str, Path, str], Issue] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    @property
+    def full(self) -> bool:
+        """Nobody reads more than this: looking for more is wasted."""
+        return len(self._found) >= _MOST_GATHERED
+
+    def add(self, code: str, path: Path, message: str) -> None:
+        if not self.full:
+            self._found.setdefault((code, path, message), Issue(code, json_path(path), message))
+
+    def in_order(self) -> list[Issue]:
+        """What is reported: the first of the document, and a word on the rest."""
+        found = sorted(self._found.items(), key=lambda item: order_in(self._root, item[0][1]))
+        issues = [issue for _, issue in found[:MOST_REPORTED]]
+        if len(found) > MOST_REPORTED:
+            least = "at least " if self.full else ""
+            rest = f"{least}{len(found) - MOST_REPORTED} more issues are not shown"
+            issues.append(Issue("more_issues", "$", rest))
+        return issues
+
+    def error(self) -> InputError:
+        """All of it as one exception."""
+        return InputError(self.in_order())

@@ -1,0 +1,94 @@
+"""JSON values to a problem, a plan or options, with every error of the document at once.
+
+When the structure of some elements is broken, the rest is still checked for what its fields mean together, so
+that a document is mended in one go; issues that only the missing elements cause are not told.
+"""
+
+from typing import Any, Final, TypeVar
+
+from planner.check import find_issues
+from planner.errors import Issue
+from planner.findings import Findings
+from planner.options import Options
+from planner.paths import Path, parse_path
+from planner.plan import Plan
+from planner.problem import DEFAULT_POOL, Pool, Problem
+from planner.sections import Section, index_before, read_section, read_whole
+
+_T = TypeVar("_T")
+
+_STAND_INS: Final[dict[str, Any]] = {"version": 1, "buffers": (), "pools": (Pool(id=DEFAULT_POOL),)}
+_REFERENCES: Final = {"unknown_buffer": "buffers", "unknown_pool": "pools"}
+
+
+def parse_problem(raw: object) -> Problem:
+    """The problem a JSON value describes; an InputError with all that is wrong otherwise."""
+    findings = Findings(raw)
+    section = read_section(Problem, raw, findings)
+    if findings.full or not isinstance(raw, dict):
+        raise findings.error()
+    stand_ins = {name: value for name, value in _STAND_INS.items() if not section.values.get(name)}
+    problem = Problem(**{**section.values, **stand_ins})
+    if section.sound:
+        add_issues(findings, find_issues(problem))
+    else:
+        _add_issues_of_the_rest(findings, find_issues(problem), raw, section)
+    if findings:
+        raise findings.error()
+    return problem
+
+
+def parse_plan(raw: object) -> Plan:
+    """The plan a JSON value describes; whether it is right is for `planner.verify` to say."""
+    return _whole(Plan, raw)
+
+
+def parse_options(raw: object) -> Options:
+    """The options a JSON value describes."""
+    return _whole(Options, raw)
+
+
+def add_issues(findings: Findings, issues: list[Issue]) -> None:
+    """Take over what the semantic checks found."""
+    for issue in issues:
+        findings.add(issue.code, parse_path(issue.path), issue.message)
+
+
+def _whole(holder: type[_T], raw: object) -> _T:
+    findings = Findings(raw)
+    value = read_whole(holder, raw, findings)
+    if not isinstance(value, holder):
+        raise findings.error()
+    return value
+
+
+def _add_issues_of_the_rest(
+    findings: Findings, issues: list[Issue], raw: dict[str, Any], section: Section
+) -> None:
+    names = {field: _names_left_out(field, raw, section) for field in _REFERENCES.values()}
+    for issue in issues:
+        absent = names[_REFERENCES[issue.code]] if issue.code in _REFERENCES else set()
+        # The name in such a message is quoted, so one name being a part of another does no harm.
+        if absent is not None and not any(repr(name) in issue.message for name in absent):
+            findings.add(issue.code, _place_in_document(parse_path(issue.path), section), issue.message)
+
+
+def _names_left_out(field: str, raw: dict[str, Any], section: Section) -> set[str] | None:
+    """Ids of the elements left out of this list; None when one may have had any name."""
+    if field in section.broken:
+        return None
+    names: set[str] = set()
+    for index in section.lost.get(field, ()):
+        element = raw[field][index]
+        name = element.get("id") if isinstance(element, dict) else None
+        if not isinstance(name, str):
+            return None
+        names.add(name)
+    return names
+
+
+def _place_in_document(path: Path, section: Section) -> Path:
+    """The place of an issue, counted with the elements that were left out."""
+    if len(path) > 1 and isinstance(path[0], str) and isinstance(path[1], int):
+        return (path[0], index_before(section.lost.get(path[0], []), path[1]), *path[2:])
+    return path

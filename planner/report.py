@@ -1,0 +1,103 @@
+"""The report of a plan for people: figures, who found it, why not, and a picture."""
+
+from typing import Final
+
+from planner.figures import count, names, percent, plain, seconds, table
+from planner.picture import Glyphs, layout
+from planner.plan import Explanation, Plan, PoolUse, Status, gap_of
+from planner.problem import Problem
+
+MOST_POOLS_PICTURED: Final = 4
+PICTURE_ROWS: Final = 12
+
+
+def plan_report(problem: Problem, plan: Plan, width: int, glyphs: Glyphs) -> str:
+    """The answer for a person: figures, who found it, and a picture."""
+    match plan.status:
+        case Status.INFEASIBLE:
+            lines = _infeasible(plan)
+        case Status.UNKNOWN:
+            lines = _unknown(plan)
+        case _:
+            lines = _found(problem, plan, width, glyphs)
+    return "\n".join(lines)
+
+
+def _found(problem: Problem, plan: Plan, width: int, glyphs: Glyphs) -> list[str]:
+    lines = table(
+        ("pool", "capacity", "peak", "bound", "gap"),
+        [
+            (plain(use.pool, most=40), _capacity(use), count(use.peak), count(use.bound), _gap(use))
+            for use in plan.pools
+        ],
+    )
+    if [term.term for term in plan.objective] not in ([], ["peak"]) or (
+        len(plan.pools) > 1 and plan.objective
+    ):
+        rows = [
+            (plain(t.term, most=40), count(t.value), count(t.bound), percent(t.gap)) for t in plan.objective
+        ]
+        lines += ["", *table(("objective", "value", "bound", "gap"), rows)]
+    lines += ["", _verdict(plan)]
+    return lines + _pictures(problem, plan, width, glyphs)
+
+
+def _verdict(plan: Plan) -> str:
+    said = [f"{plan.status}: {len(plan.placements):,} buffers placed"]
+    if plan.solver is not None:
+        said.append(f"found by {plain(plan.solver)}")
+    kinds = dict.fromkeys(term.certificate.kind for term in plan.objective if term.certificate is not None)
+    if plan.status is Status.OPTIMAL and plan.objective:
+        by = f" by {plain(plan.prover)}" if plan.prover is not None else ""
+        how = f" ({', '.join(kinds)})" if kinds else ""
+        said.append(f"proven{by}{how}")
+    return ", ".join(said) + f", {seconds(plan.seconds)}"
+
+
+def _capacity(use: PoolUse) -> str:
+    return "unlimited" if use.capacity is None else count(use.capacity)
+
+
+def _gap(use: PoolUse) -> str:
+    return percent(gap_of(use.peak, use.bound))
+
+
+def _pictures(problem: Problem, plan: Plan, width: int, glyphs: Glyphs) -> list[str]:
+    lines: list[str] = []
+    pictured = [pool for pool in problem.pools if any(u.pool == pool.id and u.peak for u in plan.pools)]
+    for pool in pictured[:MOST_POOLS_PICTURED]:
+        drawn = layout(problem, plan, pool, width, PICTURE_ROWS, glyphs)
+        if drawn:
+            lines += ["", *([plain(pool.id, most=width)] if len(problem.pools) > 1 else []), *drawn]
+    if len(pictured) > MOST_POOLS_PICTURED:
+        lines += ["", f"({len(pictured) - MOST_POOLS_PICTURED} more pools are not pictured)"]
+    return lines
+
+
+def _infeasible(plan: Plan) -> list[str]:
+    lines = [f"infeasible: proven in {seconds(plan.seconds)} that no plan fits"]
+    return lines if plan.explanation is None else lines + _why(plan.explanation)
+
+
+def _why(why: Explanation) -> list[str]:
+    lines = [f"  {plain(why.message)}"]
+    facts = [
+        ("pool", None if why.pool is None else plain(why.pool)),
+        ("time", None if why.time is None else str(why.time)),
+        ("needed", None if why.needed is None else count(why.needed)),
+        ("capacity", None if why.capacity is None else count(why.capacity)),
+        ("reserved", None if not why.reserved else count(why.reserved)),
+        ("buffers", names(why.buffers) if why.buffers else None),
+    ]
+    return lines + [f"  {fact:<9} {text}" for fact, text in facts if text is not None]
+
+
+def _unknown(plan: Plan) -> list[str]:
+    lines = [
+        f"unknown: no plan that fits was found in {seconds(plan.seconds)}, and no proof that there is none"
+    ]
+    return lines + [
+        f"  the closest attempt needs {count(over.peak)} in {plain(over.pool)}, "
+        f"{count(over.peak - over.capacity)} more than its capacity of {count(over.capacity)}"
+        for over in plan.closest
+    ]

@@ -1,0 +1,179 @@
+"""What the plan says about itself: status, pools, objective, explanation; each figure against our own."""
+
+from planner.plan import Explanation, Plan, PoolUse, Status, TermValue, gap_of
+from planner.verify.certificates import Proofs
+from planner.verify.facts import Facts
+from planner.verify.figures import Figures
+from planner.verify.findings import Code, Findings
+
+PLANNED = frozenset({Status.OPTIMAL, Status.FEASIBLE})
+
+
+def check_status(facts: Facts, plan: Plan, findings: Findings) -> None:
+    """Note where the status contradicts what else is there."""
+    planned = plan.status in PLANNED
+    if planned and facts.buffers and not plan.placements:
+        findings.add(Code.STATUS, "the status is {} but no buffer has a place", plan.status.value)
+    if not planned and (plan.placements or plan.objective):
+        findings.add(
+            Code.STATUS, "the status is {}: it has no placements and no objective", plan.status.value
+        )
+    if planned:
+        proven = all(claim.bound == claim.value for claim in plan.objective)
+        if proven != (plan.status is Status.OPTIMAL):
+            findings.add(
+                Code.STATUS,
+                "the status is {} but {} of the objective is proven",
+                plan.status.value,
+                "all" if proven else "not all",
+            )
+    _check_explanation(facts, plan, findings)
+    _check_closest(facts, plan, findings)
+
+
+def _check_explanation(facts: Facts, plan: Plan, findings: Findings) -> None:
+    explanation = plan.explanation
+    if explanation is None:
+        if plan.status is Status.INFEASIBLE:
+            findings.add(Code.EXPLANATION, "the plan is infeasible and does not say why")
+        return
+    if plan.status in PLANNED:
+        findings.add(Code.EXPLANATION, "there is a plan, and an explanation why there is none")
+    if not explanation.code or not explanation.message:
+        findings.add(Code.EXPLANATION, "the explanation says nothing")
+    for name in explanation.buffers:
+        if name not in facts.index:
+            findings.add(
+                Code.EXPLANATION, "the explanation names {!r}, which is no buffer", name, buffers=(name,)
+            )
+    _check_explained_pool(facts, explanation, findings)
+    needed, capacity = explanation.needed, explanation.capacity
+    if needed is not None and capacity is not None and needed + (explanation.reserved or 0) <= capacity:
+        findings.add(Code.EXPLANATION, "the explanation needs {} bytes and has {}", needed, capacity)
+
+
+def _check_explained_pool(facts: Facts, explanation: Explanation, findings: Findings) -> None:
+    if explanation.pool is None:
+        return
+    pool = facts.pool_index.get(explanation.pool)
+    if pool is None:
+        findings.add(
+            Code.EXPLANATION,
+            "the explanation names {!r}, which is no pool",
+            explanation.pool,
+            pool=explanation.pool,
+        )
+    elif explanation.capacity not in (None, facts.pools[pool].capacity):
+        findings.add(
+            Code.EXPLANATION,
+            "the explanation says that {!r} has {} bytes",
+            explanation.pool,
+            explanation.capacity,
+            pool=explanation.pool,
+        )
+
+
+def _check_closest(facts: Facts, plan: Plan, findings: Findings) -> None:
+    if plan.closest and plan.status in PLANNED:
+        findings.add(Code.CLOSEST, "there is a plan, and a closest attempt that did not fit")
+    named: set[str] = set()
+    for overflow in plan.closest:
+        pool = facts.pool_index.get(overflow.pool)
+        if pool is None or overflow.pool in named:
+            findings.add(Code.CLOSEST, "{!r} is no pool, or named twice", overflow.pool, pool=overflow.pool)
+        elif overflow.capacity != facts.pools[pool].capacity or overflow.peak <= overflow.capacity:
+            findings.add(
+                Code.CLOSEST,
+                "a peak of {} in {!r} is no overflow: its capacity is {}",
+                overflow.peak,
+                overflow.pool,
+                facts.pools[pool].capacity,
+                pool=overflow.pool,
+            )
+        named.add(overflow.pool)
+
+
+def check_pools(facts: Facts, plan: Plan, figures: Figures, findings: Findings) -> dict[int, PoolUse]:
+    """Compare pools and peaks; the claims about each pool, to compare its live bytes with."""
+    claims: dict[int, PoolUse] = {}
+    planned = plan.status in PLANNED
+    for use in plan.pools:
+        pool = facts.pool_index.get(use.pool)
+        if pool is None or pool in claims:
+            findings.add(Code.POOL_USE, "{!r} is no pool, or named twice", use.pool, pool=use.pool)
+            continue
+        claims[pool] = use
+        capacity = facts.pools[pool].capacity
+        if use.capacity != capacity:
+            findings.add(
+                Code.CAPACITY,
+                "the capacity of {!r} is {}, not {}",
+                use.pool,
+                capacity,
+                use.capacity,
+                pool=use.pool,
+            )
+        if planned and use.peak != figures.peaks[pool]:
+            findings.add(
+                Code.PEAK,
+                "the peak of {!r} is {}, not {}",
+                use.pool,
+                figures.peaks[pool],
+                use.peak,
+                pool=use.pool,
+            )
+        if planned and use.bound > use.peak:
+            findings.add(
+                Code.POOL_BOUND,
+                "the bound {} of {!r} is above its peak {}",
+                use.bound,
+                use.pool,
+                use.peak,
+                pool=use.pool,
+            )
+    if planned:
+        for pool, it in enumerate(facts.pools):
+            if pool not in claims:
+                findings.add(Code.POOL_USE, "the plan does not say how {!r} is used", it.id, pool=it.id)
+    return claims
+
+
+def check_objective(facts: Facts, plan: Plan, figures: Figures, findings: Findings) -> None:
+    """Compare terms, values, bounds and gaps, and judge the certificates."""
+    terms = facts.problem.terms()
+    claimed = tuple(claim.term for claim in plan.objective)
+    if claimed != terms:
+        findings.add(Code.TERMS, "the objective is [{}], not [{}]", ", ".join(terms), ", ".join(claimed[:20]))
+        return
+    proofs = Proofs(facts, plan.objective)
+    for position, claim in enumerate(plan.objective):
+        _check_value(claim, figures, findings)
+        if claim.bound > claim.value:
+            findings.add(
+                Code.BOUND, "the bound {} of {} is above its value {}", claim.bound, claim.term, claim.value
+            )
+        gap = gap_of(claim.value, claim.bound)
+        if claim.gap != gap:
+            findings.add(Code.GAP, "the gap of {} is {}, not {}", claim.term, gap, claim.gap)
+        if claim.certificate is None:
+            if claim.bound > 0:
+                findings.add(Code.UNCERTIFIED, "nothing says why {} is at least {}", claim.term, claim.bound)
+            continue
+        reason = proofs.reason_against(position)
+        if reason is not None:
+            findings.add(
+                Code.CERTIFICATE,
+                "the certificate does not prove that {} is at least {}: {}",
+                claim.term,
+                claim.bound,
+                reason,
+            )
+
+
+def _check_value(claim: TermValue, figures: Figures, findings: Findings) -> None:
+    value = figures.value(claim.term)
+    greatest = figures.greatest(claim.term)
+    if value is not None and claim.value != value:
+        findings.add(Code.VALUE, "{} is {}, not {}", claim.term, value, claim.value)
+    elif value is None and greatest is not None and claim.value > greatest:
+        findings.add(Code.VALUE, "{} is at most {}, not {}", claim.term, greatest, claim.value)

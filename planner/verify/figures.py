@@ -1,0 +1,66 @@
+"""What a layout costs: the peak of each pool and the value of each objective term, counted from scratch."""
+
+from planner.plan import Plan
+from planner.problem import access_count
+from planner.verify.facts import PEAK_OF, Facts
+from planner.verify.layout import NOWHERE, Layout
+
+
+class Figures:
+    """The figures of one layout."""
+
+    def __init__(self, facts: Facts, layout: Layout, hint: Plan | None) -> None:
+        self._facts = facts
+        self._layout = layout
+        self._hint = hint
+        self.peaks = self._peaks()
+
+    def value(self, term: str) -> int | None:
+        """What the term is worth; None when it cannot be known, as moves without a hint."""
+        if term == "peak":
+            return sum(self.peaks)
+        if term == "max_peak":
+            return max(self.peaks, default=0)
+        if term == "placement_cost":
+            return self._placement_cost()
+        if term == "reuse_cost":
+            return sum(cost for pair, cost in self._facts.reuse_costs if self._layout.overlapping(*pair))
+        if term == "moves":
+            return None if self._hint is None else self._moves(self._hint)
+        if term.startswith(PEAK_OF):
+            pool = self._facts.pool_index.get(term.removeprefix(PEAK_OF))
+            return None if pool is None else self.peaks[pool]
+        return None
+
+    def greatest(self, term: str) -> int | None:
+        """A value the term cannot exceed, for what cannot be known exactly."""
+        return sum(1 for buffer in self._facts.buffers if buffer.size) if term == "moves" else None
+
+    def _peaks(self) -> list[int]:
+        peaks = [0] * len(self._facts.pools)
+        layout = self._layout
+        for buffer, pool, offset in zip(self._facts.buffers, layout.pool, layout.offset, strict=True):
+            if pool != NOWHERE and buffer.size and offset + buffer.size > peaks[pool]:
+                peaks[pool] = offset + buffer.size
+        return peaks
+
+    def _placement_cost(self) -> int:
+        costs = [pool.cost for pool in self._facts.pools]
+        return sum(
+            access_count(buffer) * costs[pool]
+            for buffer, pool in zip(self._facts.buffers, self._layout.pool, strict=True)
+            if pool != NOWHERE and buffer.size
+        )
+
+    def _moves(self, hint: Plan) -> int:
+        """Buffers that are elsewhere than in the hint; those it does not place have not moved."""
+        before = {placement.buffer: placement for placement in reversed(hint.placements)}
+        pools, layout = self._facts.pools, self._layout
+        moved = 0
+        for buffer, pool, offset in zip(self._facts.buffers, layout.pool, layout.offset, strict=True):
+            if pool == NOWHERE or not buffer.size:
+                continue
+            place = before.get(buffer.id)
+            if place is not None and (place.pool, place.offset) != (pools[pool].id, offset):
+                moved += 1
+        return moved

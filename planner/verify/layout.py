@@ -1,0 +1,75 @@
+"""Where the plan puts every buffer of the problem, by index, and which buffers it leaves out or invents."""
+
+from planner.plan import Placement
+from planner.verify.facts import Facts
+from planner.verify.findings import Code, Findings
+
+NOWHERE = -1
+
+
+class Layout:
+    """`pool[i]` (or `NOWHERE`) and `offset[i]` of buffer i; a repeated buffer counts where it comes first."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self.pool = [NOWHERE] * len(facts.buffers)
+        self.offset = [0] * len(facts.buffers)
+
+    def read(self, placements: tuple[Placement, ...], findings: Findings) -> None:
+        """Take the places of a plan, and note what is unknown, repeated, or missing."""
+        index, pool_index = self.facts.index, self.facts.pool_index
+        seen = bytearray(len(self.facts.buffers))
+        for placement in placements:
+            buffer = index.get(placement.buffer)
+            if buffer is None:
+                findings.add(
+                    Code.UNKNOWN_BUFFER,
+                    "{!r} has a place but is no buffer of the problem",
+                    placement.buffer,
+                    buffers=(placement.buffer,),
+                )
+                continue
+            if seen[buffer]:
+                findings.add(
+                    Code.REPEATED, "{!r} has several places", placement.buffer, buffers=(placement.buffer,)
+                )
+                continue
+            seen[buffer] = 1
+            pool = pool_index.get(placement.pool)
+            if pool is None:
+                findings.add(
+                    Code.UNKNOWN_POOL,
+                    "{!r} is in {!r}, which is no pool of the problem",
+                    placement.buffer,
+                    placement.pool,
+                    buffers=(placement.buffer,),
+                    pool=placement.pool,
+                )
+                continue
+            self.pool[buffer] = pool
+            self.offset[buffer] = placement.offset
+        self._note_missing(seen, findings)
+
+    def by_pool(self) -> list[list[int]]:
+        """The placed buffers that have a size, of each pool."""
+        placed: list[list[int]] = [[] for _ in self.facts.pools]
+        for i, (buffer, pool) in enumerate(zip(self.facts.buffers, self.pool, strict=True)):
+            if pool != NOWHERE and buffer.size:
+                placed[pool].append(i)
+        return placed
+
+    def _note_missing(self, seen: bytearray, findings: Findings) -> None:
+        missing = seen.find(0)
+        while missing >= 0:
+            name = self.facts.id_of(missing)
+            findings.add(Code.MISSING, "{!r} has no place", name, buffers=(name,))
+            missing = seen.find(0, missing + 1)
+
+    def overlapping(self, one: int, other: int) -> bool:
+        """Whether the two share a byte."""
+        if self.pool[one] != self.pool[other] or self.pool[one] == NOWHERE:
+            return False
+        return max(self.offset[one], self.offset[other]) < min(self.end(one), self.end(other))
+
+    def end(self, buffer: int) -> int:
+        return self.offset[buffer] + self.facts.buffers[buffer].size

@@ -1,0 +1,170 @@
+"""What buffers that conflict pairwise prove about a term: their bytes are disjoint, so their sizes add up.
+
+Members of one rigid group may overlap each other; what counts of them is the union of their bytes, as blocks.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from math import gcd
+
+from planner.plan import LiveBytes
+from planner.problem import LIMIT
+from planner.ranges import merged
+from planner.verify.facts import PEAK_OF, Facts
+from planner.verify.heights import Cells, common_step, least_height, lowest_end
+from planner.verify.rigid import ALONE
+
+_ANYTHING = LIMIT * LIMIT
+"""Proven when the buffers cannot be placed at all."""
+
+
+def proven(facts: Facts, term: str, certificate: LiveBytes, cheapest_only: bool) -> int | str:
+    """The greatest bound on the term that follows from the certificate, or why it says nothing.
+
+    With `cheapest_only` every buffer is known to be in one of its cheapest pools.
+    """
+    if not (term in ("peak", "max_peak") or term.startswith(PEAK_OF)):
+        return f"live bytes say nothing about {term}"
+    if len(set(certificate.buffers)) < len(certificate.buffers):
+        return "it names a buffer twice"
+    unknown = next((name for name in certificate.buffers if name not in facts.index), None)
+    if unknown is not None:
+        return f"{unknown!r} is no buffer of the problem"
+    if certificate.pool is not None and certificate.pool not in facts.pool_index:
+        return f"{certificate.pool!r} is no pool of the problem"
+    named = [facts.index[name] for name in certificate.buffers]
+    buffers = [i for i in named if facts.buffers[i].size]
+    reason = _against_conflicts(facts, buffers, certificate.time)
+    if reason is not None:
+        return reason
+    pools = _pools_of(facts, buffers, cheapest_only)
+    if certificate.pool is None:
+        return _proven_together(facts, term, buffers, sorted(set().union(*pools))) if buffers else 0
+    pool = facts.pool_index[certificate.pool]
+    elsewhere = next((i for i, may in zip(buffers, pools, strict=True) if may - {pool}), None)
+    if elsewhere is not None:
+        return f"{facts.id_of(elsewhere)!r} need not be in {certificate.pool!r}"
+    if term.startswith(PEAK_OF) and term != PEAK_OF + certificate.pool:
+        return f"{certificate.pool!r} says nothing about {term}"
+    return _proven_in(facts, buffers, pool)
+
+
+def _against_conflicts(facts: Facts, buffers: Sequence[int], time: int | None) -> str | None:
+    """Why not every two of them must have different bytes, members of one group aside."""
+    chosen = set(buffers)
+    for pair in facts.in_place:
+        if chosen.issuperset(pair) and not facts.rigid.together(*pair):
+            return f"{facts.id_of(pair[0])!r} and {facts.id_of(pair[1])!r} may share bytes in place"
+    if time is not None:
+        return _against_time(facts, buffers, chosen, time)
+    sizes = Counter(group for i in buffers if (group := facts.rigid.group[i]) != ALONE)
+    needed = _pairs(len(buffers)) - sum(map(_pairs, sizes.values()))
+    listed = sum(chosen.issuperset(pair) and not facts.rigid.together(*pair) for pair in facts.conflicts)
+    return None if listed == needed else "without a time, every two of them must be listed as a conflict"
+
+
+def _against_time(facts: Facts, buffers: Sequence[int], chosen: set[int], time: int) -> str | None:
+    dead = next((i for i in buffers if not facts.lives_at(i, time)), None)
+    if dead is not None:
+        return f"{facts.id_of(dead)!r} does not live at {time}"
+    for pair in facts.exclusive:
+        if chosen.issuperset(pair) and pair not in facts.conflicts and not facts.rigid.together(*pair):
+            return f"{facts.id_of(pair[0])!r} and {facts.id_of(pair[1])!r} are exclusive"
+    return None
+
+
+def _pairs(count: int) -> int:
+    return count * (count - 1) // 2
+
+
+def _pools_of(facts: Facts, buffers: Sequence[int], cheapest_only: bool) -> list[set[int]]:
+    """For each buffer the pools it may be in."""
+    pools = []
+    for i in buffers:
+        allowed = facts.allowed(i)
+        if cheapest_only and allowed and (facts.buffers[i].accesses is None or facts.buffers[i].accesses):
+            least = min(facts.pools[pool].cost for pool in allowed)
+            allowed = [pool for pool in allowed if facts.pools[pool].cost == least]
+        pools.append(set(allowed))
+    return pools
+
+
+def _blocks(facts: Facts, buffers: Sequence[int]) -> list[int]:
+    """Lengths of contiguous pieces that may not overlap and begin where one of the buffers begins."""
+    blocks = [facts.buffers[i].size for i in buffers if facts.rigid.group[i] == ALONE]
+    groups: dict[int, list[tuple[int, int]]] = {}
+    for i in buffers:
+        if facts.rigid.group[i] != ALONE:
+            delta = facts.rigid.delta[i]
+            groups.setdefault(facts.rigid.group[i], []).append((delta, delta + facts.buffers[i].size))
+    for footprint in groups.values():
+        blocks += (end - begin for begin, end in merged(footprint))
+    return blocks
+
+
+class _Load:
+    """Blocks cut into cells of one size."""
+
+    def __init__(self, blocks: Sequence[int], cell: int) -> None:
+        self.cell = cell
+        self.cells = sum(-(-block // cell) for block in blocks)
+        self.wastes = sorted((-block % cell for block in blocks), reverse=True)
+        self.part = cell - self.wastes[0]
+
+
+def _limit(facts: Facts, pool: int) -> int:
+    capacity = facts.pools[pool].capacity
+    return LIMIT if capacity is None else capacity
+
+
+def _cells(facts: Facts, pool: int, load: _Load, first: int) -> tuple[Cells, int]:
+    return Cells(load.cell, first % load.cell, load.part, facts.reserved[pool]), _limit(facts, pool)
+
+
+def _proven_in(facts: Facts, buffers: Sequence[int], pool: int) -> int:
+    """The least peak of the pool that all of them must be in."""
+    if not buffers:
+        return 0
+    blocks = _blocks(facts, buffers)
+    grids = [facts.grid(facts.buffers[i].alignment, pool) for i in buffers]
+    best = max(lowest_end(facts, i, pool) for i in buffers)
+    for cell in {1, common_step(grids)}:
+        load = _Load(blocks, cell)
+        height = least_height([_cells(facts, pool, load, grids[0].first)], load.cells)
+        if height is None:
+            return _ANYTHING
+        best = max(best, height)
+    return best
+
+
+def _proven_together(facts: Facts, term: str, buffers: Sequence[int], pools: Sequence[int]) -> int:
+    """The least value of the term when each of them is in one of these pools."""
+    if not pools:
+        return _ANYTHING
+    if term.startswith(PEAK_OF) and facts.pool_index[term.removeprefix(PEAK_OF)] not in pools:
+        return 0
+    if len(pools) == 1:
+        return _proven_in(facts, buffers, pools[0])
+    alignments = {facts.buffers[i].alignment for i in buffers}
+    grids = {pool: [facts.grid(alignment, pool) for alignment in alignments] for pool in pools}
+    blocks = _blocks(facts, buffers)
+    best = 0
+    for cell in {1, gcd(*(common_step(grids[pool]) for pool in pools))}:
+        load = _Load(blocks, cell)
+        spaces = {pool: _cells(facts, pool, load, grids[pool][0].first) for pool in pools}
+        value = _value_of(facts, term, load, spaces)
+        if value is None:
+            return _ANYTHING
+        best = max(best, value)
+    return best
+
+
+def _value_of(facts: Facts, term: str, load: _Load, spaces: dict[int, tuple[Cells, int]]) -> int | None:
+    """The least value of the term for a load spread over several pools; None when it does not fit."""
+    if term == "peak":
+        return load.cells * load.cell - sum(load.wastes[: len(spaces)])
+    if term == "max_peak":
+        return least_height(list(spaces.values()), load.cells)
+    pool = facts.pool_index[term.removeprefix(PEAK_OF)]
+    elsewhere = sum(cells.within(limit) for other, (cells, limit) in spaces.items() if other != pool)
+    return least_height([spaces[pool]], load.cells - elsewhere)

@@ -1,0 +1,127 @@
+"""Each buffer by itself, and rigid groups: pool, pin, alignment, capacity, reserved ranges, distances."""
+
+from bisect import bisect_right
+
+from planner.problem import LIMIT, Buffer
+from planner.verify.facts import Facts
+from planner.verify.findings import Code, Findings
+from planner.verify.layout import NOWHERE, Layout
+
+
+def check_places(facts: Facts, layout: Layout, findings: Findings) -> None:
+    """Note every buffer that may not be where it is, whatever the others do."""
+    limits = [LIMIT if pool.capacity is None else pool.capacity for pool in facts.pools]
+    for i, (buffer, pool, offset) in enumerate(zip(facts.buffers, layout.pool, layout.offset, strict=True)):
+        if pool == NOWHERE:
+            continue
+        if buffer.pools is not None or buffer.pool is not None:
+            _check_pool(facts, buffer, pool, findings)
+        if buffer.offset is not None and buffer.offset != offset:
+            findings.add(
+                Code.PINNED_OFFSET,
+                "{!r} is pinned to offset {} but is at {}",
+                buffer.id,
+                buffer.offset,
+                offset,
+                buffers=(buffer.id,),
+                pool=facts.pools[pool].id,
+            )
+        step, first = facts.grid(buffer.alignment, pool)
+        if (offset - first) % step:
+            findings.add(
+                Code.MISALIGNED,
+                "{!r} is at offset {} of {!r} (base {}): the address must be a multiple of {}",
+                buffer.id,
+                offset,
+                facts.pools[pool].id,
+                facts.pools[pool].base or 0,
+                step,
+                buffers=(buffer.id,),
+                pool=facts.pools[pool].id,
+            )
+        if offset + buffer.size > limits[pool]:
+            findings.add(
+                Code.BEYOND_CAPACITY,
+                "{!r} ends at {} but {!r} ends at {}",
+                buffer.id,
+                offset + buffer.size,
+                facts.pools[pool].id,
+                limits[pool],
+                buffers=(buffer.id,),
+                pool=facts.pools[pool].id,
+            )
+        if facts.reserved[pool] and buffer.size:
+            _check_reserved(facts, layout, i, findings)
+
+
+def _check_pool(facts: Facts, buffer: Buffer, pool: int, findings: Findings) -> None:
+    name = facts.pools[pool].id
+    if buffer.pool is not None and buffer.pool != name:
+        findings.add(
+            Code.PINNED_POOL,
+            "{!r} is pinned to {!r} but is in {!r}",
+            buffer.id,
+            buffer.pool,
+            name,
+            buffers=(buffer.id,),
+            pool=name,
+        )
+    if buffer.pools is not None and name not in buffer.pools:
+        findings.add(
+            Code.POOL_NOT_ALLOWED,
+            "{!r} is in {!r} but may only be in {}",
+            buffer.id,
+            name,
+            ", ".join(map(repr, buffer.pools[:8])) + (", ..." if len(buffer.pools) > 8 else ""),
+            buffers=(buffer.id,),
+            pool=name,
+        )
+
+
+def _check_reserved(facts: Facts, layout: Layout, buffer: int, findings: Findings) -> None:
+    pool, end = layout.pool[buffer], layout.end(buffer)
+    ranges = facts.reserved[pool]
+    position = bisect_right(ranges, layout.offset[buffer], key=lambda it: it[1])
+    if position < len(ranges) and ranges[position][0] < end:
+        name = facts.id_of(buffer)
+        findings.add(
+            Code.RESERVED,
+            "{!r} is at [{}, {}) of {!r}, where [{}, {}) is reserved",
+            name,
+            layout.offset[buffer],
+            end,
+            facts.pools[pool].id,
+            *ranges[position],
+            buffers=(name,),
+            pool=facts.pools[pool].id,
+        )
+
+
+def check_distances(facts: Facts, layout: Layout, findings: Findings) -> None:
+    """Note every entry of `relative` that does not hold."""
+    for buffer, base, distance in facts.relative:
+        if NOWHERE in (layout.pool[buffer], layout.pool[base]):
+            continue
+        names = (facts.id_of(buffer), facts.id_of(base))
+        if layout.pool[buffer] != layout.pool[base]:
+            findings.add(
+                Code.RELATIVE_POOL,
+                "{!r} is in {!r} but must be in one pool with {!r}, which is in {!r}",
+                names[0],
+                facts.pools[layout.pool[buffer]].id,
+                names[1],
+                facts.pools[layout.pool[base]].id,
+                buffers=names,
+            )
+        elif layout.offset[buffer] - layout.offset[base] != distance:
+            findings.add(
+                Code.RELATIVE_DISTANCE,
+                "{!r} is at {} and {!r} at {}: the distance must be {}",
+                names[0],
+                layout.offset[buffer],
+                names[1],
+                layout.offset[base],
+                distance,
+                buffers=names,
+                pool=facts.pools[layout.pool[base]].id,
+            )

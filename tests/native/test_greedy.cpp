@@ -1,0 +1,240 @@
+#include <functional>
+#include <optional>
+
+#include "check.hpp"
+#include "greedy/greedy.hpp"
+#include "greedy/orders.hpp"
+#include "greedy/pair_board.hpp"
+#include "greedy/placer.hpp"
+#include "greedy/tree_board.hpp"
+#include "referee.hpp"
+#include "sample.hpp"
+
+using namespace memstow;
+
+namespace {
+
+const std::vector<Term> kPeak{{TermKind::peak}};
+
+std::vector<Index> shuffled(Random& random, Index n) {
+    std::vector<Index> order;
+    for (Index i = 0; i < n; ++i) order.push_back(i);
+    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+    return order;
+}
+
+std::vector<Strategy> all_strategies() {
+    std::vector<Strategy> all;
+    for (const Rule rule : {Rule::lowest, Rule::best, Rule::top}) {
+        for (const PoolRule pools : {PoolRule::preferred, PoolRule::cheapest, PoolRule::flattest}) {
+            for (const bool share : {true, false}) {
+                all.push_back({rule, pools, share, false, kLimit});
+                all.push_back({rule, pools, share, true, 60});
+            }
+        }
+    }
+    return all;
+}
+
+GreedyResult solve(const Instance& instance, const std::vector<Term>& terms = kPeak, Layout hint = {},
+                   GreedyOptions options = {.lower_bounds = {}, .improve_work = 5'000}) {
+    Budget budget;
+    return greedy(instance, terms, hint, options, budget);
+}
+
+// The least offset of an item in a pool by looking at every offset in turn.
+std::optional<Bytes> lowest_by_trial(const Instance& instance, Layout layout, Index item, Index pool) {
+    for (Bytes offset = 0; offset < 2000; ++offset) {
+        layout[static_cast<std::size_t>(item)] = {pool, offset};
+        if (referee::complaint(instance, layout, false).empty()) return offset;
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+TEST(every_pass_on_either_board_breaks_no_constraint) {
+    Random random(1);
+    Budget budget;
+    const std::vector<Strategy> strategies = all_strategies();
+    for (int trial = 0; trial < 1500; ++trial) {
+        const Instance instance = sample::random(random);
+        const std::vector<Index> order = shuffled(random, instance.item_count());
+        Placer<PairBoard> pairs(instance);
+        Placer<TreeBoard> tree(instance);
+        for (int k = 0; k < 4; ++k) {
+            const Strategy& strategy = strategies[random.below(strategies.size())];
+            Layout by_pairs;
+            Layout by_tree;
+            CHECK(pairs.run(order, strategy, budget, by_pairs));
+            CHECK(tree.run(order, strategy, budget, by_tree));
+            CHECK(referee::complaint(instance, by_pairs, false) == "");
+            CHECK(by_pairs == by_tree);
+        }
+    }
+}
+
+TEST(the_lowest_rule_finds_the_lowest_place) {
+    Random random(2);
+    Budget budget;
+    for (int trial = 0; trial < 300; ++trial) {
+        const Instance instance = sample::random(random, {.items = 7, .one_pool = true, .unbounded = true});
+        const std::vector<Index> order = shuffled(random, instance.item_count());
+        Placer<PairBoard> placer(instance);
+        Strategy strategy;
+        strategy.share = false;
+        Layout layout;
+        placer.run(order, strategy, budget, layout);
+        Instance strict = instance;  // lowest places do not rest on in-place partners
+        std::erase_if(strict.exempt, [](const ExemptPair& pair) { return pair.in_place; });
+        Layout before(layout.size());
+        for (const Index item : order) {
+            const Place& place = layout[static_cast<std::size_t>(item)];
+            const std::optional<Bytes> expected = lowest_by_trial(strict, before, item, 0);
+            CHECK(place.offset == expected.value_or(kUnplaced));
+            before[static_cast<std::size_t>(item)] = place;
+        }
+    }
+}
+
+TEST(the_portfolio_breaks_no_constraint_and_its_score_is_right) {
+    Random random(3);
+    const std::vector<std::vector<Term>> objectives{
+        kPeak,
+        {},
+        {{TermKind::placement_cost}, {TermKind::peak}},
+        {{TermKind::reuse_cost}, {TermKind::max_peak}},
+        {{TermKind::pool_peak, 0}, {TermKind::reuse_cost}, {TermKind::moves}}};
+    for (int trial = 0; trial < 120; ++trial) {
+        const Instance instance = sample::random(random);
+        const std::vector<Term>& terms = objectives[random.below(objectives.size())];
+        const GreedyResult result = solve(instance, terms);
+        CHECK(referee::complaint(instance, result.layout, result.score.fits()) == "");
+        CHECK(result.score == Scorer(instance, terms)(result.layout));
+        CHECK(!result.name.empty());
+    }
+}
+
+TEST(the_same_seed_gives_the_same_layout) {
+    Random random(4);
+    for (int trial = 0; trial < 20; ++trial) {
+        const Instance instance = sample::random(random);
+        const GreedyResult first = solve(instance);
+        const GreedyResult second = solve(instance);
+        CHECK(first.layout == second.layout);
+        CHECK(first.name == second.name);
+    }
+}
+
+TEST(each_layout_reported_is_better_than_the_one_before) {
+    Random random(5);
+    for (int trial = 0; trial < 50; ++trial) {
+        const Instance instance = sample::random(random);
+        std::vector<Score> scores;
+        Budget budget;
+        const GreedyResult result =
+            greedy(instance, kPeak, {}, {.lower_bounds = {}, .improve_work = 5'000}, budget,
+                   [&](const Layout&, const Score& score, const std::string&) { scores.push_back(score); });
+        CHECK(!scores.empty() && scores.back() == result.score);
+        for (std::size_t i = 1; i < scores.size(); ++i) CHECK(scores[i] < scores[i - 1]);
+    }
+}
+
+TEST(a_spent_budget_still_gives_a_whole_greedy_layout) {
+    const Instance instance = sample::build({{4, {{0, 2}}, {}}, {4, {{1, 3}}, {}}, {4, {{2, 4}}, {}}});
+    Budget budget(0, -1);
+    const GreedyResult result = greedy(instance, kPeak, {}, {}, budget);
+    CHECK(result.score.values[0] == 8);
+}
+
+TEST(a_cancelled_run_of_many_items_is_complete_and_sound) {
+    std::vector<sample::Buffer> buffers;
+    for (int i = 0; i < 6000; ++i) buffers.push_back({1 + i % 7, {{i, i + 3}}, {}});
+    const Instance instance = sample::build(buffers);
+    Budget budget;
+    budget.cancel();
+    const GreedyResult result = greedy(instance, kPeak, {}, {}, budget);
+    CHECK(result.score.fits());
+    for (Index i = 0; i < instance.item_count(); ++i) {
+        for (Index j = i + 1; j < std::min<Index>(i + 3, instance.item_count()); ++j) {
+            const Bytes a = result.layout[static_cast<std::size_t>(i)].offset;
+            const Bytes b = result.layout[static_cast<std::size_t>(j)].offset;
+            CHECK(a + 1 + i % 7 <= b || b + 1 + j % 7 <= a);
+        }
+    }
+}
+
+TEST(the_run_ends_at_the_lower_bound) {
+    const Instance instance = sample::build({{4, {{0, 2}}, {}}, {6, {{1, 3}}, {}}});
+    Budget budget;
+    const GreedyResult result = greedy(instance, kPeak, {}, {.lower_bounds = {10}}, budget);
+    CHECK(result.bound_met);
+    CHECK(budget.work() == 2);
+}
+
+TEST(an_empty_instance_has_an_empty_layout) {
+    const GreedyResult result = solve(sample::build({}));
+    CHECK(result.layout.empty());
+    CHECK(result.score.fits());
+}
+
+TEST(an_output_goes_exactly_on_its_input_along_a_chain) {
+    Instance instance =
+        sample::build({{8, {{0, 2}}, {}}, {8, {{1, 3}}, {}}, {6, {{2, 4}}, {}}, {8, {{3, 5}}, {}}});
+    for (Index i = 0; i < 3; ++i) instance.exempt.push_back({i, i + 1, true});
+    CHECK(solve(instance).score.values[0] == 8);
+}
+
+TEST(two_outputs_that_live_together_do_not_share_one_input) {
+    Instance instance = sample::build({{8, {{0, 2}}, {}}, {8, {{1, 3}}, {}}, {8, {{1, 3}}, {}}});
+    instance.exempt.push_back({0, 1, true});
+    instance.exempt.push_back({0, 2, true});
+    const GreedyResult result = solve(instance);
+    CHECK(referee::complaint(instance, result.layout, true) == "");
+    CHECK(result.score.values[0] == 16);
+}
+
+TEST(a_pool_that_is_full_sends_items_to_the_next) {
+    const std::vector<Choice> both{sample::anywhere(0), sample::anywhere(1)};
+    const Instance instance =
+        sample::build({{6, {{0, 2}}, both}, {6, {{0, 2}}, both}}, {{8, {}}, {kLimit, {}}});
+    const GreedyResult result = solve(instance);
+    CHECK(result.score.fits());
+    CHECK(result.layout[0].pool != result.layout[1].pool);
+}
+
+TEST(what_does_not_fit_is_placed_where_it_overflows_least) {
+    const std::vector<Choice> both{sample::anywhere(0), sample::anywhere(1)};
+    const Instance instance = sample::build({{9, {{0, 2}}, both}}, {{4, {}}, {7, {}}});
+    const GreedyResult result = solve(instance);
+    CHECK(!result.score.fits());
+    CHECK(result.score.overflow == 2);
+    CHECK(result.score.unplaced == 0);
+}
+
+TEST(a_hint_that_holds_is_kept_when_moves_count) {
+    const Instance instance = sample::build({{4, {{0, 2}}, {}}, {4, {{0, 2}}, {}}, {4, {{0, 2}}, {}}});
+    const Layout hint{{0, 20}, {0, 4}, {-1, kUnplaced}};
+    const GreedyResult result = solve(instance, {{TermKind::moves}, {TermKind::peak}}, hint);
+    CHECK(result.layout[0] == hint[0]);
+    CHECK(result.layout[1] == hint[1]);
+    CHECK(result.layout[2] == (Place{0, 0}));
+}
+
+TEST(pairs_with_a_reuse_cost_stay_apart_while_there_is_room) {
+    Instance instance = sample::build({{4, {{0, 1}}, {}}, {4, {{1, 2}}, {}}}, {{8, {}}});
+    instance.reuse.push_back({0, 1, 5});
+    CHECK(solve(instance, {{TermKind::reuse_cost}, {TermKind::peak}}).score.values[0] == 0);
+    const Score peak_first = solve(instance, {{TermKind::peak}, {TermKind::reuse_cost}}).score;
+    CHECK(peak_first.values[0] == 4);
+    CHECK(peak_first.values[1] == 5);
+}
+
+TEST(sizes_near_the_limit_neither_overflow_nor_overlap) {
+    const Bytes half = kLimit / 2;
+    const Instance instance = sample::build(
+        {{half, {{0, 2}}, {}}, {half, {{0, 2}}, {}}, {half, {{0, 2}}, {}}, {kLimit, {{3, 4}}, {}}});
+    const GreedyResult result = solve(instance);
+    CHECK(referee::complaint(instance, result.layout, true) == "");
+    CHECK(result.score.unplaced == 1);
+}

@@ -1,0 +1,228 @@
+"""Each way in which a well-formed problem can contradict itself has its own code and place."""
+
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter
+
+from planner.check import find_issues, require_valid
+from planner.errors import InputError
+from planner.problem import LIMIT, Problem
+
+READER = TypeAdapter(Problem)
+
+
+def problem(**fields: Any) -> Problem:
+    """A problem with two plain buffers, some fields replaced."""
+    base: dict[str, Any] = {
+        "version": 1,
+        "pools": [{"id": "p", "capacity": 256}, {"id": "q", "capacity": 64}],
+        "buffers": [
+            {"id": "a", "size": 16, "lifetime": [0, 2]},
+            {"id": "b", "size": 16, "lifetime": [1, 3]},
+        ],
+    }
+    return READER.validate_python(base | fields)
+
+
+def buffers(**fields: Any) -> dict[str, Any]:
+    """The first of the two buffers with some fields replaced."""
+    return {
+        "buffers": [
+            {"id": "a", "size": 16, "lifetime": [0, 2]} | fields,
+            {"id": "b", "size": 16, "lifetime": [1, 3]},
+        ]
+    }
+
+
+TIED = [{"buffer": "a", "base": "b", "offset": 8}]
+
+DEFECTS: list[tuple[str, str, dict[str, Any]]] = [
+    ("duplicate_pool", "$.pools[1].id", {"pools": [{"id": "p"}, {"id": "p"}]}),
+    (
+        "reserved_beyond_capacity",
+        "$.pools[0].reserved[0]",
+        {"pools": [{"id": "p", "capacity": 64, "reserved": [{"offset": 60, "size": 8}]}]},
+    ),
+    ("duplicate_buffer", "$.buffers[1].id", buffers(id="b")),
+    ("lifetime_twice", "$.buffers[0].lifetimes", buffers(lifetimes=[[4, 5]])),
+    ("no_lifetimes", "$.buffers[0].lifetimes", buffers(lifetime=None, lifetimes=[])),
+    ("empty_lifetime", "$.buffers[0].lifetime", buffers(lifetime=[2, 2])),
+    ("reversed_lifetime", "$.buffers[0].lifetime", buffers(lifetime=[3, 2])),
+    ("reversed_lifetime", "$.buffers[0].lifetimes[1]", buffers(lifetime=None, lifetimes=[[0, 1], [5, 4]])),
+    ("no_allowed_pool", "$.buffers[0].pools", buffers(pools=[])),
+    ("unknown_pool", "$.buffers[0].pools[1]", buffers(pools=["p", "x"])),
+    ("repeated_pool", "$.buffers[0].pools", buffers(pools=["p", "p"])),
+    ("unknown_pool", "$.buffers[0].pool", buffers(pool="x")),
+    ("pin_not_allowed", "$.buffers[0].pool", buffers(pool="q", pools=["p"])),
+    ("offset_without_pool", "$.buffers[0].offset", buffers(offset=0)),
+    ("pin_misaligned", "$.buffers[0].offset", buffers(pool="p", offset=8, alignment=16)),
+    ("pin_beyond_capacity", "$.buffers[0].offset", buffers(pool="q", offset=56)),
+    (
+        "pin_on_reserved",
+        "$.buffers[0].offset",
+        buffers(pool="p", offset=0)
+        | {"pools": [{"id": "p", "reserved": [{"offset": 8, "size": 4}]}, {"id": "q"}]},
+    ),
+    (
+        "pins_clash",
+        "$.buffers[1].offset",
+        {
+            "buffers": [
+                {"id": "a", "size": 16, "lifetime": [0, 2], "pool": "p", "offset": 0},
+                {"id": "b", "size": 16, "lifetime": [1, 3], "pool": "p", "offset": 8},
+            ]
+        },
+    ),
+    (
+        "alignment_too_large",
+        "$.buffers[0].alignment",
+        buffers(alignment=LIMIT - 1, pool="p") | {"pools": [{"id": "p", "alignment": 3 << 40}]},
+    ),
+    ("unknown_buffer", "$.conflicts[0]", {"conflicts": [["a", "x"]]}),
+    ("unknown_buffer", "$.exclusive[0]", {"exclusive": [["x", "a"]]}),
+    ("unknown_buffer", "$.relative[0]", {"relative": [{"buffer": "a", "base": "x", "offset": 0}]}),
+    ("unknown_buffer", "$.in_place[0]", {"in_place": [{"input": "a", "output": "x"}]}),
+    ("unknown_buffer", "$.reuse_costs[0]", {"reuse_costs": [{"buffers": ["a", "x"], "cost": 1}]}),
+    ("pair_of_one", "$.conflicts[0]", {"conflicts": [["a", "a"]]}),
+    ("pair_of_one", "$.exclusive[0]", {"exclusive": [["a", "a"]]}),
+    ("pair_of_one", "$.relative[0]", {"relative": [{"buffer": "a", "base": "a", "offset": 0}]}),
+    ("pair_of_one", "$.in_place[0]", {"in_place": [{"input": "a", "output": "a"}]}),
+    ("pair_of_one", "$.reuse_costs[0]", {"reuse_costs": [{"buffers": ["a", "a"], "cost": 1}]}),
+    (
+        "in_place_and_conflict",
+        "$.in_place[0]",
+        {"in_place": [{"input": "a", "output": "b"}], "conflicts": [["b", "a"]]},
+    ),
+    (
+        "two_distances",
+        "$.relative[1]",
+        {"relative": [*TIED, {"buffer": "a", "base": "b", "offset": 12}]},
+    ),
+    (
+        "relative_cycle",
+        "$.relative[1]",
+        {"relative": [*TIED, {"buffer": "b", "base": "a", "offset": -8}]},
+    ),
+    (
+        "group_pools",
+        "$.buffers[0]",
+        {
+            "relative": TIED,
+            "buffers": [
+                {"id": "a", "size": 16, "lifetime": [0, 2], "pools": ["p"]},
+                {"id": "b", "size": 16, "lifetime": [1, 3], "pools": ["q"]},
+            ],
+        },
+    ),
+    (
+        "group_alignment",
+        "$.buffers[0]",
+        {
+            "relative": TIED,
+            "buffers": [
+                {"id": "a", "size": 16, "lifetime": [0, 2], "alignment": 16},
+                {"id": "b", "size": 16, "lifetime": [1, 3], "alignment": 16},
+            ],
+        },
+    ),
+    (
+        "group_pins_differ",
+        "$.buffers[0]",
+        {
+            "relative": TIED,
+            "buffers": [
+                {"id": "a", "size": 4, "pool": "p", "offset": 40},
+                {"id": "b", "size": 4, "pool": "p", "offset": 0},
+            ],
+        },
+    ),
+    (
+        "group_pin_below_zero",
+        "$.buffers[0]",
+        {"relative": TIED, **buffers(pool="p", offset=0)},
+    ),
+    (
+        "group_too_large",
+        "$.buffers[0]",
+        {"relative": [{"buffer": "a", "base": "b", "offset": LIMIT}]},
+    ),
+    ("conflict_in_group", "$.conflicts[0]", {"relative": TIED, "conflicts": [["a", "b"]]}),
+    ("unknown_term", "$.objective[0]", {"objective": ["speed"]}),
+    ("unknown_pool", "$.objective[0]", {"objective": ["peak:x"]}),
+    ("repeated_term", "$.objective[1]", {"objective": ["peak", "peak"]}),
+    ("cost_too_large", "$.pools", buffers(accesses=LIMIT) | {"pools": [{"id": "p", "cost": 2}]}),
+    (
+        "cost_too_large",
+        "$.reuse_costs",
+        {"reuse_costs": [{"buffers": ["a", "b"], "cost": LIMIT}, {"buffers": ["a", "b"], "cost": 1}]},
+    ),
+]
+
+
+@pytest.mark.parametrize(("code", "path", "fields"), DEFECTS, ids=[f"{c} {p}" for c, p, _ in DEFECTS])
+def test_each_defect_has_its_code_and_place(code: str, path: str, fields: dict[str, Any]) -> None:
+    assert (code, path) in [(issue.code, issue.path) for issue in find_issues(problem(**fields))]
+
+
+def test_a_sound_problem_has_no_issue() -> None:
+    assert find_issues(problem()) == []
+
+
+def test_all_issues_are_found_at_once() -> None:
+    broken = problem(
+        buffers=[
+            {"id": "a", "size": 16, "lifetime": [2, 2], "pools": ["x"]},
+            {"id": "a", "size": 16, "lifetime": [3, 1], "pool": "y"},
+        ],
+        conflicts=[["a", "z"]],
+        objective=["nothing"],
+    )
+    codes = {issue.code for issue in find_issues(broken)}
+    assert codes == {
+        "empty_lifetime",
+        "unknown_pool",
+        "duplicate_buffer",
+        "reversed_lifetime",
+        "unknown_buffer",
+        "unknown_term",
+    }
+    with pytest.raises(InputError) as raised:
+        require_valid(broken)
+    assert len(raised.value.issues) == len(find_issues(broken))
+
+
+def test_a_distance_told_twice_is_no_contradiction() -> None:
+    assert find_issues(problem(relative=TIED * 2)) == []
+
+
+def test_distances_over_two_ways_round_must_agree() -> None:
+    three = [{"id": name, "size": 4} for name in "abcd"]
+    ways = [
+        {"buffer": "b", "base": "a", "offset": 4},
+        {"buffer": "c", "base": "a", "offset": 8},
+        {"buffer": "d", "base": "b", "offset": 8},
+    ]
+    assert (
+        find_issues(problem(buffers=three, relative=[*ways, {"buffer": "d", "base": "c", "offset": 4}])) == []
+    )
+    issues = find_issues(problem(buffers=three, relative=[*ways, {"buffer": "d", "base": "c", "offset": 5}]))
+    assert [issue.code for issue in issues] == ["two_distances"]
+
+
+def test_pins_may_share_bytes_when_the_buffers_never_meet() -> None:
+    apart = [
+        {"id": "a", "size": 16, "lifetime": [0, 1], "pool": "p", "offset": 0},
+        {"id": "b", "size": 16, "lifetime": [1, 2], "pool": "p", "offset": 8},
+    ]
+    assert find_issues(problem(buffers=apart)) == []
+
+
+def test_pins_may_share_bytes_in_place() -> None:
+    both = [
+        {"id": "a", "size": 16, "lifetime": [0, 2], "pool": "p", "offset": 8},
+        {"id": "b", "size": 16, "lifetime": [1, 3], "pool": "p", "offset": 8},
+    ]
+    shared = [{"input": "a", "output": "b"}]
+    assert find_issues(problem(buffers=both, in_place=shared)) == []
+    assert [i.code for i in find_issues(problem(buffers=both))] == ["pins_clash"]
