@@ -52,6 +52,7 @@ class Task:
     seed: int = 0
     workers: int = 1
     deterministic: bool = False
+    memory: int | None = None  # bytes that a child process may use; None: a share of what there is
     kept: tuple[Kept, ...] = ()  # for the moves: all else is a move
     hinted: int = 0  # how many buffers of some size the hint places
 
@@ -76,6 +77,15 @@ class Proof:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelBound:
+    """What a model has proven: no layout whose terms before are within the locks has less of this term."""
+
+    term: int
+    value: int
+    locks: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """What a solver found."""
 
@@ -85,6 +95,8 @@ class Outcome:
     solver: str  # who, in detail
     proof: Proof | None = None
     misfit: tuple[int, ...] | None = None  # items that cannot share their pool: nothing fits
+    bounds: tuple[ModelBound, ...] = ()
+    failure: str | None = None  # why the solver ended early, for people
 
     def better_than(self, other: "Outcome | None") -> bool:
         """Whether this layout is to be preferred."""

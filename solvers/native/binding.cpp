@@ -226,7 +226,18 @@ NB_MODULE(_native, m) {
         .def(nb::init<double, std::int64_t>(), nb::arg("seconds"), nb::arg("work"))
         .def("cancel", &Budget::cancel)
         .def_prop_ro("spent", &Budget::spent)
-        .def_prop_ro("work", &Budget::work);
+        .def_prop_ro("work", &Budget::work)
+        .def("count", &Budget::count, nb::arg("steps"))
+        .def_prop_ro("cancelled", &Budget::cancelled)
+        .def_prop_ro("seconds_left",
+                     [](const Budget& self) -> std::optional<double> {
+                         if (!self.timed()) return std::nullopt;
+                         return self.seconds_left();
+                     })
+        .def_prop_ro("work_left", [](const Budget& self) -> std::optional<std::int64_t> {
+            if (self.work_limit() == std::numeric_limits<std::int64_t>::max()) return std::nullopt;
+            return self.work_limit() - self.work();
+        });
 
     m.def("greedy", &solve_greedily, nb::arg("instance"), nb::arg("terms"), nb::arg("hint").none(),
           nb::arg("lower_bounds"), nb::arg("seed"), nb::arg("budget"), nb::arg("on_score").none(),
