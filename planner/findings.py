@@ -1,5 +1,6 @@
 """What is wrong with one document, gathered: a bounded number of issues, in the order of the document."""
 
+from collections.abc import Callable
 from typing import Final
 
 from planner.errors import InputError, Issue
@@ -42,3 +43,19 @@ class Findings:
     def error(self) -> InputError:
         """All of it as one exception."""
         return InputError(self.in_order())
+
+
+class Renamed(Findings):
+    """The findings of another document, for what was made from it: told at the places it was made from."""
+
+    def __init__(self, findings: Findings, place: Callable[[Path], Path]) -> None:
+        super().__init__(None)
+        self._findings = findings
+        self._place = place
+
+    @property
+    def full(self) -> bool:
+        return self._findings.full
+
+    def add(self, code: str, path: Path, message: str) -> None:
+        self._findings.add(code, self._place(path), message)

@@ -14,6 +14,9 @@ from typing import Final
 from planner.errors import InputError, Issue
 from planner.paths import Path, json_path
 from planner.shown import printable, shown
+from planner.source import read_bytes
+
+__all__ = ["MOST_VALUES", "check_count", "collector_at_rest", "decoded", "parse_json", "read_bytes"]
 
 MOST_VALUES: Final = 40_000_000
 LONGEST_INTEGER: Final = 4_300  # where Python draws the line
@@ -82,23 +85,34 @@ def parse_json(data: bytes, most_values: int = MOST_VALUES) -> object:
 
 def decoded(data: bytes) -> str:
     """The text of UTF-8 bytes, without a byte order mark."""
-    for mark, encoding in _BYTE_ORDER_MARKS:
-        if data.startswith(mark):
-            raise _not_utf8(f"the input is {encoding}")
-    if b"\x00" in data[:4]:
-        raise _not_utf8("the input holds NUL bytes, as UTF-16 and UTF-32 texts and binary files do")
+    check_marks(data)
     try:
         return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise not_utf8(data) from None
+
+
+def check_marks(data: bytes) -> None:
+    """Refuse what says, or shows at its start, that it is not UTF-8."""
+    for mark, encoding in _BYTE_ORDER_MARKS:
+        if data.startswith(mark):
+            raise InputError.single("not_utf8", "$", f"the input is {encoding}; save it as UTF-8")
+    if b"\x00" in data[:4]:
+        message = "the input begins with NUL bytes, as UTF-16, UTF-32 and binary files do; save it as UTF-8"
+        raise InputError.single("not_utf8", "$", message)
+
+
+def not_utf8(data: bytes) -> InputError:
+    """Where the bytes cease to be UTF-8."""
+    try:
+        data.decode("utf-8")
+        start = 0
     except UnicodeDecodeError as error:
-        # "utf-8-sig" counts from behind the byte order mark.
-        start = error.start + (3 if data.startswith(b"\xef\xbb\xbf") else 0)
-        line = data.count(b"\n", 0, start) + 1
-        column = start - (data.rfind(b"\n", 0, start) + 1) + 1
-        raise InputError.single(
-            "not_utf8",
-            f"line {line}, byte {column}",
-            f"byte 0x{data[start]:02x} is not UTF-8; save it as UTF-8",
-        ) from None
+        start = error.start
+    line = data.count(b"\n", 0, start) + 1
+    column = start - data.rfind(b"\n", 0, start)
+    message = f"byte 0x{data[start]:02x} is not UTF-8; save it as UTF-8"
+    return InputError.single("not_utf8", f"line {line}, byte {column}", message)
 
 
 def check_count(data: bytes, most_values: int = MOST_VALUES) -> None:
@@ -128,10 +142,6 @@ def _finite(literal: str) -> float:
 
 def _refuse_constant(literal: str) -> float:
     raise _NotFiniteError(literal)
-
-
-def _not_utf8(what: str) -> InputError:
-    return InputError.single("not_utf8", "$", f"{what}; save it as UTF-8")
 
 
 def _place(text: str, position: int) -> str:

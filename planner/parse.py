@@ -4,11 +4,13 @@ When the structure of some elements is broken, the rest is still checked for wha
 that a document is mended in one go; issues that only the missing elements cause are not told.
 """
 
+from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 from planner.check import find_issues
 from planner.errors import Issue
-from planner.findings import Findings
+from planner.findings import Findings, Renamed
+from planner.jsontext import collector_at_rest
 from planner.options import Options
 from planner.paths import Path, parse_path
 from planner.plan import Plan
@@ -23,6 +25,34 @@ _REFERENCES: Final = {"unknown_buffer": "buffers", "unknown_pool": "pools"}
 
 def parse_problem(raw: object) -> Problem:
     """The problem a JSON value describes; an InputError with all that is wrong otherwise."""
+    with collector_at_rest():
+        return _problem(raw)
+
+
+def parse_plan(raw: object) -> Plan:
+    """The plan a JSON value describes; whether it is right is for `planner.verify` to say."""
+    return _whole(Plan, raw)
+
+
+def parse_options(raw: object) -> Options:
+    """The options a JSON value describes."""
+    return _whole(Options, raw)
+
+
+def check_made(problem: Problem, findings: Findings, place: Callable[[Path], Path]) -> None:
+    """Check a problem made from another document; `place` tells where in it a part was made from."""
+    add_issues(Renamed(findings, place), find_issues(problem))
+
+
+def add_issues(findings: Findings, issues: list[Issue]) -> None:
+    """Take over what the semantic checks found."""
+    for issue in issues:
+        if findings.full:
+            break
+        findings.add(issue.code, parse_path(issue.path), issue.message)
+
+
+def _problem(raw: object) -> Problem:
     findings = Findings(raw)
     section = read_section(Problem, raw, findings)
     if findings.full or not isinstance(raw, dict):
@@ -38,25 +68,10 @@ def parse_problem(raw: object) -> Problem:
     return problem
 
 
-def parse_plan(raw: object) -> Plan:
-    """The plan a JSON value describes; whether it is right is for `planner.verify` to say."""
-    return _whole(Plan, raw)
-
-
-def parse_options(raw: object) -> Options:
-    """The options a JSON value describes."""
-    return _whole(Options, raw)
-
-
-def add_issues(findings: Findings, issues: list[Issue]) -> None:
-    """Take over what the semantic checks found."""
-    for issue in issues:
-        findings.add(issue.code, parse_path(issue.path), issue.message)
-
-
 def _whole(holder: type[_T], raw: object) -> _T:
     findings = Findings(raw)
-    value = read_whole(holder, raw, findings)
+    with collector_at_rest():
+        value = read_whole(holder, raw, findings)
     if not isinstance(value, holder):
         raise findings.error()
     return value

@@ -1,6 +1,7 @@
 """Bytes from a file, a pipe or a device, never more than a limit: an endless source must not fill memory."""
 
 import os
+import sys
 from typing import BinaryIO, Final
 
 from planner.errors import InputError
@@ -11,7 +12,9 @@ _CHUNK: Final = 1 << 20
 
 
 def read_bytes(source: str | os.PathLike[str] | BinaryIO, limit: int = LARGEST_INPUT) -> bytes:
-    """All of a path's or a stream's bytes; an InputError when there are more than `limit` of them."""
+    """The bytes of a path, a stream or (`-`) standard input; an InputError when more than `limit`."""
+    if source == "-":
+        return _drained(sys.stdin.buffer, limit, "standard input")
     if not isinstance(source, str | os.PathLike):
         return _drained(source, limit, _name_of(source))
     name = printable(os.fspath(source), 200)

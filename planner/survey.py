@@ -2,13 +2,18 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from statistics import median_low
 from typing import Any, Final
 
+from planner.bounds import Bounds
+from planner.check import require_valid
 from planner.figures import count, human, names, plain, table
 from planner.picture import Glyphs, chart
+from planner.plan import Explanation
 from planner.pressure import Moment, Profile, hardest, profile, spans
 from planner.problem import ALWAYS, Problem, allowed_pools
+from planner.reduce import reduce
 
 CHART_ROWS: Final = 10
 MOST_POOLS: Final = 50
@@ -17,8 +22,17 @@ MOST_ALIGNMENTS: Final = 8
 Facts = dict[str, Any]
 
 
-def facts(problem: Problem, rows: int, bounds: Mapping[str, int]) -> Facts:
-    """The survey as plain data; `bounds` are the least peaks proven for the pools."""
+@dataclass(frozen=True, slots=True)
+class _Proven:
+    """What is known without a search: the least peak of each pool, or why nothing fits."""
+
+    bounds: Mapping[str, int]
+    misfit: Explanation | None
+
+
+def facts(problem: Problem, rows: int) -> Facts:
+    """The survey as plain data."""
+    proven = _proven(problem)
     steps = profile(problem.buffers)
     return {
         "name": problem.name,
@@ -26,7 +40,8 @@ def facts(problem: Problem, rows: int, bounds: Mapping[str, int]) -> Facts:
         "buffers": _buffers(problem),
         "constraints": _constraints(problem),
         "time": _time(steps),
-        "pools": _pools(problem, bounds),
+        "pools": _pools(problem, proven.bounds),
+        "misfit": None if proven.misfit is None else proven.misfit.message,
         "peak_live": steps.peak,
         "hardest": [
             {
@@ -41,11 +56,14 @@ def facts(problem: Problem, rows: int, bounds: Mapping[str, int]) -> Facts:
     }
 
 
-def survey(problem: Problem, rows: int, bounds: Mapping[str, int], width: int, glyphs: Glyphs) -> str:
+def survey(problem: Problem, rows: int, width: int, glyphs: Glyphs) -> str:
     """The survey in words, with a chart."""
     steps = profile(problem.buffers)
+    proven = _proven(problem)
     lines = _heading(problem, steps)
-    lines += ["", *_pool_table(_pools(problem, bounds))]
+    lines += ["", *_pool_table(_pools(problem, proven.bounds))]
+    if proven.misfit is not None:
+        lines += ["", f"nothing fits: {plain(proven.misfit.message)}"]
     drawn = chart(steps, width, CHART_ROWS, glyphs)
     if drawn:
         lines += ["", f"live bytes over time, at most {count(steps.peak)} ({human(steps.peak)})", *drawn]
@@ -58,6 +76,15 @@ def survey(problem: Problem, rows: int, bounds: Mapping[str, int], width: int, g
     if moments:
         lines += ["", *_moment_table(moments)]
     return "\n".join(lines)
+
+
+def _proven(problem: Problem) -> _Proven:
+    require_valid(problem)
+    reduction = reduce(problem)
+    if isinstance(reduction, Explanation):
+        return _Proven({}, reduction)
+    bounds = Bounds(reduction)
+    return _Proven({pool.id: bounds.of_pool(i) for i, pool in enumerate(problem.pools)}, bounds.misfit())
 
 
 def _buffers(problem: Problem) -> Facts:
@@ -126,10 +153,13 @@ def _heading(problem: Problem, steps: Profile) -> list[str]:
     lines = [f"name       {plain(problem.name, most=200)}"] if problem.name else []
     kinds = [("empty", b["empty"]), ("always live", b["always"]), ("without lifetime", b["timeless"])]
     kinds += [("with several lifetimes", b["several_lifetimes"]), ("pinned", b["pinned"])]
-    told = "".join(f", {n:,} {kind}" for kind, n in kinds if n)
-    lines.append(f"buffers    {b['count']:,} of {count(b['bytes'])} bytes in all{told}")
+    told = ", ".join(f"{n:,} {kind}" for kind, n in kinds if n)
+    lines.append(f"buffers    {b['count']:,} of {count(b['bytes'])} bytes in all")
+    if told:
+        lines.append(f"of these   {told}")
     lines.append(f"sizes      {count(b['smallest'])} to {count(b['largest'])}, median {count(b['median'])}")
-    by_count: list[tuple[str, int]] = Counter(b["alignments"]).most_common()
+    alignments: dict[str, int] = b["alignments"]
+    by_count = Counter(alignments).most_common()
     shown = ", ".join(f"{a} ({n:,})" for a, n in by_count[:MOST_ALIGNMENTS])
     more = ", ..." if len(by_count) > MOST_ALIGNMENTS else ""
     lines.append(f"alignment  {shown}{more}")

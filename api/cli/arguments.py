@@ -4,8 +4,12 @@ import argparse
 import re
 import sys
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from api.cli.terminal import columns
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 _UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _DECIMAL_UNITS = {"kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
@@ -18,6 +22,14 @@ class Help(argparse.RawDescriptionHelpFormatter):
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=28, width=columns(sys.stdout) - 2)
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that does not hide that its help could not be written."""
+
+    def _print_message(self, message: str, file: "SupportsWrite[str] | None" = None) -> None:
+        if message:
+            (file or sys.stderr).write(message)
 
 
 Commands = argparse._SubParsersAction  # argparse offers no public name for the type

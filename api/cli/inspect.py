@@ -2,15 +2,11 @@
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Any
 
 from api.cli.arguments import Commands, add_command, whole
 from api.cli.exits import Exit
 from api.cli.source import add_changes, add_problem, read_problem, warn_if_terminal
 from api.cli.terminal import columns, draws_unicode
-
-if TYPE_CHECKING:
-    from planner.problem import Problem
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -38,24 +34,17 @@ def run(args: argparse.Namespace) -> int:
     """Read and describe."""
     warn_if_terminal(args.file)
     problem = read_problem(args.file, args)
+
+    from planner.survey import facts, survey
+
     if args.json:
         import json
 
-        from planner.survey import facts
-
-        print(json.dumps(facts(problem, args.rows, _bounds(problem)), indent=2))
+        print(json.dumps(facts(problem, args.rows), indent=2))
         return Exit.DONE
 
     from planner.picture import ASCII, UNICODE
-    from planner.survey import survey
 
     glyphs = UNICODE if draws_unicode(sys.stdout) else ASCII
-    print(survey(problem, args.rows, _bounds(problem), columns(sys.stdout), glyphs))
+    print(survey(problem, args.rows, columns(sys.stdout), glyphs))
     return Exit.DONE
-
-
-def _bounds(problem: "Problem") -> dict[str, int]:
-    from planner.bounds import pool_bounds
-
-    found: Any = pool_bounds(problem)
-    return {use.pool: use.bytes for use in found}

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from api.cli import convert, generate, inspect, schema, serve, solve, solvers, verify, version
-from api.cli.arguments import Help
+from api.cli.arguments import Help, Parser
 from api.cli.exits import Exit
 from api.cli.terminal import complain
 from planner.figures import plain
@@ -36,7 +36,7 @@ exit codes:
 
 def build_parser() -> argparse.ArgumentParser:
     """The parser of every command."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="memstow",
         description="Plans where every buffer of a program lives in memory.",
         epilog=_EPILOG,
@@ -56,6 +56,9 @@ def run() -> int:
     gc.disable()
     # Looking for pydantic plugins reads the metadata of everything installed.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    if sys.stdout is None:
+        # Started with standard output closed: what was not asked for is written nowhere.
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     if hasattr(sys.stdout, "reconfigure"):
         # An id that the terminal's encoding lacks must not end the run.
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -65,7 +68,11 @@ def run() -> int:
 def main(arguments: Sequence[str]) -> int:
     """Run one command line; the exit code."""
     try:
-        code = _dispatch(arguments)
+        try:
+            code = _dispatch(arguments)
+        except SystemExit as stop:
+            # argparse leaves this way: 0 after --help, 2 after a usage error.
+            code = stop.code if isinstance(stop.code, int) else Exit.DONE
         if sys.stdout is not None:
             sys.stdout.flush()
     except KeyboardInterrupt:
@@ -74,9 +81,6 @@ def main(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         _drop_stdout()
         return Exit.BROKEN_PIPE
-    except SystemExit as stop:
-        # argparse leaves this way: 0 after --help, 2 after a usage error.
-        return stop.code if isinstance(stop.code, int) else Exit.DONE
     except Exception as error:
         return _explain(error)
     return code

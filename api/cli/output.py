@@ -19,7 +19,10 @@ def write_out(data: bytes, path: str | None) -> None:
 def to_stdout(data: bytes) -> None:
     """Bytes as they are: what is piped on must not depend on the terminal's encoding."""
     sys.stdout.flush()
-    sys.stdout.buffer.write(data)
+    rest = memoryview(data)
+    while rest:
+        # Where Python runs unbuffered this is the bare file, which may take a part only.
+        rest = rest[sys.stdout.buffer.write(rest) :]
     sys.stdout.buffer.flush()
 
 

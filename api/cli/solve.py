@@ -17,6 +17,7 @@ from api.cli.source import (
     warn_if_terminal,
 )
 from api.cli.terminal import columns, complain, draws_unicode, is_terminal
+from planner.figures import plain
 
 if TYPE_CHECKING:
     from planner.options import Options
@@ -40,6 +41,7 @@ Exit code 0: a plan was found; 3: proven infeasible; 4: no plan and no proof; 13
 memstow solve model.json
 memstow solve model.csv --capacity 64KiB --output plan.json
 memstow solve model.json --time-limit 60 --gap 0.01
+memstow solve model.json --picture plan.svg
 memstow solve model.json --json | memstow verify model.json -
 memstow solve - --format csv --output-format csv < model.csv
 """,
@@ -96,6 +98,7 @@ def _add_results(parser: argparse.ArgumentParser) -> None:
         help="format of the plan (default: csv for .csv, json for the rest); "
         "without --output, the plan alone is printed in it",
     )
+    results.add_argument("--picture", metavar="FILE", help="draw the plan into the file, as SVG")
     results.add_argument("--json", action="store_true", help="print the plan alone, as JSON")
 
 
@@ -107,6 +110,7 @@ def run(args: argparse.Namespace) -> int:
     options = _options(args, problem)
     plan, interrupted = _plan(problem, options)
     _write(args, problem, plan)
+    _draw(args, problem, plan)
     if interrupted:
         complain(
             "interrupted: this is the best plan so far" if plan.placements else "interrupted before a plan"
@@ -153,13 +157,24 @@ def _write(args: argparse.Namespace, problem: "Problem", plan: "Plan") -> None:
         if _has_plan(plan) or form == "json":
             write_out(formats.write_plan(problem, plan, form), args.output)
         else:
-            complain(f"{args.output} is not written: there is no plan, and {form} cannot say so")
+            complain(f"{plain(args.output)} is not written: there is no plan, and {form} cannot say so")
     if alone:
         form = "json" if args.json else format_of(None, args.output_format)
         if _has_plan(plan) or form == "json":
             write_out(formats.write_plan(problem, plan, form), STDOUT)
     else:
         _show(problem, plan)
+
+
+def _draw(args: argparse.Namespace, problem: "Problem", plan: "Plan") -> None:
+    if args.picture is None:
+        return
+    if not _has_plan(plan):
+        complain(f"{plain(args.picture)} is not drawn: there is no plan")
+        return
+    from planner.svg import svg
+
+    write_out(svg(problem, plan).encode(), args.picture)
 
 
 def _show(problem: "Problem", plan: "Plan") -> None:

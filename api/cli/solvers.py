@@ -32,8 +32,8 @@ def run(args: argparse.Namespace) -> int:
             {
                 "name": solver.name,
                 "summary": solver.summary,
-                "supports": list(solver.supports),
-                "missing": list(solver.missing),
+                "supports": solver.supports,
+                "missing": solver.missing,
             }
             for solver in described
         ]
@@ -46,8 +46,8 @@ def run(args: argparse.Namespace) -> int:
         print(solver.name)
         for line in wrap(solver.summary, width - 4):
             print(f"    {line}")
-        for line in wrap("supports: " + (", ".join(solver.supports) or "plain buffers"), width - 4):
+        for line in wrap(f"supports: {solver.supports}", width - 4):
             print(f"    {line}")
         if solver.missing:
-            print(f"    not usable here, missing: {', '.join(solver.missing)}")
+            print(f"    not usable here, missing: {solver.missing}")
     return Exit.DONE

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from planner.plan import Plan
     from planner.problem import Problem
 
+STDIN = "-"
 READABLE = ("json", "csv", "structured", "executorch", "usmp")
 
 
@@ -34,26 +35,30 @@ def add_changes(parser: argparse.ArgumentParser) -> None:
 def read_problem(path: str, args: argparse.Namespace) -> "Problem":
     """The problem in the file, with the changes that the arguments ask for."""
     from planner import formats
-    from planner.source import read_bytes
 
-    problem = formats.read_problem(read_bytes(path), args.format)
+    problem = formats.read_problem(_read(path), args.format)
     return _changed(problem, getattr(args, "capacity", None), getattr(args, "fit_only", False))
 
 
 def read_plan(path: str, problem: "Problem", form: str | None = None) -> "Plan":
     """The plan in the file, for this problem."""
     from planner import formats
-    from planner.source import read_bytes
 
-    return formats.read_plan(read_bytes(path), problem, form)
+    return formats.read_plan(_read(path), problem, form)
 
 
 def refuse_two_stdins(*paths: str | None) -> None:
     """Standard input can be read once only."""
-    if sum(path == "-" for path in paths) > 1:
+    if sum(path == STDIN for path in paths) > 1:
         from planner.errors import InputError
 
         raise InputError.single("two_stdins", "arguments", "only one of the files can be standard input (-)")
+
+
+def _read(path: str) -> bytes:
+    from planner.source import read_bytes
+
+    return read_bytes(sys.stdin.buffer if path == STDIN else path)
 
 
 def _changed(problem: "Problem", capacity: int | None, fit_only: bool) -> "Problem":
@@ -77,5 +82,5 @@ def warn_if_terminal(path: str | None) -> None:
     """A person who typed - may not know that the program now waits for them."""
     from api.cli.terminal import complain, is_terminal
 
-    if path == "-" and is_terminal(sys.stdin):
+    if path == STDIN and is_terminal(sys.stdin):
         complain("reading from standard input; end with Ctrl-D")

@@ -6,6 +6,7 @@
 #include "greedy/orders.hpp"
 #include "greedy/pair_board.hpp"
 #include "greedy/placer.hpp"
+#include "greedy/sweep.hpp"
 #include "greedy/tree_board.hpp"
 #include "referee.hpp"
 #include "sample.hpp"
@@ -237,4 +238,29 @@ TEST(sizes_near_the_limit_neither_overflow_nor_overlap) {
     const GreedyResult result = solve(instance);
     CHECK(referee::complaint(instance, result.layout, true) == "");
     CHECK(result.score.unplaced == 1);
+}
+
+TEST(a_sweep_in_either_direction_breaks_no_constraint) {
+    Random random(6);
+    Budget budget;
+    for (int trial = 0; trial < 300; ++trial) {
+        std::vector<sample::Buffer> buffers(1 + random.below(60));
+        for (sample::Buffer& buffer : buffers) {
+            const auto begin = static_cast<Bytes>(random.below(30));
+            buffer.size = 1 + static_cast<Bytes>(random.below(50));
+            if (random.below(10) != 0)
+                buffer.lives = {{begin, begin + 1 + static_cast<Bytes>(random.below(12))}};
+            buffer.choices = {sample::anywhere(0, Bytes{1} << random.below(6))};
+            buffer.choices[0].residue = static_cast<Bytes>(random.below(2)) % buffer.choices[0].modulus;
+        }
+        const Instance instance = sample::build(buffers, {{kLimit, {{10, 20}, {40, 41}}}});
+        CHECK(can_sweep(instance));
+        const Traits traits(instance);
+        for (const Order order : {Order::start, Order::start_size, Order::end, Order::end_size}) {
+            const bool backwards = order == Order::end || order == Order::end_size;
+            const Layout layout = sweep(instance, arrange(traits, order), backwards, budget);
+            CHECK(referee::complaint(instance, layout, false) == "");
+            for (const Place& place : layout) CHECK(place.offset != kUnplaced);
+        }
+    }
 }

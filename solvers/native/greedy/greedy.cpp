@@ -8,6 +8,7 @@
 #include "greedy/orders.hpp"
 #include "greedy/pair_board.hpp"
 #include "greedy/placer.hpp"
+#include "greedy/sweep.hpp"
 #include "greedy/tree_board.hpp"
 
 namespace memstow {
@@ -59,6 +60,8 @@ const char* name_of(Rule rule) {
             return "lowest";
         case Rule::best:
             return "best";
+        case Rule::heap:
+            return "heap";
         case Rule::top:
             return "top";
     }
@@ -123,6 +126,7 @@ class Portfolio {
         const std::int64_t allowed = kPortfolioWork;
         const std::vector<Strategy> all = strategies(instance_, scorer_.terms());
         from_hint(all.front());
+        if constexpr (std::same_as<Board, TreeBoard>) sweeps();
         for (const Pass& pass : kPasses) {
             const std::vector<Index> order = arrange(traits_, pass.order);
             for (Strategy strategy : all) {
@@ -172,6 +176,17 @@ class Portfolio {
             }
         }
         work_ += static_cast<std::int64_t>(order.size());
+    }
+
+    // In the order of time, forwards and back: the quickest passes, and often the best at a great size.
+    void sweeps() {
+        if (!can_sweep(instance_)) return;
+        for (const Order order : {Order::start, Order::end, Order::start_size, Order::end_size}) {
+            if (incumbent_.has_one() && (incumbent_.perfect() || budget_.spent())) return;
+            const bool backwards = order == Order::end || order == Order::end_size;
+            const Layout layout = sweep(instance_, arrange(traits_, order), backwards, budget_);
+            incumbent_.offer(layout, scorer_(layout), "sweep/" + std::string(memstow::name_of(order)));
+        }
     }
 
     // What still holds of the hint stays, from the lowest offset up; then the same order packed anew.

@@ -97,6 +97,8 @@ std::string_view name_of(Order order) {
             return "start-size";
         case Order::end:
             return "end";
+        case Order::end_size:
+            return "end-size";
         case Order::degree:
             return "degree";
         case Order::pressure:
@@ -137,6 +139,8 @@ std::vector<Index> arrange(const Traits& t, Order order) {
                 return {pin, -t.start[i], t.size[i]};
             case Order::end:
                 return {pin, t.end[i], t.life[i]};
+            case Order::end_size:
+                return {pin, t.end[i], t.size[i]};
             case Order::degree:
                 return {pin, t.degree[i], t.size[i]};
             case Order::pressure:

@@ -29,6 +29,7 @@ enum class Order {
     start,
     start_size,
     end,
+    end_size,
     degree,
     pressure,
     pressure_area,

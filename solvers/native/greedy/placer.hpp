@@ -37,6 +37,9 @@ inline bool is_pinned(const Instance& instance, Index item) {
                        [](const Choice& choice) { return choice.low == choice.high; });
 }
 
+// So many items are placed with care whatever is left of the budget.
+inline constexpr std::size_t kWhole = 4096;
+
 template <class Board>
 class Placer {
   public:
@@ -76,8 +79,6 @@ class Placer {
         budget.count(static_cast<std::int64_t>(order.size()));
         return true;
     }
-
-    static constexpr std::size_t kWhole = 4096;
 
   private:
     using Aim = typename Board::Aim;
@@ -161,22 +162,24 @@ class Placer {
         const std::optional<Bytes> lowest = lowest_from(item, choice, 0);
         // What a rigid group leaves of a gap differs from part to part: the least offset it is.
         if (rule == Rule::lowest || parts.size() > 1 || !lowest) return lowest;
-        return best_gap(item, choice, *lowest);
+        return best_gap(item, choice, *lowest, rule == Rule::heap);
     }
 
-    std::optional<Bytes> best_gap(Index item, const Choice& choice, Bytes lowest) {
+    std::optional<Bytes> best_gap(Index item, const Choice& choice, Bytes lowest, bool below_peak) {
         Bytes least_room = kLimit;
         Bytes best = lowest;
         std::optional<Bytes> offset = lowest;
         while (offset) {
             Bytes end = board_.gap_end(aims_[0]);
             if (const Range* in_the_way = reserved_in(pool_of(choice), *offset, end)) end = in_the_way->begin;
-            if (end == kLimit) break;
+            const bool open = end == kLimit;
+            if (open && below_peak) end = peaks_[static_cast<std::size_t>(choice.pool)];
             const Bytes room = end - *offset - extent(item);
-            if (room < least_room) {
+            if ((!open || below_peak) && room >= 0 && room < least_room) {
                 least_room = room;
                 best = *offset;
             }
+            if (open) break;
             offset = lowest_from(item, choice, end);
         }
         return best;

@@ -8,6 +8,7 @@ namespace memstow {
 enum class Rule {
     lowest,  // the least offset that is free
     best,    // the gap that leaves the least room, the open end only when no gap is large enough
+    heap,    // the same, and the room below the pool's peak so far is a gap like any other, as in XLA
     top,     // above everything that conflicts, as TVM's greedy does: quick, leaves gaps
 };
 

@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from types import ModuleType
 from typing import Any
+from unittest.mock import patch
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -116,19 +116,8 @@ class FakeEngine:
 @contextmanager
 def fake_engine(engine: FakeEngine) -> Iterator[FakeEngine]:
     """The engine in place of the real one."""
-    import planner
-
-    before = {name: sys.modules.get(name) for name in ("planner.engine",)}
-    attribute = getattr(planner, "engine", None)
-    put("planner.engine", plan=engine.plan)
-    try:
+    with patch("planner.engine.plan", engine.plan):
         yield engine
-    finally:
-        for name, module in before.items():
-            sys.modules.pop(name)
-            if module is not None:
-                sys.modules[name] = module
-        planner.engine = attribute  # type: ignore[attr-defined]
 
 
 def put(name: str, **members: Any) -> None:
@@ -144,13 +133,13 @@ def install() -> None:
     """Stand-ins for what is not there."""
     for name, members in _STAND_INS.items():
         try:
-            importlib.import_module(name)
+            module = importlib.import_module(name)
         except ModuleNotFoundError:
             put(name, **members)
-
-
-def _read_bytes(path: str, limit: int | None = None) -> bytes:  # noqa: ARG001
-    return sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        else:
+            for member, value in members.items():
+                if not hasattr(module, member):
+                    setattr(module, member, value)
 
 
 def _read_problem(data: bytes, name: str | None) -> Any:
@@ -193,23 +182,6 @@ def _write_plan(problem: Problem, plan: Plan, name: str) -> bytes:  # noqa: ARG0
     return _PLAN.dump_json(plan) + b"\n"
 
 
-@dataclass(frozen=True)
-class Violation:
-    code: str
-    message: str
-    buffers: tuple[str, ...] = ()
-    pool: str | None = None
-
-
-def _verify(problem: Problem, plan: Plan, hint: Plan | None = None) -> list[Violation]:  # noqa: ARG001
-    placed = {p.buffer for p in plan.placements}
-    return [
-        Violation("missing_buffer", f"buffer {b.id} has no place", (b.id,))
-        for b in problem.buffers
-        if b.id not in placed
-    ]
-
-
 def _schema(kind: str) -> dict[str, Any]:
     return json.loads(json.dumps({"problem": _PROBLEM, "plan": _PLAN}.get(kind, _PLAN).json_schema()))  # type: ignore[no-any-return]
 
@@ -218,21 +190,17 @@ def _schema(kind: str) -> dict[str, Any]:
 class _Solver:
     name: str = "stack"
     summary: str = "one above the other"
-    supports: tuple[str, ...] = ("alignment",)
-    missing: tuple[str, ...] = ()
+    supports: str = "alignment"
+    missing: str | None = None
 
 
 _STAND_INS: dict[str, dict[str, Any]] = {
-    "planner.jsontext": {"read_bytes": _read_bytes},
     "planner.formats": {
         "read_problem": _read_problem,
         "write_problem": _write_problem,
         "read_plan": _read_plan,
         "write_plan": _write_plan,
     },
-    "planner.engine": {"plan": FakeEngine().plan},
-    "planner.verify": {"verify": _verify, "Violation": Violation},
-    "planner.bounds": {"pool_bounds": lambda _problem: []},
     "planner.schema": {"schema": _schema},
     "solvers.solver": {"describe": lambda: [_Solver()]},
 }

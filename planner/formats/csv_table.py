@@ -1,0 +1,352 @@
+"""CSV, a buffer a line: `id,lower,upper,size[,alignment][,gaps][,offset]`, as MiniMalloc reads and writes it.
+
+A life is half-open, [lower, upper); a column called `end` instead of `upper` holds the last moment, and then
+gaps end at their last moment too. A gap `7-9` is a range of the life in which the buffer holds nothing;
+`7-9@2:13` one in which it holds only its bytes [2, 13). An offset pins the buffer. Plans are the same lines
+with the offset of every buffer, or just `id,pool,offset` where the lines could not hold the buffers.
+"""
+
+import csv
+import io
+import re
+from array import array
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any, Final
+
+from planner.errors import InputError, Issue
+from planner.findings import MOST_REPORTED
+from planner.formats.columns import Columns, header_columns
+from planner.formats.form import Format, Refusals
+from planner.formats.gaps import (
+    Gap,
+    GapError,
+    Windows,
+    check_gaps,
+    gaps_between,
+    lives_between,
+    parse_gaps,
+    window_id,
+    written,
+)
+from planner.formats.plainly import live_ranges, refuse_beyond_buffers
+from planner.jsontext import LONGEST_INTEGER, check_count, check_marks, collector_at_rest, not_utf8
+from planner.parse import parse_problem
+from planner.paths import Path, parse_path
+from planner.plan import Placement, Plan, Status
+from planner.problem import DEFAULT_POOL, LIMIT, Buffer, Problem
+from planner.shown import printable, shown
+
+_PROBLEM: Final = ("id", "lower", "upper", "size", "alignment", "gaps", "offset")
+_PLAN: Final = ("id", "lower", "upper", "size", "alignment", "gaps", "pool", "offset")
+_INTEGER: Final = re.compile(r"[+-]?\d+", re.ASCII)
+_LONGEST_CELL: Final = 1 << 20
+# Of the fields a line is turned into: the column they came from.
+_COLUMN_OF: Final = {"lifetime": "lower", "lifetimes": "lower", "pool": "offset"}
+
+
+class _CellError(Exception):
+    def __init__(self, code: str, meaning: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.meaning = meaning
+
+
+class _Lines:
+    """The lines of a CSV behind its header, and what is wrong with them."""
+
+    def __init__(self, data: bytes, allowed: tuple[str, ...], required: tuple[str, ...]) -> None:
+        check_marks(data)
+        check_count(data)
+        self._data = data
+        self._rows = self._read()
+        first = next(self._rows, None)
+        if first is None:
+            raise InputError.single("empty", "$", "the input is empty")
+        self.columns = header_columns(first[1], first[0], allowed, required)
+        self.issues: list[tuple[int, Issue]] = []
+
+    @property
+    def full(self) -> bool:
+        return len(self.issues) > MOST_REPORTED
+
+    def __iter__(self) -> Iterator[tuple[int, list[str]]]:
+        """Line numbers and cells, as many as there are columns."""
+        width = self.columns.width
+        for line, row in self._rows:
+            if len(row) != width:
+                # Commas at the end of a line, as spreadsheets write them, say nothing.
+                if any(row[width:]) or len(row) < width:
+                    found = f"expected {width} cells, as in the first line, found {len(row)}"
+                    self.add("wrong_width", line, None, found)
+                    if self.full:
+                        return
+                    continue
+                del row[width:]
+            yield line, row
+
+    def add(self, code: str, line: int, meaning: str | None, message: str) -> None:
+        """Something is wrong with a line or with one of its cells."""
+        column = "" if meaning is None else f", column {printable(self.columns.name(meaning))}"
+        self.issues.append((line, Issue(code, f"line {line}{column}", message)))
+
+    def error(self) -> InputError:
+        """All of it, in the order of the lines."""
+        ordered = [issue for _, issue in sorted(self.issues, key=lambda entry: entry[0])]
+        if len(ordered) > MOST_REPORTED:
+            ordered[MOST_REPORTED:] = [Issue("more_issues", "$", "more issues are not shown")]
+        return InputError(ordered)
+
+    def _read(self) -> Iterator[tuple[int, list[str]]]:
+        text = io.TextIOWrapper(io.BytesIO(self._data), encoding="utf-8-sig", newline="")
+        csv.field_size_limit(_LONGEST_CELL)
+        reader = csv.reader(text, strict=True)
+        try:
+            for row in reader:
+                if len(row) > 1 or (row and row[0].strip()):
+                    yield reader.line_num, row
+        except UnicodeDecodeError:
+            raise not_utf8(self._data) from None
+        except csv.Error as error:
+            place = f"line {reader.line_num}"
+            raise InputError.single("malformed_csv", place, printable(str(error), 200)) from None
+
+
+def read_problem(data: bytes) -> Problem:
+    """The problem of a CSV."""
+    with collector_at_rest():
+        lines = _Lines(data, _PROBLEM, ("id", "lower", "upper", "size"))
+        raw, origin = _buffers_of(lines)
+        try:
+            problem = parse_problem(raw) if not lines.full else None
+        except InputError as error:
+            for issue in error.issues:
+                line, meaning = _origin_of(parse_path(issue.path), origin)
+                lines.add(issue.code, line, meaning, issue.message)
+    if lines.issues or problem is None:
+        raise lines.error()
+    return problem
+
+
+def _buffers_of(lines: _Lines) -> "tuple[dict[str, Any], array[int]]":
+    """The problem as JSON values, and the line each buffer is from."""
+    buffers: list[dict[str, Any]] = []
+    relative: list[dict[str, Any]] = []
+    origin: array[int] = array("q")
+    read = _row_reader(lines.columns)
+    for line, row in lines:
+        try:
+            buffer, windows = read(row)
+        except _CellError as error:
+            lines.add(error.code, line, error.meaning, str(error))
+            if lines.full:
+                break
+            continue
+        buffers.append(buffer)
+        origin.append(line)
+        for gap, (lower, upper) in windows:
+            name = window_id(buffer["id"], gap)
+            buffers.append({"id": name, "size": upper - lower, "lifetime": [gap.begin, gap.end]})
+            relative.append({"buffer": name, "base": buffer["id"], "offset": lower})
+            origin.append(line)
+    return {"version": 1, "buffers": buffers, "relative": relative}, origin
+
+
+_Windows = list[tuple[Gap, tuple[int, int]]]
+
+
+def _row_reader(columns: Columns) -> Any:
+    """A function from cells to the fields of a buffer and its windows."""
+    where = columns.position
+    c_id, c_lower, c_upper, c_size = where["id"], where["lower"], where["upper"], where["size"]
+    c_alignment, c_gaps, c_offset = columns.of("alignment"), columns.of("gaps"), columns.of("offset")
+    addend = columns.addend
+    none: _Windows = []
+
+    def read(row: list[str]) -> tuple[dict[str, Any], _Windows]:
+        size = _number(row[c_size], "size")
+        life = [_number(row[c_lower], "lower"), _number(row[c_upper], "upper") + addend]
+        buffer: dict[str, Any] = {"id": row[c_id], "size": size, "lifetime": life}
+        if c_alignment is not None and row[c_alignment]:
+            buffer["alignment"] = _number(row[c_alignment], "alignment")
+        if c_offset is not None and row[c_offset]:
+            buffer["pool"] = DEFAULT_POOL
+            buffer["offset"] = _number(row[c_offset], "offset")
+        if c_gaps is None or not row[c_gaps].strip():
+            return buffer, none
+        return buffer, _with_gaps(buffer, row[c_gaps], addend)
+
+    return read
+
+
+def _with_gaps(buffer: dict[str, Any], cell: str, addend: int) -> _Windows:
+    begin, end = buffer.pop("lifetime")
+    try:
+        gaps = parse_gaps(cell, addend)
+        check_gaps(gaps, (begin, end), buffer["size"])
+    except GapError as error:
+        raise _CellError("malformed_gap", "gaps", str(error)) from None
+    lives = lives_between((begin, end), gaps)
+    # A buffer that is never held as a whole has no life of its own: its windows have.
+    if lives:
+        buffer["lifetimes"] = [list(life) for life in lives]
+    return [(gap, gap.window) for gap in gaps if gap.window is not None]
+
+
+def _number(cell: str, meaning: str) -> int:
+    if cell.isdigit() and cell.isascii() and len(cell) < 20:
+        return int(cell)
+    text = cell.strip()
+    if not text:
+        raise _CellError("missing_field", meaning, "the cell is empty; expected an integer")
+    if not _INTEGER.fullmatch(text):
+        raise _CellError("not_an_integer", meaning, f"expected an integer, given {shown(text)}{_hint(text)}")
+    if len(text) > LONGEST_INTEGER:
+        raise _CellError("integer_too_long", meaning, f"an integer of more than {LONGEST_INTEGER:,} digits")
+    return int(text)
+
+
+def _hint(text: str) -> str:
+    whole, point, fraction = text.partition(".")
+    if point and _INTEGER.fullmatch(whole) and not fraction.strip("0") and len(whole) < 20:
+        return f"; write {whole}"
+    return ""
+
+
+def _origin_of(path: Path, origin: "array[int]") -> tuple[int, str | None]:
+    match path[:3]:
+        case ("buffers", int(index), str(name)) if index < len(origin):
+            return origin[index], _COLUMN_OF.get(name, name)
+        case ("buffers", int(index)) if index < len(origin):
+            return origin[index], None
+        case _:
+            return 1, None
+
+
+def write_problem(problem: Problem) -> bytes:
+    """The problem as CSV."""
+    refusals = Refusals("csv")
+    windows = Windows(problem)
+    refuse_beyond_buffers(replace(problem, relative=tuple(windows.others)), refusals)
+    header, rows = _rows(problem, windows, refusals)
+    refusals.raise_any()
+    return _text(header, rows)
+
+
+def write_plan(problem: Problem, plan: Plan) -> bytes:
+    """The plan as CSV: the problem's lines with offsets where they can hold its buffers."""
+    refusals = Refusals("csv")
+    windows = Windows(problem)
+    header, rows = _rows(problem, windows, refusals)
+    at = {placement.buffer: placement.offset for placement in plan.placements}
+    whole = len(at) == len(plan.placements) == len(problem.buffers)
+    if refusals or len(problem.pools) > 1 or not whole or not all(b.id in at for b in problem.buffers):
+        placed = ([p.buffer, p.pool, str(p.offset)] for p in plan.placements)
+        return _text(["id", "pool", "offset"], placed)
+    if header[-1] == "offset":
+        header, rows = header[:-1], [row[:-1] for row in rows]
+    return _text([*header, "offset"], ([*row, str(at[row[0]])] for row in rows))
+
+
+def _rows(problem: Problem, windows: Windows, refusals: Refusals) -> tuple[list[str], list[list[str]]]:
+    header = ["id", "lower", "upper", "size"]
+    lines = [_line(f"$.buffers[{i}]", b, windows, refusals) for i, b in enumerate(problem.buffers)]
+    kept = [line for line in lines if line is not None and line[0] not in windows.ids]
+    rows = [line[:4] for line in kept]
+    for index, (name, default) in enumerate((("alignment", "1"), ("gaps", ""), ("offset", "")), 4):
+        if any(line[index] != default for line in kept):
+            header.append(name)
+            for row, line in zip(rows, kept, strict=True):
+                row.append(line[index])
+    return header, rows
+
+
+def _line(path: str, buffer: Buffer, windows: Windows, refusals: Refusals) -> list[str] | None:
+    """All the cells a buffer may need."""
+    lives = live_ranges(buffer)
+    own = windows.gaps.get(buffer.id, [])
+    if lives is None and not own:
+        refusals.add(f"{path}.lifetime", "a buffer must have a begin and an end")
+        return None
+    (begin, end), gaps = gaps_between(lives or (), own)
+    try:
+        check_gaps(gaps, (begin, end), buffer.size)
+    except GapError as error:
+        refusals.add(f"{path}.lifetimes", str(error))
+    offset = "" if buffer.offset is None else str(buffer.offset)
+    alignment = str(buffer.alignment)
+    return [buffer.id, str(begin), str(end), str(buffer.size), alignment, written(gaps), offset]
+
+
+def _text(header: list[str], rows: Iterable[list[str]]) -> bytes:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+def read_plan(data: bytes, problem: Problem) -> Plan:
+    """The plan of a CSV: what else its lines say of the buffers is for the problem to say."""
+    placements: list[Placement] = []
+    with collector_at_rest():
+        lines = _Lines(data, _PLAN, ("id", "offset"))
+        where = lines.columns.position
+        c_pool = lines.columns.of("pool")
+        if c_pool is None and len(problem.pools) > 1:
+            message = "there is no column 'pool', and the problem has several pools"
+            raise InputError.single("missing_column", "line 1", message)
+        for line, row in lines:
+            pool = problem.pools[0].id if c_pool is None else row[c_pool]
+            try:
+                placements.append(_placement(row[where["id"]], pool, row[where["offset"]]))
+            except _CellError as error:
+                lines.add(error.code, line, error.meaning, str(error))
+                if lines.full:
+                    break
+    if lines.issues:
+        raise lines.error()
+    at = {placement.buffer: placement for placement in placements}
+    placements.extend(_windows_placed(problem, at))
+    return Plan(status=Status.FEASIBLE, placements=tuple(placements))
+
+
+def _placement(name: str, pool: str, cell: str) -> Placement:
+    offset = _number(cell, "offset")
+    if not 0 <= offset <= LIMIT:
+        code, limit = ("too_small", "at least 0") if offset < 0 else ("too_large", "at most 2^62")
+        raise _CellError(code, "offset", f"expected {limit}, given {shown(offset)}")
+    for text, meaning in ((name, "id"), (pool, "pool")):
+        if not text:
+            raise _CellError("empty", meaning, "expected at least one character")
+        if len(text) > 1024:
+            message = f"expected at most 1,024 characters, given {len(text):,}"
+            raise _CellError("too_long", meaning, message)
+    return Placement(buffer=name, pool=pool, offset=offset)
+
+
+def _windows_placed(problem: Problem, at: dict[str, Placement]) -> Iterator[Placement]:
+    """Where the windows of gaps are: they have no line of their own, but a fixed place in their buffer."""
+    windows = Windows(problem).ids if problem.relative else set()
+    for tie in problem.relative:
+        base = at.get(tie.base)
+        if tie.buffer not in windows or tie.buffer in at or base is None:
+            continue
+        if base.offset + tie.offset <= LIMIT:
+            yield Placement(buffer=tie.buffer, pool=base.pool, offset=base.offset + tie.offset)
+
+
+def _recognises(data: bytes) -> bool:
+    return data.lstrip()[:1] not in (b"{", b"[")
+
+
+FORMAT: Final = Format(
+    name="csv",
+    is_json=False,
+    recognises=_recognises,
+    read_problem=read_problem,
+    write_problem=write_problem,
+    recognises_plan=_recognises,
+    read_plan=read_plan,
+    write_plan=write_plan,
+)

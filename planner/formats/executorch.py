@@ -1,0 +1,78 @@
+"""The JSON list that ExecuTorch's tensors are exported to: id, size, life and alignment, and nothing else."""
+
+from typing import Annotated, Any, Final
+
+from pydantic import ConfigDict, Field
+from pydantic.dataclasses import dataclass
+
+from planner.findings import Findings
+from planner.formats.form import Format, Refusals
+from planner.formats.native import list_of_lines
+from planner.formats.plainly import refuse_beyond_buffers, refuse_pins, single_life
+from planner.jsontext import collector_at_rest
+from planner.parse import check_made
+from planner.paths import Path
+from planner.problem import Alignment, Buffer, Bytes, Id, Problem, Time
+from planner.sections import index_before, read_elements
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=ConfigDict(extra="forbid"))
+class Tensor:
+    """One buffer, live in [lower, upper)."""
+
+    id: Id
+    size: Bytes
+    lower: Time
+    upper: Time
+    alignment: Annotated[Alignment, Field(description="Of the offset, in bytes.")] = 1
+
+
+def read_problem(raw: Any) -> Problem:
+    """The problem of a list of tensors."""
+    findings = Findings(raw)
+    with collector_at_rest():
+        tensors, lost = read_elements(Tensor, raw, findings, ())
+        problem = Problem(version=1, buffers=tuple(map(_buffer, tensors)))
+        check_made(problem, findings, lambda path: _place(path, lost))
+    if findings:
+        raise findings.error()
+    return problem
+
+
+def write_problem(problem: Problem) -> bytes:
+    """The problem as a list of tensors."""
+    refusals = Refusals("executorch")
+    refuse_beyond_buffers(problem, refusals)
+    refuse_pins(problem, refusals)
+    lives = [single_life(b, f"$.buffers[{i}]", refusals) for i, b in enumerate(problem.buffers)]
+    refusals.raise_any()
+    return list_of_lines(
+        {"id": b.id, "size": b.size, "lower": lower, "upper": upper, "alignment": b.alignment}
+        for b, (lower, upper) in zip(problem.buffers, lives, strict=True)
+    )
+
+
+def _buffer(tensor: Tensor) -> Buffer:
+    return Buffer(
+        id=tensor.id, size=tensor.size, lifetime=(tensor.lower, tensor.upper), alignment=tensor.alignment
+    )
+
+
+def _place(path: Path, lost: list[int]) -> Path:
+    if len(path) < 2 or not isinstance(path[1], int):
+        return ()
+    field = ("lower",) if path[2:3] == ("lifetime",) else path[2:]
+    return (index_before(lost, path[1]), *field)
+
+
+def _recognises(raw: Any) -> bool:
+    return isinstance(raw, list) and (not raw or isinstance(raw[0], dict))
+
+
+FORMAT: Final = Format(
+    name="executorch",
+    is_json=True,
+    recognises=_recognises,
+    read_problem=read_problem,
+    write_problem=write_problem,
+)

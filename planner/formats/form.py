@@ -1,0 +1,46 @@
+"""What a format is: a name, how to tell it from others, and its readers and writers."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from planner.errors import InputError, Issue
+from planner.plan import Plan
+from planner.problem import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """The readers get the JSON value where `is_json`, the bytes otherwise."""
+
+    name: str
+    is_json: bool
+    recognises: Callable[[Any], bool]
+    read_problem: Callable[[Any], Problem]
+    write_problem: Callable[[Problem], bytes]
+    recognises_plan: Callable[[Any], bool] | None = None
+    read_plan: Callable[[Any, Problem], Plan] | None = None
+    write_plan: Callable[[Problem, Plan], bytes] | None = None
+
+
+class Refusals:
+    """What a problem holds that a format has no place for, gathered by field and then refused."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._issues: dict[str, Issue] = {}
+
+    def add(self, path: str, why: str = "") -> None:
+        """Refuse this field; of a list of objects the first that has it is told."""
+        field = "".join(character for character in path if not character.isdigit())
+        reason = why or "which this format has no place for"
+        message = f"the format {self._name!r} cannot express this: {reason}"
+        self._issues.setdefault(field, Issue("not_expressible", path, message))
+
+    def __bool__(self) -> bool:
+        return bool(self._issues)
+
+    def raise_any(self) -> None:
+        """InputError when there is any."""
+        if self._issues:
+            raise InputError(self._issues.values())

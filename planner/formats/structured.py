@@ -1,0 +1,104 @@
+"""The structured JSON of kernel compilers, schema version 1: problems in and out, solutions out and in."""
+
+from typing import Any, Final
+
+from planner.errors import InputError
+from planner.findings import Findings
+from planner.formats.form import Format
+from planner.formats.native import laid_out
+from planner.formats.numbered import numbered
+from planner.formats.structured_document import Document, Solution
+from planner.formats.structured_reading import Reading
+from planner.formats.structured_writing import document_of
+from planner.jsontext import collector_at_rest
+from planner.parse import check_made
+from planner.plan import Placement, Plan, Status
+from planner.problem import Problem
+from planner.sections import read_whole
+from planner.shown import shown
+
+
+def read_problem(raw: Any) -> Problem:
+    """The problem of a structured document."""
+    findings = Findings(raw)
+    with collector_at_rest():
+        document = read_whole(Document, raw, findings)
+        if document is None:
+            raise findings.error()
+        reading = Reading(document, findings)
+        problem = reading.problem()
+        check_made(problem, findings, reading.place)
+    if findings:
+        raise findings.error()
+    return problem
+
+
+def write_problem(problem: Problem) -> bytes:
+    """The problem as a structured document."""
+    return laid_out(document_of(problem))
+
+
+def read_plan(raw: Any, problem: Problem) -> Plan:
+    """The plan of a solution, numbers resolved; one that the problem does not know is kept as it is."""
+    findings = Findings(raw)
+    with collector_at_rest():
+        solution = read_whole(Solution, raw, findings)
+    if solution is None:
+        raise findings.error()
+    buffers = _ids([buffer.id for buffer in problem.buffers])
+    pools = _ids([pool.id for pool in problem.pools])
+    placements = tuple(
+        Placement(
+            buffer=buffers.get(one.buffer, str(one.buffer)),
+            pool=pools.get(one.pool, str(one.pool)),
+            offset=one.offset,
+        )
+        for one in solution.placements
+    )
+    return Plan(status=Status.FEASIBLE, placements=placements)
+
+
+def write_plan(problem: Problem, plan: Plan) -> bytes:
+    """The placements of a plan as a solution."""
+    buffers = _numbers([buffer.id for buffer in problem.buffers])
+    pools = _numbers([pool.id for pool in problem.pools])
+    for one in plan.placements:
+        if one.buffer not in buffers or one.pool not in pools:
+            message = f"{shown(one.buffer)} in {shown(one.pool)} is not of this problem: it has no numbers"
+            raise InputError.single("unknown_buffer", "$.placements", message)
+    return laid_out(
+        {
+            "placements": [
+                {"buffer": buffers[one.buffer], "pool": pools[one.pool], "offset": one.offset}
+                for one in plan.placements
+            ]
+        }
+    )
+
+
+def _ids(ids: list[str]) -> dict[int, str]:
+    return {one.number: name for one, name in zip(numbered(ids), ids, strict=True)}
+
+
+def _numbers(ids: list[str]) -> dict[str, int]:
+    return {name: one.number for one, name in zip(numbered(ids), ids, strict=True)}
+
+
+def _recognises(raw: Any) -> bool:
+    return isinstance(raw, dict) and ("schema_version" in raw or "problem" in raw)
+
+
+def _recognises_plan(raw: Any) -> bool:
+    return isinstance(raw, dict) and "placements" in raw and "status" not in raw
+
+
+FORMAT: Final = Format(
+    name="structured",
+    is_json=True,
+    recognises=_recognises,
+    read_problem=read_problem,
+    write_problem=write_problem,
+    recognises_plan=_recognises_plan,
+    read_plan=read_plan,
+    write_plan=write_plan,
+)

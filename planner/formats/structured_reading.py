@@ -1,0 +1,248 @@
+"""From a structured document to a problem: every field that changes what a good plan is, honoured or refused.
+
+Colocated buffers are one block, as large as the largest of them: each takes that size, and they start
+together. Each keeps its own life, so that the block is held whenever one of them lives, and a temporal
+exclusion lifts the conflict of the one member it names, as the format's own validator has it.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from planner.findings import Findings
+from planner.formats.numbered import id_of
+from planner.formats.reserved_peaks import same_optimum
+from planner.formats.structured_document import Document, Pinned, StructuredBuffer, StructuredPool
+from planner.paths import Path
+from planner.problem import ALWAYS, Buffer, Pair, Pool, Problem, Relative, Reserved, ReuseCost
+
+_TERMS: Final = {"total_peak": "peak", "max_peak": "max_peak", "reuse_cost": "reuse_cost"}
+_BUFFER_FIELDS: Final = {"lifetimes": "live_intervals", "pools": "allowed_pools"}
+
+
+class Reading:
+    """One document on its way, and where in it everything came from."""
+
+    def __init__(self, document: Document, findings: Findings) -> None:
+        self._name = document.instance
+        self._source = document.problem
+        self._findings = findings
+        self._pools = {pool.id: id_of(pool.id, pool.name) for pool in self._source.pools}
+        self._buffers = {buffer.id: id_of(buffer.id, buffer.name) for buffer in self._source.buffers}
+        self._class_of = self._classes()
+        self._pins: dict[int, tuple[int, Pinned]] = {}
+        self._origins: dict[str, list[int]] = {}
+        """Of the parts of a list that were made from another list: from which elements."""
+
+    def problem(self) -> Problem:
+        """The problem; what cannot be understood or honoured is added to the findings."""
+        self._refuse_repeated_numbers()
+        self._refuse_unsupported()
+        self._gather_pins()
+        sizes = self._block_sizes()
+        made = Problem(
+            version=1,
+            name=self._name,
+            pools=tuple(map(_pool, self._source.pools)),
+            buffers=tuple(
+                self._buffer(index, buffer, sizes) for index, buffer in enumerate(self._source.buffers)
+            ),
+            conflicts=self._made("conflicts", self._separations()),
+            exclusive=self._made("exclusive", self._exclusions()),
+            relative=self._made("relative", self._ties()),
+            reuse_costs=self._made("reuse_costs", self._penalties()),
+            objective=self._made("objective", self._terms()),
+        )
+        if not self._findings and not same_optimum(made):
+            index = next(i for i, pool in enumerate(made.pools) if pool.reserved)
+            self._findings.add(
+                "unsupported",
+                ("problem", "pools", index, "reserved_ranges"),
+                "peaks count the end of reserved ranges here, unlike in memstow, and with this objective "
+                "other plans would be best; ask for peaks last, with one allowed pool a buffer",
+            )
+        return made
+
+    def place(self, path: Path) -> Path:
+        """Where in the document a part of the problem was made from."""
+        field, index, rest = path[0] if path else "", path[1] if len(path) > 1 else 0, path[2:]
+        if not isinstance(index, int):
+            return ("problem",)
+        if field == "buffers":
+            return self._place_in_buffer(index, rest)
+        if field == "pools":
+            return ("problem", "pools", index, *(("reserved_ranges",) if rest[:1] == ("reserved",) else rest))
+        origin = self._origins.get(str(field), [])
+        source = origin[index] if index < len(origin) else 0
+        return ("problem", *_LISTS.get(str(field), ()), source)
+
+    def _place_in_buffer(self, index: int, rest: Path) -> Path:
+        if rest[:1] in (("pool",), ("offset",)):
+            pin = self._pins.get(self._source.buffers[index].id)
+            if pin is not None:
+                return ("problem", "constraints", "pinned_allocations", pin[0], *rest)
+        renamed = tuple(_BUFFER_FIELDS.get(str(step), step) for step in rest[:1])
+        return ("problem", "buffers", index, *renamed, *rest[1:2])
+
+    def _made(self, field: str, parts: Iterator[tuple[int, Any]]) -> tuple[Any, ...]:
+        found = list(parts)
+        self._origins[field] = [index for index, _ in found]
+        return tuple(part for _, part in found)
+
+    def _buffer_id(self, number: int, at: Path) -> str | None:
+        found = self._buffers.get(number)
+        if found is None:
+            self._findings.add("unknown_buffer", at, f"there is no buffer {number} in problem.buffers")
+        return found
+
+    def _pair(self, first: int, second: int, at: Path) -> Pair | None:
+        one, two = self._buffer_id(first, (*at, "first")), self._buffer_id(second, (*at, "second"))
+        return None if one is None or two is None else (one, two)
+
+    def _refuse_repeated_numbers(self) -> None:
+        numbers = {
+            "pool": [pool.id for pool in self._source.pools],
+            "buffer": [buffer.id for buffer in self._source.buffers],
+        }
+        for kind, ids in numbers.items():
+            seen: set[int] = set()
+            for index, number in enumerate(ids):
+                if number in seen:
+                    message = f"{number} is the id of another {kind} already"
+                    self._findings.add(f"duplicate_{kind}", ("problem", f"{kind}s", index, "id"), message)
+                seen.add(number)
+
+    def _refuse_unsupported(self) -> None:
+        for index, pool in enumerate(self._source.pools):
+            for position, one in enumerate(pool.reserved_ranges):
+                if one.begin >= one.end:
+                    place = ("problem", "pools", index, "reserved_ranges", position)
+                    self._findings.add("empty_range", place, f"[{one.begin}, {one.end}) holds no byte")
+        structure = self._source.pypto_structure
+        if structure is not None and structure.whole_slot_reuse:
+            self._findings.add(
+                "unsupported",
+                ("problem", "pypto_structure", "whole_slot_reuse"),
+                "reusing whole slots only is not supported; set it to false to let buffers share any bytes",
+            )
+
+    def _classes(self) -> dict[int, int]:
+        """By buffer: the buffer that stands for those it is colocated with."""
+        leader = {buffer.id: buffer.id for buffer in self._source.buffers}
+
+        def find(number: int) -> int:
+            while leader[number] != number:
+                leader[number] = leader[leader[number]]
+                number = leader[number]
+            return number
+
+        for index, pair in enumerate(self._source.constraints.colocations):
+            if self._pair(pair.first, pair.second, ("problem", "constraints", "colocations", index)):
+                one, two = find(pair.first), find(pair.second)
+                leader[max(one, two)] = min(one, two)
+        return {number: find(number) for number in leader}
+
+    def _block_sizes(self) -> dict[int, int]:
+        sizes: dict[int, int] = {}
+        for buffer in self._source.buffers:
+            leader = self._class_of[buffer.id]
+            sizes[leader] = max(sizes.get(leader, 0), buffer.size)
+        return sizes
+
+    def _gather_pins(self) -> None:
+        for index, pin in enumerate(self._source.constraints.pinned_allocations):
+            at: Path = ("problem", "constraints", "pinned_allocations", index)
+            known = self._buffer_id(pin.buffer, (*at, "buffer")) is not None
+            if pin.pool not in self._pools:
+                self._findings.add("unknown_pool", (*at, "pool"), f"there is no pool {pin.pool}")
+            elif pin.buffer in self._pins:
+                self._findings.add("repeated_pin", (*at, "buffer"), f"buffer {pin.buffer} is pinned already")
+            elif known:
+                self._pins[pin.buffer] = (index, pin)
+
+    def _buffer(self, index: int, source: StructuredBuffer, sizes: dict[int, int]) -> Buffer:
+        allowed: list[str] = []
+        for position, number in enumerate(source.allowed_pools):
+            if number in self._pools:
+                allowed.append(self._pools[number])
+            else:
+                place = ("problem", "buffers", index, "allowed_pools", position)
+                self._findings.add("unknown_pool", place, f"there is no pool {number} in problem.pools")
+        lives = tuple((interval.lower, interval.upper) for interval in source.live_intervals)
+        pin = self._pins[source.id][1] if source.id in self._pins else None
+        always = pin is not None and pin.exclusive_for_all_time
+        one = lives[0] if len(lives) == 1 else None
+        return Buffer(
+            id=self._buffers[source.id],
+            size=sizes[self._class_of[source.id]],
+            lifetime=ALWAYS if always else one,
+            lifetimes=None if always or one is not None else lives,
+            alignment=source.alignment,
+            pools=None if allowed == list(self._pools.values()) else tuple(allowed),
+            pool=None if pin is None else self._pools[pin.pool],
+            offset=None if pin is None else pin.offset,
+        )
+
+    def _separations(self) -> Iterator[tuple[int, Pair]]:
+        for index, one in enumerate(self._source.constraints.separations):
+            pair = self._pair(one.first, one.second, ("problem", "constraints", "separations", index))
+            if pair is not None:
+                yield index, pair
+
+    def _exclusions(self) -> Iterator[tuple[int, Pair]]:
+        for index, one in enumerate(self._source.constraints.temporal_exclusions):
+            pair = self._pair(one.first, one.second, ("problem", "constraints", "temporal_exclusions", index))
+            # Bytes that are exclusive for all time are not shared with the buffers of other paths either.
+            if pair is not None and not (self._is_exclusive(one.first) or self._is_exclusive(one.second)):
+                yield index, pair
+
+    def _is_exclusive(self, number: int) -> bool:
+        return number in self._pins and self._pins[number][1].exclusive_for_all_time
+
+    def _ties(self) -> Iterator[tuple[int, Relative]]:
+        """Each member tied to the leader of its class: pairs may form rings, which ties must not."""
+        named_in: dict[int, int] = {}
+        for index, pair in enumerate(self._source.constraints.colocations):
+            named_in.setdefault(pair.first, index)
+            named_in.setdefault(pair.second, index)
+        for number, leader in self._class_of.items():
+            if leader != number:
+                tie = Relative(buffer=self._buffers[number], base=self._buffers[leader], offset=0)
+                yield named_in[number], tie
+
+    def _penalties(self) -> Iterator[tuple[int, ReuseCost]]:
+        model = self._source.cost_model
+        for index, one in enumerate(model.reuse_penalties if model is not None else ()):
+            pair = self._pair(one.first, one.second, ("problem", "cost_model", "reuse_penalties", index))
+            # Sharing is what colocated buffers are for: the format does not charge it.
+            if pair is not None and self._class_of[one.first] != self._class_of[one.second]:
+                yield index, ReuseCost(buffers=pair, cost=one.cost)
+
+    def _terms(self) -> Iterator[tuple[int, str]]:
+        for index, term in enumerate(self._source.objective.terms):
+            if term in _TERMS:
+                yield index, _TERMS[term]
+            elif term == "bank_cost":
+                at = ("problem", "objective", "terms", index)
+                self._findings.add("unsupported", at, "bank_cost is not supported; leave it out")
+            # Nothing to do for capacity_overflow: no plan is accepted whose overflow is not 0.
+
+
+_LISTS: Final[dict[str, Path]] = {
+    "conflicts": ("constraints", "separations"),
+    "exclusive": ("constraints", "temporal_exclusions"),
+    "relative": ("constraints", "colocations"),
+    "reuse_costs": ("cost_model", "reuse_penalties"),
+    "objective": ("objective", "terms"),
+}
+
+
+def _pool(source: StructuredPool) -> Pool:
+    return Pool(
+        id=id_of(source.id, source.name),
+        capacity=source.capacity,
+        reserved=tuple(
+            Reserved(offset=one.begin, size=one.end - one.begin)
+            for one in source.reserved_ranges
+            if one.end > one.begin
+        ),
+    )

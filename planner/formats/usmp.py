@@ -1,0 +1,189 @@
+"""Cases of TVM's Unified Static Memory Planner: sizes, which buffers conflict, and pools, preferred first.
+
+Also the interval lists of its tests and of its neighbours: [first, last, size], both ends live.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from pydantic import ConfigDict
+from pydantic.dataclasses import dataclass
+
+from planner.findings import Findings, Renamed
+from planner.formats.form import Format, Refusals
+from planner.formats.native import laid_out
+from planner.formats.plainly import refuse_pins
+from planner.jsontext import collector_at_rest
+from planner.parse import check_made
+from planner.paths import Path
+from planner.problem import DEFAULT_POOL, Buffer, Bytes, Id, Pair, Pool, Problem, Time
+from planner.sections import index_before, read_elements, read_section
+
+_NOTES: Final = ("source", "memory_pressure", "expected")
+_Row = tuple[Time, Time, Bytes]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=ConfigDict(extra="forbid"))
+class Memory:
+    """A pool; the first that has room is preferred."""
+
+    name: Id
+    size: Bytes | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=ConfigDict(extra="forbid"))
+class Case:
+    """A problem; what it notes about itself (source, memory_pressure, expected) is not part of it."""
+
+    sizes: dict[Any, Any]
+    edges: tuple[Pair, ...] = ()
+    conflicts: dict[Any, Any] | None = None
+    pools: tuple[Memory, ...] = ()
+    source: Any = None
+    memory_pressure: Any = None
+    expected: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=ConfigDict(extra="forbid"))
+class Sized:
+    """One entry of `sizes`."""
+
+    id: Id
+    size: Bytes
+
+
+def read_problem(raw: Any) -> Problem:
+    """The problem of a case or of a list of intervals."""
+    findings = Findings(raw)
+    with collector_at_rest():
+        problem = _read_rows(raw, findings) if isinstance(raw, list) else _read_case(raw, findings)
+    if findings or problem is None:
+        raise findings.error()
+    return problem
+
+
+def write_problem(problem: Problem) -> bytes:
+    """The problem as a case."""
+    refusals = Refusals("usmp")
+    for field in ("exclusive", "relative", "in_place", "reuse_costs", "objective"):
+        if getattr(problem, field):
+            refusals.add(f"$.{field}")
+    if problem.objective == ():
+        refusals.add("$.objective")
+    for index, pool in enumerate(problem.pools):
+        for field, default in (("alignment", 1), ("reserved", ()), ("base", None), ("cost", 0)):
+            if getattr(pool, field) != default:
+                refusals.add(f"$.pools[{index}].{field}")
+    refuse_pins(problem, refusals)
+    for index, buffer in enumerate(problem.buffers):
+        _refuse_beyond_size(f"$.buffers[{index}]", buffer, problem, refusals)
+    refusals.raise_any()
+    return laid_out(
+        {
+            "sizes": {buffer.id: buffer.size for buffer in problem.buffers},
+            "edges": [list(pair) for pair in problem.conflicts],
+            "pools": [{"name": pool.id, "size": pool.capacity} for pool in problem.pools],
+        }
+    )
+
+
+def _refuse_beyond_size(path: str, buffer: Buffer, problem: Problem, refusals: Refusals) -> None:
+    if buffer.lifetime is not None or buffer.lifetimes:
+        refusals.add(f"{path}.lifetime", "conflicts are told by edges, not by times")
+    if buffer.alignment != 1:
+        refusals.add(f"{path}.alignment")
+    if buffer.accesses is not None:
+        refusals.add(f"{path}.accesses")
+    if buffer.pools is not None and buffer.pools != tuple(pool.id for pool in problem.pools):
+        refusals.add(f"{path}.pools", "every buffer may go to every pool, the first preferred")
+
+
+def _read_case(raw: Any, findings: Findings) -> Problem | None:
+    section = read_section(Case, raw, findings)
+    if not section.sound or findings:
+        return None
+    case = section.values
+    buffers = list(_sized(case["sizes"], findings))
+    pairs = list(case.get("edges", ()))
+    if case.get("conflicts") is not None:
+        pairs.extend(_adjacent(case["conflicts"], findings))
+    if findings:
+        return None
+    memories = case.get("pools", ())
+    pools = tuple(Pool(id=memory.name, capacity=memory.size) for memory in memories) or (
+        Pool(id=DEFAULT_POOL),
+    )
+    conflicts = tuple(_each_once(pairs))
+    problem = Problem(version=1, buffers=tuple(buffers), conflicts=conflicts, pools=pools)
+    names = list(case["sizes"])
+    places = {frozenset(pair): ("edges", i) for i, pair in enumerate(case.get("edges", ()))}
+    check_made(problem, findings, lambda path: _place(path, names, conflicts, places))
+    return problem
+
+
+def _sized(sizes: Mapping[Any, Any], findings: Findings) -> Iterator[Buffer]:
+    names = list(sizes)
+    entries = [{"id": name, "size": size} for name, size in sizes.items()]
+    found, _ = read_elements(
+        Sized, entries, Renamed(findings, lambda path: ("sizes", names[int(path[0])])), ()
+    )
+    return (Buffer(id=one.id, size=one.size) for one in found)
+
+
+def _adjacent(neighbours: Mapping[Any, Any], findings: Findings) -> Iterator[Pair]:
+    for name, others in neighbours.items():
+        place = ("conflicts", str(name))
+        if not isinstance(others, list):
+            findings.add("not_a_list", place, "expected a list of the names it conflicts with")
+            continue
+        found, _ = read_elements(Id, others, findings, place)
+        yield from ((str(name), other) for other in found)
+
+
+def _each_once(pairs: list[Pair]) -> Iterator[Pair]:
+    """The pairs without those that say the same again: an edge has no direction."""
+    seen: set[frozenset[str]] = set()
+    for pair in pairs:
+        ends = frozenset(pair)
+        if ends not in seen:
+            seen.add(ends)
+            yield pair
+
+
+def _place(
+    path: Path, names: list[Any], conflicts: tuple[Pair, ...], places: Mapping[frozenset[str], Path]
+) -> Path:
+    match path[:2]:
+        case ("buffers", int(index)):
+            return ("sizes", names[index])
+        case ("conflicts", int(index)):
+            pair = conflicts[index]
+            return places.get(frozenset(pair), ("conflicts", pair[0]))
+        case _:
+            return path
+
+
+def _read_rows(raw: list[Any], findings: Findings) -> Problem:
+    rows, lost = read_elements(_Row, raw, findings, ())
+    buffers = tuple(
+        Buffer(id=str(index_before(lost, i)), size=size, lifetime=(first, last + 1))
+        for i, (first, last, size) in enumerate(rows)
+    )
+    problem = Problem(version=1, buffers=buffers)
+    check_made(problem, findings, lambda path: (index_before(lost, int(path[1])),))
+    return problem
+
+
+def _recognises(raw: Any) -> bool:
+    if isinstance(raw, list):
+        return bool(raw) and isinstance(raw[0], list)
+    return isinstance(raw, dict) and "sizes" in raw
+
+
+FORMAT: Final = Format(
+    name="usmp",
+    is_json=True,
+    recognises=_recognises,
+    read_problem=read_problem,
+    write_problem=write_problem,
+)

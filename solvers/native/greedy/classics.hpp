@@ -1,0 +1,30 @@
+// Published planners under their own names, to be compared with and to be asked for. Each takes the buffers
+// in the order of its source and decides as its source does. What a source cannot honour it declines; where
+// the placement engine honours more than the source does (explicit conflicts, reserved ranges, several
+// lifetimes, groups), the planner does too, since its order and its rule remain the same.
+//
+// Where a source gives up because nothing fits, the item goes where it overflows least, so that the layout is
+// complete and says by how much it fails.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "budget.hpp"
+#include "instance.hpp"
+
+namespace memstow {
+
+// The names of the planners.
+std::span<const std::string_view> classics();
+
+// What of the instance the planner cannot honour, in words; nothing when it can take the instance.
+std::optional<std::string> declines(std::string_view classic, const Instance& instance);
+
+// The planner's layout. `classic` is one of classics() and does not decline the instance. As with greedy(),
+// the first 4,096 items are placed whatever the budget, the rest stacked when it is spent.
+Layout run_classic(std::string_view classic, const Instance& instance, Budget& budget);
+
+}  // namespace memstow

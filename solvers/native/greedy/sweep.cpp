@@ -1,0 +1,156 @@
+#include "greedy/sweep.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "greedy/placer.hpp"
+
+namespace memstow {
+
+namespace {
+
+std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+
+// Free bytes of one pool, up to kLimit.
+class Gaps {
+  public:
+    explicit Gaps(const Pool& pool) {
+        Bytes begin = 0;
+        for (const Range& reserved : pool.reserved) {
+            if (reserved.begin > begin) add({begin, reserved.begin});
+            begin = reserved.end;
+        }
+        if (begin < kLimit) add({begin, kLimit});
+    }
+
+    std::optional<Bytes> take(const Choice& choice, Bytes size) {
+        // A gap may be large enough but for its alignment. After some of those, look where any gap will do.
+        constexpr int kTries = 32;
+        int tries = 0;
+        for (auto gap = by_size_.lower_bound({size, 0}); gap != by_size_.end(); ++gap) {
+            if (++tries == kTries && choice.modulus <= kLimit - size) {
+                gap = by_size_.lower_bound({std::max(gap->first, size + choice.modulus), 0});
+                if (gap == by_size_.end()) break;
+            }
+            const Range range{gap->second, gap->second + gap->first};
+            const std::optional<Bytes> offset = align_up(choice, range.begin);
+            if (!offset || range.end - *offset < size) continue;
+            remove(range);
+            if (*offset > range.begin) add({range.begin, *offset});
+            if (range.end - *offset > size) add({*offset + size, range.end});
+            return offset;
+        }
+        return std::nullopt;
+    }
+
+    void give_back(Range range) {
+        const auto after = by_begin_.lower_bound(range.begin);
+        if (after != by_begin_.begin()) {
+            const auto before = std::prev(after);
+            if (before->second == range.begin) range.begin = before->first;
+        }
+        if (after != by_begin_.end() && after->first == range.end) range.end = after->second;
+        if (const auto first = by_begin_.find(range.begin); first != by_begin_.end()) {
+            remove({first->first, first->second});
+        }
+        if (const auto last = by_begin_.lower_bound(range.begin);
+            last != by_begin_.end() && last->first < range.end) {
+            remove({last->first, last->second});
+        }
+        add(range);
+    }
+
+  private:
+    void add(Range range) {
+        by_begin_.emplace(range.begin, range.end);
+        by_size_.emplace(range.end - range.begin, range.begin);
+    }
+    void remove(Range range) {
+        by_begin_.erase(range.begin);
+        by_size_.erase({range.end - range.begin, range.begin});
+    }
+
+    std::map<Bytes, Bytes> by_begin_;            // begin, end
+    std::set<std::pair<Bytes, Bytes>> by_size_;  // size, begin
+};
+
+}  // namespace
+
+bool can_sweep(const Instance& instance) {
+    if (instance.pools.size() != 1 || !instance.exempt.empty() || instance.row_count != instance.time_rows ||
+        instance.parts.size() != at(instance.item_count())) {
+        return false;
+    }
+    for (const Choice& choice : instance.choices.values) {
+        if (choice.low > 0 || choice.high < kLimit) return false;
+    }
+    for (Index part = 0; part < static_cast<Index>(instance.parts.size()); ++part) {
+        if (instance.rows[part].size() > 1 || instance.parts[at(part)].delta != 0) return false;
+    }
+    return true;
+}
+
+Layout sweep(const Instance& instance, std::span<const Index> order, bool backwards, Budget& budget) {
+    Layout layout(at(instance.item_count()));
+    const auto rows_of = [&](Index item) {
+        const std::span<const RowRange> rows = instance.rows[item];
+        return rows.empty() ? RowRange{0, 0} : rows[0];
+    };
+    // By the row after which an item is gone: a counting sort, rows are few.
+    Lists<Index> gone;
+    const auto last_row = [&](Index item) {
+        const RowRange rows = rows_of(item);
+        return at(backwards ? instance.row_count - rows.begin : rows.end);
+    };
+    gone.start.assign(at(instance.row_count) + 2, 0);
+    for (const Index item : order) ++gone.start[last_row(item) + 1];
+    for (std::size_t row = 1; row < gone.start.size(); ++row) gone.start[row] += gone.start[row - 1];
+    gone.values.resize(order.size());
+    std::vector<Index> next(gone.start.begin(), gone.start.end() - 1);
+    for (const Index item : order) gone.values[at(next[last_row(item)]++)] = item;
+
+    Gaps gaps(instance.pools[0]);
+    Bytes peak = instance.pools[0].reserved.empty() ? 0 : instance.pools[0].reserved.back().end;
+    Index released = 0;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        const Index item = order[i];
+        const Choice& choice = instance.choices[item][0];
+        const Bytes size = instance.parts[at(item)].size;
+        Place& place = layout[at(item)];
+        if (instance.rows[item].empty()) {  // conflicts with nothing
+            Gaps empty(instance.pools[0]);
+            if (const std::optional<Bytes> offset = empty.take(choice, size)) place = {choice.pool, *offset};
+            continue;
+        }
+        if (i >= kWhole && i % kWhole == 0 && budget.spent()) {
+            for (const Index rest : order.subspan(i)) {
+                const Bytes extent = instance.parts[at(rest)].size;
+                const std::optional<Bytes> top = align_up(instance.choices[rest][0], peak);
+                if (!top || *top > kLimit - extent) continue;
+                layout[at(rest)] = {0, *top};
+                peak = *top + extent;
+            }
+            break;
+        }
+        const RowRange rows = rows_of(item);
+        const Index now = backwards ? instance.row_count - rows.end : rows.begin;
+        for (; released <= now; ++released) {
+            for (const Index dead : gone[released]) {
+                const Place& was = layout[at(dead)];
+                if (was.offset == kUnplaced || instance.rows[dead].empty()) continue;
+                gaps.give_back({was.offset, was.offset + instance.parts[at(dead)].size});
+            }
+        }
+        if (const std::optional<Bytes> offset = gaps.take(choice, size)) {
+            place = {choice.pool, *offset};
+            peak = std::max(peak, *offset + size);
+        }
+    }
+    budget.count(static_cast<std::int64_t>(order.size()));
+    return layout;
+}
+
+}  // namespace memstow

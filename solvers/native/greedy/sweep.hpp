@@ -1,0 +1,22 @@
+// A greedy pass in the order of time: what is placed and still live is all that a new item conflicts with, so
+// a list of free gaps is all there is to keep. An order of magnitude quicker than the tree, in one order
+// only.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "budget.hpp"
+#include "instance.hpp"
+
+namespace memstow {
+
+// Only plain problems: one pool, one part and at most one lifetime an item, no conflicts besides, no pins.
+// Alignment and reserved ranges are honoured; a capacity is not looked at.
+bool can_sweep(const Instance& instance);
+
+// Each item goes to the smallest gap that is large enough. The order is by first row, or backwards in time by
+// last row. As in Placer::run, items after the first 4,096 are stacked when the budget is spent.
+Layout sweep(const Instance& instance, std::span<const Index> order, bool backwards, Budget& budget);
+
+}  // namespace memstow

@@ -1,0 +1,53 @@
+"""Amounts and ranges as people type them."""
+
+import argparse
+
+import pytest
+
+from api.cli.arguments import amount, real, whole
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("0", 0),
+        ("65536", 65536),
+        ("65_536", 65536),
+        ("64KiB", 65536),
+        ("64kib", 65536),
+        ("64K", 65536),
+        ("64 KiB", 65536),
+        ("1MiB", 1 << 20),
+        ("1.5MiB", 3 << 19),
+        ("0.1KB", 100),
+        ("2kB", 2000),
+        ("1g", 1 << 30),
+        ("0x1000", 4096),
+        ("0X10_00", 4096),
+        ("12B", 12),
+        (str(1 << 62), 1 << 62),
+    ],
+)
+def test_amounts(text: str, value: int) -> None:
+    assert amount(text) == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "-1", "1.5", "0.3KiB", "64XiB", "KiB", "0x", "1e3", "nan", "64KiB2", str((1 << 62) + 1), "5 ib"],
+)
+def test_what_is_no_amount_is_refused(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError):
+        amount(text)
+
+
+def test_ranges_include_their_ends() -> None:
+    assert whole(1, 3)("1") == 1
+    assert whole(1, 3)("3") == 3
+    assert real(0, 1)("1") == 1.0
+    for wrong in ("0", "4", "x", "1.0"):
+        with pytest.raises(argparse.ArgumentTypeError):
+            whole(1, 3)(wrong)
+    for wrong in ("-0.1", "1.1", "nan", "inf", "x"):
+        with pytest.raises(argparse.ArgumentTypeError):
+            real(0, 1)(wrong)

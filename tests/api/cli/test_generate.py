@@ -1,0 +1,56 @@
+"""`memstow generate`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from api.cli.exits import Exit
+from tests.api.cli.conftest import Cli, script
+
+
+@pytest.mark.parametrize("kind", ["planted", "network", "random"])
+def test_every_kind_writes_a_problem_of_n_buffers(cli: Cli, kind: str) -> None:
+    ran = cli("generate", kind, "--n", "37", "--seed", "5")
+    assert (ran.code, ran.err) == (Exit.DONE, "")
+    document = json.loads(ran.out)
+    assert len(document["buffers"]) == 37
+    assert document["name"].startswith(f"{kind} n=37 seed=5")
+
+
+@pytest.mark.parametrize("kind", ["planted", "network", "random"])
+def test_the_same_seed_gives_the_same_bytes_in_another_process(cli: Cli, kind: str) -> None:
+    from tests.api.cli.conftest import door
+
+    with door("0", "generate", kind, "--n", "50", "--seed", "9") as process:
+        out, _ = process.communicate(timeout=60)
+    assert out.decode() == cli("generate", kind, "--n", "50", "--seed", "9").out
+    assert out.decode() != cli("generate", kind, "--n", "50", "--seed", "10").out
+
+
+def test_the_name_of_the_file_chooses_the_format(cli: Cli, tmp_path: Path) -> None:
+    assert cli("generate", "planted", "--n", "10", "--output", tmp_path / "p.csv").code == Exit.DONE
+    assert (tmp_path / "p.csv").read_text().startswith("id,")
+
+
+def test_every_feature_is_accepted_alone_and_together(cli: Cli) -> None:
+    from planner.generate.features import FEATURES
+
+    for features in (*FEATURES, "all", "pools,pins"):
+        assert cli("generate", "random", "--n", "12", "--features", features).code == Exit.DONE
+
+
+def test_an_unknown_feature_is_a_usage_error_that_lists_them(cli: Cli) -> None:
+    ran = cli("generate", "random", "--features", "pols")
+    assert ran.code == Exit.USAGE
+    assert "pools" in ran.err
+
+
+def test_more_tiles_than_cells_is_an_error(cli: Cli) -> None:
+    ran = cli("generate", "planted", "--n", "100", "--height", "3", "--horizon", "3")
+    assert ran.code == Exit.USAGE
+    assert "3 units of size x 3 moments" in ran.err
+
+
+def test_a_kind_is_needed() -> None:
+    assert script("generate").returncode == Exit.USAGE

@@ -1,0 +1,33 @@
+"""`memstow inspect`."""
+
+import json
+from pathlib import Path
+
+from api.cli.exits import Exit
+from tests.api.cli.conftest import Cli
+
+
+def test_a_person_gets_counts_a_chart_and_the_hardest_moments(cli: Cli, three: Path) -> None:
+    ran = cli("inspect", three)
+    assert (ran.code, ran.err) == (Exit.DONE, "")
+    assert "buffers    3 of 250 bytes in all" in ran.out
+    assert "live bytes over time, at most 150" in ran.out
+    assert "[1, 2)" in ran.out
+
+
+def test_the_facts_can_be_json(cli: Cli, three: Path) -> None:
+    facts = json.loads(cli("inspect", three, "--json", "--rows", "1").out)
+    assert facts["peak_live"] == 150
+    assert facts["buffers"]["count"] == 3
+    assert len(facts["hardest"]) == 1
+
+
+def test_no_moments_are_listed_when_none_are_asked_for(cli: Cli, three: Path) -> None:
+    assert "hardest" not in cli("inspect", three, "--rows", "0").out
+
+
+def test_an_empty_problem_can_be_inspected(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "empty.json"
+    path.write_text('{"version": 1, "buffers": []}')
+    ran = cli("inspect", path)
+    assert (ran.code, ran.err) == (Exit.DONE, "")

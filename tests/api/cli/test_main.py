@@ -1,0 +1,184 @@
+"""The command line as a whole: help, exit codes, and what happens when something goes wrong."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from api.cli.exits import Exit
+from api.cli.main import COMMANDS, build_parser, main
+from planner.errors import DeclinedError, InputError, Issue, RefusedPlanError
+from planner.problem import Problem
+from tests.api.cli.conftest import ROOT, Cli, door, script
+from tests.api.cli.fakes import FakeEngine
+
+NAMES = [command.__name__.rpartition(".")[2] for command in COMMANDS]
+
+
+@pytest.mark.parametrize("arguments", ["version", "--version", "--help", "solve --help"])
+def test_what_needs_no_problem_loads_no_pydantic(arguments: str) -> None:
+    code = (
+        "import sys; from api.cli.main import main; main(sys.argv[1:]); "
+        "sys.exit('loaded' if {'pydantic', 'shutil', 'json'} & set(sys.modules) - {'json'} - "
+        "({'shutil'} if '--help' in sys.argv else set()) else 0)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code, *arguments.split()],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_version_is_that_of_the_package(cli: Cli) -> None:
+    from planner import __version__
+
+    assert cli("version").out == cli("--version").out == f"memstow {__version__}\n"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_command_explains_itself_with_examples(cli: Cli, name: str) -> None:
+    ran = cli(name, "--help")
+    assert ran.code == Exit.DONE
+    assert f"usage: memstow {name}" in ran.out
+    assert f"examples:\n  memstow {name}" in ran.out
+
+
+def test_no_command_is_a_usage_error_that_shows_the_help(cli: Cli) -> None:
+    ran = cli()
+    assert ran.code == Exit.USAGE
+    assert ran.out == ""
+    assert "solve" in ran.err
+
+
+@pytest.mark.parametrize(
+    "arguments", ["nonsense", "solve", "solve x --gap 2", "solve x --workers 0", "solve x --time-limit nan"]
+)
+def test_bad_usage_exits_with_2_and_says_why(cli: Cli, arguments: str) -> None:
+    ran = cli(*arguments.split())
+    assert ran.code == Exit.USAGE
+    assert "error:" in ran.err
+    assert ran.out == ""
+
+
+def test_options_are_not_guessed_from_their_beginnings(cli: Cli, three: Path) -> None:
+    assert cli("solve", three, "--determ").code == Exit.USAGE
+
+
+def test_a_missing_file_is_named(cli: Cli, tmp_path: Path) -> None:
+    ran = cli("solve", tmp_path / "none.json")
+    assert ran.code == Exit.USAGE
+    assert "none.json" in ran.err
+    assert "there is no such file" in ran.err
+
+
+def test_every_issue_of_an_input_is_shown(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "bad.json"
+    path.write_text('{"version": 1, "buffers": [{"id": "", "size": -1}]}')
+    ran = cli("solve", path)
+    assert ran.code == Exit.USAGE
+    assert len(ran.err.splitlines()) == 2
+    assert ran.err.count("memstow: ") == 2
+
+
+def test_thousands_of_issues_are_cut_short(cli: Cli, three: Path, engine: FakeEngine) -> None:
+    def refuse(_: Problem) -> None:
+        raise InputError(Issue("bad", f"buffers[{index}]", "wrong") for index in range(5_000))
+
+    engine.answer = refuse  # type: ignore[assignment]
+    ran = cli("solve", three)
+    assert len(ran.err.splitlines()) == 51
+    assert "4,950 more" in ran.err
+
+
+def test_messages_cannot_drive_the_terminal(cli: Cli, three: Path, engine: FakeEngine) -> None:
+    def refuse(_: Problem) -> None:
+        raise DeclinedError("solver x declines buffer '\x1b[2J\u202eevil\n'")
+
+    engine.answer = refuse  # type: ignore[assignment]
+    ran = cli("solve", three)
+    assert ran.code == Exit.USAGE
+    assert ran.err == "memstow: solver x declines buffer '\\x1b[2J\\u202eevil\\n'\n"
+
+
+@pytest.mark.parametrize("error", [RefusedPlanError("overlap of a and b"), ZeroDivisionError("oops")])
+def test_a_defect_is_told_without_a_traceback(
+    cli: Cli, three: Path, engine: FakeEngine, error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: Problem) -> None:
+        raise error
+
+    monkeypatch.delenv("MEMSTOW_DEBUG", raising=False)
+    engine.answer = fail  # type: ignore[assignment]
+    ran = cli("solve", three)
+    assert ran.code == Exit.DEFECT
+    assert "a defect of memstow" in ran.err
+    assert str(error) in ran.err
+    assert "Traceback" not in ran.err
+
+    monkeypatch.setenv("MEMSTOW_DEBUG", "1")
+    with pytest.raises(type(error)):
+        main(["solve", str(three)])
+
+
+def test_running_out_of_memory_is_told(cli: Cli, three: Path, engine: FakeEngine) -> None:
+    def fail(_: Problem) -> None:
+        raise MemoryError
+
+    engine.answer = fail  # type: ignore[assignment]
+    ran = cli("solve", three)
+    assert (ran.code, "not enough memory" in ran.err) == (Exit.USAGE, True)
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_leaves_ends_the_run_quietly(unbuffered: str) -> None:
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    with door("0", "generate", "random", "--n", "20000", env=environment) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.read(10)
+        process.stdout.close()
+        assert process.wait(60) == Exit.BROKEN_PIPE
+        assert process.stderr.read() == b""
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full here")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("arguments", ["version", "generate random --n 3", "solve --help"])
+def test_a_full_disk_is_told(arguments: str, unbuffered: str) -> None:
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    with (
+        open("/dev/full", "wb") as full,
+        door("0", *arguments.split(), stdout=full, env=environment) as process,
+    ):
+        assert process.stderr is not None
+        assert process.wait(60) == Exit.USAGE
+        assert process.stderr.read() == b"memstow: No space left on device\n"
+
+
+@pytest.mark.parametrize("arguments", ["version", "generate random --n 3"])
+def test_a_closed_standard_output_is_no_defect(arguments: str) -> None:
+    with door("0", *arguments.split(), preexec_fn=lambda: os.close(1)) as process:
+        assert process.stderr is not None
+        assert process.wait(60) == Exit.DONE
+        assert process.stderr.read() == b""
+
+
+def test_the_console_script_runs_as_a_process() -> None:
+    ran = script("version")
+    assert (ran.returncode, ran.stdout[:8], ran.stderr) == (0, b"memstow ", b"")
+
+
+def test_serve_says_not_yet(cli: Cli) -> None:
+    ran = cli("serve")
+    assert ran.code == Exit.USAGE
+    assert "no service yet" in ran.err
+
+
+def test_the_parser_names_every_command() -> None:
+    text = build_parser().format_help()
+    assert all(f"    {name} " in text for name in NAMES)

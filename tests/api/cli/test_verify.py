@@ -1,0 +1,58 @@
+"""`memstow verify`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from api.cli.exits import Exit
+from tests.api.cli.conftest import Cli
+
+
+@pytest.fixture
+def plan(cli: Cli, three: Path, tmp_path: Path) -> Path:
+    """A good plan for the three buffers."""
+    path = tmp_path / "plan.json"
+    assert cli("solve", three, "--output", path).code == Exit.DONE
+    return path
+
+
+def _without_the_last(plan: Path) -> None:
+    document = json.loads(plan.read_text())
+    document["placements"].pop()
+    plan.write_text(json.dumps(document))
+
+
+def test_a_valid_plan_exits_with_0(cli: Cli, three: Path, plan: Path) -> None:
+    ran = cli("verify", three, plan)
+    assert (ran.code, ran.err) == (Exit.DONE, "")
+    assert ran.out.startswith("valid: optimal, 3 placements, peak 150 in memory")
+
+
+def test_an_invalid_plan_exits_with_1_and_lists_what_is_wrong(cli: Cli, three: Path, plan: Path) -> None:
+    _without_the_last(plan)
+    ran = cli("verify", three, plan)
+    assert ran.code == Exit.INVALID
+    assert ran.out.startswith("invalid: ")
+    assert "'c' has no place [missing]" in ran.out
+
+
+def test_the_verdict_can_be_json(cli: Cli, three: Path, plan: Path) -> None:
+    assert json.loads(cli("verify", three, plan, "--json").out) == {"valid": True, "violations": []}
+    _without_the_last(plan)
+    ran = cli("verify", three, plan, "--json")
+    assert ran.code == Exit.INVALID
+    verdict = json.loads(ran.out)
+    assert verdict["valid"] is False
+    assert ["c"] in [violation["buffers"] for violation in verdict["violations"]]
+
+
+def test_a_plan_that_is_none_exits_with_2(cli: Cli, three: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.json"
+    broken.write_text("{")
+    ran = cli("verify", three, broken)
+    assert (ran.code, ran.out) == (Exit.USAGE, "")
+
+
+def test_problem_and_plan_cannot_both_be_standard_input(cli: Cli) -> None:
+    assert cli("verify", "-", "-").code == Exit.USAGE

@@ -1,0 +1,44 @@
+"""What a problem is said to hold."""
+
+from planner.picture import ASCII
+from planner.problem import ALWAYS, Buffer, Pool, Problem, Relative, Reserved
+from planner.survey import facts, survey
+
+PROBLEM = Problem(
+    version=1,
+    name="two\npools",
+    pools=(Pool(id="fast", capacity=64, reserved=(Reserved(offset=0, size=8),)), Pool(id="slow", cost=3)),
+    buffers=(
+        Buffer(id="a", size=16, lifetime=(0, 4), pools=("fast",)),
+        Buffer(id="b", size=32, lifetimes=((0, 1), (2, 3)), alignment=16),
+        Buffer(id="w", size=8, lifetime=ALWAYS, pool="slow", offset=0),
+        Buffer(id="g", size=0),
+    ),
+    relative=(Relative(buffer="b", base="a", offset=0),),
+)
+
+
+def test_every_kind_of_buffer_is_counted() -> None:
+    buffers = facts(PROBLEM, 1)["buffers"]
+    assert (buffers["count"], buffers["bytes"], buffers["largest"]) == (4, 56, 32)
+    kinds = ("empty", "always", "timeless", "several_lifetimes", "pinned")
+    assert [buffers[kind] for kind in kinds] == [1, 1, 1, 1, 1]
+    assert buffers["alignments"] == {"1": 3, "16": 1}
+
+
+def test_pools_say_what_they_may_and_must_hold() -> None:
+    fast, slow = facts(PROBLEM, 1)["pools"]
+    assert (fast["may_hold"], fast["must_hold"], fast["reserved"], fast["bound"]) == (3, 1, 8, 40)
+    assert (slow["may_hold"], slow["must_hold"], slow["capacity"], slow["bound"]) == (3, 1, None, 8)
+
+
+def test_the_survey_is_safe_for_terminals_and_as_wide_as_asked() -> None:
+    text = survey(PROBLEM, 3, 70, ASCII)
+    assert "name       two\\npools" in text
+    assert "besides    1 relative" in text
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_a_problem_without_time_says_what_is_always_live() -> None:
+    problem = Problem(version=1, buffers=(Buffer(id="w", size=8, lifetime=ALWAYS),))
+    assert "always live: 8 bytes" in survey(problem, 3, 70, ASCII)

@@ -1,0 +1,336 @@
+"""A certificate is accepted only where it proves its bound."""
+
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pytest
+
+from planner.plan import (
+    Certificate,
+    Exhausted,
+    Least,
+    LiveBytes,
+    Model,
+    Plan,
+    Refuted,
+    TermValue,
+    gap_of,
+)
+from planner.problem import (
+    Buffer,
+    InPlace,
+    Pool,
+    Problem,
+    Relative,
+    Reserved,
+    ReuseCost,
+)
+from planner.verify import Code, verify
+from planner.verify.certificates import Proofs
+from planner.verify.facts import Facts
+from planner.verify.findings import Findings
+from planner.verify.live_bytes import proven
+from tests.planner.plans import honest
+from tests.problems import random_problem
+from tests.referee import best
+
+A = Buffer(id="a", size=5, lifetime=(0, 2))
+B = Buffer(id="b", size=6, lifetime=(1, 3))
+C = Buffer(id="c", size=7, lifetime=(2, 4))
+
+
+def problem(*buffers: Buffer, **more: Any) -> Problem:
+    return Problem(version=1, buffers=buffers, **more)
+
+
+def live(*buffers: str, time: int | None = 1, pool: str | None = "memory") -> LiveBytes:
+    return LiveBytes(pool=pool, time=time, buffers=buffers)
+
+
+def proves(it: Problem, term: str, certificate: LiveBytes) -> int | None:
+    """The bound that follows, None when nothing does."""
+    findings = Findings()
+    found = proven(Facts(it, findings), term, certificate, cheapest_only=False)
+    assert not findings
+    return found if isinstance(found, int) else None
+
+
+def test_sizes_of_buffers_that_live_together_add_up() -> None:
+    it = problem(A, B, C)
+    assert proves(it, "peak", live("a", "b")) == 11
+    assert proves(it, "max_peak", live("a", "b")) == 11
+    assert proves(it, "peak:memory", live("a", "b")) == 11
+    assert proves(it, "peak", live("a", "b", pool=None)) == 11
+    assert proves(it, "peak", live("b", "c", time=2)) == 13
+
+
+def test_the_judge_refuses_one_byte_more_than_is_proven() -> None:
+    it = problem(A, B, C)
+    places = {"a": ("memory", 0), "b": ("memory", 7), "c": ("memory", 0)}
+    good = honest(it, places, bounds={"peak": 13}, certificates={"peak": live("b", "c", time=2)})
+    assert verify(it, good) == []
+    weaker = honest(it, places, bounds={"peak": 13}, certificates={"peak": live("a", "b")})
+    assert [found.code for found in verify(it, weaker)] == [Code.CERTIFICATE]
+
+
+@pytest.mark.parametrize(
+    "certificate",
+    [
+        live("a", "b", "c"),
+        live("a", "c"),
+        live("a", "b", time=0),
+        live("a", "a"),
+        live("a", "ghost"),
+        live("a", pool="moon"),
+        live("a", "b", time=None),
+    ],
+)
+def test_buffers_that_do_not_all_live_then_prove_nothing(certificate: LiveBytes) -> None:
+    assert proves(problem(A, B, C), "peak", certificate) is None
+
+
+def test_always_lives_at_every_time() -> None:
+    it = problem(A, Buffer(id="w", size=4, lifetime="always"))
+    assert proves(it, "peak", live("a", "w", time=1)) == 9
+    assert proves(it, "peak", live("w", time=999)) == 4
+
+
+def test_listed_conflicts_prove_without_a_time_if_every_pair_is_listed() -> None:
+    nodes = [Buffer(id=name, size=2) for name in "xyz"]
+    it = problem(*nodes, conflicts=(("x", "y"), ("z", "y")))
+    assert proves(it, "peak", live("x", "y", time=None)) == 4
+    assert proves(it, "peak", live("x", "y", "z", time=None)) is None
+    assert proves(replace(it, conflicts=(*it.conflicts, ("x", "z"))), "peak", live(*"xyz", time=None)) == 6
+
+
+def test_exclusive_buffers_do_not_add_up_unless_listed_as_conflict() -> None:
+    it = problem(A, B, exclusive=(("b", "a"),))
+    assert proves(it, "peak", live("a", "b")) is None
+    assert proves(replace(it, conflicts=(("a", "b"),)), "peak", live("a", "b")) == 11
+
+
+def test_in_place_buffers_do_not_add_up_even_if_listed_as_conflict() -> None:
+    it = problem(A, B, in_place=(InPlace(input="b", output="a"),), conflicts=(("a", "b"),))
+    assert proves(it, "peak", live("a", "b")) is None
+    assert proves(it, "peak", live("a", "b", time=None)) is None
+
+
+def test_members_of_a_rigid_group_count_with_the_union_of_their_bytes() -> None:
+    parts = (Buffer(id="p", size=3, lifetime=(0, 2)), Buffer(id="q", size=3, lifetime=(0, 2)))
+    relative = (Relative(buffer="p", base="a", offset=1), Relative(buffer="q", base="a", offset=8))
+    it = problem(A, B, *parts, relative=relative)
+    assert proves(it, "peak", live("a", "p")) == 5
+    assert proves(it, "peak", live("a", "p", "q", "b")) == 5 + 3 + 6
+
+
+def test_starts_on_one_grid_waste_what_sizes_leave_of_it_except_at_the_top() -> None:
+    aligned = [replace(it, alignment=8) for it in (A, B)]
+    assert proves(problem(*aligned), "peak", live("a", "b")) == 16 - 3
+    mixed = [replace(A, alignment=8), replace(B, alignment=12)]
+    assert proves(problem(*mixed), "peak", live("a", "b")) == 8 + 8 - 3
+    on_pool = (Pool(id="memory", alignment=8),)
+    assert proves(problem(A, B, pools=on_pool), "peak", live("a", "b")) == 16 - 3
+
+
+def test_a_base_off_the_grid_moves_the_first_start_up() -> None:
+    pools = (Pool(id="memory", alignment=8, base=6),)
+    assert proves(problem(A, B, pools=pools), "peak", live("a", "b")) == 2 + 16 - 3
+
+
+def test_reserved_ranges_push_the_height_up() -> None:
+    pools = (Pool(id="memory", reserved=(Reserved(offset=4, size=3),)),)
+    assert proves(problem(A, B, pools=pools), "peak", live("a", "b")) == 11 + 3
+    # Alone, `a` does not fit below the reserved range.
+    assert proves(problem(A, pools=pools), "peak", live("a")) == 12
+
+
+def test_a_reserved_range_within_the_waste_of_a_cell_takes_nothing() -> None:
+    """Blocks of 8 on a grid of 16 leave room for a reserved range of 8 without moving."""
+    buffers = [Buffer(id=name, size=8, lifetime=(0, 1), alignment=16) for name in "xy"]
+    pools = (Pool(id="memory", reserved=(Reserved(offset=8, size=8),)),)
+    it = problem(*buffers, pools=pools)
+    assert proves(it, "peak", live("x", "y", time=0)) == 24
+    assert best(it)[1] == (24,)
+
+
+TWO = (Pool(id="near", capacity=10), Pool(id="far"))
+
+
+def test_a_pool_is_proven_only_by_buffers_that_must_be_in_it() -> None:
+    it = problem(replace(A, pools=("near",)), B, pools=TWO)
+    assert proves(it, "peak:near", live("a", pool="near")) == 5
+    assert proves(it, "peak:near", live("a", "b", pool="near")) is None
+    assert proves(it, "peak:far", live("a", pool="near")) is None
+    assert proves(it, "peak", live("a", pool="near")) == 5
+
+
+def test_a_pin_or_a_group_leaves_one_pool() -> None:
+    it = problem(replace(A, pool="near"), B, pools=TWO, relative=(Relative(buffer="b", base="a", offset=0),))
+    assert proves(it, "peak:near", live("b", pool="near")) == 6
+
+
+def test_what_the_other_pools_cannot_hold_must_be_here() -> None:
+    it = problem(A, B, pools=TWO)
+    assert proves(it, "peak", live("a", "b", pool=None)) == 11
+    assert proves(it, "peak:far", live("a", "b", pool=None)) == 1
+    assert proves(it, "peak:near", live("a", "b", pool=None)) == 0
+    assert proves(it, "max_peak", live("a", "b", pool=None)) == 6
+    tight = (replace(TWO[0], reserved=(Reserved(offset=0, size=7),)), TWO[1])
+    assert proves(replace(it, pools=tight), "peak:far", live("a", "b", pool=None)) == 8
+
+
+def test_live_bytes_say_nothing_about_costs() -> None:
+    for term in ("placement_cost", "reuse_cost", "moves"):
+        assert proves(problem(A, B), term, live("a", "b")) is None
+
+
+def test_after_the_least_placement_cost_only_the_cheapest_pools_are_left() -> None:
+    pools = (Pool(id="near", cost=1), Pool(id="far", cost=2))
+    it = problem(A, B, pools=pools)
+    places = {"a": ("near", 0), "b": ("near", 5)}
+    certificates: dict[str, Certificate] = {"placement_cost": Least(), "peak": live("a", "b", pool="near")}
+    plan = honest(it, places, bounds={"placement_cost": 11, "peak": 11}, certificates=certificates)
+    assert verify(it, plan) == []
+    spread = honest(it, places | {"b": ("far", 0)}, bounds={"peak": 11}, certificates=certificates)
+    assert [found.code for found in verify(it, spread)] == [Code.CERTIFICATE]
+
+
+def with_certificate(it: Problem, value_of: Plan, bound: int, certificate: Certificate) -> set[Code]:
+    """What the judge says when the first term claims this."""
+    claim = value_of.objective[0]
+    claim = TermValue(
+        term=claim.term,
+        value=claim.value,
+        bound=bound,
+        gap=gap_of(claim.value, bound),
+        certificate=certificate,
+    )
+    return {found.code for found in verify(it, replace(value_of, objective=(claim,)))} - {Code.STATUS}
+
+
+def test_the_least_is_what_each_buffer_costs_in_its_cheapest_pool() -> None:
+    pools = (Pool(id="near", cost=2), Pool(id="far", cost=1))
+    it = problem(
+        replace(A, pools=("near",)), replace(B, accesses=10), pools=pools, objective=("placement_cost",)
+    )
+    plan = honest(it, {"a": ("near", 0), "b": ("near", 5)})
+    assert with_certificate(it, plan, 20, Least()) == set()
+    assert with_certificate(it, plan, 21, Least()) == {Code.CERTIFICATE}
+
+
+def test_the_least_of_everything_else_is_nothing() -> None:
+    reuse = (ReuseCost(buffers=("a", "b"), cost=2),)
+    it = problem(A, C, reuse_costs=reuse, objective=("peak",))
+    plan = honest(it, {"a": ("memory", 0), "c": ("memory", 0)})
+    assert with_certificate(problem(A, C), plan, 1, Least()) == {Code.CERTIFICATE}
+    assert with_certificate(problem(A, C), plan, 0, Least()) == set()
+
+
+def test_a_search_that_ran_dry_must_reach_up_to_the_bound() -> None:
+    it = problem(*(replace(buffer, size=4) for buffer in (A, B, C)))
+    plan = honest(it, {"a": ("memory", 0), "b": ("memory", 4), "c": ("memory", 12)})
+
+    def search(*refuted: tuple[int, int], solver: str = "exact") -> Exhausted:
+        return Exhausted(
+            solver=solver, refuted=tuple(Refuted(height=height, nodes=nodes) for height, nodes in refuted)
+        )
+
+    # All sizes are multiples of four, so heights between 4 and 8 need no refuting.
+    assert with_certificate(it, plan, 8, search((4, 10))) == set()
+    assert with_certificate(it, plan, 8, search((7, 10), (4, 3))) == set()
+    for certificate in (
+        search(),
+        search((3, 10)),
+        search((8, 10)),
+        search((4, 0)),
+        search((4, 10), solver=""),
+    ):
+        assert with_certificate(it, plan, 8, certificate) == {Code.CERTIFICATE}
+
+
+def test_a_model_proves_up_to_the_value_and_has_a_name() -> None:
+    it = problem(A, B)
+    plan = honest(it, {"a": ("memory", 0), "b": ("memory", 5)})
+    assert with_certificate(it, plan, 11, Model(solver="cp-sat")) == set()
+    assert with_certificate(it, plan, 12, Model(solver="cp-sat")) == {Code.BOUND}
+    assert with_certificate(it, plan, 11, Model(solver="")) == {Code.CERTIFICATE}
+
+
+# Soundness: nothing that is proven is above the optimum.
+
+
+def some_certificate(rng: Random, it: Problem) -> LiveBytes:
+    names = [buffer.id for buffer in it.buffers]
+    return LiveBytes(
+        pool=rng.choice([None, *(pool.id for pool in it.pools)]),
+        time=rng.choice([None, *range(-1, 8)]),
+        buffers=tuple(rng.sample(names, rng.randint(1, len(names)))),
+    )
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_no_live_bytes_prove_more_than_the_optimum(seed: int) -> None:
+    rng = Random(seed)
+    tight = useful = 0
+    for _ in range(120):
+        it = random_problem(rng)
+        term = rng.choice(("peak", "max_peak", *(f"peak:{pool.id}" for pool in it.pools)))
+        it = replace(it, objective=(term,))
+        vector = best(it)[1]
+        if vector is None:
+            continue
+        for _ in range(12):
+            bound = proves(it, term, some_certificate(rng, it))
+            if bound is not None:
+                assert bound <= vector[0]
+                useful += bound > 0
+                tight += bound == vector[0] > 0
+    assert useful > 50
+    assert tight > 5
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_live_bytes_after_the_least_placement_cost_prove_more_than_the_optimum(seed: int) -> None:
+    rng = Random(seed)
+    applied = 0
+    for _ in range(150):
+        it = replace(random_problem(rng), objective=("placement_cost", "peak"))
+        vector = best(it)[1]
+        facts = Facts(it, Findings())
+        if vector is None:
+            continue
+        claims = [
+            TermValue(term="placement_cost", value=vector[0], bound=vector[0], gap=0.0, certificate=Least())
+        ]
+        if Proofs(facts, claims).reason_against(0) is not None:
+            continue
+        for _ in range(12):
+            bound = proven(facts, "peak", some_certificate(rng, it), cheapest_only=True)
+            if isinstance(bound, int):
+                assert bound <= vector[1]
+                applied += 1
+    assert applied > 50
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_height_that_needs_no_refuting_is_never_the_optimum(seed: int) -> None:
+    """Whatever lies strictly between the highest refuted height and an accepted bound is not the optimum."""
+    rng = Random(seed)
+    for _ in range(150):
+        it = random_problem(rng)
+        terms = it.terms()
+        vector = best(it)[1]
+        if not terms or vector is None:
+            continue
+        position = rng.randrange(len(terms))
+        optimum = vector[position]
+        for below in range(max(0, optimum - 6), optimum):
+            search = Exhausted(solver="test", refuted=(Refuted(height=below, nodes=1),))
+            claims = [
+                TermValue(term=term, value=value, bound=optimum + 1, gap=0.0, certificate=search)
+                for term, value in zip(terms, vector, strict=True)
+            ]
+            reason = Proofs(Facts(it, Findings()), claims).reason_against(position)
+            if below < optimum:
+                assert reason is not None
