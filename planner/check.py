@@ -223,15 +223,6 @@ def _pair_issues(problem: Problem, index_of: dict[str, int]) -> Iterator[Issue]:
                 )
         if first == second:
             yield Issue("pair_of_one", path, f"{first!r} is named twice; {field} takes two different buffers")
-    conflicts = {frozenset(pair) for pair in problem.conflicts}
-    for i, share in enumerate(problem.in_place):
-        if frozenset((share.input, share.output)) in conflicts:
-            yield Issue(
-                "in_place_and_conflict",
-                f"$.in_place[{i}]",
-                f"{share.input!r} and {share.output!r} are in `conflicts` too, which never lets them share; "
-                "remove one of the two",
-            )
 
 
 def _tie_issues(problem: Problem, index_of: dict[str, int]) -> Iterator[Issue]:

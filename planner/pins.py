@@ -68,11 +68,9 @@ class _Apart:
         if self._groups.find(one)[0] == self._groups.find(other)[0]:
             return False
         a, b = self._buffers[one], self._buffers[other]
-        if pair in self._conflicts:
-            return True
-        if pair in self._exclusive or (pair in self._in_place and a.offset == b.offset):
+        if pair in self._in_place and a.offset == b.offset:
             return False
-        return _meet(a, b)
+        return pair in self._conflicts or (pair not in self._exclusive and _meet(a, b))
 
 
 def _meet(a: Buffer, b: Buffer) -> bool:

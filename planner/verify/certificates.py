@@ -80,7 +80,7 @@ class Proofs:
         """The least value strictly between the two that the term may have in a best plan."""
         origin, unit = self._values(position)
         if unit == 0:
-            return None
+            return origin if above < origin < below else None
         candidate = above + 1 + (origin - above - 1) % unit
         return candidate if candidate < below else None
 

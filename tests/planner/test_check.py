@@ -90,11 +90,6 @@ DEFECTS: list[tuple[str, str, dict[str, Any]]] = [
     ("pair_of_one", "$.in_place[0]", {"in_place": [{"input": "a", "output": "a"}]}),
     ("pair_of_one", "$.reuse_costs[0]", {"reuse_costs": [{"buffers": ["a", "a"], "cost": 1}]}),
     (
-        "in_place_and_conflict",
-        "$.in_place[0]",
-        {"in_place": [{"input": "a", "output": "b"}], "conflicts": [["b", "a"]]},
-    ),
-    (
         "two_distances",
         "$.relative[1]",
         {"relative": [*TIED, {"buffer": "a", "base": "b", "offset": 12}]},

@@ -74,6 +74,25 @@ def test_the_judge_refuses_one_byte_more_than_is_proven() -> None:
     assert [found.code for found in verify(it, weaker)] == [Code.CERTIFICATE]
 
 
+def test_a_changed_certificate_no_longer_proves_its_bound() -> None:
+    it = problem(A, B, C, pools=(Pool(id="memory"), Pool(id="other")))
+    it = replace(it, buffers=tuple(replace(buffer, pools=("memory",)) for buffer in it.buffers))
+    places = {"a": ("memory", 0), "b": ("memory", 7), "c": ("memory", 0)}
+    good = live("b", "c", time=2)
+    for certificate, expected in (
+        (good, set()),
+        (replace(good, buffers=("b",)), {Code.CERTIFICATE}),
+        (replace(good, buffers=("b", "a")), {Code.CERTIFICATE}),
+        (replace(good, time=3), {Code.CERTIFICATE}),
+        (replace(good, time=None), {Code.CERTIFICATE}),
+        (replace(good, pool="other"), {Code.CERTIFICATE}),
+        (replace(good, pool=None), set()),
+        (Least(), {Code.CERTIFICATE}),
+    ):
+        plan = honest(it, places, bounds={"peak": 13}, certificates={"peak": certificate})
+        assert {found.code for found in verify(it, plan)} == expected
+
+
 @pytest.mark.parametrize(
     "certificate",
     [
@@ -325,7 +344,7 @@ def test_a_height_that_needs_no_refuting_is_never_the_optimum(seed: int) -> None
             continue
         position = rng.randrange(len(terms))
         optimum = vector[position]
-        for below in range(max(0, optimum - 6), optimum):
+        for below in range(max(0, optimum - 4), optimum):
             search = Exhausted(solver="test", refuted=(Refuted(height=below, nodes=1),))
             claims = [
                 TermValue(term=term, value=value, bound=optimum + 1, gap=0.0, certificate=search)

@@ -1,7 +1,8 @@
 """The judge is near linear: on exact tilings, on deep allowed overlaps, and on plans that are all wrong."""
 
 from collections.abc import Iterator
-from itertools import combinations
+from dataclasses import replace
+from itertools import combinations, pairwise
 from random import Random
 from time import perf_counter
 
@@ -23,7 +24,7 @@ def tiling(rng: Random, lanes: int, pieces: int) -> Iterator[Rectangle]:
     for _ in range(lanes):
         size = rng.randint(1, 4096)
         cuts = [0, *sorted(rng.sample(range(1, horizon), pieces - 1)), horizon]
-        for begin, end in zip(cuts, cuts[1:], strict=False):
+        for begin, end in pairwise(cuts):
             yield begin, end, offset, size
         offset += size
 
@@ -73,14 +74,10 @@ def test_one_byte_too_low_in_an_exact_tiling_is_noticed() -> None:
     it = plan.placements[at]
     wrong = Placement(buffer=it.buffer, pool=it.pool, offset=it.offset - 1)
     placements = (*plan.placements[:at], wrong, *plan.placements[at + 1 :])
-    violations = verify(problem, Plan(**{**vars_of(plan), "placements": placements}))
+    violations = verify(problem, replace(plan, placements=placements))
     overlaps = [found for found in violations if found.code is Code.OVERLAP]
     assert overlaps
     assert all(it.buffer in found.buffers for found in overlaps)
-
-
-def vars_of(plan: Plan) -> dict[str, object]:
-    return {name: getattr(plan, name) for name in ("status", "placements", "pools", "objective")}
 
 
 def test_100_000_buffers_take_seconds() -> None:

@@ -161,7 +161,8 @@ class Placer {
         }
         const std::optional<Bytes> lowest = lowest_from(item, choice, 0);
         // What a rigid group leaves of a gap differs from part to part: the least offset it is.
-        if (rule == Rule::lowest || parts.size() > 1 || !lowest) return lowest;
+        const bool rigid = parts.size() > 1 || parts[0].delta != 0;
+        if (rule == Rule::lowest || rigid || !lowest) return lowest;
         return best_gap(item, choice, *lowest, rule == Rule::heap);
     }
 
