@@ -9,12 +9,16 @@ from planner.bounds import Bounds, TermBound
 from planner.check import require_valid
 from planner.errors import DeclinedError, InputError, UnknownSolverError
 from planner.events import Bound, Event, Incumbent, Listener, Phase
+from planner.isolate.solver import Isolated
+from planner.kept import Hinted, kept_places, recounted
 from planner.options import Options
 from planner.plan import Exhausted, Explanation, Plan, Refuted, gap_of
 from planner.problem import Problem
+from planner.proven import Proven
 from planner.reduce import Reduction, reduce
+from planner.roster import find, is_model, names
 from solvers import _native
-from solvers.solver import Listeners, Outcome, Solver, Task, Term, TermKind, find, names
+from solvers.solver import Listeners, Outcome, Solver, Task, Term, TermKind
 
 AUTO = "auto"
 
@@ -67,15 +71,20 @@ class _Run:
         self._terms: dict[str, TermBound] = {}
         self._scales: list[int] = []  # by term: what one unit of its core value is worth
         self._best: Outcome | None = None
+        self._proven = Proven()
         self._prover = "live bytes"
 
     def plan(self) -> Plan:
         team = _team(self._options.solver)
+        for solver in team:
+            if isinstance(solver, Isolated):
+                solver.prepare()
         self._tell(Phase("check", self._elapsed()))
         require_valid(self._problem)
         _require_hint(self._problem, self._options)
         self._tell(Phase("reduce", self._elapsed()))
-        reduction = reduce(self._problem)
+        counts_moves = "moves" in self._problem.terms()
+        reduction = reduce(self._problem, self._options.hint if counts_moves else None)
         if isinstance(reduction, Explanation):
             return self._infeasible(reduction)
         self._tell(Phase("bound", self._elapsed()))
@@ -92,7 +101,7 @@ class _Run:
             if self._settled() or solver.declines(task) is not None:
                 continue
             self._tell(Phase(solver.name, self._elapsed()))
-            outcome = self._solve(solver, task)
+            outcome = recounted(task, self._solve(solver, task))
             if outcome.misfit is not None:
                 return self._infeasible(_crowd(reduction, outcome.misfit), solver.name)
             self._learn(solver, outcome)
@@ -132,6 +141,7 @@ class _Run:
             terms.append(Term(kind, pool_of[term[5:]] if kind is TermKind.POOL_PEAK else -1))
         self._scales = [reduction.unit if term.kind in _IN_BYTES else 1 for term in terms]
         hint = self._options.hint
+        hinted = kept_places(reduction, hint) if hint is not None else Hinted()
         return Task(
             instance=reduction.instance,
             terms=tuple(terms),
@@ -144,6 +154,9 @@ class _Run:
             seed=self._options.seed,
             workers=self._options.workers or 1,
             deterministic=self._options.deterministic,
+            memory=self._options.memory_limit,
+            kept=hinted.places,
+            hinted=hinted.buffers,
         )
 
     def _require_willing(self, solver: Solver, task: Task) -> None:
@@ -168,6 +181,12 @@ class _Run:
         """Keep the better layout and the better bound."""
         if outcome.better_than(self._best):
             self._best = outcome
+        self._proven.add(solver.name, outcome.bounds)
+        if self._best is not None and self._best.fits:
+            self._terms, prover = self._proven.improved(self._terms, self._scales, self._best.values)
+            self._prover = prover or self._prover
+        if outcome.failure is not None:
+            self._tell(Phase(f"{solver.name} ended early: {outcome.failure}", self._elapsed()))
         if outcome.proof is None:
             return
         term = next(iter(self._terms))
@@ -215,7 +234,8 @@ class _Run:
 def _team(name: str) -> list[Solver]:
     """The solvers that take part, in their order. The last is the one asked for."""
     try:
-        return [find(member) for member in (_TEAMS.get(name) or (name,))]
+        before = ("greedy",) if is_model(name) else ()
+        return [find(member) for member in (_TEAMS.get(name) or (*before, name))]
     except KeyError:
         known = ", ".join((AUTO, *names()))
         raise UnknownSolverError(f"there is no solver {name!r}; use one of {known}") from None
@@ -241,19 +261,24 @@ def _require_hint(problem: Problem, options: Options) -> None:
 def _crowd(reduction: Reduction, items: tuple[int, ...]) -> Explanation:
     """Why nothing fits, where only a search can tell: these buffers together are too many."""
     problem, instance = reduction.problem, reduction.instance
-    pool = problem.pools[instance.choice_pool[instance.choice_start[items[0]]]]
+    choices = [c for i in items for c in range(instance.choice_start[i], instance.choice_start[i + 1])]
+    pools = [problem.pools[p] for p in sorted({instance.choice_pool[c] for c in choices})]
     ids = tuple(
         problem.buffers[reduction.part_buffer[part]].id
         for item in items
         for part in range(instance.item_parts[item], instance.item_parts[item + 1])
     )
     some = ", ".join(map(repr, ids[:8])) + (f" and {len(ids) - 8} more" if len(ids) > 8 else "")
+    rooms = ", ".join(
+        f"{pool.id!r} ({'unbounded' if pool.capacity is None else pool.capacity})" for pool in pools[:8]
+    )
+    one = pools[0] if len(pools) == 1 else None
     return Explanation(
         code="no_layout",
-        message=f"no layout of these {len(ids)} buffers fits in the {pool.capacity} bytes of {pool.id!r}, "
-        f"as a search through all of them has shown: {some}",
-        pool=pool.id,
-        capacity=pool.capacity,
-        reserved=sum(r.size for r in pool.reserved) or None,
+        message=f"no layout of these {len(ids)} buffers fits in the pools they may go to, as a search through "
+        f"all of them has shown; pools and their bytes: {rooms}; buffers: {some}",
+        pool=one.id if one else None,
+        capacity=one.capacity if one else None,
+        reserved=sum(r.size for r in one.reserved) or None if one else None,
         buffers=ids,
     )

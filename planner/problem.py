@@ -132,7 +132,9 @@ class Problem:
 
 
 def access_count(buffer: Buffer) -> int:
-    """Bytes moved in the buffer's life."""
+    """Bytes moved in the buffer's life; nothing is moved in an empty one."""
+    if not buffer.size:
+        return 0
     return buffer.size if buffer.accesses is None else buffer.accesses
 
 

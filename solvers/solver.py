@@ -124,8 +124,8 @@ class Description:
 
     name: str
     summary: str
-    supports: str
-    missing: str | None = None
+    supports: tuple[str, ...]
+    missing: tuple[str, ...] = ()  # what must be installed before it can be used
 
 
 # By name: where the solver is made, so that only the one that is used is imported.

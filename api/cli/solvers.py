@@ -22,9 +22,9 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
 
 def run(args: argparse.Namespace) -> int:
     """List the solvers."""
-    from solvers.solver import describe
+    from planner.roster import describe
 
-    described = describe()
+    described = list(describe())
     if args.json:
         import json
 
