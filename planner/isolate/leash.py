@@ -5,12 +5,11 @@ that sees the end of the pipe from the parent (which needs the interpreter to ge
 """
 
 import contextlib
-import ctypes
 import os
 import signal
-import sys
 
-_PR_SET_PDEATHSIG = 1
+from solvers.models.die_with_parent import ask_for_death
+
 _NICER = 5
 # Address space is more than memory: threads reserve stacks and arenas that they never touch.
 _ADDRESS_SPACE_ABOVE = 8 << 30
@@ -18,16 +17,9 @@ _ADDRESS_SPACE_ABOVE = 8 << 30
 
 def die_with_parent(parent: int) -> None:
     """Be killed when the process that started this one ends; end at once if it has ended already."""
-    if sys.platform == "linux":
-        prctl_at_death()
+    ask_for_death()
     if os.getppid() != parent:
         os._exit(1)
-
-
-def prctl_at_death() -> None:
-    """The kernel's part. It holds for what is executed later, too."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def end_group() -> None:

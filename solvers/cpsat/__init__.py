@@ -63,6 +63,6 @@ class CpSat:
         return Verdict(infeasible=True, core=smallest_core(task, limits, search.left()), work=verdict.work)
 
 
-def make() -> CpSat:
+def make(_name: str) -> CpSat:
     """The back end."""
     return CpSat()

@@ -106,6 +106,11 @@ def lexicographic(
         best.offer(start, silently=True)
     for term, known in enumerate(task.lower_bounds):
         best.know(term, known)
+    if not task.instance.item_count:
+        best.offer(Layout())
+        for term, value in enumerate(best.values or ()):
+            best.bound(term, value)
+        return Verdict()
     terms: list[int | None] = list(range(len(task.terms))) or [None]
     work = 0
     for at, term in enumerate(terms):

@@ -30,13 +30,13 @@ BACK_ENDS: Final = {
         "cpsat",
     ),
     "cbc": BackEnd(
-        "solvers.milp.cbc",
+        "solvers.milp",
         "integer program of the largest end offset, on PuLP with CBC; in a process of its own",
         ("pulp",),
         "milp",
     ),
     "highs": BackEnd(
-        "solvers.milp.highs",
+        "solvers.milp",
         "integer program of the largest end offset, on PuLP with HiGHS; in a process of its own",
         ("pulp", "highspy"),
         "milp",
@@ -46,5 +46,5 @@ BACK_ENDS: Final = {
 
 def model(name: str) -> Model:
     """The back end of that name. What it needs is imported when it solves."""
-    made: Model = import_module(BACK_ENDS[name].home).make()
+    made: Model = import_module(BACK_ENDS[name].home).make(name)
     return made
