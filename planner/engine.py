@@ -275,8 +275,8 @@ def _crowd(reduction: Reduction, items: tuple[int, ...]) -> Explanation:
     one = pools[0] if len(pools) == 1 else None
     return Explanation(
         code="no_layout",
-        message=f"no layout of these {len(ids)} buffers fits in the pools they may go to, as a search through "
-        f"all of them has shown; pools and their bytes: {rooms}; buffers: {some}",
+        message=f"no layout of these {len(ids)} buffers fits in the pools they may go to, as a search "
+        f"through all of them has shown; pools and their bytes: {rooms}; buffers: {some}",
         pool=one.id if one else None,
         capacity=one.capacity if one else None,
         reserved=sum(r.size for r in one.reserved) or None if one else None,

@@ -1,7 +1,7 @@
 """The child's side: import the back end, wait for a task, solve it, tell what is found.
 
-Started as `python -m planner.isolate.child NAME PARENT EVENTS`: the name of the back end, the parent's process
-id, and the number of the pipe for messages to the parent. Its standard input brings the request and, by its
+Started as `python -m planner.isolate.child NAME PARENT EVENTS`: the name of the back end, the process id of
+the parent, and the number of the pipe for messages to it. Its standard input brings the request and, by its
 end, the news that the parent is gone.
 """
 
@@ -52,7 +52,7 @@ def main(arguments: list[str]) -> int:
     """Serve one request."""
     name, parent, pipe = arguments[0], int(arguments[1]), int(arguments[2])
     leash.die_with_parent(parent)
-    requests: "queue.SimpleQueue[Message]" = queue.SimpleQueue()
+    requests: queue.SimpleQueue[Message] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(requests,), daemon=True).start()
     leash.be_modest()
     teller = Teller(pipe)

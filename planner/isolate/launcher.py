@@ -17,7 +17,7 @@ _Request = tuple["Future[subprocess.Popen[bytes]]", Sequence[str], dict[str, Any
 
 class _Launcher:
     def __init__(self) -> None:
-        self._requests: "queue.SimpleQueue[_Request]" = queue.SimpleQueue()
+        self._requests: queue.SimpleQueue[_Request] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
@@ -26,7 +26,7 @@ class _Launcher:
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._serve, name="memstow launcher", daemon=True)
                 self._thread.start()
-        future: "Future[subprocess.Popen[bytes]]" = Future()
+        future: Future[subprocess.Popen[bytes]] = Future()
         self._requests.put((future, arguments, options))
         return future.result()
 
@@ -34,7 +34,8 @@ class _Launcher:
         while True:
             future, arguments, options = self._requests.get()
             try:
-                future.set_result(subprocess.Popen(arguments, **options))  # noqa: S603
+                process: subprocess.Popen[bytes] = subprocess.Popen(arguments, **options)  # noqa: S603
+                future.set_result(process)
             except BaseException as error:
                 future.set_exception(error)
 
@@ -49,7 +50,7 @@ def start(arguments: Sequence[str], **options: Any) -> "subprocess.Popen[bytes]"
 
 def _renew() -> None:
     """A forked process has no launcher thread."""
-    global _launcher  # noqa: PLW0603
+    global _launcher
     _launcher = _Launcher()
 
 

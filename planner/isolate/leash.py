@@ -1,7 +1,7 @@
 """What a child does so that it never outlives its parent and never crowds out its neighbours.
 
-Two independent ways, since each has a gap: the kernel's signal at the parent's death (Linux only), and a thread
-that sees the end of the pipe from the parent (which needs the interpreter to get a turn).
+Two independent ways, since each has a gap: the kernel's signal at the parent's death (Linux only), and a
+thread that sees the end of the pipe from the parent (which needs the interpreter to get a turn).
 """
 
 import contextlib

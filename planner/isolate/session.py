@@ -1,4 +1,4 @@
-"""One request to one child: send it, hear what comes back, and end it all in time, whatever the child does."""
+"""One request to one child: send it, hear what comes back, and end it in time, whatever the child does."""
 
 import os
 import select

@@ -121,9 +121,12 @@ class _Hearing:
                 self._listeners.incumbent(self._name, values[0])
 
     def _hear_bound(self, message: Message) -> None:
-        level, value, locks = message.get("level"), message.get("value"), message.get("locks")
-        fine = isinstance(level, int) and isinstance(value, int) and isinstance(locks, list)
-        if not fine or not 0 <= level < len(self._task.terms) or not all(isinstance(x, int) for x in locks):
+        match message:
+            case {"level": int(level), "value": int(value), "locks": list(locks)}:
+                fine = 0 <= level < len(self._task.terms) and all(isinstance(lock, int) for lock in locks)
+            case _:
+                fine = False
+        if not fine:
             raise GarbageError("a bound that is none")
         self._bounds.append(ModelBound(level, value, tuple(locks)))
         if level == 0:

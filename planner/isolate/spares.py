@@ -1,7 +1,7 @@
 """Children that are warm already: the import of a back end takes longer than most solves.
 
-`prepare` is called as soon as it is known that a back end will be wanted, `take` when it is. At most one child of
-a name waits; it ends with this process.
+`prepare` is called as soon as it is known that a back end will be wanted, `take` when it is. At most one child
+of a name waits; it ends with this process.
 """
 
 import atexit
@@ -48,7 +48,7 @@ def dismiss() -> None:
 
 def _forget() -> None:
     """A forked process does not own the children of the one it came from."""
-    global _lock  # noqa: PLW0603
+    global _lock
     _lock = threading.Lock()
     _waiting.clear()
 

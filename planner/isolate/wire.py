@@ -1,4 +1,4 @@
-"""Tasks and layouts as they travel to a child and back. Arrays are base64 of 64-bit little-endian integers."""
+"""Tasks and layouts on their way to a child and back. Arrays are base64 of 64-bit little-endian integers."""
 
 import sys
 from array import array
@@ -48,7 +48,9 @@ def read_layout(value: object) -> Layout:
 def write_task(task: Task) -> dict[str, Any]:
     """A task without its start, which travels beside it."""
     return {
-        "instance": {field.name: write_array(getattr(task.instance, field.name)) for field in fields(Instance)},
+        "instance": {
+            field.name: write_array(getattr(task.instance, field.name)) for field in fields(Instance)
+        },
         "terms": [[int(term.kind), term.pool] for term in task.terms],
         "lower_bounds": list(task.lower_bounds),
         "gap": task.gap,

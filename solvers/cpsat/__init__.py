@@ -19,7 +19,9 @@ class CpSat:
     """The constraint model, solved by CP-SAT."""
 
     name = "cpsat"
-    summary = "constraint model on OR-tools CP-SAT: every constraint and term, proofs, two-dimensional packing"
+    summary = (
+        "constraint model on OR-tools CP-SAT: every constraint and term, proofs, two-dimensional packing"
+    )
 
     def declines(self, task: Task) -> str | None:
         """It honours everything whose numbers it can add up."""

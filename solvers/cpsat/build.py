@@ -1,4 +1,4 @@
-"""The constraint model of a task: optional boxes in time and memory, and disjunctions for what boxes cannot say."""
+"""The constraint model of a task: boxes in time and memory, and disjunctions for what boxes cannot say."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -15,7 +15,7 @@ from solvers.solver import Task, Term, TermKind
 Expr = Any
 Literal = Any
 
-# Load rows help the linear relaxation of a choice among pools; with more entries they cost more than they help.
+# Load rows help the linear relaxation of a choice among pools; beyond this they cost more than they help.
 _MOST_LOAD_ENTRIES = 200_000
 
 

@@ -6,9 +6,9 @@ from ortools.sat.python import cp_model
 
 from solvers.cpsat.build import Model
 from solvers.cpsat.search import configured
+from solvers.models.model import Limits
 from solvers.models.relations import Relations
 from solvers.models.subset import restricted
-from solvers.models.model import Limits
 from solvers.solver import Task
 
 # How long one attempt may take, as a share of what is left and in seconds; in steps where work is limited.
@@ -40,8 +40,13 @@ def smallest_core(task: Task, limits: Limits, seconds: float | None) -> tuple[in
 def _contradicts(task: Task, items: list[int], left: float | None, limits: Limits) -> bool:
     """Whether these items alone are proven to have no places, within a short time."""
     begin = time.monotonic()
-    part = Task(instance=restricted(task.instance, items), terms=(), lower_bounds=(), seed=task.seed,
-                workers=task.workers)
+    part = Task(
+        instance=restricted(task.instance, items),
+        terms=(),
+        lower_bounds=(),
+        seed=task.seed,
+        workers=task.workers,
+    )
     model = Model(part, Relations(part.instance), None)
     if any(not mine for mine in model.choices):
         return True

@@ -1,4 +1,4 @@
-"""CBC, the program that comes inside PuLP's wheel: run on files in the temporary folder, heard through its log."""
+"""CBC, the program inside PuLP's wheel: run on files in the temporary folder, heard through its log."""
 
 import contextlib
 import os
@@ -85,7 +85,7 @@ def _converse(command: list[str], folder: Path, columns: int, told: Told) -> Fin
         text=True,
         errors="replace",
         # Between fork and exec of a process whose other threads only wait on pipes.
-        preexec_fn=ask_for_death if sys.platform == "linux" else None,  # noqa: PLW1509
+        preexec_fn=ask_for_death if sys.platform == "linux" else None,
     ) as process:
         assert process.stdout is not None  # noqa: S101
         nodes = _listen(process.stdout, told)

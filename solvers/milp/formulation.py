@@ -215,6 +215,7 @@ class Formulation:
         if plain:
             if not second.can_be_below(first):
                 self.linear.low[below] = 1
+                self.possible = self.possible and first.can_be_below(second)
             self._order(second, first, [(below, -1)], 1)
             return
         above = self.linear.column(0, int(second.can_be_below(first)), above_worth)
@@ -240,7 +241,7 @@ class Formulation:
             self.linear.row(both, low=needed)
 
     def _order(self, lower: "_Ends", upper: "_Ends", when: Coefficients, constant: int) -> None:
-        """end of the lower <= start of the upper where `constant + when` is 1; the slack else is the least."""
+        """end of the lower <= start of the upper where `constant + when` is 1; else with the least slack."""
         slack = lower.latest - upper.earliest
         apart = lower.delta + lower.size - upper.delta
         entries = [(lower.item.start, 1), (upper.item.start, -1)]
@@ -312,33 +313,36 @@ class Formulation:
                 self.linear.row([(item.start, 1), (stays, down)], high=item.high)
                 self._stays.append((stays, place.count))
 
+    def _max_peak(self) -> Expression:
+        most = self.linear.column(
+            0,
+            max(self.horizon),
+            lambda layout: max((self._peak(p, layout) for p in self._peaks), default=0),
+            integer=False,
+        )
+        for peak in self._peaks.values():
+            self.linear.row([(most, 1), (peak, -1)], low=0)
+        return Expression.of([(most, 1)])
+
+    def _placement_cost(self) -> Expression:
+        entries, constant = [], 0
+        for item in self._items:
+            for choice, taken in zip(item.choices, item.taken, strict=True):
+                cost = self.task.instance.choice_cost[choice.index]
+                constant += cost if item.fixed_pool is not None else 0
+                entries += [(column, cost) for column, _ in taken if item.fixed_pool is None]
+        return Expression.of(entries, constant)
+
     def _expression(self, term: Term) -> Expression:
-        instance = self.task.instance
         match term.kind:
             case TermKind.PEAK:
                 return Expression.of([(peak, 1) for peak in self._peaks.values()])
             case TermKind.POOL_PEAK:
                 return Expression.of([(self._peaks[term.pool], 1)])
             case TermKind.MAX_PEAK:
-                if len(self._peaks) == 1:
-                    return Expression.of([(peak, 1) for peak in self._peaks.values()])
-                most = self.linear.column(
-                    0,
-                    max(self.horizon),
-                    lambda layout: max((self._peak(p, layout) for p in self._peaks), default=0),
-                    integer=False,
-                )
-                for peak in self._peaks.values():
-                    self.linear.row([(most, 1), (peak, -1)], low=0)
-                return Expression.of([(most, 1)])
+                return self._max_peak()
             case TermKind.PLACEMENT_COST:
-                entries, constant = [], 0
-                for item in self._items:
-                    for choice, taken in zip(item.choices, item.taken, strict=True):
-                        cost = instance.choice_cost[choice.index]
-                        constant += cost if item.fixed_pool is not None else 0
-                        entries += [(column, cost) for column, _ in taken if item.fixed_pool is None]
-                return Expression.of(entries, constant)
+                return self._placement_cost()
             case TermKind.REUSE_COST:
                 return Expression.of(self._paid, self._fixed_reuse)
             case TermKind.MOVES:

@@ -57,9 +57,7 @@ class Finished:
 class Program(ABC):
     """A task for one of the two solvers."""
 
-    def __init__(
-        self, task: Task, relations: Relations, start_values: tuple[int, ...] | None
-    ) -> None:
+    def __init__(self, task: Task, relations: Relations, start_values: tuple[int, ...] | None) -> None:
         self._task = task
         self._relations = relations
         self._first_value = start_values[0] if start_values else None
@@ -108,11 +106,10 @@ class Program(ABC):
         found = choices(self._task.instance, formulation.horizon)
         self._rounding = Rounding(self._task.instance, self._relations, found, formulation.pairs)
         self._problem = pulp.LpProblem("memstow", pulp.LpMinimize)
+        # A whole number without choice is a number: CBC refuses PuLP's way to write its range.
         self._columns = [
-            pulp.LpVariable(f"x{i}", low, high, pulp.LpInteger if whole else pulp.LpContinuous)
-            for i, (low, high, whole) in enumerate(
-                zip(linear.low, linear.high, linear.integer, strict=True)
-            )
+            pulp.LpVariable(f"x{i}", low, high, pulp.LpInteger if whole and low < high else pulp.LpContinuous)
+            for i, (low, high, whole) in enumerate(zip(linear.low, linear.high, linear.integer, strict=True))
         ]
         # PuLP and CBC do not agree on an objective without columns: this one stands for nothing.
         self._columns.append(pulp.LpVariable(f"x{len(self._columns)}", 0, 0))

@@ -1,4 +1,4 @@
-"""Sets of parts that conflict pairwise through listed conflicts: what lives at one moment is not all there is."""
+"""Sets of parts that conflict pairwise through listed conflicts, beyond those that live at one moment."""
 
 from solvers.models.relations import Relations
 
@@ -7,7 +7,7 @@ _MOST_PARTS = 2_000
 
 
 def cliques(relations: Relations) -> list[list[int]]:
-    """For each part with a listed conflict one set that it is in, grown by the largest parts; no set twice."""
+    """For each part with a listed conflict one set it is in, grown by the largest parts; no set twice."""
     if not relations.listed or len(relations.lives) > _MOST_PARTS:
         return []
     sizes, item_of = relations.instance.part_size, relations.item_of

@@ -1,4 +1,4 @@
-"""A lexicographic objective as one solve a term: each term is locked at its best before the next is asked for.
+"""A lexicographic objective as one solve a term: each term is locked at its best before the next is sought.
 
 The locks are integers taken from layouts that were checked, never what a back end says it reached.
 """
@@ -100,50 +100,72 @@ def lexicographic(
     solver: Solves,
 ) -> Verdict:
     """Solve level after level while the budget lasts."""
-    begin = time.monotonic()
     best = Best(examiner, report)
-    if start is not None:
-        best.offer(start, silently=True)
     for term, known in enumerate(task.lower_bounds):
         best.know(term, known)
+    if start is not None:
+        best.offer(start, silently=True)
     if not task.instance.item_count:
         best.offer(Layout())
         for term, value in enumerate(best.values or ()):
             best.bound(term, value)
         return Verdict()
-    terms: list[int | None] = list(range(len(task.terms))) or [None]
-    work = 0
-    for at, term in enumerate(terms):
-        last = at == len(terms) - 1
-        seconds = None
-        if limits.seconds is not None:
-            seconds = (limits.seconds - (time.monotonic() - begin)) * (1.0 if last else _SHARE)
-            if seconds <= 0:
+    return _Climb(best, limits, solver).run(len(task.terms))
+
+
+class _Climb:
+    """One way through the levels."""
+
+    def __init__(self, best: Best, limits: Limits, solver: Solves) -> None:
+        self._begin = time.monotonic()
+        self._best = best
+        self._limits = limits
+        self._solver = solver
+        self._work = 0
+
+    def run(self, terms: int) -> Verdict:
+        """Until all levels are solved, the budget is spent, or there is nothing to go on from."""
+        for term in range(terms):
+            share = 1.0 if term == terms - 1 else _SHARE
+            verdict = self._level(term, share)
+            if verdict is not None:
+                return verdict
+            if self._best.values is None:
                 break
-        left = None if limits.work is None else limits.work - work
-        if left is not None:
-            left = left if last else int(left * _SHARE)
-            if left <= 0:
-                break
-        if best.values is not None:
-            if term is None:
-                break
-            if best.values[term] <= best.lower(term):
-                continue
-        best.locks = tuple(best.values[: term or 0]) if best.values is not None else ()
-        answer = solver.solve(
-            Level(term, best.locks, best.layout, best.values, seconds, left, limits.gap), best
+        if not terms and self._best.values is None:
+            verdict = self._level(None, 1.0)
+            if verdict is not None:
+                return verdict
+        return Verdict(work=self._work)
+
+    def _level(self, term: int | None, share: float) -> Verdict | None:
+        """Solve one level; a verdict where no other can follow."""
+        best = self._best
+        if term is not None and best.values is not None and best.values[term] <= best.lower(term):
+            return None
+        seconds, steps = self._seconds(share), self._steps(share)
+        if (seconds is not None and seconds <= 0) or (steps is not None and steps <= 0):
+            return Verdict(work=self._work)
+        best.locks = () if best.values is None else best.values[: term or 0]
+        answer = self._solver.solve(
+            Level(term, best.locks, best.layout, best.values, seconds, steps, self._limits.gap), best
         )
-        work += answer.work
+        self._work += answer.work
         if answer.failure is not None:
-            return Verdict(failure=answer.failure, work=work)
+            return Verdict(failure=answer.failure, work=self._work)
         if answer.ended is Ended.INFEASIBLE:
             if best.values is None:
-                return Verdict(infeasible=True, work=work)
-            return Verdict(failure="the back end contradicts a layout that was checked", work=work)
+                return Verdict(infeasible=True, work=self._work)
+            return Verdict(failure="the back end contradicts a layout that was checked", work=self._work)
         if term is not None and answer.bound is not None:
             most = answer.bound if best.values is None else best.values[term]
             best.bound(term, min(answer.bound, most))
-        if best.values is None:
-            break
-    return Verdict(work=work)
+        return None
+
+    def _seconds(self, share: float) -> float | None:
+        if self._limits.seconds is None:
+            return None
+        return (self._limits.seconds - (time.monotonic() - self._begin)) * share
+
+    def _steps(self, share: float) -> int | None:
+        return None if self._limits.work is None else int((self._limits.work - self._work) * share)

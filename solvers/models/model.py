@@ -1,4 +1,4 @@
-"""What a back end is: it takes a task and a start, reports what it finds as it finds it, and gives a verdict."""
+"""What a back end is: it takes a task and a start, reports what it finds at once, and gives a verdict."""
 
 from dataclasses import dataclass
 from typing import Protocol

@@ -56,7 +56,8 @@ class Relations:
         self.moments, self.lives = _ranked(instance)
         listed = instance.conflicts
         self.listed = {(listed[i], listed[i + 1]) for i in range(0, len(listed), 2)}
-        free, shared = set(), set()
+        free: set[tuple[int, int]] = set()
+        shared: set[tuple[int, int]] = set()
         exempt = instance.exempt
         for i in range(0, len(exempt), 3):
             (shared if exempt[i + 2] else free).add((exempt[i], exempt[i + 1]))
@@ -105,12 +106,13 @@ class Relations:
             trimmed[short] = _without(trimmed[short], trimmed[long])
         pairs = {p for p in self.listed if not _meet(trimmed[p[0]], trimmed[p[1]])} | self.shared
         shorter = [part for part in range(len(trimmed)) if trimmed[part] != self.lives[part]]
-        if shorter:
-            for a, b in _pairs_with(self.lives, shorter):
-                if self.item_of[a] != self.item_of[b] and (a, b) not in self.free:
-                    if not _meet(trimmed[a], trimmed[b]):
-                        pairs.add((a, b))
-        found = [rectangle for item in range(self.instance.item_count) for rectangle in self._of(item, trimmed)]
+        for a, b in _pairs_with(self.lives, shorter):
+            outside = self.item_of[a] != self.item_of[b] and (a, b) not in self.free
+            if outside and not _meet(trimmed[a], trimmed[b]):
+                pairs.add((a, b))
+        found = [
+            rectangle for item in range(self.instance.item_count) for rectangle in self._of(item, trimmed)
+        ]
         return found, [Pair(a, b, (a, b) in self.shared) for a, b in sorted(pairs)]
 
     def _top(self, part: int) -> int:
@@ -122,9 +124,7 @@ class Relations:
         parts = range(instance.item_parts[item], instance.item_parts[item + 1])
         if len(parts) == 1:
             for begin, end in lives[parts[0]]:
-                yield Rectangle(
-                    item, begin, end, instance.part_delta[parts[0]], instance.part_size[parts[0]]
-                )
+                yield Rectangle(item, begin, end, instance.part_delta[parts[0]], instance.part_size[parts[0]])
             return
         times = sorted({time for part in parts for span in lives[part] for time in span})
         open_since: dict[Span, int] = {}
