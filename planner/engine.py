@@ -30,7 +30,7 @@ _TICK = 0.02
 # The steps of a deterministic run: about the default time limit's worth.
 DEFAULT_WORK = 1_000_000_000
 
-_TEAMS = {AUTO: ("greedy",)}
+_TEAMS = {AUTO: ("greedy", "exact"), "exact": ("greedy", "exact")}
 _KINDS = {
     "peak": TermKind.PEAK,
     "max_peak": TermKind.MAX_PEAK,
@@ -171,8 +171,10 @@ class _Run:
             return False
         if self._budget.spent:
             return True
+        if not best.fits:
+            return False
         values = [value * scale for value, scale in zip(best.values, self._scales, strict=True)]
-        return best.fits and all(
+        return all(
             gap_of(value, bound.value) <= self._options.gap
             for value, bound in zip(values, self._terms.values(), strict=True)
         )
@@ -191,12 +193,13 @@ class _Run:
             return
         term = next(iter(self._terms))
         scale = self._scales[0]
-        if outcome.proof.bound * scale > self._terms[term].value:
-            refuted = tuple(
-                Refuted(height=height * scale, nodes=nodes) for height, nodes in outcome.proof.refuted
-            )
-            certificate = Exhausted(solver=solver.name, refuted=refuted)
-            self._terms[term] = TermBound(outcome.proof.bound * scale, certificate)
+        bound = outcome.proof.bound * scale
+        if bound > self._terms[term].value:
+            refuted = {height * scale: nodes for height, nodes in outcome.proof.refuted}
+            # What no search was needed for was refuted at its root.
+            refuted.setdefault(bound - 1, refuted.pop(bound - scale, 1))
+            steps = tuple(Refuted(height=h, nodes=n) for h, n in sorted(refuted.items()) if h < bound)
+            self._terms[term] = TermBound(bound, Exhausted(solver=solver.name, refuted=steps))
             self._prover = solver.name
 
     def _solve(self, solver: Solver, task: Task) -> Outcome:

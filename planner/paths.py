@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from planner.shown import shown
+from planner.shown import LONGEST, shown
 
 Path = tuple[str | int, ...]
 
@@ -62,4 +62,4 @@ def _rank(members: dict[object, object], key: object) -> int:
 def _step(key: str | int) -> str:
     if isinstance(key, int):
         return f"[{key}]"
-    return f".{key}" if _NAME.fullmatch(key) else f"[{shown(key)}]"
+    return f".{key}" if len(key) <= LONGEST and _NAME.fullmatch(key) else f"[{shown(key)}]"

@@ -76,7 +76,7 @@ class Least:
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
 class Refuted:
-    """A height below which a search found nothing and ran dry."""
+    """A value of the term that no plan reaches: a search for it ran dry."""
 
     height: Bytes
     nodes: Count

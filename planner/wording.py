@@ -1,6 +1,7 @@
 """Pydantic's errors in our words: a code of our own, the place, what was given, what would be right."""
 
 from collections.abc import Iterable
+from math import isfinite
 from typing import Final, NamedTuple
 
 from pydantic_core import ErrorDetails
@@ -112,7 +113,7 @@ def _said_of_a_type(error: ErrorDetails, place: Place) -> Found | None:
         return Found(ours, place.path, wrong_type(expected, given))
     if code in ("string_unicode", "invalid_key"):
         return Found("not_text", place.path, f"expected text, given {shown(given)}: half a character or none")
-    if code == "finite_number":
+    if code == "finite_number" or (isinstance(given, float) and not isfinite(given)):
         return Found("not_finite", place.path, f"expected a finite number, given {shown(given)}")
     if code in _LIMITS:
         ours, key, words = _LIMITS[code]

@@ -15,6 +15,7 @@ class Greedy:
 
     name = "greedy"
     summary = "portfolio of item orders and placement rules, then moves of what stands in the way"
+    supports = "everything"
 
     def declines(self, task: Task) -> str | None:  # noqa: ARG002
         """It honours everything."""

@@ -110,6 +110,7 @@ class Solver(Protocol):
 
     name: str
     summary: str
+    supports: str
 
     def declines(self, task: Task) -> str | None:
         """What in the task this solver cannot honour; None: nothing."""
@@ -131,6 +132,7 @@ class Description:
 # By name: where the solver is made, so that only the one that is used is imported.
 _HOMES = {
     "greedy": "solvers.greedy",
+    "exact": "solvers.exact",
     "first-fit": "solvers.classics",
     "tflm": "solvers.classics",
     "cadence-position": "solvers.classics",
@@ -152,3 +154,8 @@ def find(name: str) -> Solver:
     home = import_module(_HOMES[name])
     found: Solver = home.make(name)
     return found
+
+
+def describe() -> list[Description]:
+    """Every solver, for people."""
+    return [Description(name, find(name).summary, find(name).supports) for name in names()]

@@ -10,15 +10,26 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from importlib import import_module
+from typing import Final
 
-from api.cli import convert, generate, inspect, schema, serve, solve, solvers, verify, version
 from api.cli.arguments import Help, Parser
 from api.cli.exits import Exit
 from api.cli.terminal import complain
 from planner.figures import plain
 
-COMMANDS = (solve, verify, inspect, convert, generate, solvers, schema, serve, version)
-MOST_ISSUES_SHOWN = 50
+COMMANDS: Final = (
+    "solve",
+    "verify",
+    "inspect",
+    "convert",
+    "generate",
+    "solvers",
+    "schema",
+    "serve",
+    "version",
+)
+MOST_ISSUES_SHOWN: Final = 50
 
 _EPILOG = """\
 examples:
@@ -34,8 +45,8 @@ exit codes:
 `memstow COMMAND --help` explains a command."""
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The parser of every command."""
+def build_parser(commands: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
+    """The parser of these commands."""
     parser = Parser(
         prog="memstow",
         description="Plans where every buffer of a program lives in memory.",
@@ -44,9 +55,9 @@ def build_parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="store_true", help="print the version")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
-    for command in COMMANDS:
-        command.add(commands)
+    added = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
+    for command in commands:
+        import_module(f"api.cli.{command}").add(added)
     return parser
 
 
@@ -87,9 +98,12 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _dispatch(arguments: Sequence[str]) -> int:
-    parser = build_parser()
+    # Making the parsers of all commands takes longer than some commands do.
+    parser = build_parser([name for name in COMMANDS if name in arguments[:1]] or COMMANDS)
     args = parser.parse_args(arguments)
     if args.version:
+        from api.cli import version
+
         return version.run(args)
     if args.command is None:
         parser.print_help(sys.stderr)

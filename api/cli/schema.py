@@ -23,9 +23,7 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the schema."""
-    import json
+    from planner.schema import schema_text
 
-    from planner.schema import schema
-
-    to_stdout((json.dumps(schema(args.kind), indent=2) + "\n").encode())
+    to_stdout(schema_text(args.kind).encode())
     return Exit.DONE

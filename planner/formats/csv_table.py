@@ -250,8 +250,12 @@ def write_plan(problem: Problem, plan: Plan) -> bytes:
 
 def _rows(problem: Problem, windows: Windows, refusals: Refusals) -> tuple[list[str], list[list[str]]]:
     header = ["id", "lower", "upper", "size"]
-    lines = [_line(f"$.buffers[{i}]", b, windows, refusals) for i, b in enumerate(problem.buffers)]
-    kept = [line for line in lines if line is not None and line[0] not in windows.ids]
+    kept: list[list[str]] = []
+    for index, buffer in enumerate(problem.buffers):
+        if buffer.id not in windows.ids:
+            line = _line(index, buffer, windows, refusals)
+            if line is not None:
+                kept.append(line)
     rows = [line[:4] for line in kept]
     for index, (name, default) in enumerate((("alignment", "1"), ("gaps", ""), ("offset", "")), 4):
         if any(line[index] != default for line in kept):
@@ -261,20 +265,23 @@ def _rows(problem: Problem, windows: Windows, refusals: Refusals) -> tuple[list[
     return header, rows
 
 
-def _line(path: str, buffer: Buffer, windows: Windows, refusals: Refusals) -> list[str] | None:
+def _line(index: int, buffer: Buffer, windows: Windows, refusals: Refusals) -> list[str] | None:
     """All the cells a buffer may need."""
+    alignment = str(buffer.alignment)
+    offset = "" if buffer.offset is None else str(buffer.offset)
+    if type(buffer.lifetime) is tuple and not windows.gaps:
+        begin, end = buffer.lifetime
+        return [buffer.id, str(begin), str(end), str(buffer.size), alignment, "", offset]
     lives = live_ranges(buffer)
     own = windows.gaps.get(buffer.id, [])
     if lives is None and not own:
-        refusals.add(f"{path}.lifetime", "a buffer must have a begin and an end")
+        refusals.add(f"$.buffers[{index}].lifetime", "a buffer must have a begin and an end")
         return None
     (begin, end), gaps = gaps_between(lives or (), own)
     try:
         check_gaps(gaps, (begin, end), buffer.size)
     except GapError as error:
-        refusals.add(f"{path}.lifetimes", str(error))
-    offset = "" if buffer.offset is None else str(buffer.offset)
-    alignment = str(buffer.alignment)
+        refusals.add(f"$.buffers[{index}].lifetimes", str(error))
     return [buffer.id, str(begin), str(end), str(buffer.size), alignment, written(gaps), offset]
 
 
@@ -336,17 +343,11 @@ def _windows_placed(problem: Problem, at: dict[str, Placement]) -> Iterator[Plac
             yield Placement(buffer=tie.buffer, pool=base.pool, offset=base.offset + tie.offset)
 
 
-def _recognises(data: bytes) -> bool:
-    return data.lstrip()[:1] not in (b"{", b"[")
-
-
 FORMAT: Final = Format(
     name="csv",
     is_json=False,
-    recognises=_recognises,
     read_problem=read_problem,
     write_problem=write_problem,
-    recognises_plan=_recognises,
     read_plan=read_plan,
     write_plan=write_plan,
 )

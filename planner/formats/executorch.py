@@ -14,6 +14,7 @@ from planner.parse import check_made
 from planner.paths import Path
 from planner.problem import Alignment, Buffer, Bytes, Id, Problem, Time
 from planner.sections import index_before, read_elements
+from planner.wording import wrong_type
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=ConfigDict(extra="forbid"))
@@ -30,6 +31,9 @@ class Tensor:
 def read_problem(raw: Any) -> Problem:
     """The problem of a list of tensors."""
     findings = Findings(raw)
+    if not isinstance(raw, list):
+        findings.add("wrong_root", (), wrong_type("a list", raw))
+        raise findings.error()
     with collector_at_rest():
         tensors, lost = read_elements(Tensor, raw, findings, ())
         problem = Problem(version=1, buffers=tuple(map(_buffer, tensors)))
@@ -65,14 +69,9 @@ def _place(path: Path, lost: list[int]) -> Path:
     return (index_before(lost, path[1]), *field)
 
 
-def _recognises(raw: Any) -> bool:
-    return isinstance(raw, list) and (not raw or isinstance(raw[0], dict))
-
-
 FORMAT: Final = Format(
     name="executorch",
     is_json=True,
-    recognises=_recognises,
     read_problem=read_problem,
     write_problem=write_problem,
 )

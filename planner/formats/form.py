@@ -1,4 +1,4 @@
-"""What a format is: a name, how to tell it from others, and its readers and writers."""
+"""What a format is: a name, and its readers and writers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,10 +15,8 @@ class Format:
 
     name: str
     is_json: bool
-    recognises: Callable[[Any], bool]
     read_problem: Callable[[Any], Problem]
     write_problem: Callable[[Problem], bytes]
-    recognises_plan: Callable[[Any], bool] | None = None
     read_plan: Callable[[Any, Problem], Plan] | None = None
     write_plan: Callable[[Problem, Plan], bytes] | None = None
 

@@ -1,6 +1,5 @@
 """The native JSON: the wire schema as it is, defaults left out, an element of a list a line."""
 
-import dataclasses
 import json
 from collections.abc import Iterable, Iterator
 from enum import Enum
@@ -8,6 +7,7 @@ from functools import cache
 from typing import Any, Final
 
 from planner.formats.form import Format
+from planner.jsontext import collector_at_rest
 from planner.parse import parse_plan, parse_problem
 from planner.plan import Plan
 from planner.problem import Problem
@@ -15,20 +15,24 @@ from planner.shapes import fields_of
 
 # The tag of a choice is what tells one object from another: it stays although it is the default.
 _TAG: Final = "kind"
+_SCALARS: Final = frozenset((str, int, float, bool, type(None)))
 _encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
 def plain(value: Any) -> Any:
     """The value as JSON holds it, fields at their defaults left out."""
-    if dataclasses.is_dataclass(value):
-        return {
-            name: plain(member)
-            for name, default in _defaults(value.__class__)
-            if (member := getattr(value, name)) != default or name == _TAG
-        }
-    if isinstance(value, tuple):
-        return [plain(member) for member in value]
-    return value.value if isinstance(value, Enum) else value
+    kind: Any = type(value)
+    if kind is tuple:
+        return list(map(plain, value))
+    if kind in _SCALARS:
+        return value
+    if isinstance(value, Enum):
+        return value.value
+    return {
+        name: member if type(member) in _SCALARS else plain(member)
+        for name, default in _defaults(kind)
+        if (member := getattr(value, name)) != default or name == _TAG
+    }
 
 
 def laid_out(document: dict[str, Any]) -> bytes:
@@ -44,12 +48,14 @@ def list_of_lines(elements: Iterable[Any]) -> bytes:
 
 def write_problem(problem: Problem) -> bytes:
     """The problem as native JSON."""
-    return laid_out(plain(problem))
+    with collector_at_rest():
+        return laid_out(plain(problem))
 
 
 def write_plan(_problem: Problem, plan: Plan) -> bytes:
     """The plan as native JSON."""
-    return laid_out(plain(plan))
+    with collector_at_rest():
+        return laid_out(plain(plan))
 
 
 def _lines(document: dict[str, Any]) -> Iterator[str]:
@@ -75,14 +81,6 @@ def _defaults(holder: Any) -> tuple[tuple[str, Any], ...]:
     )
 
 
-def _is_problem(raw: Any) -> bool:
-    return isinstance(raw, dict) and ("buffers" in raw or "version" in raw)
-
-
-def _is_plan(raw: Any) -> bool:
-    return isinstance(raw, dict) and "status" in raw
-
-
 def _read_plan(raw: Any, _problem: Problem) -> Plan:
     return parse_plan(raw)
 
@@ -90,10 +88,8 @@ def _read_plan(raw: Any, _problem: Problem) -> Plan:
 FORMAT: Final = Format(
     name="json",
     is_json=True,
-    recognises=_is_problem,
     read_problem=parse_problem,
     write_problem=write_problem,
-    recognises_plan=_is_plan,
     read_plan=_read_plan,
     write_plan=write_plan,
 )

@@ -49,6 +49,8 @@ def live_ranges(buffer: Buffer) -> list[Interval] | None:
 
 def single_life(buffer: Buffer, path: str, refusals: Refusals) -> Interval:
     """The one range in which the buffer lives; anything else is refused."""
+    if type(buffer.lifetime) is tuple:
+        return buffer.lifetime
     ranges = live_ranges(buffer)
     if ranges is None:
         refusals.add(f"{path}.lifetime", "a buffer must have a begin and an end")

@@ -84,21 +84,11 @@ def _numbers(ids: list[str]) -> dict[str, int]:
     return {name: one.number for one, name in zip(numbered(ids), ids, strict=True)}
 
 
-def _recognises(raw: Any) -> bool:
-    return isinstance(raw, dict) and ("schema_version" in raw or "problem" in raw)
-
-
-def _recognises_plan(raw: Any) -> bool:
-    return isinstance(raw, dict) and "placements" in raw and "status" not in raw
-
-
 FORMAT: Final = Format(
     name="structured",
     is_json=True,
-    recognises=_recognises,
     read_problem=read_problem,
     write_problem=write_problem,
-    recognises_plan=_recognises_plan,
     read_plan=read_plan,
     write_plan=write_plan,
 )

@@ -16,7 +16,11 @@ from planner.paths import Path
 from planner.problem import ALWAYS, Buffer, Pair, Pool, Problem, Relative, Reserved, ReuseCost
 
 _TERMS: Final = {"total_peak": "peak", "max_peak": "max_peak", "reuse_cost": "reuse_cost"}
-_BUFFER_FIELDS: Final = {"lifetimes": "live_intervals", "pools": "allowed_pools"}
+_BUFFER_FIELDS: Final = {
+    "lifetime": "live_intervals",
+    "lifetimes": "live_intervals",
+    "pools": "allowed_pools",
+}
 
 
 class Reading:
@@ -43,9 +47,7 @@ class Reading:
             version=1,
             name=self._name,
             pools=tuple(map(_pool, self._source.pools)),
-            buffers=tuple(
-                self._buffer(index, buffer, sizes) for index, buffer in enumerate(self._source.buffers)
-            ),
+            buffers=tuple(self._buffer(buffer, sizes) for buffer in self._source.buffers),
             conflicts=self._made("conflicts", self._separations()),
             exclusive=self._made("exclusive", self._exclusions()),
             relative=self._made("relative", self._ties()),
@@ -88,28 +90,28 @@ class Reading:
         self._origins[field] = [index for index, _ in found]
         return tuple(part for _, part in found)
 
-    def _buffer_id(self, number: int, at: Path) -> str | None:
-        found = self._buffers.get(number)
-        if found is None:
-            self._findings.add("unknown_buffer", at, f"there is no buffer {number} in problem.buffers")
-        return found
+    def _buffer_id(self, number: int) -> str:
+        # A number that there is not becomes an id that there is not, which the checks will find.
+        return self._buffers.get(number, str(number))
 
-    def _pair(self, first: int, second: int, at: Path) -> Pair | None:
-        one, two = self._buffer_id(first, (*at, "first")), self._buffer_id(second, (*at, "second"))
-        return None if one is None or two is None else (one, two)
+    def _pool_id(self, number: int) -> str:
+        return self._pools.get(number, str(number))
+
+    def _pair(self, first: int, second: int) -> Pair:
+        return self._buffer_id(first), self._buffer_id(second)
 
     def _refuse_repeated_numbers(self) -> None:
-        numbers = {
-            "pool": [pool.id for pool in self._source.pools],
-            "buffer": [buffer.id for buffer in self._source.buffers],
+        ids = {
+            "pool": [(pool.id, pool.name) for pool in self._source.pools],
+            "buffer": [(buffer.id, buffer.name) for buffer in self._source.buffers],
         }
-        for kind, ids in numbers.items():
-            seen: set[int] = set()
-            for index, number in enumerate(ids):
-                if number in seen:
+        for kind, elements in ids.items():
+            name_of: dict[int, str] = {}
+            for index, (number, name) in enumerate(elements):
+                # One number with one name twice is one id twice, which the checks will find.
+                if name_of.setdefault(number, name) != name:
                     message = f"{number} is the id of another {kind} already"
                     self._findings.add(f"duplicate_{kind}", ("problem", f"{kind}s", index, "id"), message)
-                seen.add(number)
 
     def _refuse_unsupported(self) -> None:
         for index, pool in enumerate(self._source.pools):
@@ -135,10 +137,11 @@ class Reading:
                 number = leader[number]
             return number
 
-        for index, pair in enumerate(self._source.constraints.colocations):
-            if self._pair(pair.first, pair.second, ("problem", "constraints", "colocations", index)):
-                one, two = find(pair.first), find(pair.second)
-                leader[max(one, two)] = min(one, two)
+        for pair in self._source.constraints.colocations:
+            for number in (pair.first, pair.second):
+                leader.setdefault(number, number)
+            one, two = find(pair.first), find(pair.second)
+            leader[max(one, two)] = min(one, two)
         return {number: find(number) for number in leader}
 
     def _block_sizes(self) -> dict[int, int]:
@@ -150,23 +153,16 @@ class Reading:
 
     def _gather_pins(self) -> None:
         for index, pin in enumerate(self._source.constraints.pinned_allocations):
-            at: Path = ("problem", "constraints", "pinned_allocations", index)
-            known = self._buffer_id(pin.buffer, (*at, "buffer")) is not None
-            if pin.pool not in self._pools:
-                self._findings.add("unknown_pool", (*at, "pool"), f"there is no pool {pin.pool}")
+            place = ("problem", "constraints", "pinned_allocations", index, "buffer")
+            if pin.buffer not in self._buffers:
+                self._findings.add("unknown_buffer", place, f"there is no buffer {pin.buffer}")
             elif pin.buffer in self._pins:
-                self._findings.add("repeated_pin", (*at, "buffer"), f"buffer {pin.buffer} is pinned already")
-            elif known:
+                self._findings.add("repeated_pin", place, f"buffer {pin.buffer} is pinned already")
+            else:
                 self._pins[pin.buffer] = (index, pin)
 
-    def _buffer(self, index: int, source: StructuredBuffer, sizes: dict[int, int]) -> Buffer:
-        allowed: list[str] = []
-        for position, number in enumerate(source.allowed_pools):
-            if number in self._pools:
-                allowed.append(self._pools[number])
-            else:
-                place = ("problem", "buffers", index, "allowed_pools", position)
-                self._findings.add("unknown_pool", place, f"there is no pool {number} in problem.pools")
+    def _buffer(self, source: StructuredBuffer, sizes: dict[int, int]) -> Buffer:
+        allowed = [self._pool_id(number) for number in source.allowed_pools]
         lives = tuple((interval.lower, interval.upper) for interval in source.live_intervals)
         pin = self._pins[source.id][1] if source.id in self._pins else None
         always = pin is not None and pin.exclusive_for_all_time
@@ -178,22 +174,19 @@ class Reading:
             lifetimes=None if always or one is not None else lives,
             alignment=source.alignment,
             pools=None if allowed == list(self._pools.values()) else tuple(allowed),
-            pool=None if pin is None else self._pools[pin.pool],
+            pool=None if pin is None else self._pool_id(pin.pool),
             offset=None if pin is None else pin.offset,
         )
 
     def _separations(self) -> Iterator[tuple[int, Pair]]:
         for index, one in enumerate(self._source.constraints.separations):
-            pair = self._pair(one.first, one.second, ("problem", "constraints", "separations", index))
-            if pair is not None:
-                yield index, pair
+            yield index, self._pair(one.first, one.second)
 
     def _exclusions(self) -> Iterator[tuple[int, Pair]]:
         for index, one in enumerate(self._source.constraints.temporal_exclusions):
-            pair = self._pair(one.first, one.second, ("problem", "constraints", "temporal_exclusions", index))
             # Bytes that are exclusive for all time are not shared with the buffers of other paths either.
-            if pair is not None and not (self._is_exclusive(one.first) or self._is_exclusive(one.second)):
-                yield index, pair
+            if not (self._is_exclusive(one.first) or self._is_exclusive(one.second)):
+                yield index, self._pair(one.first, one.second)
 
     def _is_exclusive(self, number: int) -> bool:
         return number in self._pins and self._pins[number][1].exclusive_for_all_time
@@ -206,16 +199,16 @@ class Reading:
             named_in.setdefault(pair.second, index)
         for number, leader in self._class_of.items():
             if leader != number:
-                tie = Relative(buffer=self._buffers[number], base=self._buffers[leader], offset=0)
+                tie = Relative(buffer=self._buffer_id(number), base=self._buffer_id(leader), offset=0)
                 yield named_in[number], tie
 
     def _penalties(self) -> Iterator[tuple[int, ReuseCost]]:
         model = self._source.cost_model
         for index, one in enumerate(model.reuse_penalties if model is not None else ()):
-            pair = self._pair(one.first, one.second, ("problem", "cost_model", "reuse_penalties", index))
             # Sharing is what colocated buffers are for: the format does not charge it.
-            if pair is not None and self._class_of[one.first] != self._class_of[one.second]:
-                yield index, ReuseCost(buffers=pair, cost=one.cost)
+            classes = {self._class_of.get(number, number) for number in (one.first, one.second)}
+            if len(classes) == 2:
+                yield index, ReuseCost(buffers=self._pair(one.first, one.second), cost=one.cost)
 
     def _terms(self) -> Iterator[tuple[int, str]]:
         for index, term in enumerate(self._source.objective.terms):

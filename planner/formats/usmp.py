@@ -174,16 +174,9 @@ def _read_rows(raw: list[Any], findings: Findings) -> Problem:
     return problem
 
 
-def _recognises(raw: Any) -> bool:
-    if isinstance(raw, list):
-        return bool(raw) and isinstance(raw[0], list)
-    return isinstance(raw, dict) and "sizes" in raw
-
-
 FORMAT: Final = Format(
     name="usmp",
     is_json=True,
-    recognises=_recognises,
     read_problem=read_problem,
     write_problem=write_problem,
 )

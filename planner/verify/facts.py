@@ -5,7 +5,7 @@ Nothing here raises on a problem that contradicts itself. What cannot be resolve
 """
 
 from collections.abc import Iterable
-from math import lcm
+from math import gcd, lcm
 from typing import NamedTuple
 
 from planner.problem import Buffer, Pool, Problem, allowed_pools
@@ -24,6 +24,16 @@ class Grid(NamedTuple):
 
     step: int
     first: int
+
+
+def both(one: Grid, other: Grid) -> Grid | None:
+    """The offsets on both grids, if there are any."""
+    common = gcd(one.step, other.step)
+    if (other.first - one.first) % common:
+        return None
+    step = other.step // common
+    times = (other.first - one.first) // common * pow(one.step // common, -1, step) % step
+    return Grid(lcm(one.step, other.step), one.first + times * one.step)
 
 
 class Facts:
@@ -59,6 +69,7 @@ class Facts:
             self._invalid("two distances between {!r} and {!r}", self.id_of(buffer), self.id_of(base))
         self.span = self._span()
         self._grids: dict[tuple[int, int], Grid] = {}
+        self._group_grids: dict[tuple[int, int], Grid | None] = {}
         self._allowed_to_group: dict[int, frozenset[int]] = {}
 
     def id_of(self, buffer: int) -> str:
@@ -70,6 +81,24 @@ class Facts:
         if found is None:
             step = lcm(alignment, self.pools[pool].alignment)
             found = self._grids[alignment, pool] = Grid(step, -(self.pools[pool].base or 0) % step)
+        return found
+
+    def grid_of(self, buffer: int, pool: int) -> Grid | None:
+        """Where this buffer may start so that its whole rigid group is aligned; None: nowhere."""
+        group = self.rigid.group[buffer]
+        if group == ALONE:
+            return self.grid(self.buffers[buffer].alignment, pool)
+        if (group, pool) not in self._group_grids:
+            self._group_grids[group, pool] = self._group_grid(group, pool)
+        found = self._group_grids[group, pool]
+        return found and Grid(found.step, (found.first + self.rigid.delta[buffer]) % found.step)
+
+    def _group_grid(self, group: int, pool: int) -> Grid | None:
+        """Where the member of delta 0 may start."""
+        found: Grid | None = Grid(1, 0)
+        for member in self.rigid.members[group]:
+            step, first = self.grid(self.buffers[member].alignment, pool)
+            found = found and both(found, Grid(step, (first - self.rigid.delta[member]) % step))
         return found
 
     def allowed(self, buffer: int) -> list[int]:
@@ -157,6 +186,8 @@ class Facts:
         for buffer in self.buffers:
             if buffer.offset is not None and buffer.pool is None:
                 self._invalid("{!r} is pinned to an offset but to no pool", buffer.id)
+            if buffer.lifetime is not None and buffer.lifetimes is not None:
+                self._invalid("{!r} has both a lifetime and lifetimes", buffer.id)
             if buffer.pool is not None and buffer.pool not in self.pool_index:
                 self._invalid("{!r} is pinned to {!r}, which is no pool", buffer.id, buffer.pool)
         for term in self.problem.terms():

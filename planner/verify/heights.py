@@ -58,7 +58,7 @@ def least_height(pools: Sequence[tuple[Cells, int]], needed: int) -> int | None:
 
 def common_step(grids: Sequence[Grid]) -> int:
     """The greatest g for which all starts on these grids, of one pool, are congruent modulo g."""
-    return gcd(*(grid.step for grid in grids))
+    return gcd(*(grid.step for grid in grids), *(grid.first - grids[0].first for grid in grids))
 
 
 def lowest_end(facts: Facts, buffer: int, pool: int) -> int:

@@ -3,26 +3,46 @@
 Members of one rigid group may overlap each other; what counts of them is the union of their bytes, as blocks.
 """
 
-from collections import Counter
 from collections.abc import Sequence
+from itertools import combinations
 from math import gcd
 
-from planner.plan import LiveBytes
+from planner.plan import LiveBytes, Sum
 from planner.problem import LIMIT
-from planner.ranges import merged
+from planner.ranges import Range, merged
 from planner.verify.facts import PEAK_OF, Facts
 from planner.verify.heights import Cells, common_step, least_height, lowest_end
 from planner.verify.rigid import ALONE
+from planner.verify.room import Rooms
 
 _ANYTHING = LIMIT * LIMIT
 """Proven when the buffers cannot be placed at all."""
 
+_MOST_WITHOUT_TIME = 2000
+"""Every two of so many buffers are compared in about a second."""
 
-def proven(facts: Facts, term: str, certificate: LiveBytes, cheapest_only: bool) -> int | str:
+
+def proven(facts: Facts, term: str, certificate: LiveBytes | Sum, cheapest_only: bool) -> int | str:
     """The greatest bound on the term that follows from the certificate, or why it says nothing.
 
     With `cheapest_only` every buffer is known to be in one of its cheapest pools.
     """
+    if isinstance(certificate, LiveBytes):
+        return _proven_at_once(facts, term, certificate, cheapest_only)
+    if term != "peak":
+        return f"a sum over pools says nothing about {term}"
+    if len({part.pool for part in certificate.parts} - {None}) < len(certificate.parts):
+        return "its parts are not about pools of their own"
+    total = 0
+    for part in certificate.parts:
+        found = _proven_at_once(facts, f"{PEAK_OF}{part.pool}", part, cheapest_only)
+        if isinstance(found, str):
+            return found
+        total += found
+    return total
+
+
+def _proven_at_once(facts: Facts, term: str, certificate: LiveBytes, cheapest_only: bool) -> int | str:
     if not (term in ("peak", "max_peak") or term.startswith(PEAK_OF)):
         return f"live bytes say nothing about {term}"
     if len(set(certificate.buffers)) < len(certificate.buffers):
@@ -57,10 +77,24 @@ def _against_conflicts(facts: Facts, buffers: Sequence[int], time: int | None) -
             return f"{facts.id_of(pair[0])!r} and {facts.id_of(pair[1])!r} may share bytes in place"
     if time is not None:
         return _against_time(facts, buffers, chosen, time)
-    sizes = Counter(group for i in buffers if (group := facts.rigid.group[i]) != ALONE)
-    needed = _pairs(len(buffers)) - sum(map(_pairs, sizes.values()))
-    listed = sum(chosen.issuperset(pair) and not facts.rigid.together(*pair) for pair in facts.conflicts)
-    return None if listed == needed else "without a time, every two of them must be listed as a conflict"
+    return _against_pairs(facts, buffers)
+
+
+def _against_pairs(facts: Facts, buffers: Sequence[int]) -> str | None:
+    """Why some two of them need not be apart, where no moment is named at which all live."""
+    if len(buffers) > _MOST_WITHOUT_TIME:
+        return f"without a time no more than {_MOST_WITHOUT_TIME} buffers are compared with each other"
+    lives = {i: facts.lives(i) for i in buffers}
+    for one, other in combinations(sorted(buffers), 2):
+        if (one, other) in facts.conflicts or facts.rigid.together(one, other):
+            continue
+        if (one, other) in facts.exclusive or not _overlap(lives[one], lives[other]):
+            return f"{facts.id_of(one)!r} and {facts.id_of(other)!r} do not conflict"
+    return None
+
+
+def _overlap(one: Sequence[Range], other: Sequence[Range]) -> bool:
+    return any(begin < last and first < end for begin, end in one for first, last in other)
 
 
 def _against_time(facts: Facts, buffers: Sequence[int], chosen: set[int], time: int) -> str | None:
@@ -73,15 +107,12 @@ def _against_time(facts: Facts, buffers: Sequence[int], chosen: set[int], time: 
     return None
 
 
-def _pairs(count: int) -> int:
-    return count * (count - 1) // 2
-
-
 def _pools_of(facts: Facts, buffers: Sequence[int], cheapest_only: bool) -> list[set[int]]:
     """For each buffer the pools it may be in."""
     pools = []
+    rooms = Rooms(facts)
     for i in buffers:
-        allowed = facts.allowed(i)
+        allowed = [pool for pool in facts.allowed(i) if rooms.has(i, pool)]
         if cheapest_only and allowed and (facts.buffers[i].accesses is None or facts.buffers[i].accesses):
             least = min(facts.pools[pool].cost for pool in allowed)
             allowed = [pool for pool in allowed if facts.pools[pool].cost == least]
@@ -126,7 +157,9 @@ def _proven_in(facts: Facts, buffers: Sequence[int], pool: int) -> int:
     if not buffers:
         return 0
     blocks = _blocks(facts, buffers)
-    grids = [facts.grid(facts.buffers[i].alignment, pool) for i in buffers]
+    grids = [grid for i in buffers if (grid := facts.grid_of(i, pool)) is not None]
+    if len(grids) < len(buffers):
+        return _ANYTHING
     best = max(lowest_end(facts, i, pool) for i in buffers)
     for cell in {1, common_step(grids)}:
         load = _Load(blocks, cell)

@@ -1,6 +1,7 @@
 """The live ranges of the buffers in one pool, in the order in which a sweep over time meets them."""
 
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import Final
 
 from planner.verify.facts import Facts
@@ -12,17 +13,17 @@ LEAVE: Final = False
 
 
 class Lives:
-    """One tag for each live range of each of these buffers, which are in one pool and have a size."""
+    """One tag for each live range of each of these buffers, which are in one pool and have a size.
+
+    Tags are in order of time, so that a sweep walks through memory instead of jumping about in it.
+    """
 
     def __init__(self, facts: Facts, layout: Layout, placed: list[int]) -> None:
-        self.buffer: list[int] = []
-        self.begin: list[int] = []
-        self.end: list[int] = []
-        for i in placed:
-            for begin, end in facts.lives(i):
-                self.buffer.append(i)
-                self.begin.append(begin)
-                self.end.append(end)
+        lives = [(i, begin, end) for i in placed for begin, end in facts.lives(i)]
+        lives.sort(key=itemgetter(1))
+        self.buffer = [i for i, _, _ in lives]
+        self.begin = [begin for _, begin, _ in lives]
+        self.end = [end for _, _, end in lives]
         self.low = [layout.offset[i] for i in self.buffer]
         self.high = [layout.offset[i] + facts.buffers[i].size for i in self.buffer]
         self.group = [facts.rigid.group[i] for i in self.buffer]
@@ -30,12 +31,10 @@ class Lives:
 
     def events(self) -> Iterator[tuple[bool, int, int]]:
         """(ENTER or LEAVE, tag, time); at one moment whatever ends leaves before anything enters."""
-        begin, end = self.begin, self.end
-        entering = sorted(range(len(begin)), key=begin.__getitem__)
+        end = self.end
         leaving = sorted(range(len(end)), key=end.__getitem__)
         next_out = 0
-        for tag in entering:
-            now = begin[tag]
+        for tag, now in enumerate(self.begin):
             while end[leaving[next_out]] <= now:
                 yield LEAVE, leaving[next_out], now
                 next_out += 1

@@ -16,10 +16,12 @@
 #include "assemble.hpp"
 #include "bounds.hpp"
 #include "budget.hpp"
+#include "greedy/classics.hpp"
 #include "greedy/greedy.hpp"
 #include "instance.hpp"
 #include "occupied.hpp"
 #include "score.hpp"
+#include "search/exact.hpp"
 
 namespace nb = nanobind;
 using namespace memstow;
@@ -210,6 +212,67 @@ nb::tuple solve_greedily(const NativeInstance& self, const Terms& terms, nb::han
     return nb::make_tuple(to_python(result.layout), to_python(result.score), result.name);
 }
 
+// What a layout is worth without a run: its values, or None where it does not fit.
+nb::object score_of(const NativeInstance& self, const Terms& terms, nb::handle hint, nb::handle layout) {
+    const Scorer scorer(self.instance, to_terms(terms), to_layout(self.instance, hint));
+    return to_python(scorer(to_layout(self.instance, layout)));
+}
+
+std::pair<nb::bytes, nb::bytes> solve_classically(const NativeInstance& self, const std::string& name,
+                                                  Budget& budget) {
+    Layout layout;
+    {
+        nb::gil_scoped_release release;
+        layout = run_classic(name, self.instance, budget);
+    }
+    return to_python(layout);
+}
+
+using OnHeight = std::function<void(Bytes)>;
+
+// Items as a list of indices.
+using Items = std::vector<Index>;
+
+nb::tuple search_exactly(const NativeInstance& self, nb::handle start, bool fit_only, Bytes bound,
+                         Bytes limit, int workers, bool deterministic, std::uint64_t seed, Budget& budget,
+                         const OnHeight& on_height, const OnHeight& on_bound) {
+    ExactOptions options;
+    options.limit = limit;
+    options.fit_only = fit_only;
+    options.bound = bound;
+    options.start = to_layout(self.instance, start);
+    options.workers = workers;
+    options.deterministic = deterministic;
+    options.seed = seed;
+    ExactResult result;
+    {
+        nb::gil_scoped_release release;
+        ExactEvents events;
+        events.incumbent = [&](const Layout&, Bytes height) {
+            nb::gil_scoped_acquire acquire;
+            on_height(height);
+        };
+        events.bound = [&](Bytes proven, std::int64_t) {
+            nb::gil_scoped_acquire acquire;
+            on_bound(proven);
+        };
+        result = solve_exact(self.instance, options, budget, events);
+    }
+    std::vector<std::pair<Bytes, std::int64_t>> refuted;
+    for (const Refutation& one : result.refuted) refuted.emplace_back(one.height, one.nodes);
+    nb::object layout = nb::none();
+    if (!result.layout.empty()) layout = nb::cast(to_python(result.layout));
+    return nb::make_tuple(layout, result.height, result.bound, refuted,
+                          result.status == ExactStatus::infeasible);
+}
+
+std::pair<Items, bool> shrink_dead_set(const NativeInstance& self, const Items& items, Bytes height,
+                                       Budget& budget) {
+    nb::gil_scoped_release release;
+    DeadSet found = dead_set(self.instance, items, height, budget);
+    return {std::move(found.items), found.smallest};
+}
+
 }  // namespace
 
 NB_MODULE(_native, m) {
@@ -242,6 +305,24 @@ NB_MODULE(_native, m) {
     m.def("greedy", &solve_greedily, nb::arg("instance"), nb::arg("terms"), nb::arg("hint").none(),
           nb::arg("lower_bounds"), nb::arg("seed"), nb::arg("budget"), nb::arg("on_score").none(),
           "((pools, offsets), values or None, name) of the best layout of the greedy portfolio.");
+    m.def("score", &score_of, nb::arg("instance"), nb::arg("terms"), nb::arg("hint").none(),
+          nb::arg("layout"), "Values of a layout by term, or None where it does not fit.");
+    m.def("classics", [] {
+        std::vector<std::string> names;
+        for (const std::string_view name : classics()) names.emplace_back(name);
+        return names;
+    });
+    m.def("classic_declines",
+          [](const NativeInstance& self, const std::string& name) { return declines(name, self.instance); });
+    m.def("classic", &solve_classically, nb::arg("instance"), nb::arg("name"), nb::arg("budget"),
+          "(pools, offsets) of a published planner's layout.");
+    m.def("exact", &search_exactly, nb::arg("instance"), nb::arg("start").none(), nb::arg("fit_only"),
+          nb::arg("bound"), nb::arg("limit"), nb::arg("workers"), nb::arg("deterministic"), nb::arg("seed"),
+          nb::arg("budget"), nb::arg("on_height"), nb::arg("on_bound"),
+          "((pools, offsets) or None, height, bound, [(refuted height, nodes)], whether nothing fits).");
+    m.def("dead_set", &shrink_dead_set, nb::arg("instance"), nb::arg("items"), nb::arg("height"),
+          nb::arg("budget"),
+          "(items, whether each is needed) of a small set that has no layout of this height.");
     m.def(
         "most_occupied",
         [](const NativeInstance& self, nb::handle layout) {

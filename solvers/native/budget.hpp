@@ -14,7 +14,8 @@ class Budget {
 
     Budget() = default;
     // seconds < 0: no time limit. work < 0: no work limit.
-    Budget(double seconds, std::int64_t work) {
+    // parent: a budget this one is a share of; when that is spent, so is this.
+    Budget(double seconds, std::int64_t work, const Budget* parent = nullptr) : parent_(parent) {
         if (seconds >= 0) {
             constexpr double kLongest = 1e9;
             deadline_ =
@@ -28,7 +29,18 @@ class Budget {
     bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
 
     // Looks at the clock: call it every few microseconds of work, not in the innermost loop.
-    bool spent() const { return cancelled() || work() >= work_limit_ || Clock::now() >= deadline_; }
+    bool spent() const {
+        if (cancelled() || work() >= work_limit_) return true;
+        if (deadline_ != Clock::time_point::max() && Clock::now() >= deadline_) return true;
+        return parent_ != nullptr && parent_->spent();
+    }
+
+    // Negative when there is no time limit.
+    double seconds_left() const {
+        if (deadline_ == Clock::time_point::max()) return -1;
+        const double left = std::chrono::duration<double>(deadline_ - Clock::now()).count();
+        return left > 0 ? left : 0;
+    }
 
     // Work is counted in the solver's own steps, the same on every machine.
     void count(std::int64_t steps) { work_.fetch_add(steps, std::memory_order_relaxed); }
@@ -42,6 +54,7 @@ class Budget {
     std::atomic<std::int64_t> work_{0};
     std::int64_t work_limit_ = std::numeric_limits<std::int64_t>::max();
     Clock::time_point deadline_ = Clock::time_point::max();
+    const Budget* parent_ = nullptr;
 };
 
 }  // namespace memstow

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "greedy/random.hpp"
+#include "random.hpp"
 #include "instance.hpp"
 #include "rows.hpp"
 

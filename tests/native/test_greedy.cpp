@@ -6,6 +6,7 @@
 #include "greedy/orders.hpp"
 #include "greedy/pair_board.hpp"
 #include "greedy/placer.hpp"
+#include "greedy/skyline.hpp"
 #include "greedy/sweep.hpp"
 #include "greedy/tree_board.hpp"
 #include "referee.hpp"
@@ -24,8 +25,8 @@ std::vector<Index> shuffled(Random& random, Index n) {
     return order;
 }
 
-std::vector<Strategy> all_strategies() {
-    std::vector<Strategy> all;
+std::vector<Tactics> all_tactics() {
+    std::vector<Tactics> all;
     for (const Rule rule : {Rule::lowest, Rule::best, Rule::top}) {
         for (const PoolRule pools : {PoolRule::preferred, PoolRule::cheapest, PoolRule::flattest}) {
             for (const bool share : {true, false}) {
@@ -57,18 +58,18 @@ std::optional<Bytes> lowest_by_trial(const Instance& instance, Layout layout, In
 TEST(every_pass_on_either_board_breaks_no_constraint) {
     Random random(1);
     Budget budget;
-    const std::vector<Strategy> strategies = all_strategies();
+    const std::vector<Tactics> tactics = all_tactics();
     for (int trial = 0; trial < 1500; ++trial) {
         const Instance instance = sample::random(random);
         const std::vector<Index> order = shuffled(random, instance.item_count());
         Placer<PairBoard> pairs(instance);
         Placer<TreeBoard> tree(instance);
         for (int k = 0; k < 4; ++k) {
-            const Strategy& strategy = strategies[random.below(strategies.size())];
+            const Tactics& tactics = tactics[random.below(tactics.size())];
             Layout by_pairs;
             Layout by_tree;
-            CHECK(pairs.run(order, strategy, budget, by_pairs));
-            CHECK(tree.run(order, strategy, budget, by_tree));
+            CHECK(pairs.run(order, tactics, budget, by_pairs));
+            CHECK(tree.run(order, tactics, budget, by_tree));
             CHECK(referee::complaint(instance, by_pairs, false) == "");
             CHECK(by_pairs == by_tree);
         }
@@ -82,10 +83,10 @@ TEST(the_lowest_rule_finds_the_lowest_place) {
         const Instance instance = sample::random(random, {.items = 7, .one_pool = true, .unbounded = true});
         const std::vector<Index> order = shuffled(random, instance.item_count());
         Placer<PairBoard> placer(instance);
-        Strategy strategy;
-        strategy.share = false;
+        Tactics tactics;
+        tactics.share = false;
         Layout layout;
-        placer.run(order, strategy, budget, layout);
+        placer.run(order, tactics, budget, layout);
         Instance strict = instance;  // lowest places do not rest on in-place partners
         std::erase_if(strict.exempt, [](const ExemptPair& pair) { return pair.in_place; });
         Layout before(layout.size());
@@ -263,4 +264,39 @@ TEST(a_sweep_in_either_direction_breaks_no_constraint) {
             for (const Place& place : layout) CHECK(place.offset != kUnplaced);
         }
     }
+}
+
+TEST(a_skyline_breaks_no_constraint_and_leaves_nothing_out) {
+    Random random(7);
+    for (int trial = 0; trial < 200; ++trial) {
+        std::vector<sample::Buffer> buffers(1 + random.below(40));
+        for (sample::Buffer& buffer : buffers) {
+            const auto begin = static_cast<Bytes>(random.below(30));
+            buffer.size = 1 + static_cast<Bytes>(random.below(50));
+            if (random.below(10) != 0)
+                buffer.lives = {{begin, begin + 1 + static_cast<Bytes>(random.below(12))}};
+            if (random.below(5) == 0) buffer.lives.push_back({50, 52});
+            buffer.choices = {sample::anywhere(0, Bytes{1} << random.below(6))};
+        }
+        const Instance instance = sample::build(buffers);
+        CHECK(can_skyline(instance));
+        const Traits traits(instance);
+        const Layout layout = skyline(instance, traits.life, kLimit);
+        CHECK(referee::complaint(instance, layout, true) == "");
+        for (const Place& place : layout) CHECK(place.offset != kUnplaced);
+        const Bytes peak = pool_peaks(instance, layout)[0];
+        CHECK(skyline(instance, traits.life, peak) == layout);
+        CHECK(skyline(instance, traits.life, peak - 1).empty());
+    }
+}
+
+TEST(groups_and_reserved_ranges_at_the_limit_do_not_overflow) {
+    sample::Buffer group{5, {{0, 2}}, {sample::anywhere(0, 64)}};
+    group.more.push_back({0, kLimit - 10, 10});
+    group.more_lives.push_back({{0, 2}});
+    const Instance instance = sample::build({group, group, {kLimit, {{3, 4}}, {}}, {7, {{0, 9}}, {}}},
+                                            {{kLimit, {{0, 3}, {kLimit - 4, kLimit}}}});
+    const GreedyResult result = solve(instance);
+    CHECK(referee::complaint(instance, result.layout, false) == "");
+    CHECK(result.score.unplaced == 3);
 }

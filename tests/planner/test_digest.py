@@ -49,7 +49,7 @@ pool 9:slow pool - 1 0 0 0
 buffer 1:a 4 2 4 4 always 1 4:fast
 buffer 1:b 8 1 8 - 1 0 2 *
 buffer 1:c 4 1 4 - - *
-buffer 2:ä 0 1 7 - 2 -1 1 3 4 1 9:slow pool
+buffer 2:ä 0 1 0 - 2 -1 1 3 4 1 9:slow pool
 conflict 1:b 1:c
 exclusive 1:a 1:b
 exclusive 1:a 1:c

@@ -1,5 +1,7 @@
 """The judge lists every kind of violation, and nothing else."""
 
+import subprocess
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -311,6 +313,7 @@ def test_a_problem_that_contradicts_itself_has_no_plan() -> None:
         ),
         buffer_with("a", pools=("moon",)),
         buffer_with("b", offset=8),
+        buffer_with("c", lifetime=(0, 1)),
     ):
         assert codes(verify(problem, honest(PROBLEM, PLACES))) == {Code.INVALID_PROBLEM}
 
@@ -490,3 +493,9 @@ def test_names_with_braces_do_no_harm() -> None:
         plan.objective[0], bound=1, gap=0.75, certificate=LiveBytes(pool=None, time=0, buffers=("{",))
     )
     assert codes(verify(problem, replace(plan, objective=(claimed,)))) == {Code.OVERLAP, Code.CERTIFICATE}
+
+
+def test_the_judge_does_not_know_the_players() -> None:
+    script = "import sys, planner.verify; print([name for name in sys.modules if name.startswith('solvers')])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -14,13 +14,11 @@ namespace memstow {
 
 namespace {
 
-constexpr std::size_t kMostPairParts = 2048;
-
 constexpr std::array<std::string_view, 8> kNames{"first-fit",      "tflm",      "cadence-position",
                                                  "cadence-gap",    "usmp-size", "usmp-conflicts",
                                                  "storage-tokens", "xla-heap"};
 
-// Items as numbered; Later turns equal keys round.
+// Which of two items with equal keys comes first: the one numbered first or last.
 enum class Ties { first, last };
 
 template <class Before>
@@ -47,14 +45,14 @@ std::vector<Index> by_size(const Traits& traits, Ties ties) {
 }
 
 Layout place(const Instance& instance, const std::vector<Index>& order, Rule rule, Budget& budget) {
-    Strategy strategy;
-    strategy.rule = rule;
-    strategy.share = false;
+    Tactics tactics;
+    tactics.rule = rule;
+    tactics.share = false;
     Layout layout;
     if (instance.parts.size() <= kMostPairParts) {
-        Placer<PairBoard>(instance).run(order, strategy, budget, layout);
+        Placer<PairBoard>(instance).run(order, tactics, budget, layout);
     } else {
-        Placer<TreeBoard>(instance).run(order, strategy, budget, layout);
+        Placer<TreeBoard>(instance).run(order, tactics, budget, layout);
     }
     return layout;
 }

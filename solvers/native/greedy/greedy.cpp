@@ -8,17 +8,14 @@
 #include "greedy/orders.hpp"
 #include "greedy/pair_board.hpp"
 #include "greedy/placer.hpp"
+#include "random.hpp"
+#include "greedy/skyline.hpp"
 #include "greedy/sweep.hpp"
 #include "greedy/tree_board.hpp"
 
 namespace memstow {
 
 namespace {
-
-// Up to here a list of all parts and a bit for each pair are quicker than the tree.
-constexpr std::size_t kMostPairParts = 2048;
-// Parts placed, all passes together. Enough for every pass at some ten thousand items, few at a million.
-constexpr std::int64_t kPortfolioWork = 2'000'000;
 
 struct Pass {
     Order order;
@@ -54,6 +51,10 @@ constexpr Pass kPasses[] = {
     {Order::degree, Rule::top},
 };
 
+bool in_time(Order order) {
+    return order == Order::start || order == Order::end || order == Order::start_size;
+}
+
 const char* name_of(Rule rule) {
     switch (rule) {
         case Rule::lowest:
@@ -68,12 +69,12 @@ const char* name_of(Rule rule) {
     return "";
 }
 
-std::string name_of(const Pass& pass, const Strategy& strategy) {
+std::string name_of(const Pass& pass, const Tactics& tactics) {
     std::string name = std::string(name_of(pass.rule)) + "/" + std::string(name_of(pass.order));
-    if (strategy.pools == PoolRule::cheapest) name += " cheapest";
-    if (strategy.pools == PoolRule::flattest) name += " flattest";
-    if (strategy.apart) name += " apart";
-    if (!strategy.share) name += " unshared";
+    if (tactics.pools == PoolRule::cheapest) name += " cheapest";
+    if (tactics.pools == PoolRule::flattest) name += " flattest";
+    if (tactics.apart) name += " apart";
+    if (!tactics.share) name += " unshared";
     return name;
 }
 
@@ -82,12 +83,12 @@ bool has_term(const std::vector<Term>& terms, TermKind kind) {
 }
 
 // The ways to decide that can differ on this instance.
-std::vector<Strategy> strategies(const Instance& instance, const std::vector<Term>& terms) {
-    std::vector<Strategy> all{{}};
+std::vector<Tactics> tactics(const Instance& instance, const std::vector<Term>& terms) {
+    std::vector<Tactics> all{{}};
     const auto vary = [&](auto change) {
         const std::size_t before = all.size();
         for (std::size_t i = 0; i < before; ++i) {
-            Strategy varied = all[i];
+            Tactics varied = all[i];
             change(varied);
             all.push_back(varied);
         }
@@ -95,13 +96,13 @@ std::vector<Strategy> strategies(const Instance& instance, const std::vector<Ter
     const bool shares = std::any_of(instance.exempt.begin(), instance.exempt.end(),
                                     [](const ExemptPair& pair) { return pair.in_place; });
     if (!instance.reuse.empty() && has_term(terms, TermKind::reuse_cost)) {
-        vary([](Strategy& s) { s.apart = true; });
+        vary([](Tactics& s) { s.apart = true; });
         std::rotate(all.begin(), all.begin() + 1, all.end());
     }
-    if (shares) vary([](Strategy& s) { s.share = false; });
+    if (shares) vary([](Tactics& s) { s.share = false; });
     if (instance.pools.size() > 1) {
         const std::size_t before = all.size();
-        vary([](Strategy& s) { s.pools = PoolRule::flattest; });
+        vary([](Tactics& s) { s.pools = PoolRule::flattest; });
         if (has_term(terms, TermKind::placement_cost)) {
             for (std::size_t i = 0; i < before; ++i) all[i].pools = PoolRule::cheapest;
         }
@@ -123,18 +124,53 @@ class Portfolio {
           placer_(instance, scorer.hint()) {}
 
     void run() {
-        const std::int64_t allowed = kPortfolioWork;
-        const std::vector<Strategy> all = strategies(instance_, scorer_.terms());
+        const std::vector<Tactics> all = tactics(instance_, scorer_.terms());
         from_hint(all.front());
-        if constexpr (std::same_as<Board, TreeBoard>) sweeps();
+        const bool swept = std::same_as<Board, TreeBoard> && can_sweep(instance_);
+        if (swept) sweeps();
         for (const Pass& pass : kPasses) {
+            if (swept && pass.rule == Rule::best && in_time(pass.order)) continue;  // the sweep's layout
             const std::vector<Index> order = arrange(traits_, pass.order);
-            for (Strategy strategy : all) {
-                const bool enough = incumbent_.perfect() || budget_.spent() || work_ >= allowed;
+            for (Tactics tactics : all) {
+                const bool enough =
+                    incumbent_.perfect() || budget_.spent() || work_ >= options_.portfolio_work;
                 if (incumbent_.has_one() && enough) return;
-                strategy.rule = pass.rule;
-                attempt(order, strategy, name_of(pass, strategy));
+                tactics.rule = pass.rule;
+                attempt(order, tactics, name_of(pass, tactics));
             }
+        }
+    }
+
+    // Skylines by several priorities, then with noise on them. Only a lower peak is of use.
+    void skylines() {
+        if (!can_skyline(instance_) || !wants_low_peak()) return;
+        const std::vector<double> area = product(traits_.size, traits_.life);
+        const std::pair<const std::vector<double>*, const char*> priorities[] = {
+            {&traits_.size, "size"},
+            {&area, "area"},
+            {&traits_.life, "life"},
+            {&traits_.pressure, "pressure"}};
+        constexpr std::int64_t kKinds = 4;
+        Random random(options_.seed);
+        const auto n = static_cast<std::int64_t>(instance_.item_count());
+        // A step looks at all items that are left, so a pass grows with their square.
+        const std::int64_t tries =
+            kKinds + std::min<std::int64_t>(200, 25 * options_.improve_work / (n * n + 1));
+        for (std::int64_t k = 0; k < tries; ++k) {
+            if (incumbent_.perfect() || budget_.spent()) return;
+            const auto& [base, name] = priorities[k % kKinds];
+            const bool noisy = k >= kKinds;
+            std::vector<double> priority = *base;
+            constexpr double kNoise = 0.6;
+            constexpr std::size_t kSteps = 1024;
+            for (double& value : priority) {
+                if (noisy) value *= 1 + kNoise * (static_cast<double>(random.below(kSteps)) / kSteps - 0.5);
+            }
+            const Layout layout = skyline(instance_, priority, useful_height());
+            budget_.count(n);
+            if (layout.empty()) continue;
+            incumbent_.offer(layout, scorer_(layout),
+                             std::string("skyline/") + name + (noisy ? " noisy" : ""));
         }
     }
 
@@ -153,7 +189,7 @@ class Portfolio {
         for (std::size_t k = 0; k < starts; ++k) {
             if (incumbent_.perfect() || budget_.spent()) return;
             const Finisher& start = finishers_[k];
-            improve(instance_, placer_, scorer_, start.order, start.strategy, options_.seed + k, passes,
+            improve(instance_, placer_, scorer_, start.order, start.tactics, options_.seed + k, passes,
                     budget_, incumbent_, "improved " + start.name);
         }
     }
@@ -162,25 +198,41 @@ class Portfolio {
     struct Finisher {
         Score score;
         std::vector<Index> order;
-        Strategy strategy;
+        Tactics tactics;
         std::string name;
     };
 
-    void attempt(const std::vector<Index>& order, Strategy strategy, const std::string& name) {
-        strategy.ceiling = ceiling();
-        if (placer_.run(order, strategy, budget_, layout_)) {
+    bool wants_low_peak() const {
+        if (scorer_.terms().empty()) return true;
+        const TermKind first = scorer_.terms().front().kind;
+        return first == TermKind::peak || first == TermKind::pool_peak || first == TermKind::max_peak;
+    }
+
+    Bytes useful_height() const {
+        if (!incumbent_.score().fits() || incumbent_.score().values.empty()) return kLimit;
+        return static_cast<Bytes>(incumbent_.score().values.front());
+    }
+
+    static std::vector<double> product(const std::vector<double>& a, const std::vector<double>& b) {
+        std::vector<double> result(a.size());
+        for (std::size_t i = 0; i < a.size(); ++i) result[i] = a[i] * b[i];
+        return result;
+    }
+
+    void attempt(const std::vector<Index>& order, Tactics tactics, const std::string& name) {
+        tactics.ceiling = ceiling();
+        if (placer_.run(order, tactics, budget_, layout_)) {
             Score score = scorer_(layout_);
             incumbent_.offer(layout_, score, name);
             if constexpr (std::same_as<Board, PairBoard>) {
-                finishers_.push_back({std::move(score), order, strategy, name});
+                finishers_.push_back({std::move(score), order, tactics, name});
             }
         }
-        work_ += static_cast<std::int64_t>(order.size());
+        work_ += static_cast<std::int64_t>(order.size()) * (tactics.rule == Rule::best ? 4 : 1);
     }
 
     // In the order of time, forwards and back: the quickest passes, and often the best at a great size.
     void sweeps() {
-        if (!can_sweep(instance_)) return;
         for (const Order order : {Order::start, Order::end, Order::start_size, Order::end_size}) {
             if (incumbent_.has_one() && (incumbent_.perfect() || budget_.spent())) return;
             const bool backwards = order == Order::end || order == Order::end_size;
@@ -190,7 +242,7 @@ class Portfolio {
     }
 
     // What still holds of the hint stays, from the lowest offset up; then the same order packed anew.
-    void from_hint(Strategy strategy) {
+    void from_hint(Tactics tactics) {
         const Layout& hint = scorer_.hint();
         if (hint.empty()) return;
         std::vector<Index> order = arrange(traits_, Order::size);
@@ -201,9 +253,9 @@ class Portfolio {
                          [&](Index a, Index b) { return place(a).offset < place(b).offset; });
         std::stable_partition(order.begin(), order.end(),
                               [&](Index item) { return traits_.pinned[static_cast<std::size_t>(item)]; });
-        attempt(order, strategy, "hint packed");
-        strategy.keep = true;
-        attempt(order, strategy, "hint");
+        attempt(order, tactics, "hint packed");
+        tactics.keep = true;
+        attempt(order, tactics, "hint");
     }
 
     // How high an item may end to avoid a reuse cost: anywhere in the pool when the cost comes before the
@@ -242,7 +294,10 @@ GreedyResult greedy(const Instance& instance, const std::vector<Term>& terms, co
     if (instance.parts.size() <= kMostPairParts) {
         Portfolio<PairBoard> portfolio(instance, scorer, options, budget, incumbent);
         portfolio.run();
-        if (options.improve_work > 0 && !incumbent.perfect()) portfolio.improve_best();
+        if (options.improve_work > 0) {
+            portfolio.skylines();
+            portfolio.improve_best();
+        }
     } else {
         Portfolio<TreeBoard>(instance, scorer, options, budget, incumbent).run();
     }

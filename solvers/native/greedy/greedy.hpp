@@ -27,6 +27,9 @@ using OnLayout = std::function<void(const Layout& layout, const Score& score, co
 struct GreedyOptions {
     std::vector<Value> lower_bounds;  // by term, possibly of the first terms only; met by all: the run ends
     std::uint64_t seed = 0;
+    // Placements tried by the portfolio, a best fit counted fourfold as it costs. Reached after all passes
+    // below some ten thousand items, after one pass of the tree at a million.
+    std::int64_t portfolio_work = 600'000;
     std::int64_t improve_work = 150'000;  // parts placed while bettering the order of a small instance
 };
 

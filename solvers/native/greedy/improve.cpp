@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "greedy/incumbent.hpp"
-#include "greedy/random.hpp"
+#include "random.hpp"
 
 namespace memstow {
 
@@ -122,13 +122,13 @@ void shift(std::vector<Index>& order, std::size_t from, std::size_t to) {
 }  // namespace
 
 void improve(const Instance& instance, Placer<PairBoard>& placer, const Scorer& scorer,
-             std::vector<Index> order, const Strategy& strategy, std::uint64_t seed, std::int64_t passes,
+             std::vector<Index> order, const Tactics& tactics, std::uint64_t seed, std::int64_t passes,
              Budget& budget, Incumbent& incumbent, const std::string& name) {
     if (order.size() < 2) return;
     Random random(seed);
     Culprits culprits(instance, scorer);
     Layout layout;
-    placer.run(order, strategy, budget, layout);
+    placer.run(order, tactics, budget, layout);
     Score current = scorer(layout);
     incumbent.offer(layout, current, name);
     std::vector<Index> blamed = culprits.of(layout, current);
@@ -149,7 +149,7 @@ void improve(const Instance& instance, Placer<PairBoard>& placer, const Scorer& 
         } else {
             shift(trial, 0, random.below(trial.size()));
         }
-        if (!placer.run(trial, strategy, budget, layout, useful_height(instance, scorer, current))) continue;
+        if (!placer.run(trial, tactics, budget, layout, useful_height(instance, scorer, current))) continue;
         Score score = scorer(layout);
         if (score > current) continue;
         order.swap(trial);

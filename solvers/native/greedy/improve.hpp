@@ -14,7 +14,7 @@ namespace memstow {
 class Incumbent;
 
 void improve(const Instance& instance, Placer<PairBoard>& placer, const Scorer& scorer,
-             std::vector<Index> order, const Strategy& strategy, std::uint64_t seed, std::int64_t passes,
+             std::vector<Index> order, const Tactics& tactics, std::uint64_t seed, std::int64_t passes,
              Budget& budget, Incumbent& incumbent, const std::string& name);
 
 }  // namespace memstow

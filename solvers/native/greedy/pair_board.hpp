@@ -9,6 +9,9 @@
 
 namespace memstow {
 
+// Up to so many parts it is the quicker of the two boards.
+inline constexpr std::size_t kMostPairParts = 2048;
+
 class PairBoard {
   public:
     explicit PairBoard(const Instance& instance);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "budget.hpp"
-#include "greedy/strategy.hpp"
+#include "greedy/tactics.hpp"
 #include "instance.hpp"
 
 namespace memstow {
@@ -43,7 +43,7 @@ inline constexpr std::size_t kWhole = 4096;
 template <class Board>
 class Placer {
   public:
-    // The hint is a layout or empty; only a strategy that keeps looks at it.
+    // The hint is a layout or empty; only a tactics that keeps looks at it.
     explicit Placer(const Instance& instance, const Layout& hint = {})
         : instance_(instance), board_(instance), hint_(hint) {
         const auto n = static_cast<std::size_t>(instance.item_count());
@@ -57,7 +57,7 @@ class Placer {
     // A layout with the items in this order. Gives up, and says so, as soon as an item ends above
     // `give_up_above`. When the budget is spent the items after the first `kWhole` are stacked on top of the
     // rest: valid, quick and poor.
-    bool run(std::span<const Index> order, const Strategy& strategy, Budget& budget, Layout& layout,
+    bool run(std::span<const Index> order, const Tactics& tactics, Budget& budget, Layout& layout,
              Bytes give_up_above = kLimit) {
         board_.clear();
         peaks_.assign(instance_.pools.size(), 0);
@@ -69,7 +69,7 @@ class Placer {
                 for (const Index item : order.subspan(i)) settle(item, stack(item));
                 break;
             }
-            const Place place = choose(order[i], strategy);
+            const Place place = choose(order[i], tactics);
             settle(order[i], place);
             if (place.offset != kUnplaced && place.offset + extent(order[i]) > give_up_above) {
                 budget.count(static_cast<std::int64_t>(i));
@@ -117,7 +117,7 @@ class Placer {
     std::optional<Bytes> lowest_from(Index item, const Choice& choice, Bytes from) {
         const std::span<const Part> parts = instance_.parts_of(item);
         std::optional<Bytes> offset = align_up(choice, from);
-        while (offset) {
+        while (offset && *offset <= kLimit - extent(item)) {
             Bytes free = *offset;
             for (std::size_t k = 0; k < parts.size(); ++k) {
                 free = free_of_reserved(aims_[k], pool_of(choice), parts[k], free);
@@ -132,7 +132,9 @@ class Placer {
 
     Bytes free_of_reserved(Aim& aim, const Pool& pool, const Part& part, Bytes from) {
         Bytes begin = board_.next_free(aim, from + part.delta);
-        while (const Range* in_the_way = reserved_in(pool, begin, begin + part.size)) {
+        while (begin <= kLimit - part.size) {
+            const Range* in_the_way = reserved_in(pool, begin, begin + part.size);
+            if (in_the_way == nullptr) break;
             begin = board_.next_free(aim, in_the_way->end);
         }
         return begin - part.delta;
@@ -211,16 +213,16 @@ class Placer {
         return true;
     }
 
-    std::optional<Bytes> offset_in(Index item, const Choice& choice, const Strategy& strategy) {
-        if (strategy.share) {
+    std::optional<Bytes> offset_in(Index item, const Choice& choice, const Tactics& tactics) {
+        if (tactics.share) {
             if (const std::optional<Bytes> shared = shared_offset(item, choice)) return shared;
         }
-        if (strategy.apart) {
-            const std::optional<Bytes> offset = find(item, choice, strategy.rule, true);
-            const Bytes most = std::min(strategy.ceiling, pool_of(choice).capacity);
+        if (tactics.apart) {
+            const std::optional<Bytes> offset = find(item, choice, tactics.rule, true);
+            const Bytes most = std::min(tactics.ceiling, pool_of(choice).capacity);
             if (offset && *offset <= most - extent(item)) return offset;
         }
-        return find(item, choice, strategy.rule, false);
+        return find(item, choice, tactics.rule, false);
     }
 
     // Where the hint has the item, when it may be there.
@@ -235,14 +237,14 @@ class Placer {
         return {};
     }
 
-    Place choose(Index item, const Strategy& strategy) {
-        if (strategy.keep) {
+    Place choose(Index item, const Tactics& tactics) {
+        if (tactics.keep) {
             if (const Place kept = hinted(item); kept.offset != kUnplaced) return kept;
         }
         const std::span<const Choice> choices = instance_.choices[item];
         by_preference_.resize(choices.size());
         for (std::size_t k = 0; k < choices.size(); ++k) by_preference_[k] = k;
-        if (strategy.pools == PoolRule::cheapest) {
+        if (tactics.pools == PoolRule::cheapest) {
             std::stable_sort(by_preference_.begin(), by_preference_.end(),
                              [&](std::size_t a, std::size_t b) { return choices[a].cost < choices[b].cost; });
         }
@@ -252,7 +254,7 @@ class Placer {
         Bytes least_overflow = kLimit;
         for (const std::size_t k : by_preference_) {
             const Choice& choice = choices[k];
-            const std::optional<Bytes> offset = offset_in(item, choice, strategy);
+            const std::optional<Bytes> offset = offset_in(item, choice, tactics);
             if (!offset) continue;
             const Bytes end = *offset + extent(item);
             const Bytes over = end - pool_of(choice).capacity;
@@ -263,7 +265,7 @@ class Placer {
                 }
                 continue;
             }
-            if (strategy.pools != PoolRule::flattest) return {choice.pool, *offset};
+            if (tactics.pools != PoolRule::flattest) return {choice.pool, *offset};
             const Bytes growth = std::max<Bytes>(0, end - peaks_[static_cast<std::size_t>(choice.pool)]);
             if (growth < least_growth) {
                 least_growth = growth;

@@ -1,32 +1,21 @@
-"""Stand-ins for the rooms behind the command line, so that the door is tested apart from the house.
+"""Stand-ins for the engine, so that the door is tested apart from the house.
 
-`install()` puts one in place of each module that cannot be imported; `fake_engine` replaces the engine in
-any case, where a test needs a run of a known kind: slow, infeasible, unknown, broken.
+A test that needs a run of a known kind (slow, infeasible, unknown, broken) puts a `FakeEngine` in its place.
 """
 
-import importlib
-import json
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import ModuleType
-from typing import Any
 from unittest.mock import patch
 
-from pydantic import TypeAdapter, ValidationError
-
-from planner.errors import InputError, Issue
 from planner.events import Bound, Event, Incumbent, Phase
 from planner.options import Options
 from planner.plan import Explanation, Live, LiveBytes, Overflow, Placement, Plan, PoolUse, Status, TermValue
-from planner.problem import Buffer, Problem
+from planner.problem import Problem
 
 Listener = Callable[[Event], None]
-_PROBLEM: TypeAdapter[Any] = TypeAdapter(Problem)
-_PLAN: TypeAdapter[Any] = TypeAdapter(Plan)
 
 
 def stacked(problem: Problem, status: Status = Status.FEASIBLE) -> Plan:
@@ -120,70 +109,12 @@ def fake_engine(engine: FakeEngine) -> Iterator[FakeEngine]:
         yield engine
 
 
-def put(name: str, **members: Any) -> None:
-    """A module of these members under this name."""
-    module = ModuleType(name)
-    vars(module).update(members)
-    sys.modules[name] = module
-    package, _, child = name.rpartition(".")
-    setattr(importlib.import_module(package), child, module)
-
-
 def install() -> None:
-    """Stand-ins for what is not there."""
-    for name, members in _STAND_INS.items():
-        try:
-            module = importlib.import_module(name)
-        except ModuleNotFoundError:
-            put(name, **members)
-        else:
-            for member, value in members.items():
-                if not hasattr(module, member):
-                    setattr(module, member, value)
+    """A list of solvers where there is none yet."""
+    from solvers import solver
 
-
-def _read_problem(data: bytes, name: str | None) -> Any:
-    if name == "csv" or (name is None and data.startswith(b"id,")):
-        rows = [line.split(",") for line in data.decode().splitlines()[1:]]
-        return Problem(
-            version=1,
-            buffers=tuple(Buffer(id=r[0], lifetime=(int(r[1]), int(r[2])), size=int(r[3])) for r in rows),
-        )
-    return _validated(_PROBLEM, data)
-
-
-def _read_plan(data: bytes, problem: Problem, name: str | None = None) -> Any:  # noqa: ARG001
-    return _validated(_PLAN, data)
-
-
-def _validated(adapter: TypeAdapter[Any], data: bytes) -> Any:
-    try:
-        return adapter.validate_json(data)
-    except ValidationError as error:
-        raise InputError(
-            Issue(e["type"], ".".join(map(str, e["loc"])) or "$", e["msg"]) for e in error.errors()
-        ) from None
-
-
-def _write_problem(problem: Problem, name: str) -> bytes:
-    if name == "csv":
-        lives = ((b, b.lifetime if isinstance(b.lifetime, tuple) else (0, 1)) for b in problem.buffers)
-        lines = ["id,lower,upper,size", *(f"{b.id},{life[0]},{life[1]},{b.size}" for b, life in lives)]
-        return ("\n".join(lines) + "\n").encode()
-    data: bytes = _PROBLEM.dump_json(problem, exclude_defaults=True)
-    return data + b"\n"
-
-
-def _write_plan(problem: Problem, plan: Plan, name: str) -> bytes:  # noqa: ARG001
-    if name == "csv":
-        return (
-            "\n".join(["id,offset", *(f"{p.buffer},{p.offset}" for p in plan.placements)]) + "\n"
-        ).encode()
-    return _PLAN.dump_json(plan) + b"\n"
-
-
-def _schema(kind: str) -> dict[str, Any]:
-    return json.loads(json.dumps({"problem": _PROBLEM, "plan": _PLAN}.get(kind, _PLAN).json_schema()))  # type: ignore[no-any-return]
+    if not hasattr(solver, "describe"):
+        solver.describe = lambda: [_Solver()]  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True)
@@ -192,15 +123,3 @@ class _Solver:
     summary: str = "one above the other"
     supports: str = "alignment"
     missing: str | None = None
-
-
-_STAND_INS: dict[str, dict[str, Any]] = {
-    "planner.formats": {
-        "read_problem": _read_problem,
-        "write_problem": _write_problem,
-        "read_plan": _read_plan,
-        "write_plan": _write_plan,
-    },
-    "planner.schema": {"schema": _schema},
-    "solvers.solver": {"describe": lambda: [_Solver()]},
-}

@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from planner.check import find_issues
 from planner.errors import InputError
 from planner.generate.features import FEATURES
 from planner.generate.mixed import mixed
-from planner.problem import Problem, allowed_pools
+from planner.problem import Problem
 
 mixtures = st.builds(
     mixed,
@@ -34,20 +35,10 @@ def test_an_unknown_feature_is_refused() -> None:
         mixed(3, 1, features=("nonsense",))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(mixtures)
-def test_every_mixture_is_consistent(problem: Problem) -> None:
-    ids = {b.id for b in problem.buffers}
-    pools = {p.id for p in problem.pools}
-    assert len(ids) == len(problem.buffers)
-    for buffer in problem.buffers:
-        assert set(allowed_pools(problem, buffer)) <= pools
-        for begin, end in buffer.lifetimes or ():
-            assert begin < end
-    pairs = [*problem.conflicts, *problem.exclusive, *(c.buffers for c in problem.reuse_costs)]
-    for pair in pairs:
-        assert len(set(pair) & ids) == 2
-    assert not set(problem.conflicts) & set(problem.exclusive)
+def test_every_mixture_is_a_valid_problem(problem: Problem) -> None:
+    assert find_issues(problem) == []
 
 
 @settings(max_examples=100, deadline=None)

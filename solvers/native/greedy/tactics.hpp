@@ -18,7 +18,7 @@ enum class PoolRule {
     flattest,   // the choice that raises its pool's peak least
 };
 
-struct Strategy {
+struct Tactics {
     Rule rule = Rule::lowest;
     PoolRule pools = PoolRule::preferred;
     bool share = true;  // take the place of an in-place partner wherever allowed

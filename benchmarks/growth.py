@@ -1,0 +1,92 @@
+"""How time and memory grow: planted problems of 10,000 to 1,000,000 buffers, each in a process of its own.
+
+`python -m benchmarks.growth N` measures one size and prints JSON.
+"""
+
+import json
+import resource
+import sys
+import time
+
+from benchmarks.page import table
+from benchmarks.process import run
+
+SIZES = (10_000, 100_000, 1_000_000)
+PATIENCE = 600.0
+
+
+def measure() -> str:
+    """A row for each size."""
+    rows: list[tuple[str, ...]] = []
+    for n in SIZES:
+        ran = run(sys.executable, "-m", "benchmarks.growth", str(n))
+        if ran.code != 0:
+            rows.append((f"{n:,}", f"exit code {ran.code}", *[""] * 6))
+            continue
+        m = json.loads(ran.out)
+        rows.append(
+            (
+                f"{n:,}",
+                f"{m['generate']:.2f}",
+                f"{m['solve']:.2f}",
+                f"{m['greedy']:.2f}",
+                f"{m['verify']:.2f}",
+                f"{1e6 * m['greedy'] / n:.1f}",
+                f"{m['peak'] / m['optimum']:.4f}",
+                f"{ran.peak_bytes / (1 << 30):.2f}",
+            )
+        )
+    header = (
+        "buffers",
+        "generate, s",
+        "plan, s",
+        "of it greedy, s",
+        "verify, s",
+        "greedy, µs a buffer",
+        "peak / optimum",
+        "GiB",
+    )
+    limits = "Limits at 1,000,000: greedy 60 s and 4 GiB, verify 20 s."
+    return f"Planted problems without slack. {limits}\n\n" + table(header, rows)
+
+
+def _one(n: int) -> dict[str, float]:
+    import gc
+
+    from planner.engine import plan
+    from planner.events import Event, Phase
+    from planner.generate.planted import DEFAULT_HEIGHT, planted
+    from planner.options import Options
+    from planner.verify import verify
+
+    # As the command line does: see api/cli/main.py.
+    gc.disable()
+    began = time.perf_counter()
+    problem = planted(n, 1)
+    generated = time.perf_counter()
+    phases: list[Phase] = []
+
+    def hear(event: Event) -> None:
+        if isinstance(event, Phase):
+            phases.append(event)
+
+    found = plan(problem, Options(time_limit=PATIENCE, solver="greedy"), hear)
+    solved = time.perf_counter()
+    violations = verify(problem, found)
+    verified = time.perf_counter()
+    if violations:
+        raise RuntimeError(str(violations[0]))
+    ends = [phase.seconds for phase in phases[1:]] + [solved - generated]
+    return {
+        "generate": generated - began,
+        "solve": solved - generated,
+        "greedy": sum(e - p.seconds for p, e in zip(phases, ends, strict=True) if p.name == "greedy"),
+        "verify": verified - solved,
+        "peak": sum(use.peak for use in found.pools),
+        "optimum": DEFAULT_HEIGHT,
+        "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(_one(int(sys.argv[1]))))

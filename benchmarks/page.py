@@ -1,0 +1,36 @@
+"""The page of results: each benchmark rewrites its own part, between two markers, and leaves the rest."""
+
+import platform
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from os import cpu_count
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "benchmarks.md"
+DATA = ROOT.parent / "shared" / "data"
+"""Instances from elsewhere; they are read there where they are, and never copied."""
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[object]], left: int = 1) -> str:
+    """A Markdown table, the first columns flush left."""
+    rule = ["---"] * left + ["---:"] * (len(header) - left)
+    return "\n".join("| " + " | ".join(map(str, row)) + " |" for row in (header, rule, *rows))
+
+
+def stamp() -> str:
+    """When and on what, in a line."""
+    when = datetime.now(UTC).date().isoformat()
+    where = f"{cpu_count()} cores, Python {platform.python_version()}, {platform.system()}"
+    return f"_Measured on {when}: {where}._"
+
+
+def put(name: str, text: str) -> None:
+    """Put the text between the markers of this name."""
+    begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
+    page = PAGE.read_text()
+    if begin not in page or end not in page:
+        raise RuntimeError(f"{PAGE.name} has no markers for {name!r}")
+    before, rest = page.split(begin, 1)
+    _, after = rest.split(end, 1)
+    PAGE.write_text(f"{before}{begin}\n{text.strip()}\n\n{stamp()}\n{end}{after}")

@@ -1,0 +1,71 @@
+"""Problems with figures published by others: the ExecuTorch exports and TVM's USMP cases."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from benchmarks.page import DATA, table
+from planner.engine import plan
+from planner.formats import read_problem
+from planner.options import Options
+from planner.plan import Plan
+
+# What ExecuTorch's own greedy planner reaches, from the notes beside the data.
+EXECUTORCH = {
+    "mobilenet_v2": 9_936_896,
+    "resnet50": 14_614_528,
+    "transformer": 12_419_072,
+    "efficientnet_b0": 14_753_792,
+    "unet": 8_388_608,
+}
+
+
+# Conflicts of the cases whose file gives sizes only, as in TVM's test_tir_usmp_algo.py: those that both sides
+# name, since its planners overlook the others.
+EDGES = {"linear": "ab bc cd de ef", "fanout": "ab ac bc be cd ce de df ef"}
+
+
+def measure() -> str:
+    """A row for each problem."""
+    if not DATA.exists():
+        return "Skipped: `../shared/data` is not there."
+    header = ("problem", "buffers", "peak", "bound", "published", "status", "found by", "ms")
+    return table(header, [*_executorch(), *_usmp()])
+
+
+def _executorch() -> Iterator[tuple[object, ...]]:
+    for name, published in EXECUTORCH.items():
+        data = (DATA / "executorch" / f"{name}.json").read_bytes()
+        yield _row(f"executorch/{name}", data, f"{published:,}")
+
+
+def _usmp() -> Iterator[tuple[object, ...]]:
+    facts = json.loads((DATA / "usmp" / "facts.json").read_text())
+    for name, case in facts.items():
+        if isinstance(case, dict) and "sizes" in case:
+            if name in EDGES:
+                case["edges"] = [list(pair) for pair in EDGES[name].split()]
+            yield _row(f"usmp/{name}", json.dumps(case).encode(), _best(case))
+    for name, rows in facts["intervals_inclusive"].items():
+        lowest = facts["interval_lower_bound"][name]
+        yield _row(f"usmp/intervals/{name}", json.dumps(rows).encode(), f"{lowest:,}")
+
+
+def _best(case: dict[str, Any]) -> str:
+    """The least the case's authors expect of any of their planners, all pools together."""
+    expected = case.get("expected")
+    if expected is None:
+        return f"{case['memory_pressure']:,} (pressure)"
+    figures = expected.values() if isinstance(expected, dict) else [expected]
+    return f"{min(sum(f) if isinstance(f, list) else f for f in figures):,}"
+
+
+def _row(name: str, data: bytes, published: str) -> tuple[object, ...]:
+    problem = read_problem(data)
+    found: Plan = plan(problem, Options())
+    peak, bound = (sum(getattr(use, field) for use in found.pools) for field in ("peak", "bound"))
+    for term in found.objective:
+        if term.term == "peak":
+            bound = max(bound, term.bound)
+    said = (found.status.value, found.solver, f"{found.seconds * 1000:.1f}")
+    return (name, len(problem.buffers), f"{peak:,}", f"{bound:,}", published, *said)

@@ -1,0 +1,27 @@
+"""How long a person waits for a small problem: the whole process, interpreter and imports included."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from benchmarks.page import table
+from benchmarks.process import MEMSTOW, run, typical
+
+RUNS = 15
+LIMITS = {10: 0.3, 300: 0.4}
+
+
+def measure() -> str:
+    """Network problems of each size, solved by the console script."""
+    rows = [_row("`memstow version`", "", MEMSTOW, "version")]
+    with TemporaryDirectory() as folder:
+        for n, limit in LIMITS.items():
+            path = Path(folder) / f"{n}.json"
+            run(MEMSTOW, "generate", "network", "--n", str(n), "--output", path)
+            rows.append(_row(f"`memstow solve`, {n} buffers", f"{limit}", MEMSTOW, "solve", path))
+    header = ("command", "seconds", "limit", "of a processor, s")
+    return f"Whole process, median of {RUNS} runs:\n\n" + table(header, rows)
+
+
+def _row(name: str, limit: str, *command: str | Path) -> tuple[str, ...]:
+    clock, processor = typical(RUNS, *command)
+    return name, f"{clock:.3f}", limit, f"{processor:.3f}"

@@ -1,0 +1,25 @@
+"""Which format a content is of, told from its shape."""
+
+from typing import Any
+
+
+def looks_like_json(data: bytes) -> bool:
+    """Whether the bytes begin as a JSON object or list does; anything else is taken for CSV."""
+    return data[:4096].removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
+
+
+def problem_format(raw: Any) -> str:
+    """The format of a JSON value that should be a problem; the native one where nothing tells."""
+    if isinstance(raw, list):
+        return "usmp" if raw and isinstance(raw[0], list) else "executorch"
+    if isinstance(raw, dict) and not ("buffers" in raw or "version" in raw):
+        if "schema_version" in raw or "problem" in raw:
+            return "structured"
+        if "sizes" in raw or "edges" in raw:
+            return "usmp"
+    return "json"
+
+
+def plan_format(raw: Any) -> str:
+    """The format of a JSON value that should be a plan; only the native one has a status."""
+    return "structured" if isinstance(raw, dict) and "placements" in raw and "status" not in raw else "json"

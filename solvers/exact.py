@@ -1,0 +1,64 @@
+"""The exact search: layouts of one pool down a ladder of heights, with proofs by searches that ran dry."""
+
+from solvers import _native
+from solvers.greedy import layout_from
+from solvers.instance import UNBOUNDED
+from solvers.solver import Listeners, Outcome, Proof, Task, TermKind
+
+# Tables of who conflicts with whom grow with the square of this.
+MOST_ITEMS = 4096
+# One pool's height is all that counts in these.
+_HEIGHTS = {TermKind.PEAK, TermKind.POOL_PEAK, TermKind.MAX_PEAK}
+
+
+class Exact:
+    """Branching on what stands at the floor of a row, in native code."""
+
+    name = "exact"
+    summary = "exact search of one pool: proves optimality or that nothing fits"
+    supports = "one pool of up to 4,096 buffers, the peak alone; every constraint but reuse costs and moves"
+
+    def declines(self, task: Task) -> str | None:
+        """It knows one pool and its height."""
+        if task.instance.pool_count > 1:
+            return "several pools"
+        if task.instance.item_count > MOST_ITEMS:
+            return f"more than {MOST_ITEMS} buffers"
+        if len(task.terms) > 1 or any(term.kind not in _HEIGHTS for term in task.terms):
+            return "an objective other than the peak"
+        return None
+
+    def solve(self, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:
+        """The lowest layout it finds, and the heights that it has shown to be too low."""
+        capacity = task.instance.capacity[0]
+        placed, height, bound, refuted, nothing_fits = _native.exact(
+            task.instance.native,
+            task.start,
+            not task.terms,
+            task.lower_bounds[0] if task.lower_bounds else 0,
+            capacity,
+            task.workers,
+            task.deterministic,
+            task.seed,
+            budget,
+            lambda value: listeners.incumbent(self.name, value),
+            lambda value: listeners.bound(self.name, value),
+        )
+        if nothing_fits:
+            items, _ = _native.dead_set(
+                task.instance.native, range(task.instance.item_count), capacity, budget
+            )
+            return Outcome(None, False, (), self.name, misfit=tuple(items))
+        layout = layout_from(placed) if placed is not None else None
+        return Outcome(
+            layout,
+            fits=layout is not None and height <= min(capacity, UNBOUNDED),
+            values=(height,) if task.terms else (),
+            solver=self.name,
+            proof=Proof(bound, tuple(refuted)) if task.terms else None,
+        )
+
+
+def make(_name: str) -> Exact:
+    """The solver."""
+    return Exact()

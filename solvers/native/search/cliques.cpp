@@ -1,0 +1,222 @@
+#include "cliques.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+namespace memstow {
+namespace {
+
+std::vector<std::vector<Index>> parts_of_rows(const Instance& instance) {
+    std::vector<std::vector<Index>> rows(static_cast<std::size_t>(instance.row_count));
+    for (Index p = 0; p < instance.rows.size(); ++p) {
+        for (const RowRange& range : instance.rows[p]) {
+            for (Index r = range.begin; r < range.end; ++r) rows[static_cast<std::size_t>(r)].push_back(p);
+        }
+    }
+    return rows;
+}
+
+class Cover {
+  public:
+    Cover(const Instance& instance, const PartConflicts& conflicts);
+    std::vector<std::vector<Index>> run();
+
+  private:
+    bool edge(Index p, Index q) const {
+        return compatible_[static_cast<std::size_t>(p)].has(q) && !same(p, q);
+    }
+    bool same(Index p, Index q) const {
+        return in_.parts[static_cast<std::size_t>(p)].item == in_.parts[static_cast<std::size_t>(q)].item;
+    }
+    void keep(std::vector<Index> clique, double when);
+    void cover_row(const std::vector<Index>& row, double when);
+    void cover_conflict(const std::vector<Index>& row);
+
+    const Instance& in_;
+    const std::size_t n_;
+    std::vector<PartSet> compatible_;  // by part: what may be in a clique with it, itself included
+    std::vector<PartSet> covered_;     // by part: what it is in a clique with
+    std::vector<Index> by_size_;
+    std::vector<double> moment_;  // by part: the middle of its rows, to keep rows of two near their parts
+    std::vector<std::pair<double, std::vector<Index>>> cliques_;
+};
+
+Cover::Cover(const Instance& instance, const PartConflicts& conflicts)
+    : in_(instance),
+      n_(instance.parts.size()),
+      compatible_(n_, PartSet(n_)),
+      covered_(n_, PartSet(n_)),
+      by_size_(n_),
+      moment_(n_, 0) {
+    for (Index p = 0; p < conflicts.count(); ++p) {
+        PartSet& set = compatible_[static_cast<std::size_t>(p)];
+        for (Index q : conflicts.near(p)) {
+            if (!conflicts.tieable(p, q)) set.add(q);
+        }
+        const Index item = in_.parts[static_cast<std::size_t>(p)].item;
+        for (Index q = in_.item_parts[static_cast<std::size_t>(item)];
+             q < in_.item_parts[static_cast<std::size_t>(item) + 1]; ++q) {
+            set.add(q);
+        }
+        const auto ranges = in_.rows[p];
+        if (!ranges.empty()) {
+            const Index end = std::min(ranges.back().end, std::max(ranges.front().end, in_.time_rows));
+            moment_[static_cast<std::size_t>(p)] = (ranges.front().begin + end) / 2.0;
+        }
+    }
+    std::iota(by_size_.begin(), by_size_.end(), 0);
+    std::stable_sort(by_size_.begin(), by_size_.end(), [&](Index a, Index b) {
+        return in_.parts[static_cast<std::size_t>(a)].size > in_.parts[static_cast<std::size_t>(b)].size;
+    });
+}
+
+void Cover::keep(std::vector<Index> clique, double when) {
+    std::sort(clique.begin(), clique.end());
+    PartSet set(n_);
+    for (Index p : clique) set.add(p);
+    for (Index p : clique) covered_[static_cast<std::size_t>(p)] |= set;
+    cliques_.emplace_back(when, std::move(clique));
+}
+
+// A row of parts live together: a clique as it is, or several when pairs in it are exempt.
+void Cover::cover_row(const std::vector<Index>& row, double when) {
+    PartSet all(n_);
+    for (Index p : row) all.add(p);
+    std::vector<Index> common, apart;
+    for (Index p : row) {
+        (all.within(compatible_[static_cast<std::size_t>(p)]) ? common : apart).push_back(p);
+    }
+    if (apart.empty()) {
+        keep(row, when);
+        return;
+    }
+    std::stable_sort(apart.begin(), apart.end(), [&](Index a, Index b) {
+        return in_.parts[static_cast<std::size_t>(a)].size > in_.parts[static_cast<std::size_t>(b)].size;
+    });
+    const auto grow = [&](std::vector<Index> clique) {
+        PartSet open = all;
+        for (Index p : clique) open &= compatible_[static_cast<std::size_t>(p)];
+        for (Index p : apart) {
+            if (!open.has(p) || std::find(clique.begin(), clique.end(), p) != clique.end()) continue;
+            clique.push_back(p);
+            open &= compatible_[static_cast<std::size_t>(p)];
+        }
+        clique.insert(clique.end(), common.begin(), common.end());
+        keep(std::move(clique), when);
+    };
+    grow({});
+    for (Index p : apart) {
+        const bool joined = std::all_of(common.begin(), common.end(), [&](Index q) {
+            return covered_[static_cast<std::size_t>(p)].has(q);
+        });
+        if (!joined || !covered_[static_cast<std::size_t>(p)].has(p)) grow({p});
+        for (Index q : apart) {
+            if (q != p && edge(p, q) && !covered_[static_cast<std::size_t>(p)].has(q)) grow({p, q});
+        }
+    }
+}
+
+// Explicit conflicts: each pair not covered yet is grown into a clique of whatever conflicts with all of it.
+void Cover::cover_conflict(const std::vector<Index>& row) {
+    for (Index p : row) {
+        for (Index q : row) {
+            if (q <= p || !edge(p, q) || covered_[static_cast<std::size_t>(p)].has(q)) continue;
+            std::vector<Index> clique{p, q};
+            PartSet open = compatible_[static_cast<std::size_t>(p)];
+            open &= compatible_[static_cast<std::size_t>(q)];
+            open.remove(p);
+            open.remove(q);
+            for (Index other : by_size_) {
+                if (!open.has(other)) continue;
+                clique.push_back(other);
+                open &= compatible_[static_cast<std::size_t>(other)];
+            }
+            double when = 0;
+            for (Index member : clique) when += moment_[static_cast<std::size_t>(member)];
+            keep(clique, when / static_cast<double>(clique.size()));
+        }
+    }
+    for (Index p : row) {  // a part alone in its row still belongs somewhere
+        if (!covered_[static_cast<std::size_t>(p)].has(p)) keep({p}, moment_[static_cast<std::size_t>(p)]);
+    }
+}
+
+std::vector<std::vector<Index>> Cover::run() {
+    const auto rows = parts_of_rows(in_);
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+        if (rows[r].empty()) continue;
+        if (static_cast<Index>(r) < in_.time_rows) {
+            cover_row(rows[r], static_cast<double>(r));
+        } else {
+            cover_conflict(rows[r]);
+        }
+    }
+    std::stable_sort(cliques_.begin(), cliques_.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<std::vector<Index>> result;
+    for (auto& [when, clique] : cliques_) result.push_back(std::move(clique));
+    return result;
+}
+
+}  // namespace
+
+std::vector<Index> PartSet::list() const {
+    std::vector<Index> result;
+    for (std::size_t k = 0; k < words_.size(); ++k) {
+        for (std::uint64_t word = words_[k]; word != 0; word &= word - 1) {
+            result.push_back(static_cast<Index>(k * 64 + static_cast<std::size_t>(std::countr_zero(word))));
+        }
+    }
+    return result;
+}
+
+bool PartConflicts::tieable(Index p, Index q) const {
+    if (tieable_.empty()) return false;
+    return std::binary_search(tieable_.begin(), tieable_.end(), std::pair(std::min(p, q), std::max(p, q)));
+}
+
+PartConflicts part_conflicts(const Instance& instance) {
+    const std::size_t n = instance.parts.size();
+    std::vector<PartSet> near(n, PartSet(n));
+    {
+        const auto rows = parts_of_rows(instance);
+        PartSet all(n);
+        for (const auto& row : rows) {
+            PartSet set(n);
+            for (Index p : row) set.add(p);
+            for (Index p : row) near[static_cast<std::size_t>(p)] |= set;
+        }
+    }
+    for (std::size_t p = 0; p < n; ++p) {
+        const Index item = instance.parts[p].item;
+        for (Index q = instance.item_parts[static_cast<std::size_t>(item)];
+             q < instance.item_parts[static_cast<std::size_t>(item) + 1]; ++q) {
+            near[p].remove(q);
+        }
+    }
+    PartConflicts result;
+    for (const ExemptPair& pair : instance.exempt) {
+        if (pair.in_place) continue;
+        near[static_cast<std::size_t>(pair.first)].remove(pair.second);
+        near[static_cast<std::size_t>(pair.second)].remove(pair.first);
+    }
+    for (const ExemptPair& pair : instance.exempt) {
+        if (pair.in_place && near[static_cast<std::size_t>(pair.first)].has(pair.second)) {
+            result.tieable_.emplace_back(std::minmax(pair.first, pair.second));
+        }
+    }
+    std::sort(result.tieable_.begin(), result.tieable_.end());
+    result.tieable_.erase(std::unique(result.tieable_.begin(), result.tieable_.end()), result.tieable_.end());
+    for (const PartSet& set : near) {
+        for (Index q : set.list()) result.near_.values.push_back(q);
+        result.near_.close();
+    }
+    return result;
+}
+
+std::vector<std::vector<Index>> cover_by_cliques(const Instance& instance, const PartConflicts& conflicts) {
+    return Cover(instance, conflicts).run();
+}
+
+}  // namespace memstow

@@ -1,0 +1,73 @@
+// The exact engine for one pool: from a first layout and a bound down (and up) a ladder of heights until the
+// two meet, the height asked for is reached, or the budget is spent. The only header a caller needs.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include "../budget.hpp"
+#include "../instance.hpp"
+
+namespace memstow {
+
+struct ExactOptions {
+    Bytes limit = kLimit;   // layouts above this height are no answer; the pool's capacity counts as well
+    bool fit_only = false;  // stop at the first layout within the limit
+    Bytes bound = 0;        // a known lower bound on the height
+    Layout start;           // a known valid layout, or empty
+    int workers = 1;
+    bool deterministic = false;  // one thread, and nothing but the budget's work limit and cancel can stop it
+    std::uint64_t seed = 1;
+    std::size_t memory = std::size_t{128} << 20;  // bytes for tables of refuted states, all workers together
+};
+
+// An exhausted search: there is no layout of at most this height.
+struct Refutation {
+    Bytes height;
+    std::int64_t nodes;
+};
+
+// Called from worker threads, one call at a time; keep them short. Heights fall and bounds rise from call to
+// call. `bound` comes with the nodes of the search that ran dry.
+struct ExactEvents {
+    std::function<void(const Layout& layout, Bytes height)> incumbent;
+    std::function<void(Bytes bound, std::int64_t nodes)> bound;
+};
+
+enum class ExactStatus {
+    optimal,     // height == bound
+    feasible,    // a layout within the limit
+    infeasible,  // proven: no layout within the limit
+    unknown      // none within the limit found, and no proof; the layout, if any, is the lowest known
+};
+
+struct ExactResult {
+    ExactStatus status = ExactStatus::unknown;
+    Layout layout;  // empty when none is known
+    Bytes height = kLimit;
+    Bytes bound = 0;                  // proven; above the limit when infeasible
+    std::vector<Refutation> refuted;  // ascending heights
+    std::int64_t nodes = 0;
+    std::int64_t steps = 0;  // what was counted in the budget
+};
+
+// Every item needs exactly one choice, all in the same pool. Reuse costs play no part. The height is the
+// greatest end of an item. Components of more than `kMostItems` items are bounded but not searched.
+inline constexpr Index kMostItems = 4096;
+ExactResult solve_exact(const Instance& instance, const ExactOptions& options, Budget& budget,
+                        const ExactEvents& events = {});
+
+// A small set of items that alone have no layout of at most `height`, found by deletion within the budget;
+// ascending. `items` must be such a set already (all items, or the ones of a dead part); it is returned as it
+// is when nothing can be shown in time. `smallest` says whether each single item was shown to be needed.
+struct DeadSet {
+    std::vector<Index> items;
+    bool smallest = false;
+};
+DeadSet dead_set(const Instance& instance, std::vector<Index> items, Bytes height, Budget& budget);
+
+// The instance of some of the items, in the order given.
+Instance restrict_to(const Instance& instance, const std::vector<Index>& items);
+
+}  // namespace memstow

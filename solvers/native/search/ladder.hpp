@@ -1,0 +1,57 @@
+// One independent part of the problem between its best layout and its bound: which heights to try next, in
+// which way and for how long. Guarded by the engine's mutex, except for the marks that searches watch.
+#pragma once
+
+#include <atomic>
+#include <vector>
+
+#include "decision.hpp"
+#include "packing.hpp"
+
+namespace memstow {
+
+struct Attempt {
+    Bytes height;
+    Strategy strategy;
+    std::uint64_t seed;
+    std::int64_t node_limit;
+};
+
+class Ladder {
+  public:
+    explicit Ladder(Packing made) : packing(std::move(made)), bound_(packing.bound()), mark_bound(bound_) {}
+
+    const Packing packing;
+
+    Bytes top() const { return top_; }      // height of the best layout in bytes; kLimit when there is none
+    Bytes bound() const { return bound_; }  // no layout is lower
+    const std::vector<Bytes>& offsets() const { return offsets_; }  // bytes, by item
+    std::int64_t nodes = 0;
+
+    void improve(Bytes height, std::vector<Bytes> offsets);
+    bool refute(Bytes height);  // true when the bound rose
+
+    // The next height to try when nothing below `goal` helps and nothing above `limit` does.
+    Attempt next(Bytes goal, Bytes limit, bool fit_only, std::uint64_t seed);
+
+    // True when a search for a layout of at most `height` has become pointless.
+    bool settled(Bytes height) const {
+        return mark_top.load(std::memory_order_relaxed) <= height ||
+               mark_bound.load(std::memory_order_relaxed) > height;
+    }
+
+  private:
+    Bytes rung(Bytes low, Bytes high, std::int64_t turn) const;
+    Bytes ample() const;
+
+    Bytes top_ = kLimit;
+    Bytes bound_;
+    std::vector<Bytes> offsets_;
+    std::int64_t attempts_ = 0;
+
+  public:
+    std::atomic<Bytes> mark_top{kLimit};
+    std::atomic<Bytes> mark_bound;
+};
+
+}  // namespace memstow

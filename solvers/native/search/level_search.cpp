@@ -1,0 +1,508 @@
+#include "level_search.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "random.hpp"
+
+namespace memstow {
+namespace {
+
+
+}  // namespace
+
+LevelSearch::LevelSearch(const Packing& packing, std::size_t refuted_entries)
+    : packing_(packing), refuted_(refuted_entries) {
+    const auto n = packing.items.size();
+    const auto rows = static_cast<std::size_t>(packing.rows.size());
+    weight_.assign(n, 0);
+    preference_.assign(n, 0);
+    for (const PackingItem& item : packing.items) {
+        size_.push_back(item.size);
+        free_.push_back(item.free);
+    }
+    for (Index i = 0; i < packing.count(); ++i) {
+        const auto rows_of = packing.rows_of[i];
+        hull_begin_.push_back(rows_of.empty() ? 0 : rows_of.front());
+        hull_end_.push_back(rows_of.empty() ? 0 : rows_of.back() + 1);
+    }
+    slot_start_ = packing.rows.start;
+    keys_.resize(n);
+    placing_.assign(rows, 0);
+    for (Side side : {Side{0}, Side{1}}) {
+        for (const Entry& entry : packing.rows.values) order_[side].push_back(entry.item);
+        rows_[side].resize(rows);
+        touched_flag_[side].assign(rows, 0);
+        slack_before_[side].assign(rows, 0);
+    }
+}
+
+// The least position from this side, at least x, that the item may have.
+Bytes LevelSearch::next(Side side, Index item, Bytes x) const {
+    const auto at = static_cast<std::size_t>(item);
+    if (free_[at]) return x;
+    if (side == 0) return packing_.next(item, x);
+    const Bytes offset = packing_.previous(item, top_ - size_[at] - x);
+    return offset < 0 ? kLimit : top_ - size_[at] - offset;
+}
+
+bool LevelSearch::reset(Bytes height, const Strategy& strategy, std::uint64_t seed) {
+    height_ = height;
+    strategy_ = strategy;
+    uses_[0] = strategy.sides != Strategy::Sides::top;
+    uses_[1] = strategy.sides != Strategy::Sides::bottom;
+    const auto n = packing_.items.size();
+    least_trail_.clear();
+    row_trail_.clear();
+    placed_trail_.clear();
+    forget_touched();
+    placed_.assign(n, 0);
+    offset_.assign(n, kUnplaced);
+    unplaced_in_.assign(rows_[0].size(), 0);
+    for (std::size_t r = 0; r < rows_[0].size(); ++r) {
+        unplaced_in_[r] = packing_.rows.start[r + 1] - packing_.rows.start[r];
+    }
+
+    top_ = 0;
+    for (Index i = 0; i < packing_.count(); ++i) {
+        top_ = std::max(top_, packing_.highest(i, height) + size_[static_cast<std::size_t>(i)]);
+    }
+    for (Side side : {Side{0}, Side{1}}) least_[side].assign(n, 0);
+    for (Index i = 0; i < packing_.count(); ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        const Bytes lowest = packing_.next(i, 0);
+        const Bytes highest = packing_.previous(i, packing_.highest(i, height));
+        if (lowest == kLimit || highest < lowest) return false;
+        least_[0][at] = lowest;
+        least_[1][at] = top_ - size_[at] - highest;
+    }
+
+    Random random(seed);
+    double longest = 1, largest = 1, widest = 1;
+    for (std::size_t i = 0; i < n; ++i) {
+        longest = std::max(longest, static_cast<double>(hull_end_[i] - hull_begin_[i]));
+        widest = std::max(widest, static_cast<double>(packing_.rows_of[static_cast<Index>(i)].size()));
+        largest = std::max(largest, static_cast<double>(size_[i]));
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+        const double life = static_cast<double>(hull_end_[i] - hull_begin_[i]) / longest;
+        const double rows = static_cast<double>(packing_.rows_of[static_cast<Index>(i)].size()) / widest;
+        const double size = static_cast<double>(size_[i]) / largest;
+        double base = 0;
+        switch (strategy.order) {
+            case Strategy::Order::life:
+                base = life;
+                break;
+            case Strategy::Order::size:
+                base = size;
+                break;
+            case Strategy::Order::rows:
+                base = rows;
+                break;
+            case Strategy::Order::area:
+                base = size * rows;
+                break;
+        }
+        preference_[i] = base * (1 + strategy.noise * random.unit());
+    }
+    for (Side side : {Side{0}, Side{1}}) {
+        if (!uses_[side]) {
+            // The side not branched on still limits the other: its floors are the least positions.
+            for (std::size_t r = 0; r < rows_[side].size(); ++r) {
+                Bytes floor = kLimit;
+                const Index whole = unplaced_in_[r];
+                for (const Entry& entry : packing_.rows[static_cast<Index>(r)]) {
+                    floor = std::min(floor, least_[side][static_cast<std::size_t>(entry.item)]);
+                }
+                rows_[side][r] = {floor, 0, kLimit, kLimit, -1, 0, whole, false};
+            }
+            continue;
+        }
+        for (std::size_t r = 0; r < rows_[side].size(); ++r) {
+            rows_[side][r] = {0, 0, kLimit, kLimit, -1, 0, unplaced_in_[r], false};
+        }
+    }
+    for (Side side : {Side{0}, Side{1}}) {
+        if (!uses_[side]) continue;
+        for (std::size_t r = 0; r < rows_[side].size(); ++r) touch(side, static_cast<Index>(r), 1);
+    }
+    return true;
+}
+
+// The row changed in a way that takes at most `lost` from its slack; of several changes at once, the worst
+// counts, since a stack rises by no more than the greatest rise of a least position.
+void LevelSearch::touch(Side side, Index row, Bytes lost) {
+    const auto at = static_cast<std::size_t>(row);
+    Row& state = rows_[side][at];
+    if (!touched_flag_[side][at]) {
+        touched_flag_[side][at] = 1;
+        touched_[side].push_back(row);
+        row_trail_.push_back({side, row, state});
+        slack_before_[side][at] = state.slack;
+        state.stale = true;
+    }
+    state.slack = std::min(state.slack, slack_before_[side][at] - lost);
+}
+
+void LevelSearch::forget_touched() {
+    for (Side side : {Side{0}, Side{1}}) {
+        for (Index row : touched_[side]) touched_flag_[side][static_cast<std::size_t>(row)] = 0;
+        touched_[side].clear();
+    }
+}
+
+// Rows that may no longer stack are measured; the others wait until branching asks for them.
+bool LevelSearch::propagate() {
+    for (Side side : {Side{0}, Side{1}}) {
+        for (const Index row : touched_[side]) {
+            const auto at = static_cast<std::size_t>(row);
+            if (unplaced_in_[at] == 0 || rows_[side][at].slack >= 0) continue;
+            measure(side, row);
+            if (rows_[side][at].slack >= 0) continue;
+            learn(row);
+            forget_touched();
+            return false;
+        }
+    }
+    forget_touched();
+    return true;
+}
+
+void LevelSearch::refresh(Side side, Index row) {
+    if (!rows_[side][static_cast<std::size_t>(row)].stale) return;
+    row_trail_.push_back({side, row, rows_[side][static_cast<std::size_t>(row)]});
+    measure(side, row);
+}
+
+// Stacks the row's unplaced items, each from its least position, and notes what branching needs to know.
+void LevelSearch::measure(Side side, Index row) {
+    const auto at = static_cast<std::size_t>(row);
+    Index* const order = order_[side].data() + slot_start_[at];
+    Bytes* const keys = keys_.data();
+    const Bytes* const least = least_[side].data();
+    const Index reach = rows_[side][at].reach;
+    const Index unplaced = unplaced_in_[at];
+    steps_ += reach;
+    // Moves the unplaced to the front, in the order of their least positions: little is out of order.
+    Index count = 0;
+    for (Index k = 0; count < unplaced; ++k) {
+        const Index item = order[k];
+        if (placed_[static_cast<std::size_t>(item)]) continue;
+        const Bytes key = least[static_cast<std::size_t>(item)];
+        order[k] = order[count];
+        Index to = count++;
+        for (; to > 0 && keys[to - 1] > key; --to) {
+            keys[to] = keys[to - 1];
+            order[to] = order[to - 1];
+        }
+        keys[to] = key;
+        order[to] = item;
+    }
+    Row state{keys[0], 0, kLimit, kLimit, -1, 0, unplaced, false};
+    Bytes top = 0;
+    for (Index k = 0; k < unplaced; ++k) {
+        const Index item = order[k];
+        const Bytes size = size_[static_cast<std::size_t>(item)];
+        top = std::max(top, keys[k]) + size;
+        state.startable += keys[k] == state.floor;
+        const Bytes end = keys[k] + size;
+        if (end < state.first_end) {
+            state.second_end = state.first_end;
+            state.first_end = end;
+            state.first_item = item;
+        } else {
+            state.second_end = std::min(state.second_end, end);
+        }
+    }
+    state.slack = top_ - rows_[1 - side][at].floor - top;
+    rows_[side][at] = state;
+}
+
+void LevelSearch::learn(Index row) {
+    for (const Entry& entry : packing_.rows[row]) {
+        const auto item = static_cast<std::size_t>(entry.item);
+        if (!placed_[item]) weight_[item] += 1;
+    }
+}
+
+bool LevelSearch::raise(Side side, Index item, Bytes least) {
+    const auto at = static_cast<std::size_t>(item);
+    least = next(side, item, least);
+    if (least + size_[at] + least_[1 - side][at] > top_) {
+        weight_[at] += 1;
+        forget_touched();
+        return false;
+    }
+    const Bytes before = least_[side][at];
+    least_trail_.push_back({side, item, before});
+    least_[side][at] = least;
+    // In the rows of the item just placed, what rises to its end is accounted for there.
+    const Bytes beyond = least - std::max(before, end_);
+    for (Index row : packing_.rows_of[item]) {
+        const bool here = placing_[static_cast<std::size_t>(row)] == placements_;
+        touch(side, row, !here ? least - before : beyond == 0 ? 0 : kLimit);
+    }
+    return true;
+}
+
+// The item takes its least position from this side; what it is near to lies beyond it.
+bool LevelSearch::place(Side side, Index item) {
+    const auto at = static_cast<std::size_t>(item);
+    placed_[at] = 1;
+    placed_trail_.push_back(item);
+    const Bytes end = least_[side][at] + size_[at];
+    offset_[at] = side == 0 ? least_[0][at] : top_ - end;
+    ++placements_;
+    end_ = end;
+    for (Index row : packing_.rows_of[item]) {
+        const auto in = static_cast<std::size_t>(row);
+        --unplaced_in_[in];
+        placing_[in] = placements_;
+        // The item takes its part of the stack with it; what is lost is the gap below it.
+        touch(side, row, least_[side][at] - rows_[side][in].floor);
+        if (uses_[1 - side]) touch(1 - side, row, 0);
+    }
+    const auto near = packing_.near[item];
+    steps_ += static_cast<std::int64_t>(near.size());
+    for (Index other : near) {
+        const auto to = static_cast<std::size_t>(other);
+        if (!placed_[to] && least_[side][to] < end && !raise(side, other, end)) return false;
+    }
+    return propagate();
+}
+
+void LevelSearch::undo(const Mark& mark) {
+    while (least_trail_.size() > mark.least) {
+        const LeastChange& change = least_trail_.back();
+        least_[change.side][static_cast<std::size_t>(change.item)] = change.before;
+        least_trail_.pop_back();
+    }
+    while (row_trail_.size() > mark.rows) {
+        const RowChange& change = row_trail_.back();
+        rows_[change.side][static_cast<std::size_t>(change.row)] = change.before;
+        row_trail_.pop_back();
+    }
+    while (placed_trail_.size() > mark.placed) {
+        const Index item = placed_trail_.back();
+        placed_[static_cast<std::size_t>(item)] = 0;
+        for (Index row : packing_.rows_of[item]) ++unplaced_in_[static_cast<std::size_t>(row)];
+        placed_trail_.pop_back();
+    }
+}
+
+bool LevelSearch::out_of_budget() {
+    if (stopped_) return true;
+    if (nodes_ >= node_limit_) stopped_ = true;
+    if (steps_ >= kStepsBetweenStops) {
+        const std::int64_t steps = steps_;
+        steps_ = 0;
+        if ((*stop_)(steps)) stopped_ = true;
+    }
+    return stopped_;
+}
+
+// Nothing unplaced can lie below an item that could start at this row's floor.
+bool LevelSearch::ready(Side side, Index row) {
+    const Bytes floor = rows_[side][static_cast<std::size_t>(row)].floor;
+    for (const Entry& entry : packing_.rows[row]) {
+        const auto item = static_cast<std::size_t>(entry.item);
+        if (placed_[item] || least_[side][item] != floor) continue;
+        for (Index other : packing_.rows_of[entry.item]) {
+            const Row& state = rows_[side][static_cast<std::size_t>(other)];
+            if (state.first_end > floor) continue;
+            refresh(side, other);
+            if (state.first_end <= floor) return false;
+        }
+    }
+    return true;
+}
+
+// The row with the fewest items that could start at its floor; of equals, the one with the least slack. Rows
+// are judged by what was last known of them; the one that is taken is measured first.
+LevelSearch::Choice LevelSearch::choose(Index row_begin, Index row_end) {
+    Choice best{0, -1};
+    Index fewest = 0;
+    Bytes tightest = 0;
+    for (Side side : {Side{0}, Side{1}}) {
+        if (!uses_[side]) continue;
+        Bytes lowest = kLimit;
+        if (strategy_.lowest) lowest = lowest_floor(side, row_begin, row_end);
+        for (Index r = row_begin; r < row_end; ++r) {
+            const auto at = static_cast<std::size_t>(r);
+            if (unplaced_in_[at] == 0) continue;
+            const Row& row = rows_[side][at];
+            if (strategy_.lowest && row.floor != lowest) continue;
+            const auto better = [&] {
+                return best.row < 0 || row.startable < fewest ||
+                       (row.startable == fewest && row.slack < tightest);
+            };
+            if (!better()) continue;
+            refresh(side, r);
+            if (!better() || (!strategy_.lowest && !ready(side, r))) continue;
+            best = {side, r};
+            fewest = row.startable;
+            tightest = row.slack;
+        }
+    }
+    return best;
+}
+
+Bytes LevelSearch::lowest_floor(Side side, Index row_begin, Index row_end) {
+    Bytes lowest = kLimit;
+    for (bool settled = false; !settled;) {
+        lowest = kLimit;
+        for (Index r = row_begin; r < row_end; ++r) {
+            if (unplaced_in_[static_cast<std::size_t>(r)] == 0) continue;
+            lowest = std::min(lowest, rows_[side][static_cast<std::size_t>(r)].floor);
+        }
+        settled = true;
+        for (Index r = row_begin; r < row_end; ++r) {
+            const Row& row = rows_[side][static_cast<std::size_t>(r)];
+            if (unplaced_in_[static_cast<std::size_t>(r)] == 0 || row.floor != lowest || !row.stale) continue;
+            refresh(side, r);
+            settled = settled && row.floor == lowest;
+        }
+    }
+    return lowest;
+}
+
+// None of the items starts at the floor: then each of them rests on something that is not placed yet.
+bool LevelSearch::none_starts(Side side, Index row, const Index* items, std::size_t count) {
+    if (rows_[side][static_cast<std::size_t>(row)].slack == 0) {
+        learn(row);
+        return false;  // all of it would have to rise
+    }
+    for (std::size_t k = 0; k < count; ++k) {
+        for (Index r : packing_.rows_of[items[k]]) refresh(side, r);
+    }
+    ++placements_;  // no row has an item being placed
+    for (std::size_t k = 0; k < count; ++k) {
+        const Index item = items[k];
+        const auto at = static_cast<std::size_t>(item);
+        Bytes rest = kLimit;
+        for (Index r : packing_.rows_of[item]) {
+            const Row& row = rows_[side][static_cast<std::size_t>(r)];
+            rest = std::min(rest, row.first_item == item ? row.second_end : row.first_end);
+        }
+        if (!raise(side, item, std::max(rest, least_[side][at] + 1))) return false;
+    }
+    return propagate();
+}
+
+Answer LevelSearch::solve(std::size_t first, std::size_t last) {
+    // The list is in order of first rows, so a gap shows where one stretch of rows ends before the next item.
+    const std::size_t begin = arena_.size();
+    std::vector<std::size_t> cuts;
+    Index reach = -1;
+    for (std::size_t k = first; k < last; ++k) {
+        const Index item = arena_[k];
+        const auto at = static_cast<std::size_t>(item);
+        if (placed_[at]) continue;
+        if (reach >= 0 && hull_begin_[at] >= reach) cuts.push_back(arena_.size());
+        reach = std::max(reach, hull_end_[at]);
+        arena_.push_back(item);
+    }
+    const std::size_t end = arena_.size();
+    Answer answer = Answer::found;
+    if (begin != end) {
+        answer = cuts.empty()
+                     ? branch(begin, end, hull_begin_[static_cast<std::size_t>(arena_[begin])], reach)
+                     : solve_parts(begin, end, cuts);
+    }
+    arena_.resize(begin);
+    return answer;
+}
+
+// Parts share no row: each is solved on its own, the smallest first, and one dead part is the end of all.
+Answer LevelSearch::solve_parts(std::size_t first, std::size_t last, const std::vector<std::size_t>& cuts) {
+    std::vector<std::pair<std::size_t, std::size_t>> parts;
+    std::size_t from = first;
+    for (std::size_t cut : cuts) {
+        parts.emplace_back(from, cut);
+        from = cut;
+    }
+    parts.emplace_back(from, last);
+    std::stable_sort(parts.begin(), parts.end(),
+                     [](const auto& a, const auto& b) { return a.second - a.first < b.second - b.first; });
+    for (const auto& [begin, end] : parts) {
+        const Answer answer = solve(begin, end);
+        if (answer != Answer::found) return answer;
+    }
+    return Answer::found;
+}
+
+Answer LevelSearch::branch(std::size_t first, std::size_t last, Index row_begin, Index row_end) {
+    StateHash state;
+    for (std::size_t k = first; k < last; ++k) {
+        const auto at = static_cast<std::size_t>(arena_[k]);
+        state.add(arena_[k], least_[0][at], least_[1][at]);
+    }
+    steps_ += static_cast<std::int64_t>(last - first);
+    if (refuted_.known(state, height_)) return Answer::refuted;
+    if (out_of_budget()) return Answer::stopped;
+    const std::int64_t before = nodes_++;
+
+    const Choice choice = choose(row_begin, row_end);
+    const Side side = choice.side;
+    const Row row = rows_[side][static_cast<std::size_t>(choice.row)];
+    const std::size_t candidates = arena_.size();
+    for (const Entry& entry : packing_.rows[choice.row]) {
+        const auto at = static_cast<std::size_t>(entry.item);
+        if (!placed_[at] && least_[side][at] == row.floor) arena_.push_back(entry.item);
+    }
+    const std::size_t count = arena_.size() - candidates;
+    std::stable_sort(arena_.begin() + static_cast<std::ptrdiff_t>(candidates), arena_.end(),
+                     [&](Index a, Index b) {
+                         const auto x = static_cast<std::size_t>(a), y = static_cast<std::size_t>(b);
+                         return preference_[x] + strategy_.learning * weight_[x] >
+                                preference_[y] + strategy_.learning * weight_[y];
+                     });
+    const Mark here = mark();
+    for (std::size_t k = 0; k < count; ++k) {
+        const Index item = arena_[candidates + k];
+        const Index twin = packing_.twin[static_cast<std::size_t>(item)];
+        if (twin >= 0 && !placed_[static_cast<std::size_t>(twin)]) continue;
+        if (place(side, item)) {
+            const Answer answer = solve(first, last);
+            if (answer != Answer::refuted) {
+                arena_.resize(candidates);
+                return answer;
+            }
+        }
+        undo(here);
+    }
+    const std::vector<Index> none(arena_.begin() + static_cast<std::ptrdiff_t>(candidates), arena_.end());
+    arena_.resize(candidates);
+    if (none_starts(side, choice.row, none.data(), none.size())) {
+        const Answer answer = solve(first, last);
+        if (answer != Answer::refuted) return answer;
+    }
+    undo(here);
+    refuted_.add(state, height_, nodes_ - before);
+    return Answer::refuted;
+}
+
+Answer LevelSearch::run(Bytes height, const Strategy& strategy, std::uint64_t seed, std::int64_t node_limit,
+                        const Stop& stop) {
+    nodes_ = 0;
+    node_limit_ = node_limit;
+    stop_ = &stop;
+    stopped_ = false;
+    if (!reset(height, strategy, seed) || !propagate()) return Answer::refuted;
+    arena_.clear();
+    for (Index i = 0; i < packing_.count(); ++i) {
+        if (!packing_.rows_of[i].empty()) arena_.push_back(i);
+    }
+    std::stable_sort(arena_.begin(), arena_.end(), [&](Index a, Index b) {
+        return hull_begin_[static_cast<std::size_t>(a)] < hull_begin_[static_cast<std::size_t>(b)];
+    });
+    const Answer answer = solve(0, arena_.size());
+    if (answer == Answer::found) {
+        for (std::size_t i = 0; i < offset_.size(); ++i) {
+            if (!placed_[i]) offset_[i] = least_[0][i];  // in no row
+        }
+    }
+    return answer;
+}
+
+}  // namespace memstow

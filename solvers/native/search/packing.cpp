@@ -1,0 +1,432 @@
+#include "packing.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "cliques.hpp"
+
+namespace memstow {
+namespace {
+
+Bytes floor_div(Bytes a, Bytes b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
+Bytes ceil_div(Bytes a, Bytes b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); }
+
+// The least value >= x that is residue modulo modulus; 0 <= residue < modulus.
+Bytes align_up(Bytes x, Bytes modulus, Bytes residue) {
+    return residue + ceil_div(x - residue, modulus) * modulus;
+}
+Bytes align_down(Bytes x, Bytes modulus, Bytes residue) {
+    return residue + floor_div(x - residue, modulus) * modulus;
+}
+
+// Offsets move in units: when every item rests on another, on the end of a reserved range, on its own least
+// offset or on its alignment, each offset is a multiple of the unit (docs/search.md, "Units").
+Bytes common_unit(const Instance& instance) {
+    Bytes aligned = 0;  // divides every offset by alignment alone, so lengths may be rounded up to it
+    for (const Choice& choice : instance.choices.values) {
+        aligned = std::gcd(aligned, std::gcd(choice.modulus, choice.residue));
+    }
+    for (const Part& part : instance.parts) aligned = std::gcd(aligned, part.delta);
+    if (aligned == 0) return 1;
+    const auto rounded = [&](Bytes x) { return ceil_div(x, aligned) * aligned; };
+
+    Bytes unit = 0;
+    for (const Part& part : instance.parts) unit = std::gcd(unit, std::gcd(part.delta, rounded(part.size)));
+    for (const Pool& pool : instance.pools) {
+        for (const Range& range : pool.reserved) unit = std::gcd(unit, rounded(range.end));
+    }
+    for (const Choice& choice : instance.choices.values) {
+        unit = std::gcd(unit, std::gcd(rounded(choice.low), choice.residue));
+    }
+    if (unit == 0) unit = 1;
+    // A modulus that divides the unit asks for nothing more; any other must be a multiple of it.
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (const Choice& choice : instance.choices.values) {
+            if (unit % choice.modulus == 0) continue;
+            const Bytes smaller = std::gcd(unit, choice.modulus);
+            changed = changed || smaller != unit;
+            unit = smaller;
+        }
+    }
+    return unit;
+}
+
+// Parts in units.
+struct Parts {
+    std::vector<Bytes> delta, size;
+};
+
+void remove_range(std::vector<Range>& allowed, Bytes begin, Bytes end) {  // half-open [begin, end)
+    std::vector<Range> kept;
+    for (const Range& range : allowed) {
+        if (range.end < begin || range.begin >= end) {
+            kept.push_back(range);
+            continue;
+        }
+        if (range.begin < begin) kept.push_back({range.begin, begin - 1});
+        if (range.end >= end) kept.push_back({end, range.end});
+    }
+    allowed.swap(kept);
+}
+
+class Builder {
+  public:
+    explicit Builder(const Instance& instance) : in_(instance), unit_(common_unit(instance)) {
+        scale_parts();
+        conflicts_ = part_conflicts(in_);
+        cliques_ = cover_by_cliques(in_, conflicts_);
+        make_items();
+        forbid_fixed();
+    }
+
+    std::vector<Packing> split() const;
+
+  private:
+    void scale_parts();
+    void make_items();
+    void forbid_fixed();
+    std::vector<Index> components() const;
+    Packing build(const std::vector<Index>& members, const std::vector<Index>& cliques) const;
+    void add_rows(Packing& packing, const std::vector<Index>& local, const std::vector<Index>& cliques) const;
+    void add_pairs(Packing& packing, const std::vector<Index>& local,
+                   const std::vector<Index>& members) const;
+
+    const Instance& in_;
+    Bytes unit_;
+    Parts scaled_;
+    PartConflicts conflicts_;
+    std::vector<std::vector<Index>> cliques_;  // of parts, roughly in time order
+    std::vector<PackingItem> items_;
+    std::vector<std::vector<Range>> allowed_;
+};
+
+void Builder::scale_parts() {
+    for (const Part& part : in_.parts) {
+        scaled_.delta.push_back(part.delta / unit_);
+        scaled_.size.push_back(ceil_div(part.size, unit_));
+    }
+}
+
+void Builder::make_items() {
+    const Bytes unit = unit_;
+    for (Index i = 0; i < in_.item_count(); ++i) {
+        const Choice& choice = in_.choices[i][0];
+        PackingItem item{i, 0, 0, 1, 0, false};
+        for (const Part& part : in_.parts_of(i)) item.top = std::max(item.top, part.delta + part.size);
+        item.size = ceil_div(item.top, unit);
+        if (unit % choice.modulus != 0) {
+            item.modulus = choice.modulus / unit;
+            item.residue = (choice.residue / unit) % item.modulus;
+        }
+        const Pool& pool = in_.pools[static_cast<std::size_t>(choice.pool)];
+        const Bytes low = std::max<Bytes>(0, ceil_div(choice.low, unit));
+        const Bytes high = floor_div(std::min(choice.high, pool.capacity - item.top), unit);
+        std::vector<Range> allowed;
+        if (low <= high) allowed.push_back({low, high});
+        for (const Range& reserved : pool.reserved) {
+            for (const Part& part : in_.parts_of(i)) {
+                // In bytes, since an item may end in the middle of a unit, right below the reserved range.
+                remove_range(allowed, floor_div(reserved.begin - part.size - part.delta, unit) + 1,
+                             ceil_div(reserved.end - part.delta, unit));
+            }
+        }
+        items_.push_back(item);
+        allowed_.push_back(std::move(allowed));
+    }
+}
+
+// An item with one possible offset is an obstacle to its neighbours: they may not be where it is.
+void Builder::forbid_fixed() {
+    std::vector<Bytes> fixed(items_.size(), -1);
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+        if (allowed_[i].size() == 1 && allowed_[i][0].begin == allowed_[i][0].end) {
+            fixed[i] = allowed_[i][0].begin;
+        }
+    }
+    for (Index p = 0; p < conflicts_.count(); ++p) {
+        const auto at = static_cast<std::size_t>(p);
+        const auto item = static_cast<std::size_t>(in_.parts[at].item);
+        if (fixed[item] < 0) continue;
+        const Bytes begin = fixed[item] + scaled_.delta[at];
+        const Bytes end = begin + scaled_.size[at];
+        for (Index q : conflicts_.near(p)) {
+            if (conflicts_.tieable(p, q)) continue;
+            const auto to = static_cast<std::size_t>(q);
+            remove_range(allowed_[static_cast<std::size_t>(in_.parts[to].item)],
+                         begin - scaled_.size[to] - scaled_.delta[to] + 1, end - scaled_.delta[to]);
+        }
+    }
+}
+
+std::vector<Index> Builder::components() const {
+    std::vector<Index> root(items_.size());
+    std::iota(root.begin(), root.end(), 0);
+    const auto find = [&](Index i) {
+        while (root[static_cast<std::size_t>(i)] != i) {
+            Index& parent = root[static_cast<std::size_t>(i)];
+            parent = root[static_cast<std::size_t>(parent)];
+            i = parent;
+        }
+        return i;
+    };
+    const auto join = [&](Index p, Index q) {
+        root[static_cast<std::size_t>(find(in_.parts[static_cast<std::size_t>(p)].item))] =
+            find(in_.parts[static_cast<std::size_t>(q)].item);
+    };
+    for (const auto& clique : cliques_) {
+        for (Index p : clique) join(clique[0], p);
+    }
+    for (const auto& [p, q] : conflicts_.tieable_pairs()) join(p, q);
+    std::vector<Index> component(items_.size());
+    for (Index i = 0; i < in_.item_count(); ++i) component[static_cast<std::size_t>(i)] = find(i);
+    return component;
+}
+
+std::vector<Packing> Builder::split() const {
+    const std::vector<Index> component = components();
+    std::vector<Index> number(items_.size(), -1);
+    std::vector<std::vector<Index>> members;
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+        Index& at = number[static_cast<std::size_t>(component[i])];
+        if (at < 0) {
+            at = static_cast<Index>(members.size());
+            members.emplace_back();
+        }
+        members[static_cast<std::size_t>(at)].push_back(static_cast<Index>(i));
+    }
+    std::vector<std::vector<Index>> cliques(members.size());
+    for (std::size_t c = 0; c < cliques_.size(); ++c) {
+        const Index item = in_.parts[static_cast<std::size_t>(cliques_[c][0])].item;
+        const Index at = number[static_cast<std::size_t>(component[static_cast<std::size_t>(item)])];
+        cliques[static_cast<std::size_t>(at)].push_back(static_cast<Index>(c));
+    }
+    std::vector<Packing> result;
+    for (std::size_t k = 0; k < members.size(); ++k) result.push_back(build(members[k], cliques[k]));
+    return result;
+}
+
+Packing Builder::build(const std::vector<Index>& members, const std::vector<Index>& cliques) const {
+    Packing packing;
+    packing.unit = unit_;
+    std::vector<Index> local(items_.size(), -1);
+    for (Index i : members) {
+        const auto at = static_cast<std::size_t>(i);
+        local[at] = packing.count();
+        PackingItem item = items_[at];
+        item.free = item.modulus == 1 && allowed_[at].size() == 1 && allowed_[at][0].begin == 0;
+        packing.items.push_back(item);
+        for (const Range& range : allowed_[at]) packing.allowed.values.push_back(range);
+        packing.allowed.close();
+        if (in_.parts_of(i).size() != 1 || in_.parts_of(i)[0].delta != 0) packing.plain = false;
+    }
+    for (const auto& [p, q] : conflicts_.tieable_pairs()) {
+        if (local[static_cast<std::size_t>(in_.parts[static_cast<std::size_t>(p)].item)] >= 0) {
+            packing.plain = false;
+        }
+    }
+    add_rows(packing, local, cliques);
+    if (!packing.plain) add_pairs(packing, local, members);
+    return packing;
+}
+
+void Builder::add_rows(Packing& packing, const std::vector<Index>& local,
+                       const std::vector<Index>& cliques) const {
+    std::vector<std::vector<Index>> rows_of(packing.items.size()), near(packing.items.size());
+    for (Index c : cliques) {
+        std::vector<Entry> entries;
+        for (Index p : cliques_[static_cast<std::size_t>(c)]) {
+            const auto at = static_cast<std::size_t>(p);
+            entries.push_back(
+                {local[static_cast<std::size_t>(in_.parts[at].item)], scaled_.delta[at], scaled_.size[at]});
+        }
+        std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+            return std::pair(a.item, a.delta) < std::pair(b.item, b.delta);
+        });
+        const Index row = packing.rows.size();
+        const std::size_t first = packing.rows.values.size();
+        for (const Entry& entry : entries) {
+            auto& made = packing.rows.values;
+            if (made.size() > first && made.back().item == entry.item &&
+                made.back().delta + made.back().size >= entry.delta) {  // parts of one item may overlap
+                made.back().size = std::max(made.back().size, entry.delta + entry.size - made.back().delta);
+                continue;
+            }
+            made.push_back(entry);
+            auto& rows = rows_of[static_cast<std::size_t>(entry.item)];
+            if (rows.empty() || rows.back() != row) rows.push_back(row);
+        }
+        packing.rows.close();
+    }
+    std::vector<char> seen(packing.items.size(), 0);
+    for (std::size_t i = 0; i < packing.items.size(); ++i) {
+        for (Index row : rows_of[i]) {
+            for (const Entry& entry : packing.rows[row]) {
+                const auto other = static_cast<std::size_t>(entry.item);
+                if (other == i || seen[other]) continue;
+                seen[other] = 1;
+                near[i].push_back(entry.item);
+            }
+        }
+        std::sort(near[i].begin(), near[i].end());
+        for (Index j : near[i]) seen[static_cast<std::size_t>(j)] = 0;
+        packing.rows_of.values.insert(packing.rows_of.values.end(), rows_of[i].begin(), rows_of[i].end());
+        packing.rows_of.close();
+        packing.near.values.insert(packing.near.values.end(), near[i].begin(), near[i].end());
+        packing.near.close();
+    }
+
+    // Items that are the same in all that matters are used in their order only.
+    packing.twin.assign(packing.items.size(), -1);
+    if (!packing.plain) return;
+    std::vector<Index> order(packing.items.size());
+    std::iota(order.begin(), order.end(), 0);
+    const auto signature = [&](Index i) {
+        const PackingItem& item = packing.items[static_cast<std::size_t>(i)];
+        std::vector<Bytes> all{item.size, item.top, item.modulus, item.residue, packing.rows_of[i].front()};
+        for (Index row : packing.rows_of[i]) all.push_back(row);
+        all.push_back(-1);
+        for (const Range& range : packing.allowed[i]) {
+            all.push_back(range.begin);
+            all.push_back(range.end);
+        }
+        return all;
+    };
+    std::vector<std::vector<Bytes>> signatures;
+    for (Index i : order) {
+        signatures.push_back(packing.rows_of[i].empty() ? std::vector<Bytes>{} : signature(i));
+    }
+    std::sort(order.begin(), order.end(), [&](Index a, Index b) {
+        return std::pair(std::cref(signatures[static_cast<std::size_t>(a)]).get(), a) <
+               std::pair(std::cref(signatures[static_cast<std::size_t>(b)]).get(), b);
+    });
+    for (std::size_t k = 1; k < order.size(); ++k) {
+        const auto& signature_before = signatures[static_cast<std::size_t>(order[k - 1])];
+        if (!signature_before.empty() && signature_before == signatures[static_cast<std::size_t>(order[k])]) {
+            packing.twin[static_cast<std::size_t>(order[k])] = order[k - 1];
+        }
+    }
+}
+
+void Builder::add_pairs(Packing& packing, const std::vector<Index>& local,
+                        const std::vector<Index>& members) const {
+    for (Index i : members) {
+        for (Index p = in_.item_parts[static_cast<std::size_t>(i)];
+             p < in_.item_parts[static_cast<std::size_t>(i) + 1]; ++p) {
+            const auto at = static_cast<std::size_t>(p);
+            for (Index q : conflicts_.near(p)) {
+                if (q < p) continue;
+                const auto to = static_cast<std::size_t>(q);
+                packing.pairs.push_back({local[static_cast<std::size_t>(i)],
+                                         local[static_cast<std::size_t>(in_.parts[to].item)],
+                                         scaled_.delta[at], scaled_.size[at], scaled_.delta[to],
+                                         scaled_.size[to], conflicts_.tieable(p, q)});
+            }
+        }
+    }
+}
+
+}  // namespace
+
+Bytes Packing::next(Index item, Bytes x) const {
+    const PackingItem& it = items[static_cast<std::size_t>(item)];
+    for (const Range& range : allowed[item]) {
+        if (range.end < x) continue;
+        const Bytes at = align_up(std::max(x, range.begin), it.modulus, it.residue);
+        if (at <= range.end) return at;
+    }
+    return kLimit;
+}
+
+Bytes Packing::previous(Index item, Bytes x) const {
+    const PackingItem& it = items[static_cast<std::size_t>(item)];
+    const auto ranges = allowed[item];
+    for (auto range = ranges.rbegin(); range != ranges.rend(); ++range) {
+        if (range->begin > x) continue;
+        const Bytes at = align_down(std::min(x, range->end), it.modulus, it.residue);
+        if (at >= range->begin) return at;
+    }
+    return -1;
+}
+
+Bytes Packing::highest(Index item, Bytes height) const {
+    return floor_div(height - items[static_cast<std::size_t>(item)].top, unit);
+}
+
+Bytes Packing::step_down(Bytes height) const {
+    Bytes best = -1;
+    for (const PackingItem& item : items) {
+        if (height - 1 >= item.top) best = std::max(best, align_down(height - 1, unit, item.top % unit));
+    }
+    return best;
+}
+
+Bytes Packing::step_up(Bytes height) const {
+    Bytes best = kLimit;
+    for (const PackingItem& item : items) {
+        best = std::min(best, align_up(std::max(height, item.top), unit, item.top % unit));
+    }
+    return best;
+}
+
+Bytes Packing::bound() const {
+    Bytes best = 0;
+    std::vector<std::pair<Bytes, Bytes>> jobs;
+    for (Index i = 0; i < count(); ++i) {
+        const Bytes least = next(i, 0);
+        if (least == kLimit) return kLimit;
+        best = std::max(best, least * unit + items[static_cast<std::size_t>(i)].top);
+    }
+    for (Index row = 0; row < rows.size(); ++row) {
+        jobs.clear();
+        Bytes loose = 0;  // units are rounded up; the topmost entry need not be
+        for (const Entry& entry : rows[row]) {
+            const PackingItem& item = items[static_cast<std::size_t>(entry.item)];
+            jobs.push_back({next(entry.item, 0) + entry.delta, entry.size});
+            loose = std::max(loose, item.size * unit - item.top);
+        }
+        std::sort(jobs.begin(), jobs.end());
+        Bytes top = 0;
+        for (const auto& [least, size] : jobs) top = std::max(top, least) + size;
+        // The row's own top entry may be below the tops of its items, never the other way about.
+        best = std::max(best, top * unit - (plain ? loose : unit - 1));
+    }
+    return step_up(best);
+}
+
+Bytes Packing::height(const std::vector<Bytes>& offsets) const {
+    Bytes top = 0;
+    for (std::size_t i = 0; i < items.size(); ++i) top = std::max(top, offsets[i] * unit + items[i].top);
+    return top;
+}
+
+bool Packing::holds(const std::vector<Bytes>& offsets) const {
+    for (Index i = 0; i < count(); ++i) {
+        if (next(i, offsets[static_cast<std::size_t>(i)]) != offsets[static_cast<std::size_t>(i)]) {
+            return false;
+        }
+    }
+    std::vector<Range> taken;
+    for (Index row = 0; row < rows.size(); ++row) {
+        taken.clear();
+        for (const Entry& entry : rows[row]) {
+            const Bytes begin = offsets[static_cast<std::size_t>(entry.item)] + entry.delta;
+            taken.push_back({begin, begin + entry.size});
+        }
+        std::sort(taken.begin(), taken.end(), [](Range a, Range b) { return a.begin < b.begin; });
+        for (std::size_t k = 1; k < taken.size(); ++k) {
+            if (taken[k - 1].end > taken[k].begin) return false;
+        }
+    }
+    for (const PartPair& pair : pairs) {
+        const Bytes first = offsets[static_cast<std::size_t>(pair.first)] + pair.first_delta;
+        const Bytes second = offsets[static_cast<std::size_t>(pair.second)] + pair.second_delta;
+        const bool apart = first + pair.first_size <= second || second + pair.second_size <= first;
+        if (!apart && !(pair.tieable && first == second)) return false;
+    }
+    return true;
+}
+
+std::vector<Packing> packings(const Instance& instance) { return Builder(instance).split(); }
+
+}  // namespace memstow

@@ -1,0 +1,93 @@
+"""docs/cli.md and README.md say what is so: their examples run, and every command and option is there."""
+
+import argparse
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from api.cli.exits import Exit
+from api.cli.main import COMMANDS, build_parser
+from tests.api.cli.conftest import ROOT, Cli
+
+PAGE = (ROOT / "docs" / "cli.md").read_text()
+README = (ROOT / "README.md").read_text()
+
+
+def _sections() -> dict[str, str]:
+    parts = re.split(r"^## memstow (\w+)$", PAGE, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def _examples(text: str) -> list[list[str]]:
+    blocks = re.findall(r"^```console\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+    lines = [line[2:] for block in blocks for line in block.splitlines() if line.startswith("$ memstow ")]
+    return [shlex.split(line)[1:] for line in lines]
+
+
+def _options(parser: argparse.ArgumentParser) -> set[str]:
+    found = set()
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for child in action.choices.values():
+                found |= _options(child)
+        else:
+            found |= {option for option in action.option_strings if option.startswith("--")}
+    return found - {"--help"}
+
+
+def _parser_of(command: str) -> argparse.ArgumentParser:
+    for action in build_parser([command])._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            found: argparse.ArgumentParser = action.choices[command]
+            return found
+    raise AssertionError(command)
+
+
+def test_every_command_has_a_section_and_no_other_thing_has() -> None:
+    assert tuple(_sections()) == COMMANDS
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_is_documented_and_none_is_made_up(command: str) -> None:
+    section = _sections()[command]
+    rows = "\n".join(line for line in section.splitlines() if line.startswith("|"))
+    assert set(re.findall(r"--[a-z-]+", rows.replace("`memstow generate random --help`", ""))) >= _options(
+        _parser_of(command)
+    )
+    assert set(re.findall(r"`(--[a-z-]+)", section)) - {"--version"} <= _options(_parser_of(command)) | {
+        "--output"
+    }
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_examples_run(cli: Cli, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for example in _examples(_sections()[command]):
+        ran = cli(*example)
+        assert (ran.code, ran.err) == (Exit.DONE, ""), example
+
+
+def test_every_option_is_in_an_example() -> None:
+    for command in COMMANDS:
+        used = {word for example in _examples(_sections()[command]) for word in example}
+        assert _options(_parser_of(command)) <= used, command
+
+
+def test_the_first_plan_of_the_readme_can_be_made(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (written,) = re.findall(r"cat > (\S+) <<'END'\n(.*?)^END$", README, flags=re.MULTILINE | re.DOTALL)
+    (tmp_path / written[0]).write_text(written[1])
+    examples = _examples(README)
+    assert examples
+    for example in examples:
+        ran = cli(*example)
+        assert (ran.code, ran.err) == (Exit.DONE, ""), example
+
+
+def test_the_exit_codes_are_documented() -> None:
+    documented = {int(code) for code in re.findall(r"^\| (\d+) \|", PAGE, flags=re.MULTILINE)}
+    assert documented == {code.value for code in Exit}

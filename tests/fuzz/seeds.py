@@ -1,0 +1,46 @@
+"""Small sound inputs of every format, for mutations to start from."""
+
+import json
+from typing import Any, Final
+
+from planner import formats
+from planner.plan import Placement, Plan, Status
+from planner.problem import Buffer, Problem
+
+PROBLEM: Final = Problem(
+    version=1,
+    buffers=(Buffer(id="a", size=4, lifetime=(0, 3)), Buffer(id="b", size=2, lifetime=(2, 5), alignment=2)),
+)
+PLAN: Final = Plan(
+    status=Status.FEASIBLE,
+    placements=(
+        Placement(buffer="a", pool="memory", offset=0),
+        Placement(buffer="b", pool="memory", offset=4),
+    ),
+)
+
+_RICH: Final[dict[str, Any]] = {
+    "version": 1,
+    "name": "rich",
+    "pools": [{"id": "p", "capacity": 99, "reserved": [{"offset": 0, "size": 2}], "base": 4}, {"id": "q"}],
+    "buffers": [
+        {"id": "a", "size": 4, "lifetimes": [[0, 1], [3, 4]], "pools": ["p"], "accesses": 3},
+        {"id": "b", "size": 4, "lifetime": "always", "pool": "p", "offset": 4},
+        {"id": "c", "size": 0},
+    ],
+    "conflicts": [["a", "c"]],
+    "exclusive": [["a", "b"]],
+    "relative": [{"buffer": "c", "base": "a", "offset": -4}],
+    "in_place": [{"input": "b", "output": "c"}],
+    "reuse_costs": [{"buffers": ["a", "b"], "cost": 5}],
+    "objective": ["placement_cost", "peak:p", "peak"],
+}
+
+PROBLEMS: Final = (
+    *(formats.write_problem(PROBLEM, name) for name in ("json", "csv", "structured", "executorch")),
+    json.dumps(_RICH).encode(),
+    b'id,start,end,size,gaps,offset\na,0,9,8,2-3 4-5@2:6,16\n"b",-4,9,8,,\r\n',
+    b'{"sizes": {"a": 3, "b": 4}, "edges": [["a", "b"]], "pools": [{"name": "m", "size": null}]}',
+    b"[[0, 159, 2048], [0, 13, 7904]]",
+)
+PLANS: Final = tuple(formats.write_plan(PROBLEM, PLAN, name) for name in formats.plan_names())

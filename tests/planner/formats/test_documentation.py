@@ -1,0 +1,31 @@
+"""Every example in docs/formats.md is of the format whose section it is in."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from planner import formats
+
+_PAGE = (Path(__file__).parents[3] / "docs" / "formats.md").read_text(encoding="utf-8")
+_SECTIONS = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", _PAGE, re.MULTILINE | re.DOTALL))
+_EXAMPLES = [
+    (name, example)
+    for name, text in _SECTIONS.items()
+    for example in re.findall(r"^```\w+\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+]
+
+
+def test_every_format_has_a_section_with_an_example() -> None:
+    assert {name for name, _ in _EXAMPLES} == set(_SECTIONS) == set(formats.names())
+
+
+@pytest.mark.parametrize(("name", "example"), _EXAMPLES)
+def test_an_example_is_what_its_section_says(name: str, example: str) -> None:
+    problem = formats.read_problem(example.encode())
+    assert problem == formats.read_problem(example.encode(), name)
+    assert problem.buffers
+    if name in ("json", "csv"):
+        assert formats.write_problem(problem, name).decode() == example
+    elif not example.startswith("[["):  # lists of intervals are read only
+        assert formats.read_problem(formats.write_problem(problem, name)) == problem

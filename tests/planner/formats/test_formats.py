@@ -1,0 +1,131 @@
+"""Whatever a format takes it gives back, in every format; what it cannot take it refuses by name."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import SearchStrategy
+
+from planner import formats
+from planner.check import find_issues
+from planner.errors import InputError
+from planner.formats.native import write_problem as write_native
+from planner.plan import Plan
+from planner.problem import Buffer, Pool, Problem
+from tests.planner.plans import honest
+from tests.planner.refusal import refusal, told
+from tests.problems import problems
+from tests.referee import judge
+
+
+def _written(problem: Problem, name: str) -> tuple[bytes | None, set[str]]:
+    try:
+        return formats.write_problem(problem, name), set()
+    except InputError as error:
+        return None, {issue.code for issue in error.issues}
+
+
+def valid_problems(most_buffers: int = 5) -> SearchStrategy[Problem]:
+    """Problems that a reader accepts."""
+    return problems(most_buffers).filter(lambda problem: not find_issues(problem))
+
+
+@given(valid_problems())
+def test_native_json_gives_every_problem_back(problem: Problem) -> None:
+    data = formats.write_problem(problem)
+    assert formats.read_problem(data) == formats.read_problem(data, "json") == problem
+    assert data.endswith(b"}\n")
+
+
+@given(valid_problems())
+def test_a_format_gives_back_what_it_takes_or_names_what_it_cannot(problem: Problem) -> None:
+    for name in formats.names():
+        data, refused = _written(problem, name)
+        if data is None:
+            assert name != "json"
+            assert refused == {"not_expressible"}
+            continue
+        again = formats.read_problem(data)
+        assert again == formats.read_problem(data, name)
+        assert formats.write_problem(again, name) == data
+
+
+@settings(max_examples=50)
+@given(valid_problems(3))
+def test_what_a_format_takes_keeps_its_optimum(problem: Problem) -> None:
+    verdict = judge(problem)
+    for name in ("csv", "executorch", "usmp", "structured"):
+        data, _ = _written(problem, name)
+        if data is None:
+            continue
+        again = judge(formats.read_problem(data))
+        assert again.status == verdict.status
+        if name != "structured":
+            assert again.vector == verdict.vector
+
+
+@settings(max_examples=50)
+@given(valid_problems(3))
+def test_plans_come_back(problem: Problem) -> None:
+    verdict = judge(problem)
+    if verdict.places is None:
+        return
+    plan = honest(problem, verdict.places)
+    assert formats.read_plan(formats.write_plan(problem, plan), problem) == plan
+    for name in ("csv", "structured"):
+        data = formats.write_plan(problem, plan, name)
+        again = formats.read_plan(data, problem)
+        assert again == formats.read_plan(data, problem, name)
+        assert set(again.placements) == set(plan.placements)
+
+
+def test_defaults_are_not_written() -> None:
+    problem = Problem(version=1, pools=(Pool(id="p", capacity=4),), buffers=(Buffer(id="a", size=1),))
+    assert write_native(problem).decode() == (
+        "{\n"
+        '  "version": 1,\n'
+        '  "pools": [\n    {"id": "p", "capacity": 4}\n  ],\n'
+        '  "buffers": [\n    {"id": "a", "size": 1}\n  ]\n'
+        "}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [
+        (b'{"version": 1, "buffers": []}', "json"),
+        (b'\xef\xbb\xbf \n{"version": 1, "buffers": []}', "json"),
+        (b"id,lower,upper,size\n", "csv"),
+        (b"[]", "executorch"),
+        (b"[[0, 1, 4]]", "usmp"),
+        (b'{"sizes": {}}', "usmp"),
+    ],
+)
+def test_content_tells_the_format(data: bytes, name: str) -> None:
+    assert formats.read_problem(data) == formats.read_problem(data, name)
+
+
+def test_unknown_formats_and_formats_without_plans_are_refused() -> None:
+    problem = Problem(version=1, buffers=())
+    plan = Plan(status="unknown")  # type: ignore[arg-type]
+    assert told(lambda: formats.read_problem(b"{}", "yaml")) == [("unknown_format", "format")]
+    assert told(lambda: formats.write_plan(problem, plan, "usmp")) == [("no_plan_format", "format")]
+    assert told(lambda: formats.read_plan(b"[]", problem, "executorch")) == [("no_plan_format", "format")]
+
+
+def test_each_field_that_has_no_place_is_named_once() -> None:
+    problem = Problem(
+        version=1,
+        pools=(Pool(id="p", capacity=9, cost=1),),
+        buffers=(
+            Buffer(id="a", size=1, lifetime="always"),
+            Buffer(id="b", size=1),
+            Buffer(id="c", size=1, lifetimes=((0, 1), (3, 4))),
+        ),
+        conflicts=(("a", "b"),),
+    )
+    assert [issue.path for issue in refusal(lambda: formats.write_problem(problem, "executorch"))] == [
+        "$.pools[0].capacity",
+        "$.pools[0].cost",
+        "$.conflicts",
+        "$.buffers[0].lifetime",
+        "$.buffers[2].lifetimes",
+    ]
