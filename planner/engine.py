@@ -16,9 +16,9 @@ from planner.plan import Exhausted, Explanation, Plan, Refuted, gap_of
 from planner.problem import Problem
 from planner.proven import Proven
 from planner.reduce import Reduction, reduce
-from planner.roster import find, is_model, names
+from planner.roster import find, is_model
 from solvers import _native
-from solvers.solver import Listeners, Outcome, Solver, Task, Term, TermKind
+from solvers.solver import Listeners, Outcome, Solver, Task, Term, TermKind, names
 
 AUTO = "auto"
 

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from solvers import _native
 from solvers.instance import Instance, Layout
+from solvers.models.register import BACK_ENDS
 
 
 class TermKind(IntEnum):
@@ -125,8 +126,8 @@ class Description:
 
     name: str
     summary: str
-    supports: tuple[str, ...]
-    missing: tuple[str, ...] = ()  # what must be installed before it can be used
+    supports: str
+    missing: str | None = None
 
 
 # By name: where the solver is made, so that only the one that is used is imported.
@@ -145,12 +146,12 @@ _HOMES = {
 
 
 def names() -> Iterable[str]:
-    """Every solver that can be asked for by name."""
-    return _HOMES.keys()
+    """Every solver that can be asked for by name. Back ends are run by `planner.isolate`."""
+    return (*_HOMES, *BACK_ENDS)
 
 
 def find(name: str) -> Solver:
-    """The solver of that name; KeyError when there is none."""
+    """The native solver of that name; KeyError when there is none."""
     home = import_module(_HOMES[name])
     found: Solver = home.make(name)
     return found
@@ -158,4 +159,9 @@ def find(name: str) -> Solver:
 
 def describe() -> list[Description]:
     """Every solver, for people."""
-    return [Description(name, find(name).summary, find(name).supports) for name in names()]
+    native = [Description(name, find(name).summary, find(name).supports) for name in _HOMES]
+    back_ends = [
+        Description(name, back_end.summary, back_end.supports, back_end.how_to_get())
+        for name, back_end in BACK_ENDS.items()
+    ]
+    return native + back_ends

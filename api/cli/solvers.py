@@ -22,9 +22,9 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
 
 def run(args: argparse.Namespace) -> int:
     """List the solvers."""
-    from planner.roster import describe
+    from solvers.solver import describe
 
-    described = list(describe())
+    described = describe()
     if args.json:
         import json
 

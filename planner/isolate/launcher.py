@@ -34,8 +34,7 @@ class _Launcher:
         while True:
             future, arguments, options = self._requests.get()
             try:
-                process: subprocess.Popen[bytes] = subprocess.Popen(arguments, **options)  # noqa: S603
-                future.set_result(process)
+                future.set_result(subprocess.Popen[bytes](arguments, **options))
             except BaseException as error:
                 future.set_exception(error)
 

@@ -28,6 +28,7 @@ class Isolated:
     def __init__(self, name: str) -> None:
         self.name = name
         self.summary = BACK_ENDS[name].summary
+        self.supports = BACK_ENDS[name].supports
 
     def prepare(self) -> None:
         """Have a child import the back end while the caller does something else."""

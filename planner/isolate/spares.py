@@ -1,7 +1,7 @@
 """Children that are warm already: the import of a back end takes longer than most solves.
 
-`prepare` is called as soon as it is known that a back end will be wanted, `take` when it is. At most one child
-of a name waits; it ends with this process.
+`prepare` is called as soon as it is known that a back end will be wanted, `take` when it is. At most one
+child of a name waits; it ends with this process.
 """
 
 import atexit

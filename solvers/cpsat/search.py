@@ -1,6 +1,7 @@
 """Runs CP-SAT on one level of the objective and passes on what it finds while it runs."""
 
 import time
+from functools import partial
 from typing import Any
 
 from ortools.sat.python import cp_model
@@ -28,7 +29,7 @@ class Search:
         self._limits = limits
         first = start_values[0] if start_values else None
         self._model: Model | None = None
-        self._make = lambda: Model(task, relations, first)
+        self._make = partial(Model, task, relations, first)
 
     def left(self) -> float | None:
         """Seconds that are left."""
@@ -49,7 +50,7 @@ class Search:
         solver.parameters.relative_gap_limit = level.gap
         if level.term is not None:
             term = level.term
-            solver.best_bound_callback = lambda bound: _tell_bound(best, term, bound)
+            solver.best_bound_callback = partial(_tell_bound, best, term)
         status = solver.solve(model.cp, _Teller(model, best))
         work = int(solver.deterministic_time * STEPS_PER_SECOND)
         if status == cp_model.INFEASIBLE:

@@ -294,8 +294,9 @@ NB_MODULE(_native, m) {
         .def_prop_ro("cancelled", &Budget::cancelled)
         .def_prop_ro("seconds_left",
                      [](const Budget& self) -> std::optional<double> {
-                         if (!self.timed()) return std::nullopt;
-                         return self.seconds_left();
+                         const double left = self.seconds_left();
+                         if (left < 0) return std::nullopt;
+                         return left;
                      })
         .def_prop_ro("work_left", [](const Budget& self) -> std::optional<std::int64_t> {
             if (self.work_limit() == std::numeric_limits<std::int64_t>::max()) return std::nullopt;

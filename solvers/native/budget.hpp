@@ -46,8 +46,6 @@ class Budget {
     void count(std::int64_t steps) { work_.fetch_add(steps, std::memory_order_relaxed); }
     std::int64_t work() const { return work_.load(std::memory_order_relaxed); }
     std::int64_t work_limit() const { return work_limit_; }
-    bool timed() const { return deadline_ != Clock::time_point::max(); }
-    double seconds_left() const { return std::chrono::duration<double>(deadline_ - Clock::now()).count(); }
 
   private:
     std::atomic<bool> cancelled_{false};
