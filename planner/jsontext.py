@@ -16,7 +16,8 @@ from planner.paths import Path, json_path
 from planner.shown import printable, shown
 from planner.source import read_bytes
 
-__all__ = ["MOST_VALUES", "check_count", "collector_at_rest", "decoded", "parse_json", "read_bytes"]
+# Those who read bytes read JSON next: they find both here.
+__all__ = ["MOST_VALUES", "collector_at_rest", "decoded", "parse_json", "read_bytes"]
 
 MOST_VALUES: Final = 40_000_000
 LONGEST_INTEGER: Final = 4_300  # where Python draws the line
@@ -54,7 +55,7 @@ def parse_json(data: bytes, most_values: int = MOST_VALUES) -> object:
     text = decoded(data)
     if not text or text.isspace():
         raise InputError.single("empty", "$", "the input is empty")
-    check_count(data, most_values)
+    _check_count(data, most_values)
     duplicates: list[tuple[dict[str, object], str]] = []
 
     def build(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -115,7 +116,7 @@ def not_utf8(data: bytes) -> InputError:
     return InputError.single("not_utf8", f"line {line}, byte {column}", message)
 
 
-def check_count(data: bytes, most_values: int = MOST_VALUES) -> None:
+def _check_count(data: bytes, most_values: int) -> None:
     """Refuse what would need too much memory: each of these bytes can be one Python object."""
     if len(data) > most_values and sum(map(data.count, (b",", b"[", b"{"))) > most_values:
         raise InputError.single("too_large", "$", f"more than {most_values:,} values, the most that is read")

@@ -239,7 +239,6 @@ def _no_place(problem: Problem, members: tuple[int, ...]) -> Explanation:
         code="no_place",
         message=f"{what} fit in no pool allowed, even alone, as aligned and pinned: {sizes}",
         pool=one.id if one else None,
-        needed=largest.size,
         capacity=one.capacity if one else None,
         reserved=sum(r.size for r in one.reserved) if one and one.reserved else None,
         buffers=ids,

@@ -30,7 +30,7 @@ from planner.formats.gaps import (
     written,
 )
 from planner.formats.plainly import live_ranges, refuse_beyond_buffers
-from planner.jsontext import LONGEST_INTEGER, check_count, check_marks, collector_at_rest, not_utf8
+from planner.jsontext import LONGEST_INTEGER, MOST_VALUES, check_marks, collector_at_rest, not_utf8
 from planner.parse import parse_problem
 from planner.paths import Path, parse_path
 from planner.plan import Placement, Plan, Status
@@ -52,12 +52,19 @@ class _CellError(Exception):
         self.meaning = meaning
 
 
+def _check_count(data: bytes) -> None:
+    """Refuse what would need too much memory: a line is an object, a list and its numbers."""
+    lines = max(data.count(b"\n"), data.count(b"\r"))
+    if data.count(b",") + 4 * lines > MOST_VALUES:
+        raise InputError.single("too_large", "$", f"more than {MOST_VALUES:,} values, the most that is read")
+
+
 class _Lines:
     """The lines of a CSV behind its header, and what is wrong with them."""
 
     def __init__(self, data: bytes, allowed: tuple[str, ...], required: tuple[str, ...]) -> None:
         check_marks(data)
-        check_count(data)
+        _check_count(data)
         self._data = data
         self._rows = self._read()
         first = next(self._rows, None)
@@ -65,6 +72,8 @@ class _Lines:
             raise InputError.single("empty", "$", "the input is empty")
         self.columns = header_columns(first[1], first[0], allowed, required)
         self.issues: list[tuple[int, Issue]] = []
+        self.more = False
+        """Whether there are issues that are not in the list."""
 
     @property
     def full(self) -> bool:
@@ -93,8 +102,9 @@ class _Lines:
     def error(self) -> InputError:
         """All of it, in the order of the lines."""
         ordered = [issue for _, issue in sorted(self.issues, key=lambda entry: entry[0])]
-        if len(ordered) > MOST_REPORTED:
-            ordered[MOST_REPORTED:] = [Issue("more_issues", "$", "more issues are not shown")]
+        if len(ordered) > MOST_REPORTED or self.more:
+            del ordered[MOST_REPORTED:]
+            ordered.append(Issue("more_issues", "$", "more issues are not shown"))
         return InputError(ordered)
 
     def _read(self) -> Iterator[tuple[int, list[str]]]:
@@ -121,6 +131,9 @@ def read_problem(data: bytes) -> Problem:
             problem = parse_problem(raw) if not lines.full else None
         except InputError as error:
             for issue in error.issues:
+                if issue.code == "more_issues":
+                    lines.more = True
+                    continue
                 line, meaning = _origin_of(parse_path(issue.path), origin)
                 lines.add(issue.code, line, meaning, issue.message)
     if lines.issues or problem is None:

@@ -197,7 +197,16 @@ LiveBound live_bound(const Instance& instance, const std::vector<bool>& pools, B
             best.row = row;
         }
     }
-    if (best.row < 0) return best;
+    if (best.row < 0) {
+        // Nothing meets anything: the largest part alone is what is known.
+        for (Index part = 0; part < static_cast<Index>(instance.parts.size()); ++part) {
+            const Part& one = instance.parts[at(part)];
+            if (!bound[at(one.item)] || one.size <= best.bytes) continue;
+            best.bytes = one.size;
+            best.parts = {part};
+        }
+        return best;
+    }
     for (Index part = 0; part < static_cast<Index>(instance.parts.size()); ++part) {
         if (bound[at(instance.parts[at(part)].item)] && in_row(instance.rows[part], best.row)) {
             best.parts.push_back(part);

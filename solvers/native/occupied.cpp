@@ -7,7 +7,8 @@ namespace {
 
 std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 
-// How many of the bytes are covered by ranges that come and go: a segment tree over the borders of the ranges.
+// How many of the bytes are covered by ranges that come and go: a segment tree over the borders of the
+// ranges.
 class Cover {
   public:
     explicit Cover(std::vector<Bytes> borders) : borders_(std::move(borders)) {
@@ -18,7 +19,9 @@ class Cover {
         covered_.resize(2 * leaves_, 0);
     }
 
-    void add(Range range, int times) { add(1, 0, leaves_, place_of(range.begin), place_of(range.end), times); }
+    void add(Range range, int times) {
+        add(1, 0, leaves_, place_of(range.begin), place_of(range.end), times);
+    }
     Bytes covered() const { return covered_[1]; }
 
   private:
@@ -28,7 +31,8 @@ class Cover {
     }
     Bytes border(std::size_t place) const { return borders_[std::min(place, borders_.size() - 1)]; }
 
-    void add(std::size_t node, std::size_t low, std::size_t high, std::size_t begin, std::size_t end, int times) {
+    void add(std::size_t node, std::size_t low, std::size_t high, std::size_t begin, std::size_t end,
+             int times) {
         if (end <= low || high <= begin) return;
         if (begin <= low && high <= end) {
             count_[node] += times;
@@ -83,7 +87,8 @@ Occupied of_pool(const Instance& instance, const Layout& layout, Index pool, boo
             if (shared) {
                 cover.add(event.range, event.enters ? 1 : -1);
             } else {
-                sum += event.enters ? event.range.end - event.range.begin : event.range.begin - event.range.end;
+                sum +=
+                    event.enters ? event.range.end - event.range.begin : event.range.begin - event.range.end;
             }
         }
         const Bytes now = shared ? cover.covered() : sum;

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "random.hpp"
 #include "instance.hpp"
+#include "random.hpp"
 #include "rows.hpp"
 
 namespace sample {

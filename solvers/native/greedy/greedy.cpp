@@ -8,10 +8,10 @@
 #include "greedy/orders.hpp"
 #include "greedy/pair_board.hpp"
 #include "greedy/placer.hpp"
-#include "random.hpp"
 #include "greedy/skyline.hpp"
 #include "greedy/sweep.hpp"
 #include "greedy/tree_board.hpp"
+#include "random.hpp"
 
 namespace memstow {
 

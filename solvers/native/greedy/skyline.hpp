@@ -6,8 +6,8 @@
 
 #include <vector>
 
-#include "random.hpp"
 #include "instance.hpp"
+#include "random.hpp"
 
 namespace memstow {
 

@@ -117,7 +117,7 @@ std::unique_ptr<Decision> Engine::make_search(const Packing& packing) const {
     if (!packing.plain) return std::make_unique<PairSearch>(packing);
     const auto workers = static_cast<std::size_t>(std::max(1, options_.workers));
     const std::size_t share = options_.memory / (workers * std::min<std::size_t>(ladders_.size(), 16));
-    return std::make_unique<LevelSearch>(packing, share / RefutedStates::kEntryBytes);
+    return std::make_unique<LevelSearch>(packing, share);
 }
 
 void Engine::work() {

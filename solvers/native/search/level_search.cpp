@@ -6,13 +6,11 @@
 #include "random.hpp"
 
 namespace memstow {
-namespace {
+namespace {}  // namespace
 
-
-}  // namespace
-
-LevelSearch::LevelSearch(const Packing& packing, std::size_t refuted_entries)
-    : packing_(packing), refuted_(refuted_entries) {
+LevelSearch::LevelSearch(const Packing& packing, std::size_t table_bytes)
+    : packing_(packing), refuted_((packing.items.size() + 63) / 64, table_bytes) {
+    conflict_.assign((packing.items.size() + 63) / 64, 0);
     const auto n = packing.items.size();
     const auto rows = static_cast<std::size_t>(packing.rows.size());
     weight_.assign(n, 0);
@@ -114,12 +112,12 @@ bool LevelSearch::reset(Bytes height, const Strategy& strategy, std::uint64_t se
                 for (const Entry& entry : packing_.rows[static_cast<Index>(r)]) {
                     floor = std::min(floor, least_[side][static_cast<std::size_t>(entry.item)]);
                 }
-                rows_[side][r] = {floor, 0, kLimit, kLimit, -1, 0, whole, false};
+                rows_[side][r] = {floor, 0, 0, kLimit, kLimit, -1, 0, whole, false};
             }
             continue;
         }
         for (std::size_t r = 0; r < rows_[side].size(); ++r) {
-            rows_[side][r] = {0, 0, kLimit, kLimit, -1, 0, unplaced_in_[r], false};
+            rows_[side][r] = {0, 0, 0, kLimit, kLimit, -1, 0, unplaced_in_[r], false};
         }
     }
     for (Side side : {Side{0}, Side{1}}) {
@@ -160,6 +158,7 @@ bool LevelSearch::propagate() {
             measure(side, row);
             if (rows_[side][at].slack >= 0) continue;
             learn(row);
+            blame_stack(side, row);
             forget_touched();
             return false;
         }
@@ -198,12 +197,13 @@ void LevelSearch::measure(Side side, Index row) {
         keys[to] = key;
         order[to] = item;
     }
-    Row state{keys[0], 0, kLimit, kLimit, -1, 0, unplaced, false};
-    Bytes top = 0;
+    Row state{keys[0], 0, 0, kLimit, kLimit, -1, 0, unplaced, false};
+    Bytes top = 0, total = 0;
     for (Index k = 0; k < unplaced; ++k) {
         const Index item = order[k];
         const Bytes size = size_[static_cast<std::size_t>(item)];
         top = std::max(top, keys[k]) + size;
+        total += size;
         state.startable += keys[k] == state.floor;
         const Bytes end = keys[k] + size;
         if (end < state.first_end) {
@@ -215,7 +215,38 @@ void LevelSearch::measure(Side side, Index row) {
         }
     }
     state.slack = top_ - rows_[1 - side][at].floor - top;
+    state.room = top_ - rows_[1 - side][at].floor - state.floor - total;
     rows_[side][at] = state;
+}
+
+// The topmost items of the row just measured that do not stack below the height.
+void LevelSearch::blame_stack(Side side, Index row) {
+    const auto at = static_cast<std::size_t>(row);
+    const Index* const order = order_[side].data() + slot_start_[at];
+    const Bytes limit = top_ - rows_[1 - side][at].floor;
+    std::fill(conflict_.begin(), conflict_.end(), 0);
+    Bytes total = 0;
+    for (Index k = unplaced_in_[at] - 1; k >= 0; --k) {
+        total += size_[static_cast<std::size_t>(order[k])];
+        blame(order[k]);
+        if (keys_[static_cast<std::size_t>(k)] + total > limit) return;
+    }
+}
+
+void LevelSearch::blame_row(Index row) {
+    std::fill(conflict_.begin(), conflict_.end(), 0);
+    for (const Entry& entry : packing_.rows[row]) {
+        if (!placed_[static_cast<std::size_t>(entry.item)]) blame(entry.item);
+    }
+}
+
+// Whether the dead end needs a rise made since then: if not, it was dead already.
+bool LevelSearch::blamed_a_rise(std::size_t trail) const {
+    for (std::size_t k = trail; k < least_trail_.size(); ++k) {
+        const Index item = least_trail_[k].item;
+        if ((conflict_[static_cast<std::size_t>(item) / 64] & bit(item)) != 0) return true;
+    }
+    return false;
 }
 
 void LevelSearch::learn(Index row) {
@@ -228,14 +259,16 @@ void LevelSearch::learn(Index row) {
 bool LevelSearch::raise(Side side, Index item, Bytes least) {
     const auto at = static_cast<std::size_t>(item);
     least = next(side, item, least);
-    if (least + size_[at] + least_[1 - side][at] > top_) {
-        weight_[at] += 1;
-        forget_touched();
-        return false;
-    }
     const Bytes before = least_[side][at];
     least_trail_.push_back({side, item, before});
     least_[side][at] = least;
+    if (least + size_[at] + least_[1 - side][at] > top_) {
+        weight_[at] += 1;
+        std::fill(conflict_.begin(), conflict_.end(), 0);
+        blame(item);
+        forget_touched();
+        return false;
+    }
     // In the rows of the item just placed, what rises to its end is accounted for there.
     const Bytes beyond = least - std::max(before, end_);
     for (Index row : packing_.rows_of[item]) {
@@ -367,17 +400,13 @@ Bytes LevelSearch::lowest_floor(Side side, Index row_begin, Index row_end) {
 }
 
 // None of the items starts at the floor: then each of them rests on something that is not placed yet.
-bool LevelSearch::none_starts(Side side, Index row, const Index* items, std::size_t count) {
-    if (rows_[side][static_cast<std::size_t>(row)].slack == 0) {
-        learn(row);
-        return false;  // all of it would have to rise
-    }
+bool LevelSearch::none_starts(Side side, std::size_t first, std::size_t count) {
     for (std::size_t k = 0; k < count; ++k) {
-        for (Index r : packing_.rows_of[items[k]]) refresh(side, r);
+        for (Index r : packing_.rows_of[arena_[first + k]]) refresh(side, r);
     }
     ++placements_;  // no row has an item being placed
     for (std::size_t k = 0; k < count; ++k) {
-        const Index item = items[k];
+        const Index item = arena_[first + k];
         const auto at = static_cast<std::size_t>(item);
         Bytes rest = kLimit;
         for (Index r : packing_.rows_of[item]) {
@@ -438,7 +467,10 @@ Answer LevelSearch::branch(std::size_t first, std::size_t last, Index row_begin,
         state.add(arena_[k], least_[0][at], least_[1][at]);
     }
     steps_ += static_cast<std::int64_t>(last - first);
-    if (refuted_.known(state, height_)) return Answer::refuted;
+    if (const std::uint64_t* known = refuted_.find(state, height_)) {
+        std::copy(known, known + conflict_.size(), conflict_.begin());
+        return Answer::refuted;
+    }
     if (out_of_budget()) return Answer::stopped;
     const std::int64_t before = nodes_++;
 
@@ -457,29 +489,44 @@ Answer LevelSearch::branch(std::size_t first, std::size_t last, Index row_begin,
                          return preference_[x] + strategy_.learning * weight_[x] >
                                 preference_[y] + strategy_.learning * weight_[y];
                      });
+    const std::size_t words = conflict_.size();
+    const std::size_t blamed = blamed_.size();
+    blamed_.resize(blamed + words, 0);
+    const auto leave = [&](Answer answer) {
+        arena_.resize(candidates);
+        blamed_.resize(blamed);
+        return answer;
+    };
+    const auto refute = [&] {
+        refuted_.add(state, height_, nodes_ - before, conflict_.data());
+        return leave(Answer::refuted);
+    };
     const Mark here = mark();
-    for (std::size_t k = 0; k < count; ++k) {
-        const Index item = arena_[candidates + k];
-        const Index twin = packing_.twin[static_cast<std::size_t>(item)];
-        if (twin >= 0 && !placed_[static_cast<std::size_t>(twin)]) continue;
-        if (place(side, item)) {
-            const Answer answer = solve(first, last);
-            if (answer != Answer::refuted) {
-                arena_.resize(candidates);
-                return answer;
+    for (std::size_t k = 0; k <= count; ++k) {
+        const bool none = k == count;
+        if (none && row.room == 0) {  // all of the row would have to rise
+            learn(choice.row);
+            blame_row(choice.row);
+        } else {
+            if (!none) {
+                const Index twin = packing_.twin[static_cast<std::size_t>(arena_[candidates + k])];
+                if (twin >= 0 && !placed_[static_cast<std::size_t>(twin)]) continue;
             }
+            const bool alive =
+                none ? none_starts(side, candidates, count) : place(side, arena_[candidates + k]);
+            if (alive) {
+                const Answer answer = solve(first, last);
+                if (answer != Answer::refuted) return leave(answer);
+            }
+            const bool dead_before = !blamed_a_rise(here.least);
+            undo(here);
+            if (dead_before) return refute();
         }
-        undo(here);
+        for (std::size_t w = 0; w < words; ++w) blamed_[blamed + w] |= conflict_[w];
     }
-    const std::vector<Index> none(arena_.begin() + static_cast<std::ptrdiff_t>(candidates), arena_.end());
-    arena_.resize(candidates);
-    if (none_starts(side, choice.row, none.data(), none.size())) {
-        const Answer answer = solve(first, last);
-        if (answer != Answer::refuted) return answer;
-    }
-    undo(here);
-    refuted_.add(state, height_, nodes_ - before);
-    return Answer::refuted;
+    std::copy_n(blamed_.begin() + static_cast<std::ptrdiff_t>(blamed), words, conflict_.begin());
+    for (std::size_t k = 0; k < count; ++k) blame(arena_[candidates + k]);
+    return refute();
 }
 
 Answer LevelSearch::run(Bytes height, const Strategy& strategy, std::uint64_t seed, std::int64_t node_limit,
@@ -488,6 +535,7 @@ Answer LevelSearch::run(Bytes height, const Strategy& strategy, std::uint64_t se
     node_limit_ = node_limit;
     stop_ = &stop;
     stopped_ = false;
+    blamed_.clear();
     if (!reset(height, strategy, seed) || !propagate()) return Answer::refuted;
     arena_.clear();
     for (Index i = 0; i < packing_.count(); ++i) {

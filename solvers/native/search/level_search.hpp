@@ -13,7 +13,7 @@ namespace memstow {
 
 class LevelSearch : public Decision {
   public:
-    LevelSearch(const Packing& packing, std::size_t refuted_entries);
+    LevelSearch(const Packing& packing, std::size_t table_bytes);  // of refuted states
 
     Answer run(Bytes height, const Strategy& strategy, std::uint64_t seed, std::int64_t node_limit,
                const Stop& stop) override;
@@ -27,9 +27,10 @@ class LevelSearch : public Decision {
     // What branching needs to know of a row. When stale, all but `reach` are from before some changes: floor,
     // slack and ends are then lower bounds, which is enough to know that the row still stacks.
     struct Row {
-        Bytes floor;       // the least position of an unplaced item
-        Bytes slack;       // what is left above the stack of unplaced items, each from its least position
-        Bytes first_end;   // the least end of an unplaced item, and the least of the others
+        Bytes floor;      // the least position of an unplaced item
+        Bytes slack;      // what is left above the stack of unplaced items, each from its least position
+        Bytes room;       // what is left above all of it when it starts at the floor without a gap
+        Bytes first_end;  // the least end of an unplaced item, and the least of the others
         Bytes second_end;
         Index first_item;
         Index startable;  // items whose least position is the floor
@@ -61,7 +62,7 @@ class LevelSearch : public Decision {
     Choice choose(Index row_begin, Index row_end);
     Bytes lowest_floor(Side side, Index row_begin, Index row_end);
     bool ready(Side side, Index row);
-    bool none_starts(Side side, Index row, const Index* items, std::size_t count);
+    bool none_starts(Side side, std::size_t first, std::size_t count);
     bool place(Side side, Index item);
     bool raise(Side side, Index item, Bytes least);
     bool propagate();
@@ -70,6 +71,11 @@ class LevelSearch : public Decision {
     void touch(Side side, Index row, Bytes lost);
     void forget_touched();
     void learn(Index row);
+    void blame_stack(Side side, Index row);
+    void blame_row(Index row);
+    void blame(Index item) { conflict_[static_cast<std::size_t>(item) / 64] |= bit(item); }
+    bool blamed_a_rise(std::size_t trail) const;
+    static std::uint64_t bit(Index item) { return std::uint64_t{1} << (static_cast<std::size_t>(item) % 64); }
     Bytes next(Side side, Index item, Bytes x) const;
     Mark mark() const { return {least_trail_.size(), row_trail_.size(), placed_trail_.size()}; }
     void undo(const Mark& mark);
@@ -102,8 +108,12 @@ class LevelSearch : public Decision {
     std::vector<LeastChange> least_trail_;
     std::vector<RowChange> row_trail_;
     std::vector<Index> placed_trail_;
-    std::vector<Index> arena_;    // lists of unplaced items and of candidates, one stretch a node
-    std::vector<double> weight_;  // learnt, by item; lives across restarts
+    std::vector<Index> arena_;  // lists of unplaced items and of candidates, one stretch a node
+    // After a dead end: unplaced items that, from their least positions, have no layout whatever the others
+    // do.
+    std::vector<std::uint64_t> conflict_;
+    std::vector<std::uint64_t> blamed_;  // what the children of each node on the path blamed so far
+    std::vector<double> weight_;         // learnt, by item; lives across restarts
     std::vector<double> preference_;
 
     std::int64_t nodes_ = 0, node_limit_ = 0, steps_ = 0;

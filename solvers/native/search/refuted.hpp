@@ -2,6 +2,7 @@
 // the greatest height it was refuted at. Two of k states share a hash with a chance below k * k / 2^128.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -34,34 +35,37 @@ struct StateHash {
 
 class RefutedStates {
   public:
-    // Grows to at most this many entries (a power of two at least).
-    explicit RefutedStates(std::size_t most) : most_(most) { resize(kFirst); }
-
-    bool known(const StateHash& state, Bytes height) const {
-        for (std::size_t k = 0; k < 2; ++k) {
-            const Entry& entry = table_[(state.low & mask_) ^ k];
-            if (entry.state == state) return height <= entry.height;
-        }
-        return false;
+    // Each entry holds a set of `words` words: the items that are enough to have no layout. The table grows
+    // to at most `most_bytes`, or to its first size if that is more.
+    RefutedStates(std::size_t words, std::size_t most_bytes)
+        : words_(words), most_(most_bytes / (sizeof(Entry) + words * sizeof(std::uint64_t))) {
+        resize(kFirst);
     }
 
-    void add(const StateHash& state, Bytes height, std::int64_t cost) {
-        if (used_ * 2 > table_.size() && table_.size() * 2 <= most_) grow();
-        Entry* victim = nullptr;
+    // The set, or null when the state is not known to be dead at this height.
+    const std::uint64_t* find(const StateHash& state, Bytes height) const {
         for (std::size_t k = 0; k < 2; ++k) {
-            Entry& entry = table_[(state.low & mask_) ^ k];
-            if (entry.state == state) {
-                if (height > entry.height) entry.height = height;
+            const std::size_t at = (state.low & mask_) ^ k;
+            if (table_[at].state == state) return height <= table_[at].height ? &sets_[at * words_] : nullptr;
+        }
+        return nullptr;
+    }
+
+    void add(const StateHash& state, Bytes height, std::int64_t cost, const std::uint64_t* set) {
+        if (used_ * 2 > table_.size() && table_.size() * 2 <= most_) grow();
+        std::size_t victim = table_.size();
+        for (std::size_t k = 0; k < 2; ++k) {
+            const std::size_t at = (state.low & mask_) ^ k;
+            if (table_[at].state == state) {
+                if (height > table_[at].height) put(at, {state, height, cost}, set);
                 return;
             }
-            if (victim == nullptr || entry.cost < victim->cost) victim = &entry;
+            if (victim == table_.size() || table_[at].cost < table_[victim].cost) victim = at;
         }
-        used_ += victim->height < 0;
-        victim->cost /= 2;  // what is not asked for makes room in time
-        if (victim->cost <= cost) *victim = {state, height, cost};
+        used_ += table_[victim].height < 0;
+        table_[victim].cost /= 2;  // what is not asked for makes room in time
+        if (table_[victim].cost <= cost) put(victim, {state, height, cost}, set);
     }
-
-    static constexpr std::size_t kEntryBytes = 32;
 
   private:
     struct Entry {
@@ -69,25 +73,34 @@ class RefutedStates {
         Bytes height = -1;
         std::int64_t cost = 0;  // nodes that went into it
     };
-    static_assert(sizeof(Entry) == kEntryBytes);
     static constexpr std::size_t kFirst = 1 << 12;
 
+    void put(std::size_t at, const Entry& entry, const std::uint64_t* set) {
+        table_[at] = entry;
+        std::copy(set, set + words_, sets_.begin() + static_cast<std::ptrdiff_t>(at * words_));
+    }
     void resize(std::size_t size) {
         table_.assign(size, Entry{});
+        sets_.assign(size * words_, 0);
         mask_ = size - 1;
         used_ = 0;
     }
     void grow() {
-        std::vector<Entry> before;
-        before.swap(table_);
-        resize(before.size() * 2);
-        for (const Entry& entry : before) {
-            if (entry.height >= 0) add(entry.state, entry.height, entry.cost);
+        std::vector<Entry> entries;
+        std::vector<std::uint64_t> sets;
+        entries.swap(table_);
+        sets.swap(sets_);
+        resize(entries.size() * 2);
+        for (std::size_t at = 0; at < entries.size(); ++at) {
+            if (entries[at].height < 0) continue;
+            add(entries[at].state, entries[at].height, entries[at].cost, &sets[at * words_]);
         }
     }
 
+    std::size_t words_, most_;
     std::vector<Entry> table_;
-    std::size_t most_, mask_ = 0, used_ = 0;
+    std::vector<std::uint64_t> sets_;
+    std::size_t mask_ = 0, used_ = 0;
 };
 
 }  // namespace memstow

@@ -14,7 +14,6 @@ from tests.api.cli import fakes
 
 ROOT = Path(__file__).parents[3]
 
-fakes.install()
 
 THREE = {
     "version": 1,

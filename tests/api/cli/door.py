@@ -6,11 +6,10 @@
 import sys
 
 from api.cli.main import run
-from tests.api.cli.fakes import FakeEngine, fake_engine, install
+from tests.api.cli.fakes import FakeEngine, fake_engine
 
 if __name__ == "__main__":
     lasting = sys.argv.pop(1)
-    install()
     deaf = lasting == "deaf"
     with fake_engine(FakeEngine(lasting=60.0 if deaf else float(lasting), deaf=deaf)):
         sys.exit(run())

@@ -107,19 +107,3 @@ def fake_engine(engine: FakeEngine) -> Iterator[FakeEngine]:
     """The engine in place of the real one."""
     with patch("planner.engine.plan", engine.plan):
         yield engine
-
-
-def install() -> None:
-    """A list of solvers where there is none yet."""
-    from solvers import solver
-
-    if not hasattr(solver, "describe"):
-        solver.describe = lambda: [_Solver()]  # type: ignore[attr-defined]
-
-
-@dataclass(frozen=True)
-class _Solver:
-    name: str = "stack"
-    summary: str = "one above the other"
-    supports: str = "alignment"
-    missing: str | None = None

@@ -169,9 +169,15 @@ def test_a_plan_of_several_pools_must_name_them() -> None:
     assert plan.placements == (Placement(buffer="a", pool="q", offset=0),)
 
 
-def test_the_number_of_issues_is_bounded() -> None:
-    text = f"{HEADER}\n" + "a,b,c,d\n" * 10_000
-    assert len(refusal(lambda: _read(text))) < 250
+@pytest.mark.parametrize("line", ["a,b,c,d", "a,0,1,1", "a,2,1,1", "a"])
+def test_the_number_of_issues_is_bounded(line: str) -> None:
+    issues = refusal(lambda: _read(f"{HEADER}\n" + f"{line}\n" * 10_000))
+    assert len(issues) == 201
+    assert issues[-1].code == "more_issues"
+
+
+def test_a_table_of_too_many_lines_is_refused_before_it_is_read() -> None:
+    assert told(lambda: _read(HEADER + "\n" * 11_000_000)) == [("too_large", "$")]
 
 
 def test_every_set_of_minimalloc_and_idealloc_comes_back_as_it_was(shared_data: Path) -> None:
