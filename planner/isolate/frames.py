@@ -5,6 +5,7 @@ What is inside is JSON: reading it runs nothing, whoever wrote it.
 
 import json
 import struct
+from collections.abc import Iterator
 from typing import Any
 from zlib import crc32
 
@@ -31,21 +32,19 @@ class Reader:
     def __init__(self) -> None:
         self._buffer = bytearray()
 
-    def feed(self, data: bytes) -> list[Message]:
-        """The messages that are complete now; GarbageError for what cannot become one."""
+    def feed(self, data: bytes) -> Iterator[Message]:
+        """The messages that are complete now, one by one; GarbageError where one cannot be."""
         self._buffer += data
-        found = []
         while len(self._buffer) >= _HEAD.size:
             mark, length, checksum = _HEAD.unpack_from(self._buffer)
             if mark != _MARK or length > _LONGEST:
                 raise GarbageError(f"{bytes(self._buffer[:40])!r} is not the head of a message")
             end = _HEAD.size + length
             if len(self._buffer) < end:
-                break
+                return
             body = bytes(self._buffer[_HEAD.size : end])
             del self._buffer[:end]
-            found.append(_message(body, checksum))
-        return found
+            yield _message(body, checksum)
 
 
 def _message(body: bytes, checksum: int) -> Message:

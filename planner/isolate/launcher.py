@@ -10,31 +10,55 @@ import subprocess
 import threading
 from collections.abc import Sequence
 from concurrent.futures import Future
-from typing import Any
+from dataclasses import dataclass
+from pathlib import Path
 
-_Request = tuple["Future[subprocess.Popen[bytes]]", Sequence[str], dict[str, Any]]
+_Child = subprocess.Popen[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A program to start in a session of its own, with one pipe to inherit; what it prints is for nobody."""
+
+    arguments: Sequence[str]
+    folder: Path
+    environment: dict[str, str]
+    pipe: int
+
+    def now(self) -> _Child:
+        """Start it."""
+        return subprocess.Popen(  # noqa: S603
+            self.arguments,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd=self.folder,
+            env=self.environment,
+            pass_fds=(self.pipe,),
+            start_new_session=True,
+        )
 
 
 class _Launcher:
     def __init__(self) -> None:
-        self._requests: queue.SimpleQueue[_Request] = queue.SimpleQueue()
+        self._requests: queue.SimpleQueue[tuple[Future[_Child], Start]] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
-    def start(self, arguments: Sequence[str], **options: Any) -> "subprocess.Popen[bytes]":
+    def start(self, wanted: Start) -> _Child:
         with self._lock:
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._serve, name="memstow launcher", daemon=True)
                 self._thread.start()
-        future: Future[subprocess.Popen[bytes]] = Future()
-        self._requests.put((future, arguments, options))
+        future: Future[_Child] = Future()
+        self._requests.put((future, wanted))
         return future.result()
 
     def _serve(self) -> None:
         while True:
-            future, arguments, options = self._requests.get()
+            future, wanted = self._requests.get()
             try:
-                future.set_result(subprocess.Popen[bytes](arguments, **options))
+                future.set_result(wanted.now())
             except BaseException as error:
                 future.set_exception(error)
 
@@ -42,9 +66,9 @@ class _Launcher:
 _launcher = _Launcher()
 
 
-def start(arguments: Sequence[str], **options: Any) -> "subprocess.Popen[bytes]":
-    """Start a program as `subprocess.Popen` does."""
-    return _launcher.start(arguments, **options)
+def start(wanted: Start) -> _Child:
+    """Start a program from the launcher's thread."""
+    return _launcher.start(wanted)
 
 
 def _renew() -> None:

@@ -33,16 +33,12 @@ class Process:
         self.folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
         self.events, theirs = os.pipe()
         try:
-            filled = [part.format(parent=os.getpid(), events=theirs) for part in command]
+            arguments = [
+                part.replace("{parent}", str(os.getpid())).replace("{events}", str(theirs))
+                for part in command
+            ]
             self._popen = launcher.start(
-                filled,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                cwd=self.folder,
-                env=_environment(self.folder),
-                pass_fds=(theirs,),
-                start_new_session=True,
+                launcher.Start(arguments, self.folder, _environment(self.folder), theirs)
             )
         except BaseException:
             os.close(self.events)
