@@ -24,6 +24,8 @@ AUTO = "auto"
 
 # Building, naming and judging a plan takes about so long for each buffer; the search ends earlier by it.
 _SECONDS_PER_BUFFER = 25e-6
+# The share of a run that goes into a plan for a model to start from.
+_START_SHARE = 0.25
 # How often a waiting caller looks whether it was told to stop.
 _TICK = 0.02
 
@@ -101,7 +103,11 @@ class _Run:
             if self._settled() or solver.declines(task) is not None:
                 continue
             self._tell(Phase(solver.name, self._elapsed()))
-            outcome = recounted(task, self._solve(solver, task))
+            before_model = solver is not team[-1] and isinstance(team[-1], Isolated)
+            budget = self._start_budget() if before_model else self._budget
+            outcome = recounted(task, self._solve(solver, task, budget))
+            if budget is not self._budget:
+                self._budget.count(budget.work)
             if outcome.misfit is not None:
                 return self._infeasible(_crowd(reduction, outcome.misfit), solver.name)
             self._learn(solver, outcome)
@@ -202,7 +208,16 @@ class _Run:
             self._terms[term] = TermBound(bound, Exhausted(solver=solver.name, refuted=steps))
             self._prover = solver.name
 
-    def _solve(self, solver: Solver, task: Task) -> Outcome:
+    def _start_budget(self) -> _native.Budget:
+        """For the search of a plan to start a model from: most of the time is the model's."""
+        seconds, work = self._budget.seconds_left, self._budget.work_left
+        return _native.Budget(
+            -1.0 if seconds is None else seconds * _START_SHARE,
+            -1 if work is None else int(work * _START_SHARE),
+            self._budget,
+        )
+
+    def _solve(self, solver: Solver, task: Task, budget: _native.Budget) -> Outcome:
         """Run the solver beside a watch on `cancel`, so that it can be told to stop."""
         scale = self._scales[0] if self._scales else 1
         listeners = Listeners(
@@ -214,7 +229,7 @@ class _Run:
 
         def work() -> None:
             try:
-                outcomes.append(solver.solve(task, self._budget, listeners))
+                outcomes.append(solver.solve(task, budget, listeners))
             except BaseException as error:
                 errors.append(error)
 

@@ -1,8 +1,8 @@
 """The child's side: import the back end, wait for a task, solve it, tell what is found.
 
-Started as `python -m planner.isolate.child NAME PARENT EVENTS`: the name of the back end, the process id of
-the parent, and the number of the pipe for messages to it. Its standard input brings the request and, by its
-end, the news that the parent is gone.
+Started as `python -m planner.isolate.child NAME EVENTS`: the name of the back end and the number of the pipe
+for messages to the parent. Its standard input brings the request and, by its end, the news that the parent is
+gone.
 """
 
 import os
@@ -50,8 +50,7 @@ class Teller:
 
 def main(arguments: list[str]) -> int:
     """Serve one request."""
-    name, parent, pipe = arguments[0], int(arguments[1]), int(arguments[2])
-    leash.die_with_parent(parent)
+    name, pipe = arguments[0], int(arguments[1])
     requests: queue.SimpleQueue[Message] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(requests,), daemon=True).start()
     leash.be_modest()
@@ -62,6 +61,8 @@ def main(arguments: list[str]) -> int:
         teller.send({"kind": "ready"})
         request = requests.get()
         leash.limit_memory(request["memory"])
+        if request["seconds"] is not None:
+            leash.end_after(request["seconds"])
         teller.send(_serve(back_end, request, teller))
     except MemoryError:
         teller.send({"kind": "done", "failure": "out of memory"})
@@ -88,7 +89,7 @@ def _listen(requests: "queue.SimpleQueue[Message]") -> None:
             for message in reader.feed(data):
                 requests.put(message)
     finally:
-        leash.end_group()
+        leash.end_everything()
 
 
 if __name__ == "__main__":

@@ -1,32 +1,37 @@
 """What a child does so that it never outlives its parent and never crowds out its neighbours.
 
-Two independent ways, since each has a gap: the kernel's signal at the parent's death (Linux only), and a
-thread that sees the end of the pipe from the parent (which needs the interpreter to get a turn).
+The end of the pipe from the parent tells that it is gone, and leaves time to clear away what was written; a
+clock outside the interpreter ends the process even while a back end keeps the interpreter from running.
 """
 
 import contextlib
+import faulthandler
 import os
+import shutil
 import signal
 
-from solvers.models.die_with_parent import ask_for_death
-
 _NICER = 5
+_LATE_SECONDS = 10.0
 # Address space is more than memory: threads reserve stacks and arenas that they never touch.
 _ADDRESS_SPACE_ABOVE = 8 << 30
 
 
-def die_with_parent(parent: int) -> None:
-    """Be killed when the process that started this one ends; end at once if it has ended already."""
-    ask_for_death()
-    if os.getppid() != parent:
-        os._exit(1)
+def end_everything() -> None:
+    """Remove the temporary folder, and kill this process with all that it started.
 
-
-def end_group() -> None:
-    """Kill this process and all that it started; not more, should it not lead a group of its own."""
+    Should it not lead a group of its own, it ends alone.
+    """
+    folder = os.environ.get("MEMSTOW_FOLDER")
+    if folder:
+        shutil.rmtree(folder, ignore_errors=True)
     if os.getpgrp() == os.getpid():
         os.killpg(os.getpid(), signal.SIGKILL)
     os._exit(1)
+
+
+def end_after(seconds: float) -> None:
+    """End this process then, whatever it does. Its parent should have done so by that time."""
+    faulthandler.dump_traceback_later(seconds + _LATE_SECONDS, exit=True, file=open(os.devnull, "w"))  # noqa: SIM115
 
 
 def be_modest() -> None:

@@ -12,8 +12,6 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from planner.isolate import launcher
-
 # How long a child may take to be gone before the caller is let go and a thread waits for it instead.
 _REAP_SECONDS = 0.1
 _FAREWELL_SECONDS = 0.02
@@ -21,9 +19,9 @@ _PREFIX = "memstow-"
 
 
 def command_for(name: str) -> list[str]:
-    """The program of a child; `{parent}` and `{events}` are filled in."""
+    """The program of a child; `{events}` is filled in."""
     # -P: the child's folder, where anyone may write a file of any name, is no place to import from.
-    return [sys.executable, "-P", "-m", "planner.isolate.child", name, "{parent}", "{events}"]
+    return [sys.executable, "-P", "-m", "planner.isolate.child", name, "{events}"]
 
 
 class Process:
@@ -33,12 +31,16 @@ class Process:
         self.folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
         self.events, theirs = os.pipe()
         try:
-            arguments = [
-                part.replace("{parent}", str(os.getpid())).replace("{events}", str(theirs))
-                for part in command
-            ]
-            self._popen = launcher.start(
-                launcher.Start(arguments, self.folder, _environment(self.folder), theirs)
+            arguments = [part.replace("{events}", str(theirs)) for part in command]
+            self._popen = subprocess.Popen(  # noqa: S603
+                arguments,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                cwd=self.folder,
+                env=_environment(self.folder),
+                pass_fds=(theirs,),
+                start_new_session=True,
             )
         except BaseException:
             os.close(self.events)
@@ -72,7 +74,7 @@ class Process:
         """Resident bytes of the child and what it started; 0 where the system does not tell."""
         return sum(map(_resident, (self.id, *_children(self.id)))) if self.alive() else 0
 
-    def close(self) -> None:
+    def close(self, wait: float = _REAP_SECONDS) -> None:
         """Kill the group, wait for its end, close the pipes, remove the folder. May be called twice."""
         if self._closed:
             return
@@ -83,7 +85,7 @@ class Process:
             self._popen.stdin.close()
         os.close(self.events)
         try:
-            self._popen.wait(_REAP_SECONDS)
+            self._popen.wait(wait)
         except subprocess.TimeoutExpired:
             # The kernel is still freeing its memory: nobody has to wait for that.
             threading.Thread(target=self._bury, daemon=True).start()
@@ -118,6 +120,7 @@ def _environment(folder: Path) -> dict[str, str]:
     return {
         **os.environ,
         "TMPDIR": str(folder),
+        "MEMSTOW_FOLDER": str(folder),
         "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths)),
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONWARNINGS": "ignore",

@@ -10,6 +10,8 @@ import threading
 
 from planner.isolate.process import Process, command_for
 
+_LAST_SECONDS = 5.0
+
 _lock = threading.Lock()
 _waiting: dict[str, Process] = {}
 
@@ -43,7 +45,8 @@ def dismiss() -> None:
         idle = list(_waiting.values())
         _waiting.clear()
     for spare in idle:
-        spare.close()
+        # This may be the end of the process: no thread can finish it later.
+        spare.close(wait=_LAST_SECONDS)
 
 
 def _forget() -> None:

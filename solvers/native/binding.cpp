@@ -286,7 +286,8 @@ NB_MODULE(_native, m) {
         .def_prop_ro("row_count", [](const NativeInstance& self) { return self.instance.row_count; });
 
     nb::class_<Budget>(m, "Budget", "When a native run must stop.")
-        .def(nb::init<double, std::int64_t>(), nb::arg("seconds"), nb::arg("work"))
+        .def(nb::init<double, std::int64_t, const Budget*>(), nb::arg("seconds"), nb::arg("work"),
+             nb::arg("parent").none() = nb::none(), nb::keep_alive<1, 4>())
         .def("cancel", &Budget::cancel)
         .def_prop_ro("spent", &Budget::spent)
         .def_prop_ro("work", &Budget::work)
