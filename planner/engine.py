@@ -10,15 +10,16 @@ from planner.check import require_valid
 from planner.errors import DeclinedError, InputError, UnknownSolverError
 from planner.events import Bound, Event, Incumbent, Listener, Phase
 from planner.isolate.solver import Isolated
-from planner.kept import Hinted, kept_places, recounted
+from planner.kept import recounted
 from planner.options import Options
 from planner.plan import Exhausted, Explanation, Plan, Refuted, gap_of
 from planner.problem import Problem
 from planner.proven import Proven
 from planner.reduce import Reduction, reduce
 from planner.roster import find, is_model
+from planner.tasks import task_of
 from solvers import _native
-from solvers.solver import Listeners, Outcome, Solver, Task, Term, TermKind, names
+from solvers.solver import Listeners, Outcome, Solver, Task, names
 
 AUTO = "auto"
 
@@ -33,14 +34,6 @@ _TICK = 0.02
 DEFAULT_WORK = 1_000_000_000
 
 _TEAMS = {AUTO: ("greedy", "exact"), "exact": ("greedy", "exact")}
-_KINDS = {
-    "peak": TermKind.PEAK,
-    "max_peak": TermKind.MAX_PEAK,
-    "placement_cost": TermKind.PLACEMENT_COST,
-    "reuse_cost": TermKind.REUSE_COST,
-    "moves": TermKind.MOVES,
-}
-_IN_BYTES = {TermKind.PEAK, TermKind.POOL_PEAK, TermKind.MAX_PEAK}
 
 
 def plan(
@@ -97,7 +90,8 @@ class _Run:
         self._terms = {term: bounds.of_term(term) for term in self._problem.terms()}
         for bound in list(self._terms.values())[:1]:
             self._tell(Bound(bound.value, self._prover, self._elapsed()))
-        task = self._task(reduction)
+        bounds_of = {term: bound.value for term, bound in self._terms.items()}
+        task, self._scales = task_of(reduction, bounds_of, self._options)
         self._require_willing(team[-1], task)
         for solver in team:
             if self._settled() or solver.declines(task) is not None:
@@ -138,32 +132,6 @@ class _Run:
 
     def _infeasible(self, explanation: Explanation, prover: str = "live bytes") -> Plan:
         return answer.infeasible(self._problem, explanation, prover, self._stamp())
-
-    def _task(self, reduction: Reduction) -> Task:
-        pool_of = {pool.id: i for i, pool in enumerate(self._problem.pools)}
-        terms = []
-        for term in self._terms:
-            kind = _KINDS.get(term, TermKind.POOL_PEAK)
-            terms.append(Term(kind, pool_of[term[5:]] if kind is TermKind.POOL_PEAK else -1))
-        self._scales = [reduction.unit if term.kind in _IN_BYTES else 1 for term in terms]
-        hint = self._options.hint
-        hinted = kept_places(reduction, hint) if hint is not None else Hinted()
-        return Task(
-            instance=reduction.instance,
-            terms=tuple(terms),
-            lower_bounds=tuple(
-                -(-bound.value // scale)
-                for bound, scale in zip(self._terms.values(), self._scales, strict=True)
-            ),
-            hint=reduction.layout(hint.placements) if hint is not None else None,
-            gap=self._options.gap,
-            seed=self._options.seed,
-            workers=self._options.workers or 1,
-            deterministic=self._options.deterministic,
-            memory=self._options.memory_limit,
-            kept=hinted.places,
-            hinted=hinted.buffers,
-        )
 
     def _require_willing(self, solver: Solver, task: Task) -> None:
         reason = solver.declines(task)
