@@ -1,8 +1,8 @@
 """What one back end says of many tiny problems, run as a program of its own.
 
 `python -m tests.solvers.models.agreement NAME FIRST LAST BUFFERS` prints a JSON list of [seed, status,
-values], for problems from these seeds; a back end named `brute` is the referee. Back ends cannot share a process
-with each other: OR-tools and highspy bring different copies of HiGHS under the same names.
+values], for problems from these seeds; a back end named `brute` is the referee. Back ends cannot share a
+process with each other: OR-tools and highspy bring different copies of HiGHS under the same names.
 """
 
 import json
