@@ -1,4 +1,4 @@
-"""What a start is worth: time to a proof from a greedy plan and from nothing, where the bound does not tell."""
+"""What a start is worth: time to a proof from a greedy plan and from nothing, where no bound tells."""
 
 import time
 from collections.abc import Iterator

@@ -161,7 +161,7 @@ class _Run:
         if self._best is not None and self._best.fits:
             self._terms, prover = self._proven.improved(self._terms, self._scales, self._best.values)
             self._prover = prover or self._prover
-        if outcome.failure is not None:
+        if outcome.failure is not None and not self._budget.spent:
             self._tell(Phase(f"{solver.name} ended early: {outcome.failure}", self._elapsed()))
         if outcome.proof is None:
             return

@@ -17,6 +17,11 @@ def find(name: str) -> Solver:
     return Isolated(name)
 
 
+def is_installed(name: str) -> bool:
+    """Whether nothing is missing for the solver of that name."""
+    return name not in BACK_ENDS or BACK_ENDS[name].how_to_get() is None
+
+
 def is_model(name: str) -> bool:
     """Whether the solver runs in a process of its own, from a plan that another has found."""
     return name in BACK_ENDS
