@@ -9,14 +9,13 @@ from planner.bounds import Bounds, TermBound
 from planner.check import require_valid
 from planner.errors import DeclinedError, InputError, UnknownSolverError
 from planner.events import Bound, Event, Incumbent, Listener, Phase
-from planner.isolate.solver import Isolated
 from planner.kept import recounted
 from planner.options import Options
 from planner.plan import Exhausted, Explanation, Plan, Refuted, gap_of
 from planner.problem import Problem
 from planner.proven import Proven
 from planner.reduce import Reduction, reduce
-from planner.roster import find, is_model
+from planner.roster import find, is_model, prepare
 from planner.tasks import task_of
 from solvers import _native
 from solvers.solver import Listeners, Outcome, Solver, Task, names
@@ -72,8 +71,7 @@ class _Run:
     def plan(self) -> Plan:
         team = _team(self._options.solver)
         for solver in team:
-            if isinstance(solver, Isolated):
-                solver.prepare()
+            prepare(solver.name)
         self._tell(Phase("check", self._elapsed()))
         require_valid(self._problem)
         _require_hint(self._problem, self._options)
@@ -97,12 +95,12 @@ class _Run:
             if self._settled() or solver.declines(task) is not None:
                 continue
             self._tell(Phase(solver.name, self._elapsed()))
-            before_model = solver is not team[-1] and isinstance(team[-1], Isolated)
+            before_model = solver is not team[-1] and is_model(team[-1].name)
             budget = self._start_budget() if before_model else self._budget
             outcome = recounted(task, self._solve(solver, task, budget))
             if budget is not self._budget:
                 self._budget.count(budget.work)
-            if outcome.misfit is not None:
+            if outcome.misfit is not None and not (self._best and self._best.fits):
                 return self._infeasible(_crowd(reduction, outcome.misfit), solver.name)
             self._learn(solver, outcome)
             task = replace(task, start=self._best.layout if self._best else None)

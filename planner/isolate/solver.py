@@ -30,10 +30,6 @@ class Isolated:
         self.summary = BACK_ENDS[name].summary
         self.supports = BACK_ENDS[name].supports
 
-    def prepare(self) -> None:
-        """Have a child import the back end while the caller does something else."""
-        spares.prepare(self.name)
-
     def declines(self, task: Task) -> str | None:
         """What the model cannot honour."""
         return model(self.name).declines(task)
