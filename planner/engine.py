@@ -23,7 +23,7 @@ from solvers.solver import Listeners, Outcome, Solver, Task, names
 AUTO = "auto"
 
 # Building, naming and judging a plan takes about so long for each buffer; the search ends earlier by it.
-_SECONDS_PER_BUFFER = 25e-6
+_SECONDS_PER_BUFFER = 15e-6
 # The share of a run that goes into a plan for a model to start from.
 _START_SHARE = 0.25
 # How often a waiting caller looks whether it was told to stop.
