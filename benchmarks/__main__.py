@@ -1,8 +1,8 @@
-"""Run the benchmarks named, or all of them: `python -m benchmarks [startup] [large] [growth] [published]`."""
+"""Run the benchmarks named, or all of them: `python -m benchmarks [startup] [large] [growth] ...`."""
 
 import sys
 
-from benchmarks import growth, large, published, startup
+from benchmarks import growth, large, models, published, starts, startup
 from benchmarks.page import put
 
 ALL = {
@@ -10,6 +10,8 @@ ALL = {
     "published": published.measure,
     "large": large.measure,
     "growth": growth.measure,
+    "models": models.measure,
+    "starts": starts.measure,
 }
 
 

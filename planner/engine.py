@@ -9,17 +9,23 @@ from planner.bounds import Bounds, TermBound
 from planner.check import require_valid
 from planner.errors import DeclinedError, InputError, UnknownSolverError
 from planner.events import Bound, Event, Incumbent, Listener, Phase
+from planner.kept import recounted
 from planner.options import Options
 from planner.plan import Exhausted, Explanation, Plan, Refuted, gap_of
 from planner.problem import Problem
+from planner.proven import Proven
 from planner.reduce import Reduction, reduce
+from planner.roster import find, is_model, prepare
+from planner.tasks import task_of
 from solvers import _native
-from solvers.solver import Listeners, Outcome, Solver, Task, Term, TermKind, find, names
+from solvers.solver import Listeners, Outcome, Solver, Task, names
 
 AUTO = "auto"
 
 # Building, naming and judging a plan takes about so long for each buffer; the search ends earlier by it.
 _SECONDS_PER_BUFFER = 15e-6
+# The share of a run that goes into a plan for a model to start from.
+_START_SHARE = 0.25
 # How often a waiting caller looks whether it was told to stop.
 _TICK = 0.02
 
@@ -27,14 +33,6 @@ _TICK = 0.02
 DEFAULT_WORK = 1_000_000_000
 
 _TEAMS = {AUTO: ("greedy", "exact"), "exact": ("greedy", "exact")}
-_KINDS = {
-    "peak": TermKind.PEAK,
-    "max_peak": TermKind.MAX_PEAK,
-    "placement_cost": TermKind.PLACEMENT_COST,
-    "reuse_cost": TermKind.REUSE_COST,
-    "moves": TermKind.MOVES,
-}
-_IN_BYTES = {TermKind.PEAK, TermKind.POOL_PEAK, TermKind.MAX_PEAK}
 
 
 def plan(
@@ -67,15 +65,19 @@ class _Run:
         self._terms: dict[str, TermBound] = {}
         self._scales: list[int] = []  # by term: what one unit of its core value is worth
         self._best: Outcome | None = None
+        self._proven = Proven()
         self._prover = "live bytes"
 
     def plan(self) -> Plan:
         team = _team(self._options.solver)
+        for solver in team:
+            prepare(solver.name)
         self._tell(Phase("check", self._elapsed()))
         require_valid(self._problem)
         _require_hint(self._problem, self._options)
         self._tell(Phase("reduce", self._elapsed()))
-        reduction = reduce(self._problem)
+        counts_moves = "moves" in self._problem.terms()
+        reduction = reduce(self._problem, self._options.hint if counts_moves else None)
         if isinstance(reduction, Explanation):
             return self._infeasible(reduction)
         self._tell(Phase("bound", self._elapsed()))
@@ -86,14 +88,19 @@ class _Run:
         self._terms = {term: bounds.of_term(term) for term in self._problem.terms()}
         for bound in list(self._terms.values())[:1]:
             self._tell(Bound(bound.value, self._prover, self._elapsed()))
-        task = self._task(reduction)
+        bounds_of = {term: bound.value for term, bound in self._terms.items()}
+        task, self._scales = task_of(reduction, bounds_of, self._options)
         self._require_willing(team[-1], task)
         for solver in team:
             if self._settled() or solver.declines(task) is not None:
                 continue
             self._tell(Phase(solver.name, self._elapsed()))
-            outcome = self._solve(solver, task)
-            if outcome.misfit is not None:
+            before_model = solver is not team[-1] and is_model(team[-1].name)
+            budget = self._start_budget() if before_model else self._budget
+            outcome = recounted(task, self._solve(solver, task, budget))
+            if budget is not self._budget:
+                self._budget.count(budget.work)
+            if outcome.misfit is not None and not (self._best and self._best.fits):
                 return self._infeasible(_crowd(reduction, outcome.misfit), solver.name)
             self._learn(solver, outcome)
             task = replace(task, start=self._best.layout if self._best else None)
@@ -124,28 +131,6 @@ class _Run:
     def _infeasible(self, explanation: Explanation, prover: str = "live bytes") -> Plan:
         return answer.infeasible(self._problem, explanation, prover, self._stamp())
 
-    def _task(self, reduction: Reduction) -> Task:
-        pool_of = {pool.id: i for i, pool in enumerate(self._problem.pools)}
-        terms = []
-        for term in self._terms:
-            kind = _KINDS.get(term, TermKind.POOL_PEAK)
-            terms.append(Term(kind, pool_of[term[5:]] if kind is TermKind.POOL_PEAK else -1))
-        self._scales = [reduction.unit if term.kind in _IN_BYTES else 1 for term in terms]
-        hint = self._options.hint
-        return Task(
-            instance=reduction.instance,
-            terms=tuple(terms),
-            lower_bounds=tuple(
-                -(-bound.value // scale)
-                for bound, scale in zip(self._terms.values(), self._scales, strict=True)
-            ),
-            hint=reduction.layout(hint.placements) if hint is not None else None,
-            gap=self._options.gap,
-            seed=self._options.seed,
-            workers=self._options.workers or 1,
-            deterministic=self._options.deterministic,
-        )
-
     def _require_willing(self, solver: Solver, task: Task) -> None:
         reason = solver.declines(task)
         if reason is not None and self._options.solver != AUTO:
@@ -170,6 +155,12 @@ class _Run:
         """Keep the better layout and the better bound."""
         if outcome.better_than(self._best):
             self._best = outcome
+        self._proven.add(solver.name, outcome.bounds)
+        if self._best is not None and self._best.fits:
+            self._terms, prover = self._proven.improved(self._terms, self._scales, self._best.values)
+            self._prover = prover or self._prover
+        if outcome.failure is not None and not self._budget.spent:
+            self._tell(Phase(f"{solver.name} ended early: {outcome.failure}", self._elapsed()))
         if outcome.proof is None:
             return
         term = next(iter(self._terms))
@@ -183,7 +174,16 @@ class _Run:
             self._terms[term] = TermBound(bound, Exhausted(solver=solver.name, refuted=steps))
             self._prover = solver.name
 
-    def _solve(self, solver: Solver, task: Task) -> Outcome:
+    def _start_budget(self) -> _native.Budget:
+        """For the search of a plan to start a model from: most of the time is the model's."""
+        seconds, work = self._budget.seconds_left, self._budget.work_left
+        return _native.Budget(
+            -1.0 if seconds is None else seconds * _START_SHARE,
+            -1 if work is None else int(work * _START_SHARE),
+            self._budget,
+        )
+
+    def _solve(self, solver: Solver, task: Task, budget: _native.Budget) -> Outcome:
         """Run the solver beside a watch on `cancel`, so that it can be told to stop."""
         scale = self._scales[0] if self._scales else 1
         listeners = Listeners(
@@ -195,7 +195,7 @@ class _Run:
 
         def work() -> None:
             try:
-                outcomes.append(solver.solve(task, self._budget, listeners))
+                outcomes.append(solver.solve(task, budget, listeners))
             except BaseException as error:
                 errors.append(error)
 
@@ -218,7 +218,8 @@ class _Run:
 def _team(name: str) -> list[Solver]:
     """The solvers that take part, in their order. The last is the one asked for."""
     try:
-        return [find(member) for member in (_TEAMS.get(name) or (name,))]
+        before = ("greedy",) if is_model(name) else ()
+        return [find(member) for member in (_TEAMS.get(name) or (*before, name))]
     except KeyError:
         known = ", ".join((AUTO, *names()))
         raise UnknownSolverError(f"there is no solver {name!r}; use one of {known}") from None
@@ -244,19 +245,24 @@ def _require_hint(problem: Problem, options: Options) -> None:
 def _crowd(reduction: Reduction, items: tuple[int, ...]) -> Explanation:
     """Why nothing fits, where only a search can tell: these buffers together are too many."""
     problem, instance = reduction.problem, reduction.instance
-    pool = problem.pools[instance.choice_pool[instance.choice_start[items[0]]]]
+    choices = [c for i in items for c in range(instance.choice_start[i], instance.choice_start[i + 1])]
+    pools = [problem.pools[p] for p in sorted({instance.choice_pool[c] for c in choices})]
     ids = tuple(
         problem.buffers[reduction.part_buffer[part]].id
         for item in items
         for part in range(instance.item_parts[item], instance.item_parts[item + 1])
     )
     some = ", ".join(map(repr, ids[:8])) + (f" and {len(ids) - 8} more" if len(ids) > 8 else "")
+    rooms = ", ".join(
+        f"{pool.id!r} ({'unbounded' if pool.capacity is None else pool.capacity})" for pool in pools[:8]
+    )
+    one = pools[0] if len(pools) == 1 else None
     return Explanation(
         code="no_layout",
-        message=f"no layout of these {len(ids)} buffers fits in the {pool.capacity} bytes of {pool.id!r}, "
-        f"as a search through all of them has shown: {some}",
-        pool=pool.id,
-        capacity=pool.capacity,
-        reserved=sum(r.size for r in pool.reserved) or None,
+        message=f"no layout of these {len(ids)} buffers fits in the pools they may go to, as a search "
+        f"through all of them has shown; pools and their bytes: {rooms}; buffers: {some}",
+        pool=one.id if one else None,
+        capacity=one.capacity if one else None,
+        reserved=sum(r.size for r in one.reserved) or None if one else None,
         buffers=ids,
     )

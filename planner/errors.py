@@ -36,6 +36,10 @@ class UnknownSolverError(MemstowError):
     """A solver name that is not registered."""
 
 
+class MissingBackEndError(MemstowError):
+    """A solver whose back end is not installed."""
+
+
 class DeclinedError(MemstowError):
     """A solver was asked for by name and cannot honour a constraint of the problem."""
 

@@ -37,6 +37,11 @@ class Options:
     workers: Annotated[int, Field(strict=True, ge=1, le=256)] | None = Field(
         default=None, description="Threads; default: the processors there are, at most 8."
     )
+    memory_limit: Annotated[int, Field(strict=True, ge=1 << 20, le=1 << 62)] | None = Field(
+        default=None,
+        description="Bytes of memory a model-based solver may use; default: half of what the machine or "
+        "container has.",
+    )
     hint: Plan | None = Field(
         default=None, description="A plan to start from; may be partial or stale: what still holds is used."
     )

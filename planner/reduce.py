@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import gcd
 
 from planner.groups import Congruence, group_alignment, rigid_groups
-from planner.plan import Explanation, Placement
+from planner.plan import Explanation, Placement, Plan
 from planner.problem import ALWAYS, LIMIT, Buffer, Pool, Problem, access_count, allowed_pools
 from solvers.instance import Instance, Layout
 
@@ -93,8 +93,11 @@ class _Body:
     high: int
 
 
-def reduce(problem: Problem) -> Reduction | Explanation:
-    """The arrays of a valid problem, or why some buffer has no place even alone."""
+def reduce(problem: Problem, kept: Plan | None = None) -> Reduction | Explanation:
+    """The arrays of a valid problem, or why some buffer has no place even alone.
+
+    Places of `kept` can be taken whatever they are: for objectives that count what moves.
+    """
     index_of = {buffer.id: index for index, buffer in enumerate(problem.buffers)}
     rooms = _Rooms(problem)
     bodies: list[_Body] = []
@@ -112,7 +115,15 @@ def reduce(problem: Problem) -> Reduction | Explanation:
         for i, delta in zip(members, deltas, strict=True):
             place = Placement(buffer=problem.buffers[i].id, pool=pool, offset=start + delta)
             alone.append((i, place))
-    return _build(problem, index_of, bodies, tuple(alone))
+    unit = gcd(_common_unit(problem, bodies), *_offsets(problem, kept))
+    return _build(problem, index_of, bodies, tuple(alone), max(unit, 1))
+
+
+def _offsets(problem: Problem, kept: Plan | None) -> Iterator[int]:
+    """The offsets that a plan gives to buffers that have bytes."""
+    if kept is not None:
+        sized = {buffer.id for buffer in problem.buffers if buffer.size}
+        yield from (place.offset for place in kept.placements if place.buffer in sized)
 
 
 def _bodies(problem: Problem, index_of: dict[str, int]) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
@@ -257,13 +268,16 @@ def _common_unit(problem: Problem, bodies: list[_Body]) -> int:
             unit = gcd(unit, where.residue)
             if unit % where.modulus:
                 unit = gcd(unit, where.modulus)
-    return max(unit, 1)
+    return unit
 
 
 def _build(
-    problem: Problem, index_of: dict[str, int], bodies: list[_Body], alone: tuple[tuple[int, Placement], ...]
+    problem: Problem,
+    index_of: dict[str, int],
+    bodies: list[_Body],
+    alone: tuple[tuple[int, Placement], ...],
+    unit: int,
 ) -> Reduction:
-    unit = _common_unit(problem, bodies)
     lives = _Lives(problem)
     arrays = Instance()
     costly = any(pool.cost for pool in problem.pools)

@@ -88,5 +88,5 @@ class Instance:
 class Layout:
     """Where every item is: its pool and its offset there, -1 for an item without a place."""
 
-    pool: "array[int]"
-    offset: "array[int]"
+    pool: "array[int]" = field(default_factory=_ints)
+    offset: "array[int]" = field(default_factory=_ints)

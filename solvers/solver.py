@@ -8,6 +8,7 @@ from typing import Protocol
 
 from solvers import _native
 from solvers.instance import Instance, Layout
+from solvers.models.register import BACK_ENDS
 
 
 class TermKind(IntEnum):
@@ -30,6 +31,16 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """How many buffers stay where the hint has them when an item is at this place."""
+
+    item: int
+    pool: int
+    offset: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
     """What a solver is asked: an instance, what to minimise, and what is known already."""
 
@@ -42,6 +53,9 @@ class Task:
     seed: int = 0
     workers: int = 1
     deterministic: bool = False
+    memory: int | None = None  # bytes that a child process may use; None: a share of what there is
+    kept: tuple[Kept, ...] = ()  # for the moves: all else is a move
+    hinted: int = 0  # how many buffers of some size the hint places
 
 
 OnValue = Callable[[str, int], None]
@@ -64,6 +78,15 @@ class Proof:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelBound:
+    """What a model has proven: no layout whose terms before are within the locks has less of this term."""
+
+    term: int
+    value: int
+    locks: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """What a solver found."""
 
@@ -73,6 +96,8 @@ class Outcome:
     solver: str  # who, in detail
     proof: Proof | None = None
     misfit: tuple[int, ...] | None = None  # items that cannot share their pool: nothing fits
+    bounds: tuple[ModelBound, ...] = ()
+    failure: str | None = None  # why the solver ended early, for people
 
     def better_than(self, other: "Outcome | None") -> bool:
         """Whether this layout is to be preferred."""
@@ -135,12 +160,12 @@ def declined_by_one_pool(task: Task) -> str | None:
 
 
 def names() -> Iterable[str]:
-    """Every solver that can be asked for by name."""
-    return _HOMES.keys()
+    """Every solver that can be asked for by name. Back ends are run by `planner.isolate`."""
+    return (*_HOMES, *BACK_ENDS)
 
 
 def find(name: str) -> Solver:
-    """The solver of that name; KeyError when there is none."""
+    """The native solver of that name; KeyError when there is none."""
     home = import_module(_HOMES[name])
     found: Solver = home.make(name)
     return found
@@ -148,4 +173,9 @@ def find(name: str) -> Solver:
 
 def describe() -> list[Description]:
     """Every solver, for people."""
-    return [Description(name, find(name).summary, find(name).supports) for name in names()]
+    native = [Description(name, find(name).summary, find(name).supports) for name in _HOMES]
+    back_ends = [
+        Description(name, back_end.summary, back_end.supports, back_end.how_to_get())
+        for name, back_end in BACK_ENDS.items()
+    ]
+    return native + back_ends

@@ -311,10 +311,23 @@ NB_MODULE(_native, m) {
         .def_prop_ro("row_count", [](const NativeInstance& self) { return self.instance.row_count; });
 
     nb::class_<Budget>(m, "Budget", "When a native run must stop.")
-        .def(nb::init<double, std::int64_t>(), nb::arg("seconds"), nb::arg("work"))
+        .def(nb::init<double, std::int64_t, const Budget*>(), nb::arg("seconds"), nb::arg("work"),
+             nb::arg("parent").none() = nb::none(), nb::keep_alive<1, 4>())
         .def("cancel", &Budget::cancel)
         .def_prop_ro("spent", &Budget::spent)
-        .def_prop_ro("work", &Budget::work);
+        .def_prop_ro("work", &Budget::work)
+        .def("count", &Budget::count, nb::arg("steps"))
+        .def_prop_ro("cancelled", &Budget::cancelled)
+        .def_prop_ro("seconds_left",
+                     [](const Budget& self) -> std::optional<double> {
+                         const double left = self.seconds_left();
+                         if (left < 0) return std::nullopt;
+                         return left;
+                     })
+        .def_prop_ro("work_left", [](const Budget& self) -> std::optional<std::int64_t> {
+            if (self.work_limit() == std::numeric_limits<std::int64_t>::max()) return std::nullopt;
+            return self.work_limit() - self.work();
+        });
 
     m.def("greedy", &solve_greedily, nb::arg("instance"), nb::arg("terms"), nb::arg("hint").none(),
           nb::arg("lower_bounds"), nb::arg("seed"), nb::arg("budget"), nb::arg("on_score").none(),

@@ -1,0 +1,98 @@
+"""The child's side: import the back end, wait for a task, solve it, tell what is found.
+
+Started as `python -m planner.isolate.child NAME EVENTS`: the name of the back end and the number of the pipe
+for messages to the parent. Its standard input brings the request and, by its end, the news that the parent is
+gone.
+"""
+
+import os
+import queue
+import sys
+import threading
+from typing import Any
+
+from planner.isolate import leash
+from planner.isolate.frames import Message, Reader, pack
+from planner.isolate.wire import read_layout, read_task, write_layout
+from solvers.instance import Layout
+from solvers.models.model import Limits
+from solvers.models.register import model
+
+_PIECE = 1 << 20
+
+
+class Teller:
+    """Sends messages to the parent, from any thread."""
+
+    def __init__(self, pipe: int) -> None:
+        self._pipe = pipe
+        self._lock = threading.Lock()
+
+    def send(self, message: Message) -> None:
+        """Send one message whole."""
+        data = memoryview(pack(message))
+        with self._lock:
+            while data:
+                data = data[os.write(self._pipe, data) :]
+
+    def layout(self, layout: Layout) -> None:
+        """A better layout."""
+        self.send({"kind": "layout", "layout": write_layout(layout)})
+
+    def bound(self, level: int, value: int, locks: tuple[int, ...]) -> None:
+        """A better bound."""
+        self.send({"kind": "bound", "level": level, "value": value, "locks": locks})
+
+    def infeasible(self) -> None:
+        """Nothing fits."""
+        self.send({"kind": "infeasible", "core": []})
+
+
+def main(arguments: list[str]) -> int:
+    """Serve one request."""
+    name, pipe = arguments[0], int(arguments[1])
+    requests: queue.SimpleQueue[Message] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(requests,), daemon=True).start()
+    leash.be_modest()
+    teller = Teller(pipe)
+    try:
+        back_end = model(name)
+        back_end.warm()
+        teller.send({"kind": "ready"})
+        request = requests.get()
+        leash.limit_memory(request["memory"])
+        if request["seconds"] is not None:
+            leash.end_after(request["seconds"])
+        teller.send(_serve(back_end, request, teller))
+    except MemoryError:
+        teller.send({"kind": "done", "failure": "out of memory"})
+    except Exception as error:
+        text = f"{type(error).__name__}: {error}"
+        teller.send({"kind": "done", "failure": text[:1000]})
+    return 0
+
+
+def _serve(back_end: Any, request: Message, teller: Teller) -> Message:
+    limits = Limits(seconds=request["seconds"], work=request["work"], gap=request["task"]["gap"])
+    start = None if request["start"] is None else read_layout(request["start"])
+    verdict = back_end.solve(read_task(request["task"]), start, limits, teller)
+    if verdict.infeasible:
+        teller.send({"kind": "infeasible", "core": verdict.core})
+    return {"kind": "done", "failure": verdict.failure, "work": verdict.work}
+
+
+def _listen(requests: "queue.SimpleQueue[Message]") -> None:
+    """Hand on the request; when the parent is gone, end."""
+    reader = Reader()
+    try:
+        while data := os.read(0, _PIECE):
+            for message in reader.feed(data):
+                requests.put(message)
+    finally:
+        leash.end_everything()
+
+
+if __name__ == "__main__":
+    code = main(sys.argv[1:])
+    # Threads of a back end may still run; nothing they do matters now.
+    os._exit(code)

@@ -1,0 +1,36 @@
+"""What models have proven in a run, and which of it holds for the plan at hand.
+
+A model proves the bound of a later term under locks on the terms before; for a plan that does not keep within
+those locks it says nothing.
+"""
+
+from collections.abc import Sequence
+
+from planner.bounds import TermBound
+from planner.plan import Model
+from solvers.solver import ModelBound
+
+
+class Proven:
+    """Bounds by models, gathered over a run."""
+
+    def __init__(self) -> None:
+        self._bounds: list[tuple[str, ModelBound]] = []
+
+    def add(self, solver: str, bounds: Sequence[ModelBound]) -> None:
+        """Take in what a solver has proven."""
+        self._bounds += [(solver, bound) for bound in bounds]
+
+    def improved(
+        self, terms: dict[str, TermBound], scales: Sequence[int], values: Sequence[int]
+    ) -> tuple[dict[str, TermBound], str | None]:
+        """The bounds with those that hold for a plan of these values, and who proved the last of them."""
+        names, better, prover = list(terms), dict(terms), None
+        for solver, bound in self._bounds:
+            name, value = names[bound.term], bound.value * scales[bound.term]
+            holds = len(bound.locks) == bound.term and all(
+                value <= lock for value, lock in zip(values, bound.locks, strict=False)
+            )
+            if holds and better[name].value < value <= values[bound.term] * scales[bound.term]:
+                better[name], prover = TermBound(value, Model(solver=solver)), solver
+        return better, prover

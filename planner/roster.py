@@ -1,0 +1,37 @@
+"""Any solver by name: the native ones, and the back ends that run in processes of their own."""
+
+from planner.errors import MissingBackEndError
+from solvers import solver as native
+from solvers.models.register import BACK_ENDS
+from solvers.solver import Solver
+
+
+def find(name: str) -> Solver:
+    """The solver of that name; KeyError when there is none, MissingBackEndError when it is not installed."""
+    if name not in BACK_ENDS:
+        return native.find(name)
+    missing = BACK_ENDS[name].how_to_get()
+    if missing is not None:
+        raise MissingBackEndError(f"solver {name!r} needs {missing}")
+    # Processes and their pipes are nothing that a run without them should wait for.
+    from planner.isolate.solver import Isolated
+
+    return Isolated(name)
+
+
+def prepare(name: str) -> None:
+    """Let a back end that will be wanted start up while something else is done."""
+    if name in BACK_ENDS:
+        from planner.isolate import spares
+
+        spares.prepare(name)
+
+
+def is_installed(name: str) -> bool:
+    """Whether nothing is missing for the solver of that name."""
+    return name not in BACK_ENDS or BACK_ENDS[name].how_to_get() is None
+
+
+def is_model(name: str) -> bool:
+    """Whether the solver runs in a process of its own, from a plan that another has found."""
+    return name in BACK_ENDS

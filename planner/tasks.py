@@ -1,0 +1,55 @@
+"""From a reduced problem and the options to what a solver is asked."""
+
+from collections.abc import Mapping
+
+from planner import machine
+from planner.kept import Hinted, kept_places
+from planner.options import Options
+from planner.reduce import Reduction
+from solvers.solver import Task, Term, TermKind
+
+_KINDS = {
+    "peak": TermKind.PEAK,
+    "max_peak": TermKind.MAX_PEAK,
+    "placement_cost": TermKind.PLACEMENT_COST,
+    "reuse_cost": TermKind.REUSE_COST,
+    "moves": TermKind.MOVES,
+}
+_IN_BYTES = {TermKind.PEAK, TermKind.POOL_PEAK, TermKind.MAX_PEAK}
+
+
+# More threads than this help no solver here.
+_MOST_WORKERS = 8
+
+
+def _workers(options: Options) -> int:
+    """Threads; a deterministic run must not depend on how many processors there are."""
+    if options.workers is not None:
+        return options.workers
+    return 1 if options.deterministic else min(machine.processors(), _MOST_WORKERS)
+
+
+def task_of(reduction: Reduction, bounds: Mapping[str, int], options: Options) -> tuple[Task, list[int]]:
+    """The task with these terms and lower bounds, and by term what one unit of its value there is worth."""
+    pool_of = {pool.id: i for i, pool in enumerate(reduction.problem.pools)}
+    terms = []
+    for name in bounds:
+        kind = _KINDS.get(name, TermKind.POOL_PEAK)
+        terms.append(Term(kind, pool_of[name[5:]] if kind is TermKind.POOL_PEAK else -1))
+    scales = [reduction.unit if term.kind in _IN_BYTES else 1 for term in terms]
+    hint = options.hint
+    hinted = kept_places(reduction, hint) if hint is not None else Hinted()
+    task = Task(
+        instance=reduction.instance,
+        terms=tuple(terms),
+        lower_bounds=tuple(-(-bound // scale) for bound, scale in zip(bounds.values(), scales, strict=True)),
+        hint=reduction.layout(hint.placements) if hint is not None else None,
+        gap=options.gap,
+        seed=options.seed,
+        workers=_workers(options),
+        deterministic=options.deterministic,
+        memory=options.memory_limit,
+        kept=hinted.places,
+        hinted=hinted.buffers,
+    )
+    return task, scales

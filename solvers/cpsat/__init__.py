@@ -1,0 +1,70 @@
+"""CP-SAT of OR-tools: the reference for every constraint and every term of the objective.
+
+Nothing here imports OR-tools until a solve needs it.
+"""
+
+from solvers.instance import Layout
+from solvers.models.exact import Examiner
+from solvers.models.levels import lexicographic
+from solvers.models.model import Limits, Report, Verdict
+from solvers.models.places import highest_stack
+from solvers.models.relations import Relations
+from solvers.solver import Task
+
+# Sums inside CP-SAT must stay below 2^63; a factor of two is left to it.
+_MOST = 1 << 61
+
+
+class CpSat:
+    """The constraint model, solved by CP-SAT."""
+
+    name = "cpsat"
+    summary = (
+        "constraint model on OR-tools CP-SAT: every constraint and term, proofs, two-dimensional packing"
+    )
+
+    def declines(self, task: Task) -> str | None:
+        """It honours everything whose numbers it can add up."""
+        instance = task.instance
+        height = max(
+            (min(capacity, highest_stack(task)) for capacity in instance.capacity),
+            default=0,
+        )
+        moments = len(instance.life_begin) + len(instance.life_end) + 1
+        if height * max(moments, instance.pool_count) >= _MOST:
+            return f"heights of {height} units over {moments} moments: their area passes 2^61"
+        costs = sum(
+            max(instance.choice_cost[instance.choice_start[i] : instance.choice_start[i + 1]], default=0)
+            for i in range(instance.item_count)
+        )
+        if max(costs, sum(instance.reuse[2::3])) >= _MOST:
+            return "costs that add up to more than 2^61"
+        return None
+
+    def warm(self) -> None:
+        """Import OR-tools."""
+        from ortools.sat.python import cp_model
+
+        from solvers.cpsat import build, search
+
+        _ = cp_model, build, search
+
+    def solve(self, task: Task, start: Layout | None, limits: Limits, report: Report) -> Verdict:
+        """Solve level by level; explain what cannot fit."""
+        from solvers.cpsat.search import Search
+
+        relations = Relations(task.instance)
+        examiner = Examiner(task, relations)
+        search = Search(task, relations, examiner.values(start) if start is not None else None, limits)
+        verdict = lexicographic(task, examiner, start, limits, report, search)
+        if not verdict.infeasible:
+            return verdict
+        from solvers.cpsat.explain import smallest_core
+
+        report.infeasible()
+        return Verdict(infeasible=True, core=smallest_core(task, limits, search.left()), work=verdict.work)
+
+
+def make(_name: str) -> CpSat:
+    """The back end."""
+    return CpSat()

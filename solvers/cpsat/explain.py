@@ -1,0 +1,55 @@
+"""A small set of items that cannot be placed together, found by leaving out what is not needed for that."""
+
+import time
+
+from ortools.sat.python import cp_model
+
+from solvers.cpsat.build import Model
+from solvers.cpsat.search import configured
+from solvers.models.model import Limits
+from solvers.models.relations import Relations
+from solvers.models.subset import restricted
+from solvers.solver import Task
+
+# How long one attempt may take, as a share of what is left and in seconds; in steps where work is limited.
+_SHARE = 0.25
+_MOST_SECONDS = 2.0
+_STEPS = 20_000_000
+
+
+def smallest_core(task: Task, limits: Limits, seconds: float | None) -> tuple[int, ...]:
+    """Items of a task without solution that have none among themselves: all of them, or fewer."""
+    end = None if seconds is None else time.monotonic() + seconds
+    core = list(range(task.instance.item_count))
+    chunk = max(len(core) // 2, 1)
+    while chunk:
+        at = 0
+        while at < len(core):
+            fewer = core[:at] + core[at + chunk :]
+            left = None if end is None else end - time.monotonic()
+            if left is not None and left <= 0.01:
+                return tuple(core)
+            if fewer and _contradicts(task, fewer, left, limits):
+                core = fewer
+            else:
+                at += chunk
+        chunk = min(chunk // 2, max(len(core) // 2, 0)) if chunk > 1 else 0
+    return tuple(core)
+
+
+def _contradicts(task: Task, items: list[int], left: float | None, limits: Limits) -> bool:
+    """Whether these items alone are proven to have no places, within a short time."""
+    begin = time.monotonic()
+    part = Task(
+        instance=restricted(task.instance, items),
+        terms=(),
+        lower_bounds=(),
+        seed=task.seed,
+        workers=task.workers,
+    )
+    model = Model(part, Relations(part.instance), None)
+    if any(not mine for mine in model.choices):
+        return True
+    seconds = None if left is None else min(left * _SHARE, _MOST_SECONDS)
+    solver = configured(part, seconds, None if limits.work is None else _STEPS, begin)
+    return bool(solver.solve(model.cp) == cp_model.INFEASIBLE)

@@ -1,0 +1,108 @@
+"""Runs CP-SAT on one level of the objective and passes on what it finds while it runs."""
+
+import time
+from functools import partial
+from typing import Any
+
+from ortools.sat.python import cp_model
+
+from solvers.cpsat.build import Model
+from solvers.models.levels import Answer, Best, Ended, Level
+from solvers.models.model import Limits
+from solvers.models.relations import Relations
+from solvers.solver import Task
+
+# Deterministic time is counted in seconds of about this many steps of work.
+STEPS_PER_SECOND = 100_000_000
+# A bound is read from a float, which holds integers exactly up to here.
+_MOST_EXACT = 1 << 53
+
+
+class Search:
+    """One task, level by level."""
+
+    def __init__(
+        self, task: Task, relations: Relations, start_values: tuple[int, ...] | None, limits: Limits
+    ) -> None:
+        self._begin = time.monotonic()
+        self._task = task
+        self._limits = limits
+        first = start_values[0] if start_values else None
+        self._model: Model | None = None
+        self._make = partial(Model, task, relations, first)
+
+    def left(self) -> float | None:
+        """Seconds that are left."""
+        if self._limits.seconds is None:
+            return None
+        return self._limits.seconds - (time.monotonic() - self._begin)
+
+    def solve(self, level: Level, best: Best) -> Answer:
+        """Minimise one term."""
+        begin = time.monotonic()
+        if self._model is None:
+            self._model = self._make()
+        model = self._model
+        if any(not mine for mine in model.choices):
+            return Answer(Ended.INFEASIBLE)
+        model.ask(level.term, level.locks, level.start)
+        solver = configured(self._task, level.seconds, level.work, begin)
+        solver.parameters.relative_gap_limit = level.gap
+        if level.term is not None:
+            term = level.term
+            solver.best_bound_callback = partial(_tell_bound, best, term)
+        status = solver.solve(model.cp, _Teller(model, best))
+        work = int(solver.deterministic_time * STEPS_PER_SECOND)
+        if status == cp_model.INFEASIBLE:
+            return Answer(Ended.INFEASIBLE, work=work)
+        if status == cp_model.MODEL_INVALID:
+            return Answer(Ended.DONE, failure=f"CP-SAT refuses the model: {model.cp.validate()}"[:300])
+        bound = None
+        if level.term is not None and status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            if status == cp_model.OPTIMAL and not level.gap and best.values is not None:
+                bound = best.values[level.term]
+            elif abs(solver.best_objective_bound) < _MOST_EXACT:
+                bound = _whole(solver.best_objective_bound)
+        return Answer(Ended.DONE, bound, work)
+
+
+def configured(task: Task, seconds: float | None, work: int | None, begin: float) -> cp_model.CpSolver:
+    """A solver with the limits of a level; a deterministic one where work is limited."""
+    solver = cp_model.CpSolver()
+    parameters = solver.parameters
+    parameters.random_seed = task.seed % (1 << 31)
+    if work is not None:
+        parameters.num_workers = 1
+        parameters.max_deterministic_time = work / STEPS_PER_SECOND
+    else:
+        parameters.num_workers = task.workers
+    if seconds is not None:
+        parameters.max_time_in_seconds = max(seconds - (time.monotonic() - begin), 0.001)
+    return solver
+
+
+def _whole(bound: float) -> int:
+    """The least integer that is not below the bound; CP-SAT's bounds are integers kept in floats."""
+    return round(bound)
+
+
+def _tell_bound(best: Best, term: int, bound: float) -> None:
+    if 0 <= bound < _MOST_EXACT:
+        best.bound(term, _whole(bound))
+
+
+class _Teller(cp_model.CpSolverSolutionCallback):
+    """Passes each solution on."""
+
+    def __init__(self, model: Model, best: Best) -> None:
+        super().__init__()
+        self._model = model
+        self._best = best
+
+    def on_solution_callback(self) -> None:
+        """A better solution was found."""
+
+        def read(expression: Any) -> int:
+            return int(self.value(expression))
+
+        self._best.offer(self._model.layout(read))

@@ -1,0 +1,38 @@
+"""The two back ends of the integer program: the same program, run by CBC or by HiGHS."""
+
+from importlib import import_module
+
+from solvers.instance import Layout
+from solvers.milp.numbers import too_large
+from solvers.models.exact import Examiner
+from solvers.models.levels import lexicographic
+from solvers.models.model import Limits, Report, Verdict
+from solvers.models.relations import Relations
+from solvers.solver import Task
+
+
+class IntegerProgram:
+    """The integer program, solved by one of the two. Imports neither until a solve needs it."""
+
+    def __init__(self, name: str, home: str) -> None:
+        self.name = name
+        self._home = home
+
+    def declines(self, task: Task) -> str | None:
+        """It honours everything whose numbers stay within tolerances."""
+        return too_large(task)
+
+    def warm(self) -> None:
+        """Import PuLP and the solver."""
+        import_module(self._home)
+
+    def solve(self, task: Task, start: Layout | None, limits: Limits, report: Report) -> Verdict:
+        """Solve level by level."""
+        relations = Relations(task.instance)
+        examiner = Examiner(task, relations)
+        values = examiner.values(start) if start is not None else None
+        program = import_module(self._home).make(task, relations, values)
+        verdict = lexicographic(task, examiner, start, limits, report, program)
+        if verdict.infeasible:
+            report.infeasible()
+        return verdict

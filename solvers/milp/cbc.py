@@ -1,0 +1,137 @@
+"""CBC, the program inside PuLP's wheel: run on files in the temporary folder, heard through its log."""
+
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import IO
+
+from pulp.apis import coin_api
+
+from solvers.milp.program import Finished, Program, Run, Told
+from solvers.models.die_with_parent import ask_for_death
+from solvers.models.relations import Relations
+from solvers.solver import Task
+
+# CBC counts no work; nodes stand in for it, at about so many steps each.
+_STEPS_PER_NODE = 1_000_000
+_WHOLE = 0.99
+_TOLERANCE = "1e-9"
+# It looks at its clock rarely, and then writes its solution.
+_MARGIN_SECONDS = 0.1
+
+_POSSIBLE = re.compile(r"best possible (-?[\d.e+-]+)")
+_BOUND = re.compile(r"^Lower bound:\s+(-?[\d.e+-]+)")
+_NODES = re.compile(r"^Enumerated nodes:\s+(\d+)")
+
+
+def program() -> str | None:
+    """The CBC of PuLP's wheel, or the one on the path."""
+    inside = Path(coin_api.pulp_cbc_path)
+    return str(inside) if os.access(inside, os.X_OK) else shutil.which("cbc")
+
+
+class CbcProgram(Program):
+    """The integer program on CBC."""
+
+    def run(self, run: Run, told: Told) -> Finished:
+        """Minimise the problem."""
+        cbc = program()
+        if cbc is None:
+            return Finished(failure="PuLP brings no CBC for this machine, and there is none on the path")
+        if run.seconds is not None and run.seconds <= _MARGIN_SECONDS:
+            return Finished()
+        with tempfile.TemporaryDirectory(prefix="cbc-") as name:
+            folder = Path(name)
+            run.problem.writeMPS(str(folder / "model.mps"))
+            if run.start is not None:
+                _write_start(folder / "start.sol", run.start)
+            return _converse([cbc, *_arguments(run)], folder, len(run.columns), told)
+
+
+def _arguments(run: Run) -> list[str]:
+    arguments = ["model.mps"]
+    if run.start is not None:
+        arguments += ["-mips", "start.sol"]
+    if run.seconds is not None:
+        arguments += ["-timeMode", "elapsed", "-sec", f"{run.seconds - _MARGIN_SECONDS:.3f}"]
+    if run.work is not None:
+        arguments += ["-maxNodes", str(max(run.work // _STEPS_PER_NODE, 1))]
+    elif run.workers > 1:
+        arguments += ["-threads", str(run.workers)]
+    arguments += ["-randomCbcSeed", str(run.seed % 1_000_000 + 1), "-integerTolerance", _TOLERANCE]
+    arguments += ["-primalTolerance", _TOLERANCE, "-allowableGap", str(_WHOLE), "-ratioGap", str(run.gap)]
+    return [*arguments, "-solve", "-solution", "found.sol"]
+
+
+def _write_start(path: Path, values: "list[int] | tuple[int, ...] | object") -> None:
+    lines = ["Stopped on time - objective value 0"]
+    assert isinstance(values, (list, tuple))  # noqa: S101
+    lines += [f"{i} x{i} {value} 0" for i, value in enumerate(values)]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def _converse(command: list[str], folder: Path, columns: int, told: Told) -> Finished:
+    with subprocess.Popen(  # noqa: S603
+        command,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        # Between fork and exec of a process whose other threads only wait on pipes.
+        preexec_fn=ask_for_death if sys.platform == "linux" else None,
+    ) as process:
+        assert process.stdout is not None  # noqa: S101
+        nodes = _listen(process.stdout, told)
+        code = process.wait()
+    work = nodes * _STEPS_PER_NODE
+    if code:
+        return Finished(work=work, failure=f"CBC ended with status {code}")
+    return _finish(folder / "found.sol", columns, told, work)
+
+
+def _listen(log: IO[str], told: Told) -> int:
+    """Pass on the bounds in the log; how many nodes there were."""
+    nodes = 0
+    for line in log:
+        found = _POSSIBLE.search(line) or _BOUND.search(line)
+        if found:
+            with contextlib.suppress(ValueError):
+                told.bound(float(found.group(1)))
+        counted = _NODES.search(line)
+        if counted:
+            nodes += int(counted.group(1))
+    return nodes
+
+
+def _finish(path: Path, columns: int, told: Told, work: int) -> Finished:
+    if not path.exists():
+        return Finished(work=work, failure="CBC wrote no solution")
+    lines = path.read_text(errors="replace").splitlines()
+    head = lines[0] if lines else ""
+    if head.startswith(("Infeasible", "Integer infeasible")):
+        return Finished(infeasible=True, work=work)
+    if head.startswith("Stopped") and "no integer solution" in head:
+        return Finished(work=work)
+    if not head.startswith(("Optimal", "Stopped")):
+        return Finished(work=work, failure=f"CBC ended with {head[:100]!r}")
+    values = [0.0] * columns
+    for line in lines[1:]:
+        words = [word for word in line.split() if word != "**"]
+        if len(words) >= 3 and words[1].startswith("x") and words[1][1:].isdecimal():
+            values[int(words[1][1:])] = float(words[2])
+    told.solution(values)
+    if head.startswith("Optimal"):
+        told.bound(float(head.rsplit(maxsplit=1)[1]) - 0.0)
+    return Finished(work=work)
+
+
+def make(task: Task, relations: Relations, start_values: tuple[int, ...] | None) -> CbcProgram:
+    """The program of a task."""
+    return CbcProgram(task, relations, start_values)

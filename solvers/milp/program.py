@@ -1,0 +1,194 @@
+"""The integer program in PuLP's terms, level by level; CBC and HiGHS differ only in how they are run."""
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pulp
+
+from solvers.instance import Layout
+from solvers.milp.formulation import Formulation
+from solvers.milp.linear import Expression, Values
+from solvers.milp.numbers import proven
+from solvers.milp.rounding import Rounding
+from solvers.models.levels import Answer, Best, Ended, Level
+from solvers.models.places import choices
+from solvers.models.relations import Relations
+from solvers.solver import Task
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One solve of one level."""
+
+    problem: Any  # pulp.LpProblem
+    columns: Sequence[Any]  # pulp.LpVariable, in the order of the formulation
+    start: Sequence[int] | None
+    seconds: float | None
+    work: int | None
+    gap: float
+    seed: int
+    workers: int
+
+
+class Told(ABC):
+    """Who hears what a run finds."""
+
+    @abstractmethod
+    def solution(self, values: Values) -> None:
+        """Values of all columns."""
+
+    @abstractmethod
+    def bound(self, value: float) -> None:
+        """A bound on the objective."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """How a run ended."""
+
+    infeasible: bool = False
+    work: int = 0
+    failure: str | None = None
+
+
+class Program(ABC):
+    """A task for one of the two solvers."""
+
+    def __init__(self, task: Task, relations: Relations, start_values: tuple[int, ...] | None) -> None:
+        self._task = task
+        self._relations = relations
+        self._first_value = start_values[0] if start_values else None
+        self._formulation: Formulation | None = None
+
+    @abstractmethod
+    def run(self, run: Run, told: Told) -> Finished:
+        """Minimise the problem."""
+
+    def solve(self, level: Level, best: Best) -> Answer:
+        """Minimise one term."""
+        begin = time.monotonic()
+        if self._formulation is None:
+            self._formulation = Formulation(self._task, self._relations, self._first_value)
+            if self._formulation.possible:
+                self._build(self._formulation)
+        formulation = self._formulation
+        if not formulation.possible:
+            return Answer(Ended.INFEASIBLE)
+        term = None if level.term is None else formulation.terms[level.term]
+        self._ask(term, level)
+        told = _Listening(self._rounding, formulation, best, level.term, term)
+        seconds = None if level.seconds is None else level.seconds - (time.monotonic() - begin)
+        start = None
+        if level.start is not None and level.start_values is not None:
+            start = [*formulation.linear.values(formulation.ordered(level.start)), 0]
+        finished = self.run(
+            Run(
+                self._problem,
+                self._columns,
+                start,
+                seconds,
+                level.work,
+                level.gap,
+                self._task.seed % (1 << 31),
+                self._task.workers,
+            ),
+            told,
+        )
+        if finished.infeasible:
+            return Answer(Ended.INFEASIBLE, work=finished.work)
+        return Answer(Ended.DONE, told.proven, finished.work, finished.failure)
+
+    def _build(self, formulation: Formulation) -> None:
+        linear = formulation.linear
+        found = choices(self._task.instance, formulation.horizon)
+        self._rounding = Rounding(self._task.instance, self._relations, found, formulation.pairs)
+        self._problem = pulp.LpProblem("memstow", pulp.LpMinimize)
+        # A whole number without choice is a number: CBC refuses PuLP's way to write its range.
+        self._columns = [
+            pulp.LpVariable(f"x{i}", low, high, pulp.LpInteger if whole and low < high else pulp.LpContinuous)
+            for i, (low, high, whole) in enumerate(zip(linear.low, linear.high, linear.integer, strict=True))
+        ]
+        # PuLP and CBC do not agree on an objective without columns: this one stands for nothing.
+        self._columns.append(pulp.LpVariable(f"x{len(self._columns)}", 0, 0))
+        self._problem.addVariables(self._columns)
+        for row in linear.rows:
+            self._add(row.entries, row.low, row.high)
+        # CBC reads no column that is in no row.
+        unused = set(range(len(self._columns))) - {c for row in linear.rows for c, _ in row.entries}
+        for column in sorted(unused):
+            self._add([(column, 1)], linear.low[column] if column < len(linear.low) else 0, None)
+        self._locked: dict[int, int] = {}
+
+    def _ask(self, term: Expression | None, level: Level) -> None:
+        assert self._formulation is not None  # noqa: S101
+        for at, value in enumerate(level.locks):
+            if value < self._locked.get(at, value + 1):
+                self._locked[at] = value
+                held = self._formulation.terms[at]
+                self._add(held.entries, None, (value - held.constant) // held.scale)
+        entries = term.entries if term is not None and term.entries else [(len(self._columns) - 1, 1)]
+        self._problem.setObjective(pulp.LpAffineExpression([(self._columns[c], f) for c, f in entries]))
+
+    def _add(self, entries: Sequence[tuple[int, int]], low: int | None, high: int | None) -> None:
+        if not entries:
+            if (low is not None and low > 0) or (high is not None and high < 0):
+                raise ArithmeticError("a row without columns that cannot hold")
+            return
+        expression = [(self._columns[column], factor) for column, factor in entries]
+        if low is not None and low == high:
+            self._row(expression, pulp.LpConstraintEQ, low)
+            return
+        if low is not None:
+            self._row(expression, pulp.LpConstraintGE, low)
+        if high is not None:
+            self._row(expression, pulp.LpConstraintLE, high)
+
+    def _row(self, expression: Any, sense: int, right: int) -> None:
+        self._problem.addConstraint(
+            pulp.LpConstraint(pulp.LpAffineExpression(expression), sense=sense, rhs=right)
+        )
+
+
+class _Listening(Told):
+    """Rounds and offers what a run finds."""
+
+    def __init__(
+        self,
+        rounding: Rounding,
+        formulation: Formulation,
+        best: Best,
+        level: int | None,
+        term: Expression | None,
+    ) -> None:
+        self._rounding = rounding
+        self._formulation = formulation
+        self._best = best
+        self._level = level
+        self._term = term
+        self.proven: int | None = None
+
+    def solution(self, values: Values) -> None:
+        """Offer it rounded, and pressed down."""
+        pools, offsets = self._formulation.guess(values)
+        tries: list[Layout | None] = [
+            self._rounding.plain(pools, offsets),
+            self._rounding.pressed(pools, offsets),
+        ]
+        for layout in tries:
+            if layout is not None:
+                self._best.offer(layout)
+
+    def bound(self, value: float) -> None:
+        """Pass on what it proves."""
+        least = proven(value)
+        if least is None or self._level is None or self._term is None:
+            return
+        bound = self._term.constant + self._term.scale * least
+        if self.proven is None or bound > self.proven:
+            self.proven = bound
+            if self._best.values is not None:
+                bound = min(bound, self._best.values[self._level])
+            self._best.bound(self._level, bound)

@@ -1,0 +1,171 @@
+"""A lexicographic objective as one solve a term: each term is locked at its best before the next is sought.
+
+The locks are integers taken from layouts that were checked, never what a back end says it reached.
+"""
+
+import time
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Protocol
+
+from solvers.instance import Layout
+from solvers.models.exact import Examiner
+from solvers.models.model import Limits, Report, Verdict
+from solvers.solver import Task
+
+# Of the time left, a term may take this share while others wait behind it.
+_SHARE = 0.8
+
+
+class Ended(Enum):
+    """How one level ended."""
+
+    DONE = auto()  # with the best there is, or out of budget: the bound tells
+    INFEASIBLE = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """What one level is asked: the term (None: any layout), the values the terms before it may not pass."""
+
+    term: int | None
+    locks: tuple[int, ...]
+    start: Layout | None
+    start_values: tuple[int, ...] | None
+    seconds: float | None
+    work: int | None
+    gap: float
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """How a level ended, with the bound the back end proved on its term."""
+
+    ended: Ended
+    bound: int | None = None
+    work: int = 0
+    failure: str | None = None
+
+
+class Solves(Protocol):
+    """A back end with its model built."""
+
+    def solve(self, level: Level, best: "Best") -> Answer:
+        """Minimise one term, telling `best` every layout found."""
+
+
+class Best:
+    """The best layout so far: every candidate is checked here, and told on when it is better."""
+
+    def __init__(self, examiner: Examiner, report: Report) -> None:
+        self._examiner = examiner
+        self._report = report
+        self.layout: Layout | None = None
+        self.values: tuple[int, ...] | None = None
+        self._lower: dict[int, int] = {}
+        self.locks: tuple[int, ...] = ()
+
+    def offer(self, layout: Layout, *, silently: bool = False) -> bool:
+        """Whether the layout is right; it is kept if it is the best."""
+        values = self._examiner.values(layout)
+        if values is None:
+            return False
+        if self.values is None or values < self.values:
+            self.layout, self.values = layout, values
+            if not silently:
+                self._report.layout(layout)
+        return True
+
+    def bound(self, level: int, value: int) -> None:
+        """A bound the back end has proven."""
+        if value > self._lower.get(level, 0):
+            self._lower[level] = value
+            self._report.bound(level, value, self.locks)
+
+    def know(self, level: int, value: int) -> None:
+        """A bound that everyone has."""
+        self._lower[level] = value
+
+    def lower(self, level: int) -> int:
+        """The best bound on a level."""
+        return self._lower.get(level, 0)
+
+
+def lexicographic(
+    task: Task,
+    examiner: Examiner,
+    start: Layout | None,
+    limits: Limits,
+    report: Report,
+    solver: Solves,
+) -> Verdict:
+    """Solve level after level while the budget lasts."""
+    best = Best(examiner, report)
+    for term, known in enumerate(task.lower_bounds):
+        best.know(term, known)
+    if start is not None:
+        best.offer(start, silently=True)
+    if not task.instance.item_count:
+        best.offer(Layout())
+        for term, value in enumerate(best.values or ()):
+            best.bound(term, value)
+        return Verdict()
+    return _Climb(best, limits, solver).run(len(task.terms))
+
+
+class _Climb:
+    """One way through the levels."""
+
+    def __init__(self, best: Best, limits: Limits, solver: Solves) -> None:
+        self._begin = time.monotonic()
+        self._best = best
+        self._limits = limits
+        self._solver = solver
+        self._work = 0
+
+    def run(self, terms: int) -> Verdict:
+        """Until all levels are solved, the budget is spent, or there is nothing to go on from."""
+        for term in range(terms):
+            share = 1.0 if term == terms - 1 else _SHARE
+            verdict = self._level(term, share)
+            if verdict is not None:
+                return verdict
+            if self._best.values is None:
+                break
+        if not terms and self._best.values is None:
+            verdict = self._level(None, 1.0)
+            if verdict is not None:
+                return verdict
+        return Verdict(work=self._work)
+
+    def _level(self, term: int | None, share: float) -> Verdict | None:
+        """Solve one level; a verdict where no other can follow."""
+        best = self._best
+        if term is not None and best.values is not None and best.values[term] <= best.lower(term):
+            return None
+        seconds, steps = self._seconds(share), self._steps(share)
+        if (seconds is not None and seconds <= 0) or (steps is not None and steps <= 0):
+            return Verdict(work=self._work)
+        best.locks = () if best.values is None else best.values[: term or 0]
+        answer = self._solver.solve(
+            Level(term, best.locks, best.layout, best.values, seconds, steps, self._limits.gap), best
+        )
+        self._work += answer.work
+        if answer.failure is not None:
+            return Verdict(failure=answer.failure, work=self._work)
+        if answer.ended is Ended.INFEASIBLE:
+            if best.values is None:
+                return Verdict(infeasible=True, work=self._work)
+            return Verdict(failure="the back end contradicts a layout that was checked", work=self._work)
+        if term is not None and answer.bound is not None:
+            most = answer.bound if best.values is None else best.values[term]
+            best.bound(term, min(answer.bound, most))
+        return None
+
+    def _seconds(self, share: float) -> float | None:
+        if self._limits.seconds is None:
+            return None
+        return (self._limits.seconds - (time.monotonic() - self._begin)) * share
+
+    def _steps(self, share: float) -> int | None:
+        return None if self._limits.work is None else int((self._limits.work - self._work) * share)

@@ -1,0 +1,172 @@
+"""The back ends in the engine: proofs, starts, explanations, and the leash, with each of them."""
+
+import os
+import tempfile
+import time
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from planner.engine import plan
+from planner.errors import DeclinedError, MissingBackEndError
+from planner.events import Event, Incumbent, Phase
+from planner.isolate import spares
+from planner.options import Options
+from planner.plan import Model, Placement, Plan, Status
+from planner.problem import Buffer, InPlace, Pool, Problem, ReuseCost
+from planner.verify import verify
+from solvers.models import register
+from solvers.models.register import BACK_ENDS
+from tests.planner.isolate.test_session import gone
+
+SLACK = 0.75  # a shared machine with two cores; the promise is 0.25
+
+
+@pytest.fixture(params=BACK_ENDS)
+def name(request: pytest.FixtureRequest) -> str:
+    found = str(request.param)
+    reason = BACK_ENDS[found].how_to_get()
+    if reason is not None:
+        pytest.skip(f"{found} needs {reason}")
+    return found
+
+
+def crossing(rng: Random, count: int) -> Problem:
+    """Buffers with the same peak again and again, so that greedy seldom meets the bound."""
+    return Problem(
+        version=1,
+        buffers=tuple(
+            Buffer(
+                id=f"b{i}",
+                size=rng.randrange(1, 5000) * 16,
+                lifetime=(begin := rng.randrange(count), begin + rng.randrange(1, max(count // 10, 2))),
+            )
+            for i in range(count)
+        ),
+    )
+
+
+def test_reuse_costs_are_proven_by_a_model(name: str) -> None:
+    problem = Problem(
+        version=1,
+        pools=(Pool(id="m", capacity=4),),
+        buffers=tuple(Buffer(id=f"b{i}", size=2, lifetime=(i, i + 1)) for i in range(3)),
+        reuse_costs=tuple(
+            ReuseCost(buffers=(f"b{i}", f"b{k}"), cost=cost)
+            for i, k, cost in ((0, 1, 5), (0, 2, 3), (1, 2, 4))
+        ),
+        objective=("reuse_cost", "peak"),
+    )
+    found = plan(problem, Options(solver=name))
+    assert found.status is Status.OPTIMAL
+    assert [term.value for term in found.objective] == [3, 4]
+    assert found.objective[0].certificate == Model(solver=name)
+    assert found.prover == name
+    assert verify(problem, found) == []
+
+
+def test_moves_are_counted_from_any_place_of_the_hint(name: str) -> None:
+    """The hint is at an offset that no sum of sizes gives."""
+    problem = Problem(
+        version=1,
+        pools=(Pool(id="m", capacity=12),),
+        buffers=(
+            Buffer(id="a", size=4, lifetime=(0, 2)),
+            Buffer(id="b", size=4, lifetime=(0, 2)),
+        ),
+        objective=("moves", "peak"),
+    )
+    hint = Plan(status=Status.FEASIBLE, placements=(Placement(buffer="a", pool="m", offset=3),))
+    found = plan(problem, Options(solver=name, hint=hint))
+    assert found.status is Status.OPTIMAL
+    assert [term.value for term in found.objective] == [0, 11]
+    assert verify(problem, found, hint) == []
+
+
+def test_what_cannot_fit_is_explained_in_the_names_of_the_user(name: str) -> None:
+    """Two wide buffers either side of a pin: live bytes do not show it."""
+    problem = Problem(
+        version=1,
+        pools=(Pool(id="m", capacity=10),),
+        buffers=(
+            Buffer(id="pinned", size=2, lifetime=(0, 2), pool="m", offset=4),
+            Buffer(id="wide", size=5, lifetime=(0, 2)),
+            Buffer(id="bystander", size=1, lifetime=(5, 6)),
+        ),
+    )
+    found = plan(problem, Options(solver=name))
+    assert found.status is Status.INFEASIBLE
+    assert found.explanation is not None
+    assert {"pinned", "wide"} <= set(found.explanation.buffers)
+    if name == "cpsat":
+        assert "bystander" not in found.explanation.buffers
+
+
+def test_in_place_pairs_share_where_that_is_best(name: str) -> None:
+    problem = Problem(
+        version=1,
+        buffers=(Buffer(id="x", size=4, lifetime=(0, 2)), Buffer(id="y", size=3, lifetime=(1, 3))),
+        in_place=(InPlace(input="x", output="y"),),
+    )
+    found = plan(problem, Options(solver=name))
+    assert found.status is Status.OPTIMAL
+    assert found.objective[0].value == 4
+
+
+def test_a_started_run_is_never_worse_than_its_start(name: str) -> None:
+    for seed in range(3):
+        problem = crossing(Random(seed), 60)
+        start = plan(problem, Options(solver="greedy"))
+        found = plan(problem, Options(solver=name, time_limit=1.0, hint=start))
+        assert found.objective[0].value <= start.objective[0].value
+        assert found.status is not Status.OPTIMAL or found.objective[0].bound == found.objective[0].value
+
+
+@pytest.mark.timeout(60)
+def test_a_model_far_too_large_answers_in_time_and_leaves_nothing(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    problem = crossing(Random(1), 10_000)
+    spares.dismiss()
+    events: list[Event] = []
+    begin = time.monotonic()
+    found = plan(problem, Options(solver=name, time_limit=2.0), on_event=events.append)
+    took = time.monotonic() - begin
+    assert took < 2.25 + SLACK
+    greedy = min(event.value for event in events if isinstance(event, Incumbent))
+    assert found.status is Status.FEASIBLE
+    assert found.objective[0].value <= greedy
+    assert any(isinstance(event, Phase) and event.name == name for event in events)
+    assert children() == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def children() -> list[int]:
+    """Processes started by the main thread of this one that are still there a second later."""
+    found = Path(f"/proc/{os.getpid()}/task").glob("*/children")
+    return [p for file in found for p in map(int, file.read_text().split()) if not gone(p, 1.0)]
+
+
+def test_a_deterministic_run_gives_the_same_plan_each_time(name: str) -> None:
+    problem = crossing(Random(5), 40)
+    options = Options(solver=name, deterministic=True, work_limit=30_000_000)
+    assert plan(problem, options) == plan(problem, options)
+
+
+def test_numbers_beyond_its_range_are_declined_by_name(name: str) -> None:
+    problem = Problem(
+        version=1,
+        pools=(Pool(id="m", capacity=1 << 62),),
+        buffers=tuple(Buffer(id=f"b{i}", size=(1 << 59) + i, lifetime=(0, 1)) for i in range(3)),
+        objective=("reuse_cost",),
+    )
+    with pytest.raises(DeclinedError, match=name):
+        plan(problem, Options(solver=name))
+
+
+def test_a_back_end_that_is_not_installed_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(register, "find_spec", lambda _name: None)
+    with pytest.raises(MissingBackEndError, match=r"memstow\[cpsat\]"):
+        plan(crossing(Random(1), 3), Options(solver="cpsat"))
