@@ -1,4 +1,4 @@
-"""The improver: lowers the peak of one pool from a known layout, for up to hundreds of thousands of buffers."""
+"""The improver: lowers the peak of one pool from a known layout, however many buffers there are."""
 
 from solvers import _native
 from solvers.greedy import layout_from
