@@ -294,8 +294,8 @@ def _build(
             arrays.choice_modulus.append(modulus // unit if modulus % unit == 0 else 1)
             arrays.choice_residue.append(spot.where.residue // unit)
             arrays.choice_low.append(body.low // unit)
-            # Not pinned: only the end of the pool limits it.
-            arrays.choice_high.append(LIMIT if body.high == LIMIT else body.high // unit)
+            high = min(body.high, _highest(problem, body, problem.pools[spot.pool]))
+            arrays.choice_high.append(LIMIT if high == LIMIT else high // unit)
             arrays.choice_cost.append(spot.cost * accesses)
         arrays.choice_start.append(len(arrays.choice_pool))
         for index, delta in zip(body.members, body.deltas, strict=True):
@@ -323,6 +323,17 @@ def _build(
         arrays.reserved_start.append(len(arrays.reserved_begin))
     _add_pairs(problem, index_of, part_of, item_of, arrays)
     return Reduction(problem, arrays, unit, part_buffer, tuple(riders), alone, lives.moments)
+
+
+def _highest(problem: Problem, body: _Body, pool: Pool) -> int:
+    """The offset above which an empty member would leave the pool; LIMIT where others leave it sooner."""
+    if len(body.members) == 1:
+        return LIMIT
+    tied = [(problem.buffers[i].size, delta) for i, delta in zip(body.members, body.deltas, strict=True)]
+    top = max(delta for _, delta in tied)
+    if max(delta + size for size, delta in tied if size) >= top:
+        return LIMIT
+    return (LIMIT if pool.capacity is None else pool.capacity) - top
 
 
 def _paired(problem: Problem) -> set[str]:
