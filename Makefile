@@ -56,14 +56,15 @@ format: $(TOOLS)
 types: $(TOOLS)
 	$(BIN)/mypy
 
-# The unit tests of the native core under sanitizers; SANITIZE=thread for the other kind.
+# The unit tests of the native core under sanitizers; SANITIZE=thread for the other kind. NATIVE_ARGS: a part of a
+# test's name, to run those alone.
 comma := ,
 NATIVE_BUILD := build/native-$(subst $(comma),-,$(SANITIZE))
 native-check: $(TOOLS)
 	$(BIN)/cmake -S . -B $(NATIVE_BUILD) -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
 	  -DMEMSTOW_NATIVE_TESTS=ON -DMEMSTOW_SANITIZE=$(SANITIZE) --log-level=WARNING
 	$(BIN)/cmake --build $(NATIVE_BUILD)
-	$(NATIVE_BUILD)/native_tests
+	$(NATIVE_BUILD)/native_tests $(NATIVE_ARGS)
 
 bench: install
 	$(BIN)/python -m benchmarks $(ARGS)
