@@ -14,6 +14,7 @@ from math import gcd
 from planner.groups import Congruence, group_alignment, rigid_groups
 from planner.plan import Explanation, Placement, Plan
 from planner.problem import ALWAYS, LIMIT, Buffer, Pool, Problem, access_count, allowed_pools
+from planner.ranges import merged
 from solvers.instance import Instance, Layout
 
 _MOST_TIME = 1 << 62
@@ -144,7 +145,7 @@ class _Room:
         self.number = number
         self.pool = pool
         self.end = LIMIT if pool.capacity is None else pool.capacity
-        self.reserved = _merged([(r.offset, r.offset + r.size) for r in pool.reserved])
+        self.reserved = merged([(r.offset, r.offset + r.size) for r in pool.reserved])
         begins = [0] + [end for _, end in self.reserved]
         ends = [begin for begin, _ in self.reserved] + [self.end]
         self.widest = max(end - begin for begin, end in zip(begins, ends, strict=True))
@@ -317,7 +318,7 @@ def _build(
         arrays.item_parts.append(len(part_buffer))
     for pool in problem.pools:
         arrays.capacity.append((LIMIT if pool.capacity is None else pool.capacity) // unit)
-        for low, high in _merged([(r.offset, r.offset + r.size) for r in pool.reserved]):
+        for low, high in merged([(r.offset, r.offset + r.size) for r in pool.reserved]):
             arrays.reserved_begin.append(low // unit)
             arrays.reserved_end.append(high // unit)
         arrays.reserved_start.append(len(arrays.reserved_begin))
@@ -405,7 +406,7 @@ class _Lives:
         ranges = _listed(buffer)
         if self.moments is not None:
             ranges = [(self._short(begin), self._short(end)) for begin, end in ranges]
-        return ranges if len(ranges) < 2 else _merged(ranges)
+        return ranges if len(ranges) < 2 else merged(ranges)
 
 
 def _listed(buffer: Buffer) -> list[tuple[int, int]]:
@@ -414,14 +415,3 @@ def _listed(buffer: Buffer) -> list[tuple[int, int]]:
     if buffer.lifetime is None or isinstance(buffer.lifetime, str):
         return []
     return [buffer.lifetime]
-
-
-def _merged(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The same points as sorted ranges that neither overlap nor touch."""
-    result: list[tuple[int, int]] = []
-    for begin, end in sorted(ranges):
-        if result and begin <= result[-1][1]:
-            result[-1] = (result[-1][0], max(end, result[-1][1]))
-        else:
-            result.append((begin, end))
-    return result
