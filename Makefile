@@ -18,7 +18,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := test
 .DELETE_ON_ERROR:
-.PHONY: test serve install lint format types native-check bench fuzz clean
+.PHONY: test serve install lint format types native-check bench bench-hard fuzz clean
 
 test: install
 	$(BIN)/python -m pytest $(ARGS)
@@ -68,6 +68,10 @@ native-check: $(TOOLS)
 
 bench: install
 	$(BIN)/python -m benchmarks $(ARGS)
+
+# Some minutes on two cores that do nothing else.
+bench-hard: install
+	$(BIN)/python -m benchmarks hard $(ARGS)
 
 fuzz: install
 	MEMSTOW_FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/python -m pytest tests -k fuzz --timeout 0 $(ARGS)
