@@ -22,7 +22,7 @@ from solvers import _native
 from solvers.solver import Listeners, Outcome, Solver, Task
 
 # Building, naming and judging a plan takes about so long for each buffer; the search ends earlier by it.
-_SECONDS_PER_BUFFER = 15e-6
+_SECONDS_PER_BUFFER = 10e-6
 # How often a waiting caller looks whether it was told to stop.
 _TICK = 0.02
 
