@@ -12,6 +12,8 @@ AUTO = "auto"
 _START_SHARE = 0.25
 # Up to here the exact search finds plans sooner than the improver does; beyond, the improver goes first.
 _SMALL = 500
+# From here on there may be parts that only the improver can lower, so it is asked again at the end.
+_LARGE = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,4 +50,6 @@ def team_for(asked: Solver | None, task: Task) -> list[Stage]:
         return [Stage(greedy, 1.0), Stage(improve, 1.0)]
     if task.instance.item_count < _SMALL:
         return [Stage(greedy, 1.0), Stage(exact, 0.5), Stage(improve, 0.3), Stage(exact, 1.0)]
-    return [Stage(greedy, 1.0), Stage(improve, 0.15), Stage(exact, 1.0)]
+    if task.instance.item_count <= _LARGE:
+        return [Stage(greedy, 1.0), Stage(improve, 0.15), Stage(exact, 1.0)]
+    return [Stage(greedy, 1.0), Stage(improve, 0.3), Stage(exact, 0.5), Stage(improve, 1.0)]

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "../budget.hpp"
 #include "../instance.hpp"
 
 namespace memstow {
@@ -64,7 +65,8 @@ class Packing {
 };
 
 // The items must have one choice each, all in one pool. Items whose fixed places already clash, or that have
-// no place at all, come back as one packing with an item whose `allowed` is empty.
-std::vector<Packing> packings(const Instance& instance);
+// no place at all, come back as one packing with an item whose `allowed` is empty. The work is counted in the
+// budget, if one is given; nothing comes back when that is spent first.
+std::vector<Packing> packings(const Instance& instance, Budget* budget = nullptr);
 
 }  // namespace memstow
