@@ -3,12 +3,14 @@
 // engine's mutex, except for the marks that searches watch.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <vector>
 
 #include "decision.hpp"
 #include "exact.hpp"
 #include "packing.hpp"
+#include "row_bounds.hpp"
 
 namespace memstow {
 
@@ -23,7 +25,9 @@ struct Attempt {
 class Ladder {
   public:
     explicit Ladder(const Packing& packing)
-        : bound_(packing.bound()), searchable_(packing.count() <= kMostItems), mark_bound(bound_) {}
+        : bound_(packing.step_up(std::max(packing.bound(), row_bound(packing)))),
+          searchable_(packing.count() <= kMostItems),
+          mark_bound(bound_) {}
 
     Bytes top() const { return top_; }      // height of the best layout in bytes; kLimit when there is none
     Bytes bound() const { return bound_; }  // no layout is lower

@@ -214,6 +214,10 @@ std::vector<Packing> Builder::split() const {
 Packing Builder::build(const std::vector<Index>& members, const std::vector<Index>& cliques) const {
     Packing packing;
     packing.unit = unit_;
+    if (!members.empty()) {
+        const auto pool = static_cast<std::size_t>(in_.choices[members[0]][0].pool);
+        packing.reserved = in_.pools[pool].reserved;
+    }
     std::vector<Index> local(items_.size(), -1);
     for (Index i : members) {
         const auto at = static_cast<std::size_t>(i);

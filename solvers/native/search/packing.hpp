@@ -39,6 +39,7 @@ struct PartPair {
 class Packing {
   public:
     Bytes unit = 1;
+    std::vector<Range> reserved;  // bytes, sorted, disjoint; `allowed` counts with them already
     std::vector<PackingItem> items;
     Lists<Range> allowed;     // by item: offsets in units, sorted, disjoint; both ends belong to the interval
     Lists<Entry> rows;        // maximal cliques, roughly in time order, no pair that may tie
