@@ -4,13 +4,15 @@ from dataclasses import dataclass
 
 from planner.errors import UnknownSolverError
 from planner.roster import find, is_installed, is_model
+from solvers.exact import largest_part
 from solvers.solver import Solver, Task, names
 
 AUTO = "auto"
 
 # A plan to start from is found quickly or not at all: most of the time is the model's.
 _START_SHARE = 0.25
-# Up to here the exact search finds plans sooner than the improver does; beyond, the improver goes first.
+# Up to here, by its largest independent part, the exact search finds plans sooner than the improver does;
+# beyond, the improver goes first.
 _SMALL = 500
 # From here on there may be parts that only the improver can lower, so it is asked again at the end.
 _LARGE = 4096
@@ -48,7 +50,7 @@ def team_for(asked: Solver | None, task: Task) -> list[Stage]:
         return [Stage(greedy, _START_SHARE if model else 1.0), *([Stage(find(model), 1.0)] if model else [])]
     if exact.declines(task) is not None:
         return [Stage(greedy, 1.0), Stage(improve, 1.0)]
-    if task.instance.item_count < _SMALL:
+    if largest_part(task) < _SMALL:
         return [Stage(greedy, 1.0), Stage(exact, 0.5), Stage(improve, 0.3), Stage(exact, 1.0)]
     if task.instance.item_count <= _LARGE:
         return [Stage(greedy, 1.0), Stage(improve, 0.15), Stage(exact, 1.0)]

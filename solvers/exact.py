@@ -9,6 +9,12 @@ from solvers.solver import Listeners, Outcome, Proof, Task, declined_by_one_pool
 MOST_ITEMS = 4096
 
 
+def largest_part(task: Task) -> int:
+    """How many items its largest independent part has."""
+    largest, _ = _native.exact_reach(task.instance.native, None, 0)
+    return largest
+
+
 class Exact:
     """Branching on what stands at the floor of a row, in native code."""
 
