@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from planner.errors import UnknownSolverError
 from planner.roster import find, is_installed, is_model
+from solvers.exact import largest_part
 from solvers.solver import Solver, Task, names
 
 AUTO = "auto"
@@ -13,8 +14,11 @@ _START_SHARE = 0.25
 # Greedy's first passes over the items find most of what it finds; what its later ones better, the exact
 # search betters sooner. On minimalloc A-K the first ones take 15 ms of 70.
 _FIRST_PASSES = 40
-# Up to here the exact search finds plans sooner than the improver does; beyond, the improver goes first.
+# Up to here, by its largest independent part, the exact search finds plans sooner than the improver does;
+# beyond, the improver goes first.
 _SMALL = 500
+# From here on there may be parts that only the improver can lower, so it is asked again at the end.
+_LARGE = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,8 @@ def team_for(asked: Solver | None, task: Task) -> list[Stage]:
     if exact.declines(task) is not None:
         return [Stage(greedy, 1.0), Stage(improve, 1.0)]
     start = Stage(greedy, 1.0, _FIRST_PASSES * task.instance.item_count)
-    if task.instance.item_count < _SMALL:
+    if largest_part(task) < _SMALL:
         return [start, Stage(exact, 0.5), Stage(improve, 0.3), Stage(exact, 1.0)]
-    return [start, Stage(improve, 0.15), Stage(exact, 1.0)]
+    if task.instance.item_count <= _LARGE:
+        return [start, Stage(improve, 0.15), Stage(exact, 1.0)]
+    return [Stage(greedy, 1.0), Stage(improve, 0.3), Stage(exact, 0.5), Stage(improve, 1.0)]

@@ -5,8 +5,14 @@ from solvers.greedy import layout_from
 from solvers.instance import UNBOUNDED
 from solvers.solver import Listeners, Outcome, Proof, Task, declined_by_one_pool
 
-# Tables of who conflicts with whom grow with the square of this.
+# Tables of who conflicts with whom grow with the square of this; as in the native core.
 MOST_ITEMS = 4096
+
+
+def largest_part(task: Task) -> int:
+    """How many items its largest independent part has."""
+    largest, _ = _native.exact_reach(task.instance.native, None, 0)
+    return largest
 
 
 class Exact:
@@ -14,18 +20,22 @@ class Exact:
 
     name = "exact"
     summary = "exact search of one pool: proves optimality or that nothing fits"
-    supports = "one pool of up to 4,096 buffers, the peak alone; every constraint but reuse costs and moves"
+    supports = "one pool, independent parts of up to 4,096 buffers; the peak alone, no reuse costs or moves"
 
     def declines(self, task: Task) -> str | None:
-        """It knows one pool and its height."""
-        if task.instance.item_count > MOST_ITEMS:
-            return f"more than {MOST_ITEMS} buffers"
-        return declined_by_one_pool(task)
+        """It knows one pool and its height, and parts of the problem that are not too large."""
+        reason = declined_by_one_pool(task)
+        if reason is None and task.instance.item_count > MOST_ITEMS:
+            bound = task.lower_bounds[0] if task.lower_bounds else 0
+            _, searchable = _native.exact_reach(task.instance.native, task.start, bound)
+            if not searchable:
+                reason = f"more than {MOST_ITEMS} buffers in each independent part that decides"
+        return reason
 
     def solve(self, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:
         """The lowest layout it finds, and the heights that it has shown to be too low."""
         capacity = task.instance.capacity[0]
-        placed, height, bound, refuted, nothing_fits = _native.exact(
+        placed, height, bound, refuted, dead = _native.exact(
             task.instance.native,
             task.start,
             not task.terms,
@@ -38,10 +48,9 @@ class Exact:
             lambda value: listeners.incumbent(self.name, value),
             lambda value: listeners.bound(self.name, value),
         )
-        if nothing_fits:
-            items, _ = _native.dead_set(
-                task.instance.native, range(task.instance.item_count), capacity, budget
-            )
+        if dead is not None:
+            among = dead or range(task.instance.item_count)
+            items, _ = _native.dead_set(task.instance.native, among, capacity, budget)
             return Outcome(None, False, (), self.name, misfit=tuple(items))
         layout = layout_from(placed) if placed is not None else None
         return Outcome(

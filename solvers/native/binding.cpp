@@ -263,8 +263,9 @@ nb::tuple search_exactly(const NativeInstance& self, nb::handle start, bool fit_
     for (const Refutation& one : result.refuted) refuted.emplace_back(one.height, one.nodes);
     nb::object layout = nb::none();
     if (!result.layout.empty()) layout = nb::cast(to_python(result.layout));
-    return nb::make_tuple(layout, result.height, result.bound, refuted,
-                          result.status == ExactStatus::infeasible);
+    std::optional<Items> dead;
+    if (result.status == ExactStatus::infeasible) dead = std::move(result.dead);
+    return nb::make_tuple(layout, result.height, result.bound, refuted, dead);
 }
 
 std::pair<std::pair<nb::bytes, nb::bytes>, Bytes> improve_layout(const NativeInstance& self, nb::handle start,
@@ -346,7 +347,18 @@ NB_MODULE(_native, m) {
     m.def("exact", &search_exactly, nb::arg("instance"), nb::arg("start").none(), nb::arg("fit_only"),
           nb::arg("bound"), nb::arg("limit"), nb::arg("workers"), nb::arg("deterministic"), nb::arg("seed"),
           nb::arg("budget"), nb::arg("on_height"), nb::arg("on_bound"),
-          "((pools, offsets) or None, height, bound, [(refuted height, nodes)], whether nothing fits).");
+          "((pools, offsets) or None, height, bound, [(refuted height, nodes)], None or the dead items when "
+          "nothing "
+          "fits: of one component, or none when that is all that is known).");
+    m.def(
+        "exact_reach",
+        [](const NativeInstance& self, nb::handle start, Bytes bound) {
+            const Layout layout = to_layout(self.instance, start);
+            const Reach reach = reach_of(self.instance, layout, bound);
+            return std::pair{reach.largest, reach.searchable};
+        },
+        nb::arg("instance"), nb::arg("start").none(), nb::arg("bound"),
+        "(items of the largest independent component, whether one that decides can be searched).");
     m.def("improve", &improve_layout, nb::arg("instance"), nb::arg("start"), nb::arg("fit_only"),
           nb::arg("bound"), nb::arg("limit"), nb::arg("workers"), nb::arg("deterministic"), nb::arg("seed"),
           nb::arg("budget"), nb::arg("on_height"),

@@ -179,21 +179,26 @@ Grid common_grid(const Instance& instance, Index pool) {
     return {unit, residue % unit};
 }
 
-LiveBound live_bound(const Instance& instance, const std::vector<bool>& pools, Bytes unit) {
+std::vector<WideBytes> row_loads(const Instance& instance, const std::vector<bool>& pools, Bytes unit) {
     const std::vector<char> bound = bound_items(instance, pools);
     std::vector<WideBytes> change(at(instance.row_count) + 1, 0);
     for (Index item = 0; item < instance.item_count(); ++item) {
         if (bound[at(item)]) add_item(instance, item, unit, change);
     }
     take_exempt(instance, bound, unit, change);
+    change.pop_back();
+    std::partial_sum(change.begin(), change.end(), change.begin());
+    return change;
+}
 
+LiveBound live_bound(const Instance& instance, const std::vector<bool>& pools, Bytes unit) {
+    const std::vector<char> bound = bound_items(instance, pools);
+    const std::vector<WideBytes> loads = row_loads(instance, pools, unit);
     LiveBound best;
-    WideBytes load = 0;
     WideBytes most = 0;
     for (Index row = 0; row < instance.row_count; ++row) {
-        load += change[at(row)];
-        if (load > most) {
-            most = load;
+        if (loads[at(row)] > most) {
+            most = loads[at(row)];
             best.row = row;
         }
     }

@@ -24,6 +24,10 @@ struct LiveBound {
 // The grid of the items that can go to no other pool than this.
 Grid common_grid(const Instance& instance, Index pool);
 
+// By row: bytes that the items which can go to no other than these pools need there, each part rounded up to
+// the unit; of each exempt pair the lesser part is left out. Near-linear.
+std::vector<WideBytes> row_loads(const Instance& instance, const std::vector<bool>& pools, Bytes unit);
+
 // The most bytes needed at once by items that can go to no other than these pools (by pool: true). When all
 // starts are congruent modulo `unit`, each part but the topmost takes a multiple of it. Near-linear.
 LiveBound live_bound(const Instance& instance, const std::vector<bool>& pools, Bytes unit);

@@ -17,10 +17,11 @@ from planner.bounds import Bounds
 from planner.engine import plan
 from planner.errors import DeclinedError, InputError, UnknownSolverError
 from planner.events import Bound, Event, Incumbent, Phase
+from planner.generate.planted import planted
 from planner.machine import processors
 from planner.options import Options
 from planner.plan import Placement, Plan, Status
-from planner.problem import Buffer, Pool, Problem
+from planner.problem import Buffer, Pool, Problem, Reserved
 from planner.reduce import Reduction, reduce
 from planner.verify import verify
 from tests.problems import random_problem
@@ -308,6 +309,39 @@ def test_a_solver_asked_for_by_name_declines_by_name() -> None:
     problem = replace(tiling(3), pools=(Pool(id="p"), Pool(id="q")))
     with pytest.raises(DeclinedError, match="several pools"):
         plan(problem, Options(solver="exact"))
+
+
+def test_thousands_of_buffers_in_small_independent_parts_are_solved_to_optimality() -> None:
+    one = planted(60, 3)
+    lives = [b.lifetime for b in one.buffers if isinstance(b.lifetime, tuple)]
+    span = max(end for _, end in lives)
+    buffers = tuple(
+        replace(b, id=f"{k}-{b.id}", lifetime=(begin + k * span, end + k * span))
+        for k in range(80)
+        for b, (begin, end) in zip(one.buffers, lives, strict=True)
+    )
+    found = plan(replace(one, buffers=buffers), Options(time_limit=20.0))
+    assert found.status is Status.OPTIMAL
+    assert found.objective[0].value == plan(one, Options(time_limit=20.0)).objective[0].value
+
+
+def test_the_exact_search_declines_a_part_that_is_too_large() -> None:
+    chain = tuple(Buffer(id=f"c{i}", size=8, lifetime=(i, i + 2)) for i in range(4_100))
+    with pytest.raises(DeclinedError, match="more than 4096 buffers"):
+        plan(Problem(version=1, buffers=chain), Options(solver="exact"))
+
+
+def test_a_bound_from_what_is_in_the_way_is_proven_at_the_root() -> None:
+    # Below the reserved range there is room for one of three: 5 bytes stay empty.
+    problem = Problem(
+        version=1,
+        buffers=tuple(Buffer(id=name, size=10, lifetime=(0, 1)) for name in "abc"),
+        pools=(Pool(id="p", reserved=(Reserved(offset=15, size=5),)),),
+    )
+    found = plan(problem)
+    assert found.status is Status.OPTIMAL
+    assert found.objective[0].value == found.objective[0].bound == 40
+    assert verify(problem, found) == []
 
 
 def test_what_cannot_be_met_in_time_is_unknown_with_the_closest_attempt() -> None:

@@ -19,7 +19,7 @@ std::vector<std::vector<Index>> parts_of_rows(const Instance& instance) {
 
 class Cover {
   public:
-    Cover(const Instance& instance, const PartConflicts& conflicts);
+    Cover(const Instance& instance, const PartConflicts& conflicts, Patience& patience);
     std::vector<std::vector<Index>> run();
 
   private:
@@ -34,6 +34,7 @@ class Cover {
     void cover_conflict(const std::vector<Index>& row);
 
     const Instance& in_;
+    Patience& patience_;
     const std::size_t n_;
     std::vector<PartSet> compatible_;  // by part: what may be in a clique with it, itself included
     std::vector<PartSet> covered_;     // by part: what it is in a clique with
@@ -42,8 +43,9 @@ class Cover {
     std::vector<std::pair<double, std::vector<Index>>> cliques_;
 };
 
-Cover::Cover(const Instance& instance, const PartConflicts& conflicts)
+Cover::Cover(const Instance& instance, const PartConflicts& conflicts, Patience& patience)
     : in_(instance),
+      patience_(patience),
       n_(instance.parts.size()),
       compatible_(n_, PartSet(n_)),
       covered_(n_, PartSet(n_)),
@@ -107,6 +109,7 @@ void Cover::cover_row(const std::vector<Index>& row, double when) {
     };
     grow({});
     for (Index p : apart) {
+        if (patience_.over(apart.size(), n_)) return;
         const bool joined = std::all_of(common.begin(), common.end(), [&](Index q) {
             return covered_[static_cast<std::size_t>(p)].has(q);
         });
@@ -122,6 +125,7 @@ void Cover::cover_conflict(const std::vector<Index>& row) {
     for (Index p : row) {
         for (Index q : row) {
             if (q <= p || !edge(p, q) || covered_[static_cast<std::size_t>(p)].has(q)) continue;
+            if (patience_.over(16 + n_ / 8, n_)) return;
             std::vector<Index> clique{p, q};
             PartSet open = compatible_[static_cast<std::size_t>(p)];
             open &= compatible_[static_cast<std::size_t>(q)];
@@ -146,6 +150,7 @@ std::vector<std::vector<Index>> Cover::run() {
     const auto rows = parts_of_rows(in_);
     for (std::size_t r = 0; r < rows.size(); ++r) {
         if (rows[r].empty()) continue;
+        if (patience_.over(rows[r].size() * 2, n_)) return {};
         if (static_cast<Index>(r) < in_.time_rows) {
             cover_row(rows[r], static_cast<double>(r));
         } else {
@@ -176,13 +181,13 @@ bool PartConflicts::tieable(Index p, Index q) const {
     return std::binary_search(tieable_.begin(), tieable_.end(), std::pair(std::min(p, q), std::max(p, q)));
 }
 
-PartConflicts part_conflicts(const Instance& instance) {
+PartConflicts part_conflicts(const Instance& instance, Patience& patience) {
     const std::size_t n = instance.parts.size();
     std::vector<PartSet> near(n, PartSet(n));
     {
         const auto rows = parts_of_rows(instance);
-        PartSet all(n);
         for (const auto& row : rows) {
+            if (patience.over(row.size(), n)) return {};
             PartSet set(n);
             for (Index p : row) set.add(p);
             for (Index p : row) near[static_cast<std::size_t>(p)] |= set;
@@ -215,8 +220,10 @@ PartConflicts part_conflicts(const Instance& instance) {
     return result;
 }
 
-std::vector<std::vector<Index>> cover_by_cliques(const Instance& instance, const PartConflicts& conflicts) {
-    return Cover(instance, conflicts).run();
+std::vector<std::vector<Index>> cover_by_cliques(const Instance& instance, const PartConflicts& conflicts,
+                                                 Patience& patience) {
+    if (patience.over()) return {};
+    return Cover(instance, conflicts, patience).run();
 }
 
 }  // namespace memstow

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "../budget.hpp"
 #include "../instance.hpp"
 
 namespace memstow {
@@ -40,6 +41,22 @@ class PartSet {
     std::vector<std::uint64_t> words_;
 };
 
+// Both jobs below take time with the cube of the parts at worst, so they watch the budget.
+class Patience {
+  public:
+    explicit Patience(Budget* budget) : budget_(budget) {}
+    // Called before sets of `count` bits are touched `times` times.
+    bool over(std::size_t times = 0, std::size_t count = 0) {
+        if (budget_ == nullptr || over_) return over_;
+        budget_->count(static_cast<std::int64_t>(times * (1 + count / 512)));
+        return over_ = budget_->spent();
+    }
+
+  private:
+    Budget* budget_;
+    bool over_ = false;
+};
+
 class PartConflicts {
   public:
     Index count() const { return near_.size(); }
@@ -49,14 +66,16 @@ class PartConflicts {
     const std::vector<std::pair<Index, Index>>& tieable_pairs() const { return tieable_; }
 
   private:
-    friend PartConflicts part_conflicts(const Instance& instance);
+    friend PartConflicts part_conflicts(const Instance& instance, Patience& patience);
     Lists<Index> near_;
     std::vector<std::pair<Index, Index>> tieable_;  // first < second, sorted
 };
 
-PartConflicts part_conflicts(const Instance& instance);
+// What both return is of no use when patience is over.
+PartConflicts part_conflicts(const Instance& instance, Patience& patience);
 
 // Every conflict that is not tieable is in a clique, and every part that has one. Roughly in time order.
-std::vector<std::vector<Index>> cover_by_cliques(const Instance& instance, const PartConflicts& conflicts);
+std::vector<std::vector<Index>> cover_by_cliques(const Instance& instance, const PartConflicts& conflicts,
+                                                 Patience& patience);
 
 }  // namespace memstow

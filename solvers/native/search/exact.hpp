@@ -48,20 +48,35 @@ struct ExactResult {
     Bytes height = kLimit;
     Bytes bound = 0;                  // proven; above the limit when infeasible
     std::vector<Refutation> refuted;  // ascending heights
+    std::vector<Index> dead;          // when infeasible: items that have no layout within the limit, if known
     std::int64_t nodes = 0;
     std::int64_t steps = 0;  // what was counted in the budget
 };
 
 // Every item needs exactly one choice, all in the same pool. Reuse costs play no part. The height is the
-// greatest end of an item. Independent components of more than `kMostItems` items are bounded but not
-// searched; an instance of more than `kMostParts` parts is given back as it came.
+// greatest end of an item. The instance may be of any size: its independent components are searched on their
+// own, and only those that matter. A component of more than `kMostItems` items or `kMostParts` parts is
+// bounded by its rows but not searched.
 //
-// Memory: options.memory for the tables; beyond that, for p parts, r rows and e entries in rows, about
-// p * p * 3 / 8 bytes while the problem is prepared, and 32 bytes per e, 200 per p and r for each worker.
+// Memory: about 200 bytes for each part and row of the instance; options.memory for the tables; beyond that,
+// for the components that are open, at most `kMostOpen` and, unless it is only one, `kMostEntries` entries in
+// rows: with p parts, r rows and e entries in all of these, about 32 bytes per e, and 32 bytes per e, 200 per
+// p and r for each worker. While a component of p parts is opened, p * p * 3 / 8 bytes.
 inline constexpr Index kMostItems = 4096;
 inline constexpr std::size_t kMostParts = 8192;
+inline constexpr std::size_t kMostOpen = 16;
+inline constexpr std::int64_t kMostEntries = 2'000'000;
 ExactResult solve_exact(const Instance& instance, const ExactOptions& options, Budget& budget,
                         const ExactEvents& events = {});
+
+// What a search could do from here, found in near-linear time.
+struct Reach {
+    Index largest = 0;  // items of the largest independent component
+    // Whether a component that decides is small enough to be searched: one that is above the bound in the
+    // start, or, without a start, one of those whose rows need the most.
+    bool searchable = false;
+};
+Reach reach_of(const Instance& instance, const Layout& start, Bytes bound);
 
 // A small set of items that alone have no layout of at most `height`, found by deletion within the budget;
 // ascending. `items` must be such a set already (all items, or the ones of a dead part); it is returned as it

@@ -33,28 +33,8 @@ std::int64_t luby(std::int64_t k) {
     }
 }
 
-}  // namespace
-
-void Ladder::improve(Bytes height, std::vector<Bytes> offsets, std::int64_t turn) {
-    if (height >= top_) return;
-    if (turn_ > static_cast<std::int64_t>(strategies().size())) winner_ = turn;  // the first ones come easily
-    improved_ = turn_;
-    top_ = height;
-    offsets_ = std::move(offsets);
-    mark_top.store(height, std::memory_order_relaxed);
-}
-
-bool Ladder::refute(Bytes height) {
-    // What has no layout at an ample height has none at all: pins and ranges are in the way.
-    const Bytes bound = height >= ample() ? kLimit : packing.step_up(height + 1);
-    if (bound <= bound_) return false;
-    bound_ = bound;
-    mark_bound.store(bound, std::memory_order_relaxed);
-    return true;
-}
-
 // Every layout in which all items rest on something is within this height.
-Bytes Ladder::ample() const {
+Bytes ample(const Packing& packing) {
     Bytes sum = 0, start = 0;
     for (Index i = 0; i < packing.count(); ++i) {
         const PackingItem& item = packing.items[static_cast<std::size_t>(i)];
@@ -66,14 +46,34 @@ Bytes Ladder::ample() const {
     return std::min(kLimit, sum + std::min(kLimit, start * packing.unit));
 }
 
-Bytes Ladder::rung(Bytes low, Bytes high, std::int64_t cycle) const {
+Bytes rung(const Packing& packing, Bytes low, Bytes high, std::int64_t cycle) {
     const Bytes below = std::max(low, packing.step_down(high));
     // Half way first; when that resists for two cycles, elsewhere.
     constexpr Bytes kEighths[] = {4, 6, 2, 7, 1};
     return low + (below - low) / 8 * kEighths[cycle / 2 % 5];
 }
 
-Attempt Ladder::next(Bytes goal, Bytes limit, bool fit_only, std::uint64_t seed) {
+}  // namespace
+
+void Ladder::improve(Bytes height, std::vector<Bytes> offsets, std::int64_t turn) {
+    if (height >= top_) return;
+    if (turn_ > static_cast<std::int64_t>(strategies().size())) winner_ = turn;  // the first ones come easily
+    improved_ = turn_;
+    top_ = height;
+    offsets_ = std::move(offsets);
+    mark_top.store(height, std::memory_order_relaxed);
+}
+
+bool Ladder::refute(const Packing& packing, Bytes height) {
+    // What has no layout at an ample height has none at all: pins and ranges are in the way.
+    const Bytes bound = height >= ample(packing) ? kLimit : packing.step_up(height + 1);
+    if (bound <= bound_) return false;
+    bound_ = bound;
+    mark_bound.store(bound, std::memory_order_relaxed);
+    return true;
+}
+
+Attempt Ladder::next(const Packing& packing, Bytes goal, Bytes limit, bool fit_only, std::uint64_t seed) {
     static const std::vector<Strategy> all = strategies();
     const auto count = static_cast<std::int64_t>(all.size());
     const std::int64_t k = attempts_++;
@@ -90,13 +90,13 @@ Attempt Ladder::next(Bytes goal, Bytes limit, bool fit_only, std::uint64_t seed)
     attempt.node_limit = kRestartNodes * luby(cycle + 1);
     const Bytes low = std::max(goal, bound_);
     const Bytes high = std::min(top_, limit + 1);
-    const bool open_ended = high >= ample();
+    const bool open_ended = high >= ample(packing);
     if (fit_only) {
-        attempt.height = std::min(limit, ample());
+        attempt.height = std::min(limit, ample(packing));
     } else if (open_ended) {
-        attempt.height = k % 2 == 0 ? std::min(limit, ample()) : low;
+        attempt.height = k % 2 == 0 ? std::min(limit, ample(packing)) : low;
     } else {
-        attempt.height = at_bound ? low : rung(low, high, (turn_ - improved_) / count);
+        attempt.height = at_bound ? low : rung(packing, low, high, (turn_ - improved_) / count);
     }
     // Restarts alone never get to the end of a large tree: up to a share of all that is done goes to runs
     // that are each twice as long as the one before.

@@ -1,12 +1,16 @@
 // One independent part of the problem between its best layout and its bound: which heights to try next, in
-// which way and for how long. Guarded by the engine's mutex, except for the marks that searches watch.
+// which way and for how long. It outlives its packing, which may be dropped and made again. Guarded by the
+// engine's mutex, except for the marks that searches watch.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <vector>
 
 #include "decision.hpp"
+#include "exact.hpp"
 #include "packing.hpp"
+#include "row_bounds.hpp"
 
 namespace memstow {
 
@@ -20,9 +24,10 @@ struct Attempt {
 
 class Ladder {
   public:
-    explicit Ladder(Packing made) : packing(std::move(made)), bound_(packing.bound()), mark_bound(bound_) {}
-
-    const Packing packing;
+    explicit Ladder(const Packing& packing)
+        : bound_(packing.step_up(std::max(packing.bound(), row_bound(packing)))),
+          searchable_(packing.count() <= kMostItems),
+          mark_bound(bound_) {}
 
     Bytes top() const { return top_; }      // height of the best layout in bytes; kLimit when there is none
     Bytes bound() const { return bound_; }  // no layout is lower
@@ -30,10 +35,11 @@ class Ladder {
     std::int64_t nodes = 0;
 
     void improve(Bytes height, std::vector<Bytes> offsets, std::int64_t turn);
-    bool refute(Bytes height);  // true when the bound rose
+    bool refute(const Packing& packing, Bytes height);  // true when the bound rose
+    bool searchable() const { return searchable_; }
 
     // The next height to try when nothing below `goal` helps and nothing above `limit` does.
-    Attempt next(Bytes goal, Bytes limit, bool fit_only, std::uint64_t seed);
+    Attempt next(const Packing& packing, Bytes goal, Bytes limit, bool fit_only, std::uint64_t seed);
 
     // True when a search for a layout of at most `height` has become pointless.
     bool settled(Bytes height) const {
@@ -42,11 +48,9 @@ class Ladder {
     }
 
   private:
-    Bytes rung(Bytes low, Bytes high, std::int64_t cycle) const;
-    Bytes ample() const;
-
     Bytes top_ = kLimit;
     Bytes bound_;
+    bool searchable_;
     std::vector<Bytes> offsets_;
     std::int64_t attempts_ = 0;
     std::int64_t turn_ = 0;        // of the strategies

@@ -72,10 +72,13 @@ void remove_range(std::vector<Range>& allowed, Bytes begin, Bytes end) {  // hal
 
 class Builder {
   public:
-    explicit Builder(const Instance& instance) : in_(instance), unit_(common_unit(instance)) {
+    Builder(const Instance& instance, Budget* budget) : in_(instance), unit_(common_unit(instance)) {
+        Patience patience(budget);
         scale_parts();
-        conflicts_ = part_conflicts(in_);
-        cliques_ = cover_by_cliques(in_, conflicts_);
+        conflicts_ = part_conflicts(in_, patience);
+        cliques_ = cover_by_cliques(in_, conflicts_, patience);
+        given_up_ = patience.over();
+        if (given_up_) return;
         make_items();
         forbid_fixed();
     }
@@ -94,6 +97,7 @@ class Builder {
 
     const Instance& in_;
     Bytes unit_;
+    bool given_up_ = false;
     Parts scaled_;
     PartConflicts conflicts_;
     std::vector<std::vector<Index>> cliques_;  // of parts, roughly in time order
@@ -184,6 +188,7 @@ std::vector<Index> Builder::components() const {
 }
 
 std::vector<Packing> Builder::split() const {
+    if (given_up_) return {};
     const std::vector<Index> component = components();
     std::vector<Index> number(items_.size(), -1);
     std::vector<std::vector<Index>> members;
@@ -209,6 +214,10 @@ std::vector<Packing> Builder::split() const {
 Packing Builder::build(const std::vector<Index>& members, const std::vector<Index>& cliques) const {
     Packing packing;
     packing.unit = unit_;
+    if (!members.empty()) {
+        const auto pool = static_cast<std::size_t>(in_.choices[members[0]][0].pool);
+        packing.reserved = in_.pools[pool].reserved;
+    }
     std::vector<Index> local(items_.size(), -1);
     for (Index i : members) {
         const auto at = static_cast<std::size_t>(i);
@@ -427,6 +436,8 @@ bool Packing::holds(const std::vector<Bytes>& offsets) const {
     return true;
 }
 
-std::vector<Packing> packings(const Instance& instance) { return Builder(instance).split(); }
+std::vector<Packing> packings(const Instance& instance, Budget* budget) {
+    return Builder(instance, budget).split();
+}
 
 }  // namespace memstow

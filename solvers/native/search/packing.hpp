@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "../budget.hpp"
 #include "../instance.hpp"
 
 namespace memstow {
@@ -38,6 +39,7 @@ struct PartPair {
 class Packing {
   public:
     Bytes unit = 1;
+    std::vector<Range> reserved;  // bytes, sorted, disjoint; `allowed` counts with them already
     std::vector<PackingItem> items;
     Lists<Range> allowed;     // by item: offsets in units, sorted, disjoint; both ends belong to the interval
     Lists<Entry> rows;        // maximal cliques, roughly in time order, no pair that may tie
@@ -64,7 +66,8 @@ class Packing {
 };
 
 // The items must have one choice each, all in one pool. Items whose fixed places already clash, or that have
-// no place at all, come back as one packing with an item whose `allowed` is empty.
-std::vector<Packing> packings(const Instance& instance);
+// no place at all, come back as one packing with an item whose `allowed` is empty. The work is counted in the
+// budget, if one is given; nothing comes back when that is spent first.
+std::vector<Packing> packings(const Instance& instance, Budget* budget = nullptr);
 
 }  // namespace memstow

@@ -1,0 +1,173 @@
+#include "components.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "../bounds.hpp"
+
+namespace memstow {
+namespace {
+
+std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+
+class Joined {
+  public:
+    explicit Joined(Index count) : root_(at(count)) { std::iota(root_.begin(), root_.end(), 0); }
+    Index find(Index i) {
+        while (root_[at(i)] != i) {
+            root_[at(i)] = root_[at(root_[at(i)])];
+            i = root_[at(i)];
+        }
+        return i;
+    }
+    void join(Index i, Index j) {
+        const Index a = find(i), b = find(j);
+        root_[at(std::max(a, b))] = std::min(a, b);
+    }
+
+  private:
+    std::vector<Index> root_;
+};
+
+}  // namespace
+
+Components::Components(const Instance& instance) : in_(instance) {
+    number_rows();
+    number_items();
+    find_bounds();
+}
+
+// Neighbouring rows that a part is in are one stretch.
+void Components::number_rows() {
+    std::vector<Index> change(at(in_.row_count) + 1, 0);
+    for (const RowRange& range : in_.rows.values) {
+        if (range.begin >= range.end) continue;
+        change[at(range.begin) + 1] += 1;
+        change[at(range.end)] -= 1;
+    }
+    group_.assign(at(in_.row_count), 0);
+    Index parts_across = 0;
+    for (std::size_t r = 1; r < group_.size(); ++r) {
+        parts_across += change[r];
+        group_[r] = group_[r - 1] + (parts_across == 0 ? 1 : 0);
+    }
+}
+
+void Components::number_items() {
+    const Index n = in_.item_count();
+    const Index groups = group_.empty() ? 0 : group_.back() + 1;
+    Joined joined(n + groups);
+    for (Index p = 0; p < in_.rows.size(); ++p) {
+        for (const RowRange& range : in_.rows[p]) {
+            if (range.begin < range.end) joined.join(in_.parts[at(p)].item, n + group_[at(range.begin)]);
+        }
+    }
+    component_.assign(at(n), -1);
+    std::vector<Index> number(at(n + groups), -1);
+    for (Index i = 0; i < n; ++i) {
+        Index& c = number[at(joined.find(i))];
+        if (c < 0) {
+            c = static_cast<Index>(parts_.size());
+            parts_.push_back(0);
+            entries_.push_back(0);
+        }
+        component_[at(i)] = c;
+    }
+    std::vector<Index> next(parts_.size() + 1, 0);
+    for (Index c : component_) ++next[at(c) + 1];
+    std::partial_sum(next.begin(), next.end(), next.begin());
+    items_.start = next;
+    items_.values.resize(at(n));
+    for (Index i = 0; i < n; ++i) items_.values[at(next[at(component_[at(i)])]++)] = i;
+
+    row_component_.assign(at(in_.row_count), -1);
+    for (Index p = 0; p < in_.rows.size(); ++p) {
+        const Index c = component_[at(in_.parts[at(p)].item)];
+        part_at_.push_back(static_cast<Index>(parts_[at(c)]++));
+        for (const RowRange& range : in_.rows[p]) {
+            entries_[at(c)] += std::max(0, range.end - range.begin);
+            if (range.begin < range.end) row_component_[at(range.begin)] = c;
+        }
+    }
+    row_count_.assign(parts_.size(), 0);
+    time_rows_.assign(parts_.size(), 0);
+    row_at_.assign(at(in_.row_count), 0);
+    for (std::size_t r = 0; r < group_.size(); ++r) {
+        Index& c = row_component_[r];
+        if (c < 0 && r > 0 && group_[r] == group_[r - 1]) c = row_component_[r - 1];
+        if (c < 0) continue;
+        row_at_[r] = row_count_[at(c)]++;
+        time_rows_[at(c)] += static_cast<Index>(r) < in_.time_rows;
+    }
+
+    std::vector<std::vector<ExemptPair>> exempt(in_.exempt.empty() ? 0 : parts_.size());
+    for (const ExemptPair& pair : in_.exempt) {
+        const Index c = component_[at(in_.parts[at(pair.first)].item)];
+        if (c == component_[at(in_.parts[at(pair.second)].item)]) exempt[at(c)].push_back(pair);
+    }
+    for (const auto& pairs : exempt) {
+        exempt_.values.insert(exempt_.values.end(), pairs.begin(), pairs.end());
+        exempt_.close();
+    }
+}
+
+void Components::find_bounds() {
+    bound_.assign(parts_.size(), 0);
+    for (Index i = 0; i < in_.item_count(); ++i) {
+        Bytes top = 0;
+        for (const Part& part : in_.parts_of(i)) top = std::max(top, part.delta + part.size);
+        Bytes& bound = bound_[at(component_[at(i)])];
+        bound = std::max(bound, std::min(kLimit, std::max<Bytes>(0, in_.choices[i][0].low) + top));
+    }
+    const std::vector<WideBytes> loads = row_loads(in_, std::vector<bool>(in_.pools.size(), true), 1);
+    for (std::size_t r = 0; r < loads.size(); ++r) {
+        if (row_component_[r] < 0) continue;
+        Bytes& bound = bound_[at(row_component_[r])];
+        bound = static_cast<Bytes>(std::max<WideBytes>(bound, std::min<WideBytes>(kLimit, loads[r])));
+    }
+}
+
+Bytes Components::height(Index c, const Layout& layout) const {
+    if (layout.size() != component_.size()) return kLimit;
+    Bytes height = 0;
+    for (Index i : items(c)) {
+        const Bytes offset = layout[at(i)].offset;
+        if (offset < 0) return kLimit;
+        for (const Part& part : in_.parts_of(i)) height = std::max(height, offset + part.delta + part.size);
+    }
+    return height;
+}
+
+Instance Components::instance_of(Index c) const {
+    Instance result;
+    result.pools = in_.pools;
+    result.row_count = row_count_[at(c)];
+    result.time_rows = time_rows_[at(c)];
+    for (Index i : items(c)) {
+        const auto choices = in_.choices[i];
+        result.choices.values.insert(result.choices.values.end(), choices.begin(), choices.end());
+        result.choices.close();
+        const Index item = result.item_count();
+        for (Index p = in_.item_parts[at(i)]; p < in_.item_parts[at(i) + 1]; ++p) {
+            result.parts.push_back(in_.parts[at(p)]);
+            result.parts.back().item = item;
+            for (const RowRange& range : in_.rows[p]) {
+                if (range.begin >= range.end) continue;
+                const Index begin = row_at_[at(range.begin)];
+                result.rows.values.push_back({begin, begin + range.end - range.begin});
+            }
+            result.rows.close();
+        }
+        result.item_parts.push_back(static_cast<Index>(result.parts.size()));
+    }
+    if (exempt_.size() > 0) {
+        for (ExemptPair pair : exempt_[c]) {
+            pair.first = part_at_[at(pair.first)];
+            pair.second = part_at_[at(pair.second)];
+            result.exempt.push_back(pair);
+        }
+    }
+    return result;
+}
+
+}  // namespace memstow
