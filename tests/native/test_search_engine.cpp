@@ -4,6 +4,7 @@
 #include "check.hpp"
 #include "rows.hpp"
 #include "search/exact.hpp"
+#include "search/level_search.hpp"
 #include "tiny.hpp"
 
 using namespace memstow;
@@ -68,6 +69,30 @@ TEST(a_run_stops_soon_after_its_deadline) {
         solve_exact(in, options, budget);
         CHECK(seconds_since(start) < limit + 2);  // generous: sanitizers, loaded machines
     }
+}
+
+TEST(a_search_starts_at_once_when_long_rows_are_out_of_order) {
+    // Least offsets that fall in the order of the items, in rows of thousands.
+    Instance in;
+    in.pools.push_back({kLimit, {}});
+    const Index count = 2000, rows = 300;
+    for (Index i = 0; i < count; ++i) {
+        in.choices.values.push_back({0, 1, 0, 2 * (count - i), kLimit - 3, 0});
+        in.choices.close();
+        in.parts.push_back({i, 0, 3});
+        in.item_parts.push_back(i + 1);
+        in.rows.values.push_back({i % 50, rows - i % 7});
+        in.rows.close();
+    }
+    in.row_count = in.time_rows = rows;
+    const std::vector<Packing> made = packings(in);
+    CHECK(made.size() == 1);
+    LevelSearch search(made[0], 1 << 12);
+    const auto start = std::chrono::steady_clock::now();
+    search.run(8 * count, {}, 1, 0, [](std::int64_t) { return true; });
+    const double seconds = seconds_since(start);
+    if (seconds >= 1) std::printf("%.2f s\n", seconds);
+    CHECK(seconds < 1);  // it took seconds where long rows were sorted by insertion
 }
 
 TEST(a_run_stops_when_it_is_cancelled) {

@@ -78,6 +78,19 @@ bool LevelSearch::reset(Bytes height, const Strategy& strategy, std::uint64_t se
         least_[0][at] = lowest;
         least_[1][at] = top_ - size_[at] - highest;
     }
+    if (!sorted_) {
+        // Measuring a row expects little out of order, and takes the square of its length otherwise.
+        sorted_ = true;
+        for (Side side : {Side{0}, Side{1}}) {
+            for (std::size_t r = 0; r < rows_[side].size(); ++r) {
+                const auto first = order_[side].begin() + slot_start_[r];
+                std::stable_sort(first, order_[side].begin() + slot_start_[r + 1], [&](Index a, Index b) {
+                    return least_[side][static_cast<std::size_t>(a)] <
+                           least_[side][static_cast<std::size_t>(b)];
+                });
+            }
+        }
+    }
 
     Random random(seed);
     double longest = 1, largest = 1, widest = 1;
@@ -470,7 +483,7 @@ Answer LevelSearch::branch(std::size_t first, std::size_t last, Index row_begin,
         const auto at = static_cast<std::size_t>(arena_[k]);
         state.add(arena_[k], least_[0][at], least_[1][at]);
     }
-    steps_ += static_cast<std::int64_t>(last - first);
+    steps_ += static_cast<std::int64_t>(last - first) + (row_end - row_begin) / 8;
     if (const std::uint64_t* known = refuted_.find(state, height_)) {
         std::copy(known, known + conflict_.size(), conflict_.begin());
         return Answer::refuted;

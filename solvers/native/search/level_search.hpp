@@ -96,6 +96,7 @@ class LevelSearch : public Decision {
     std::vector<Bytes> offset_;
     std::vector<Index> slot_start_;
     std::vector<Index> order_[2];  // by row: its items, kept roughly in the order of least positions
+    bool sorted_ = false;          // whether they have been put into it once
     std::vector<Bytes> keys_;      // scratch: least positions in that order
     std::vector<Row> rows_[2];
     std::vector<Index> unplaced_in_;  // by row
