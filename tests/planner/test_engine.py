@@ -21,7 +21,7 @@ from planner.generate.planted import planted
 from planner.machine import processors
 from planner.options import Options
 from planner.plan import Placement, Plan, Status
-from planner.problem import Buffer, Pool, Problem, Reserved
+from planner.problem import Buffer, Pool, Problem, Relative, Reserved
 from planner.reduce import Reduction, reduce
 from planner.verify import verify
 from tests.problems import random_problem
@@ -86,6 +86,25 @@ def test_on_tiny_problems_of_one_pool_the_exact_search_decides_everything() -> N
             assert found.status in (Status.OPTIMAL, Status.INFEASIBLE), seed
             decided += 1
     assert decided > TINY // 3
+
+
+def test_what_is_reserved_may_lie_in_a_hole_of_a_rigid_group() -> None:
+    problem = Problem(
+        version=1,
+        pools=(Pool(id="p", reserved=(Reserved(offset=2, size=2), Reserved(offset=5, size=1))),),
+        buffers=(
+            Buffer(id="a", size=1, lifetime=(5, 8)),
+            Buffer(id="b", size=3, lifetime=(1, 5), alignment=2),
+            Buffer(id="c", size=3, lifetime=(5, 6)),
+        ),
+        relative=(
+            Relative(buffer="c", base="b", offset=0),
+            Relative(buffer="a", base="b", offset=-2),
+        ),
+    )
+    found = agrees_with_brute_force(problem, Options(solver="exact"), 0)
+    assert found.status is Status.OPTIMAL
+    assert found.objective[0].value == 9
 
 
 def test_on_tiny_problems_auto_decides_whatever_the_objective() -> None:

@@ -140,6 +140,8 @@ void RowBound::read(Index row) {
 // gap.
 WideBytes RowBound::around_obstacles() {
     if (movable_.empty()) return 0;
+    // In whole units a group may close a hole in itself where an obstacle can lie all the same.
+    if (!packing_.plain && packing_.unit > 1) return 0;
     const WideBytes unit = packing_.unit;
     Bytes grid = 0;
     for (const Piece& piece : movable_) {
