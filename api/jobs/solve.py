@@ -1,0 +1,90 @@
+"""A solve as the service runs it: a short attempt first, then the rest of the time in growing slices.
+
+The engine tells of better plans but hands one out at its end only. A long run is therefore cut into slices, each
+starting from the plan of the one before, so that what is lost with a server is a slice and not the run.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from planner import engine
+from planner.better import better
+from planner.events import Event
+from planner.options import Options
+from planner.plan import Plan, Status
+from planner.problem import Problem
+from planner.verify import verify
+
+FIRST_SECONDS: Final = 0.25
+SLICE_SECONDS: Final = 10.0
+_LEAST_SECONDS: Final = 0.05
+
+OnPlan = Callable[[Plan], None]
+OnEvent = Callable[[Event], None]
+
+
+def settled(plan: Plan, options: Options) -> bool:
+    """Whether no more time would make a difference."""
+    if plan.status in (Status.OPTIMAL, Status.INFEASIBLE):
+        return True
+    return plan.status is Status.FEASIBLE and all(term.gap <= options.gap for term in plan.objective)
+
+
+def briefly(problem: Problem, options: Options, seconds: float) -> tuple[Plan | None, bool]:
+    """The best plan of a short attempt, and whether it is the answer to the question as it was asked."""
+    if options.deterministic:
+        # Bounded in work: it is the answer when it ends in time, and nothing when it does not.
+        cancel = threading.Event()
+        timer = threading.Timer(seconds, cancel.set)
+        timer.start()
+        try:
+            plan = engine.plan(problem, options, cancel=cancel)
+        finally:
+            timer.cancel()
+        return (None, False) if cancel.is_set() else (plan, True)
+    whole = options.time_limit <= seconds
+    plan = engine.plan(problem, options if whole else replace(options, time_limit=seconds))
+    return plan, whole or settled(plan, options)
+
+
+def at_length(
+    problem: Problem,
+    options: Options,
+    known: Plan | None,
+    on_plan: OnPlan,
+    on_event: OnEvent,
+    cancel: threading.Event,
+) -> Plan:
+    """The plan of the whole run, never worse than a known one; better ones are told on the way."""
+    if options.deterministic:
+        return engine.plan(problem, options, on_event, cancel)
+    begin = time.monotonic()
+    # The caller's hint is what `moves` counts from: it stays the hint.
+    counts_moves = "moves" in problem.terms()
+    best = known if known is not None and not counts_moves and not verify(problem, known) else None
+    length = FIRST_SECONDS if best is None else SLICE_SECONDS
+    while True:
+        left = options.time_limit - (time.monotonic() - begin)
+        # A last slice too short to be worth its start is joined to the one before.
+        seconds = left if left < 2 * length else length
+        start = best if best is not None and not counts_moves and best.placements else options.hint
+        piece = replace(options, time_limit=max(seconds, 0.0), hint=start)
+        found = engine.plan(problem, piece, _later(on_event, begin), cancel)
+        if best is None or better(found, best):
+            best = found
+        over = settled(best, options) or cancel.is_set() or seconds == left or seconds <= _LEAST_SECONDS
+        elapsed = time.monotonic() - begin
+        best = replace(best, seconds=round(elapsed, 6))
+        if over:
+            return best
+        on_plan(best)
+        length = max(2 * length, SLICE_SECONDS)
+
+
+def _later(on_event: OnEvent, begin: float) -> OnEvent:
+    """Events of a slice, timed from the start of the run."""
+    offset = time.monotonic() - begin
+    return lambda event: on_event(replace(event, seconds=event.seconds + offset))
