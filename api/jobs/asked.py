@@ -19,7 +19,16 @@ from planner.shown import shown
 from planner.wording import missing_field, unknown_field, wrong_type
 
 # How much is asked of a solver is part of the question; from where it starts is not, unless it was told.
-_OPTIONS: Final = ("time_limit", "solver", "gap", "deterministic", "work_limit", "seed", "workers")
+_OPTIONS: Final = (
+    "time_limit",
+    "solver",
+    "gap",
+    "deterministic",
+    "work_limit",
+    "seed",
+    "workers",
+    "memory_limit",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +39,9 @@ class Limits:
     max_values: int
     max_time_limit: float
     max_workers: int
+    solve_memory: int
     max_batch: int
+    time_setting: str = "max_time_limit"  # the one that `max_time_limit` comes from
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +69,9 @@ def read_asked(body: bytes, form: Form, limits: Limits) -> Asked:
     if form.format is not None:
         issues: list[Issue] = []
         problem = gathered(issues, "", lambda: read_problem(body, form.format, limits))
-        options = gathered(issues, "query", lambda: checked_options(parse_options(dict(form.options)), limits))
+        options = gathered(
+            issues, "query", lambda: checked_options(parse_options(dict(form.options)), limits)
+        )
         return _asked(issues, problem, options, {})
     raw = envelope(parse_json(body, limits.max_values), ("problem", "options", *form.members), ("problem",))
     return _from_envelope(raw, "", limits)
@@ -120,9 +133,7 @@ def envelope(raw: object, allowed: Sequence[str], required: Sequence[str]) -> di
 
 def read_problem(body: bytes, form: str | None, limits: Limits) -> Problem:
     """A problem alone in a format, or in the one it looks like."""
-    if form is None and formats.looks_like_json(body):
-        parse_json(body, limits.max_values)
-    elif form not in (None, "csv"):
+    if (form is None and formats.looks_like_json(body)) or form not in (None, "csv"):
         parse_json(body, limits.max_values)
     return _within(formats.read_problem(body, form), limits)
 
@@ -133,9 +144,11 @@ def checked_options(options: Options, limits: Limits) -> Options:
     from solvers.solver import names
 
     if options.time_limit > limits.max_time_limit:
-        raise over("$.time_limit", "seconds", options.time_limit, limits.max_time_limit, "max_time_limit")
+        raise over("$.time_limit", "seconds", options.time_limit, limits.max_time_limit, limits.time_setting)
     if options.workers is not None and options.workers > limits.max_workers:
         raise over("$.workers", "threads", options.workers, limits.max_workers, "max_workers")
+    if options.memory_limit is not None and options.memory_limit > limits.solve_memory:
+        raise over("$.memory_limit", "bytes", options.memory_limit, limits.solve_memory, "solve_memory")
     known = (AUTO, *names())
     if options.solver not in known:
         message = f"there is no solver {shown(options.solver)}; use one of {', '.join(known)}"

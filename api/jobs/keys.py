@@ -52,7 +52,11 @@ class Keys:
             created = now()
             connection.execute(
                 insert(keys).values(
-                    id=identity, name=name, hash=_hash(secret), scopes=" ".join(sorted(scopes)), created=created
+                    id=identity,
+                    name=name,
+                    hash=_hash(secret),
+                    scopes=" ".join(sorted(scopes)),
+                    created=created,
                 )
             )
         return Key(identity, name, scopes, created, None), f"{_PREFIX}_{identity}_{secret}"

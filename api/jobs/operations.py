@@ -223,6 +223,7 @@ def _limits(arguments: Values) -> Limits:
 
 def travelling(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments as JSON can carry them."""
+
     def plain(value: Any) -> Any:
         if isinstance(value, bytes):
             return value.decode("latin-1")

@@ -6,13 +6,14 @@ dropped when another has begun since. So a result is written once, whoever was t
 
 import json
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from sqlalchemy import Connection, Select, and_, delete, func, insert, or_, select, update
+from sqlalchemy.exc import IntegrityError
 
-from api.jobs.database import Database, now
+from api.jobs.database import Database, StoreError, now
 from api.jobs.job import OVER, Draft, Job, State, Stop, job_of
 from api.jobs.packed import packed, unpacked
 from api.jobs.tables import batches, documents, events, idempotency, jobs
@@ -83,34 +84,54 @@ class Queue:
 
     def submit(self, draft: Draft, promise: Idempotency | None = None) -> tuple[str, bool]:
         """The id of the job, and whether it is new; FullError when there is no room."""
-        with self._database.write() as connection:
-            known = _kept_promise(connection, promise)
-            if known is not None:
-                return known, False
+
+        def put(connection: Connection) -> str:
             self._require_room(connection, 1)
-            job = _put(connection, [draft])[0]
-            _promise(connection, promise, job)
-            return job, True
+            return _put(connection, [draft])[0]
+
+        return self._once(promise, put)
 
     def submit_batch(
-        self, key_id: str | None, name: str | None, drafts: Sequence[Draft], promise: Idempotency | None = None
+        self,
+        key_id: str | None,
+        name: str | None,
+        drafts: Sequence[Draft],
+        promise: Idempotency | None = None,
     ) -> tuple[str, bool]:
         """The id of the batch, and whether it is new: all of its jobs are in the queue, or none."""
-        with self._database.write() as connection:
-            known = _kept_promise(connection, promise)
-            if known is not None:
-                return known, False
+
+        def put(connection: Connection) -> str:
             self._require_room(connection, len(drafts))
             batch = uuid.uuid4().hex
             connection.execute(insert(batches).values(id=batch, key_id=key_id, name=name, created=now()))
             _put(connection, drafts, batch)
-            _promise(connection, promise, batch)
-            return batch, True
+            return batch
+
+        return self._once(promise, put)
 
     def promised(self, promise: Idempotency) -> str | None:
         """What an earlier request with this idempotency key made; ReusedError if it was another request."""
         with self._database.read() as connection:
             return _kept_promise(connection, promise)
+
+    def _once(self, promise: Idempotency | None, put: Callable[[Connection], str]) -> tuple[str, bool]:
+        """What `put` makes, or what an earlier request with the same promise made."""
+        try:
+            with self._database.write() as connection:
+                known = _kept_promise(connection, promise)
+                if known is not None:
+                    return known, False
+                target = put(connection)
+                _promise(connection, promise, target)
+                return target, True
+        except StoreError as error:
+            # The same request at the same moment, at another replica: the first of the two counts.
+            known = (
+                self.promised(promise) if promise and isinstance(error.__cause__, IntegrityError) else None
+            )
+            if known is None:
+                raise
+            return known, False
 
     def _require_room(self, connection: Connection, wanted: int) -> None:
         waiting = _count(connection, State.QUEUED)
@@ -190,7 +211,9 @@ class Queue:
 
     # Writing about a run
 
-    def learn(self, job: str, attempt: int, known: Known, said: Sequence[tuple[str, Mapping[str, Any]]]) -> bool:
+    def learn(
+        self, job: str, attempt: int, known: Known, said: Sequence[tuple[str, Mapping[str, Any]]]
+    ) -> bool:
         """Keep what a run has found so far and said; False when the run is not the current one."""
         with self._database.write() as connection:
             if not _mine(connection, job, attempt):
@@ -310,16 +333,17 @@ class Queue:
             return [(row.number, row.kind, row.data) for row in rows]
 
     def last_events(self, watched: Sequence[str]) -> dict[str, int]:
-        """The number of the last event of each of these jobs."""
+        """The number of the last event of each of these jobs, 0 where there is none; without those that are gone."""
         last: dict[str, int] = {}
         with self._database.read() as connection:
             for start in range(0, len(watched), 500):
                 rows = connection.execute(
-                    select(events.c.job_id, func.max(events.c.number).label("last"))
-                    .where(events.c.job_id.in_(watched[start : start + 500]))
-                    .group_by(events.c.job_id)
+                    select(jobs.c.id, func.max(events.c.number).label("last"))
+                    .outerjoin(events, events.c.job_id == jobs.c.id)
+                    .where(jobs.c.id.in_(watched[start : start + 500]))
+                    .group_by(jobs.c.id)
                 )
-                last.update((row.job_id, row.last) for row in rows)
+                last.update((row.id, row.last or 0) for row in rows)
         return last
 
 
@@ -401,9 +425,7 @@ def _documents(connection: Connection, job: str, *kinds: str) -> dict[str, bytes
 
 
 def _mine(connection: Connection, job: str, attempt: int) -> bool:
-    mine = select(jobs.c.id).where(
-        jobs.c.id == job, jobs.c.attempt == attempt, jobs.c.state == State.RUNNING
-    )
+    mine = select(jobs.c.id).where(jobs.c.id == job, jobs.c.attempt == attempt, jobs.c.state == State.RUNNING)
     return connection.execute(mine.with_for_update()).first() is not None
 
 
@@ -489,7 +511,5 @@ def _filtered(query: "Select[Any]", wanted: Filter) -> "Select[Any]":
         query = query.where(jobs.c.digest == wanted.digest)
     if wanted.before is not None:
         created, name = wanted.before
-        query = query.where(
-            or_(jobs.c.created < created, and_(jobs.c.created == created, jobs.c.id < name))
-        )
+        query = query.where(or_(jobs.c.created < created, and_(jobs.c.created == created, jobs.c.id < name)))
     return query

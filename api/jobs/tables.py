@@ -140,7 +140,7 @@ plans = Table(
     metadata,
     Column("cache_key", String(64), primary_key=True),
     Column("digest", String(64), nullable=False),
-    Column("status", String(16), nullable=False),
+    Column("said", Text, nullable=False),  # what the job table says of it, as JSON
     Column("body", LargeBinary, nullable=False),
     Column("used", Float(53), nullable=False),
 )
