@@ -7,7 +7,7 @@ from typing import Final
 
 from starlette.requests import Request
 
-from api.http.problems import HttpProblem
+from api.http.problems import ProblemError
 from api.http.settings import EVERYONE, Settings
 from api.jobs.keys import Key, Keys, Scope
 
@@ -84,7 +84,7 @@ class Gate:
         host = request.headers.get("host", "").lower()
         name = host if host.endswith("]") else host.rpartition(":")[0] or host
         if name not in _LOCAL_NAMES and name != self._settings.host.lower():
-            raise HttpProblem(
+            raise ProblemError(
                 403, "not_loopback", "without keys this server answers at localhost and 127.0.0.1 only"
             )
         return _ANYONE
@@ -103,7 +103,7 @@ def is_loopback(host: str) -> bool:
 def require(caller: Caller, scope: Scope) -> None:
     """Refuse a caller whose key does not have the scope."""
     if scope not in caller.scopes and not caller.admin:
-        raise HttpProblem(403, "missing_scope", f"this needs a key with the scope `{scope.value}`")
+        raise ProblemError(403, "missing_scope", f"this needs a key with the scope `{scope.value}`")
 
 
 def _caller(key: Key | None) -> Caller:
@@ -112,8 +112,8 @@ def _caller(key: Key | None) -> Caller:
     return Caller(key.id, key.scopes)
 
 
-def _unknown(detail: str) -> HttpProblem:
-    return HttpProblem(401, "unauthorized", detail, headers={"WWW-Authenticate": 'Bearer realm="memstow"'})
+def _unknown(detail: str) -> ProblemError:
+    return ProblemError(401, "unauthorized", detail, headers={"WWW-Authenticate": 'Bearer realm="memstow"'})
 
 
 def _text(request: Request) -> str | None:

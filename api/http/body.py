@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from starlette.requests import ClientDisconnect, Request
 
-from api.http.problems import HttpProblem
+from api.http.problems import ProblemError
 from api.http.settings import Settings
 from planner import formats
 
@@ -27,7 +27,7 @@ async def read_body(request: Request, settings: Settings) -> bytes:
     """The bytes of the body, unpacked."""
     encoding = request.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("identity", "gzip", "x-gzip"):
-        raise HttpProblem(
+        raise ProblemError(
             415,
             "unsupported_encoding",
             "the body may be gzip or plain",
@@ -48,20 +48,20 @@ async def read_body(request: Request, settings: Settings) -> bytes:
                     raise too_large(settings.max_body)
                 pieces.append(piece)
     except TimeoutError:
-        raise HttpProblem(
+        raise ProblemError(
             408,
             "body_too_slow",
             f"the body was not here within the {settings.body_seconds:g} s of the setting `body_seconds`",
             headers={"Connection": "close"},
         ) from None
     except ClientDisconnect:
-        raise HttpProblem(400, "client_gone", "the client went away") from None
+        raise ProblemError(400, "client_gone", "the client went away") from None
     return b"".join(pieces) if unpacker is None else unpacker.end()
 
 
-def too_large(most: int) -> HttpProblem:
+def too_large(most: int) -> ProblemError:
     """A body beyond the limit."""
-    return HttpProblem(
+    return ProblemError(
         413,
         "body_too_large",
         f"the body is larger than the {most} bytes that the setting `max_body` allows",
@@ -74,7 +74,7 @@ def format_of(request: Request, chosen: str | None, *, enveloped: bool = True) -
     media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if chosen is not None:
         if chosen not in formats.names():
-            raise HttpProblem(
+            raise ProblemError(
                 422, "unknown_format", f"there is no such format; use one of {', '.join(formats.names())}"
             )
         if media in _FORMAT_OF or media in _PLAIN:
@@ -84,7 +84,7 @@ def format_of(request: Request, chosen: str | None, *, enveloped: bool = True) -
     elif media == "application/json" and enveloped:
         return None
     allowed = ", ".join(["application/json", *MEDIA_TYPES.values()])
-    raise HttpProblem(
+    raise ProblemError(
         415, "unsupported_media_type", f"send one of {allowed}", headers={"Accept-Post": allowed}
     )
 
@@ -93,7 +93,7 @@ def require_json(request: Request) -> None:
     """Refuse what is not said to be JSON."""
     media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media != "application/json":
-        raise HttpProblem(
+        raise ProblemError(
             415,
             "unsupported_media_type",
             "send application/json",
@@ -137,5 +137,5 @@ class _Unpacker:
         self._pieces.append(piece)
 
 
-def _bad_gzip(reason: str) -> HttpProblem:
-    return HttpProblem(400, "malformed_gzip", f"the body is not gzip: {reason[:100]}")
+def _bad_gzip(reason: str) -> ProblemError:
+    return ProblemError(400, "malformed_gzip", f"the body is not gzip: {reason[:100]}")

@@ -1,4 +1,4 @@
-"""What is around every request: its id, its log line, its figures, the headers that protect browsers, the last catch.
+"""What is around every request: its id, its log line, its figures, safe headers, the last catch.
 
 One plain ASGI middleware, because each layer costs time at a thousand requests a second.
 """
@@ -12,7 +12,7 @@ import structlog
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.http.problems import HttpProblem, answer
+from api.http.problems import ProblemError, answer
 from api.metrics import Metrics
 
 REQUEST_ID: Final = "memstow.request_id"
@@ -75,17 +75,17 @@ class Frame:
             except Exception:
                 log.exception("defect")
                 if not state["status"]:
-                    defect = HttpProblem(
+                    defect = ProblemError(
                         500, "defect", "a defect of memstow; please report it with the id of this request"
                     )
                     await answer(defect, request_id)(scope, receive, sending)
             finally:
                 self._note(scope, state)
 
-    def _refused(self, scope: Scope, headers: Headers) -> HttpProblem | None:
+    def _refused(self, scope: Scope, headers: Headers) -> ProblemError | None:
         length = headers.get("content-length", "")
         if length.isdecimal() and (len(length) > 18 or int(length) > self._max_body):
-            return HttpProblem(
+            return ProblemError(
                 413,
                 "body_too_large",
                 f"{length[:18]} bytes are more than the {self._max_body} that the setting `max_body` allows",
@@ -96,7 +96,7 @@ class Frame:
             # A page from elsewhere must not plan on behalf of whoever looks at it.
             host = origin.partition("://")[2]
             if host != headers.get("host"):
-                return HttpProblem(
+                return ProblemError(
                     403, "foreign_origin", "pages of this origin may not call the server; see `cors_origins`"
                 )
         return None

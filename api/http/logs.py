@@ -1,16 +1,17 @@
-"""Logs as JSON, a line an event, on the error stream. What a problem holds and what a key is are never logged."""
+"""Logs as JSON, a line an event, on the error stream; never what a problem holds or what a key is."""
 
 import logging
 import sys
 
 import structlog
+from structlog.typing import Processor
 
 _LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 
 
 def set_up(level: str) -> None:
     """Log from this level on."""
-    shared = [
+    shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),

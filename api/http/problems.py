@@ -1,4 +1,4 @@
-"""Every error as one kind of document: application/problem+json of RFC 9457, with the codes of the command line."""
+"""Every error as one kind of document, application/problem+json, with the codes of the command line."""
 
 import json
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ _UNREADABLE: Final = frozenset(
 )
 
 
-class HttpProblem(Exception):
+class ProblemError(Exception):
     """An answer that is an error."""
 
     def __init__(
@@ -50,7 +50,7 @@ class HttpProblem(Exception):
         self.issues = issues
 
 
-def answer(problem: HttpProblem, request_id: str | None) -> Response:
+def answer(problem: ProblemError, request_id: str | None) -> Response:
     """The problem as a response."""
     document: dict[str, Any] = {
         "type": f"{TYPE}{problem.code}",
@@ -68,54 +68,54 @@ def answer(problem: HttpProblem, request_id: str | None) -> Response:
     return Response(json.dumps(document), problem.status, problem.headers, MEDIA_TYPE)
 
 
-def problem_of(error: Exception) -> HttpProblem:
+def problem_of(error: Exception) -> ProblemError:  # noqa: C901  (a table of one line a case)
     """The answer to an exception."""
     match error:
-        case HttpProblem():
+        case ProblemError():
             return error
         case InputError():
             return _of_input(error)
         case RequestValidationError():
             issues = tuple(_of_parameter(it) for it in error.errors())
-            return HttpProblem(422, "invalid_request", _told(issues), issues=issues)
+            return ProblemError(422, "invalid_request", _told(issues), issues=issues)
         case StoreError():
-            return HttpProblem(
+            return ProblemError(
                 503,
                 "store_unavailable",
                 "the store does not answer; nothing was lost, try again",
                 headers={"Retry-After": str(RETRY_SECONDS)},
             )
         case FullError():
-            return HttpProblem(
+            return ProblemError(
                 429,
                 "queue_full",
                 "as many jobs wait as the setting `max_queued` allows; try again later",
                 headers={"Retry-After": "5"},
             )
         case ReusedError():
-            return HttpProblem(
+            return ProblemError(
                 422, "idempotency_key_reused", "this Idempotency-Key came with another request before"
             )
         case ChildError(code="declined"):
-            return HttpProblem(422, "declined", str(error))
+            return ProblemError(422, "declined", str(error))
         case ChildError(code="out_of_memory"):
-            return HttpProblem(413, "out_of_memory", str(error))
+            return ProblemError(413, "out_of_memory", str(error))
         case ChildError():
-            return HttpProblem(
+            return ProblemError(
                 503,
                 error.code,
                 "the process that worked on this came to an end; try again",
                 headers={"Retry-After": str(RETRY_SECONDS)},
             )
         case DeclinedError():
-            return HttpProblem(422, "declined", str(error))
+            return ProblemError(422, "declined", str(error))
         case RefusedPlanError():
-            return HttpProblem(500, "defect", "a plan of ours was refused by the judge; please report it")
+            return ProblemError(500, "defect", "a plan of ours was refused by the judge; please report it")
         case MemstowError():
-            return HttpProblem(422, "invalid_request", str(error))
+            return ProblemError(422, "invalid_request", str(error))
         case HTTPException():
             return _of_http(error)
-    return HttpProblem(500, "defect", "a defect of memstow; please report it with the id of this request")
+    return ProblemError(500, "defect", "a defect of memstow; please report it with the id of this request")
 
 
 def install(app: FastAPI) -> None:
@@ -128,7 +128,7 @@ def install(app: FastAPI) -> None:
         return answer(problem, request.scope.get("memstow.request_id"))
 
     for kind in (
-        HttpProblem,
+        ProblemError,
         MemstowError,
         FullError,
         ReusedError,
@@ -138,26 +138,28 @@ def install(app: FastAPI) -> None:
         app.add_exception_handler(kind, handle)
 
 
-def _of_input(error: InputError) -> HttpProblem:
+def _of_input(error: InputError) -> ProblemError:
     codes = {issue.code for issue in error.issues}
     status = 400 if codes <= _UNREADABLE else 422
     code = error.issues[0].code if len(codes) == 1 else "invalid_request"
-    return HttpProblem(status, code, _told(error.issues), issues=error.issues)
+    return ProblemError(status, code, _told(error.issues), issues=error.issues)
 
 
-def _of_http(error: HTTPException) -> HttpProblem:
+def _of_http(error: HTTPException) -> ProblemError:
     headers = dict(error.headers or {})
     match error.status_code:
         case 404:
-            return HttpProblem(404, "not_found", "there is nothing at this path; see /openapi.json")
+            return ProblemError(404, "not_found", "there is nothing at this path; see /openapi.json")
         case 405:
             allowed = headers.get("Allow", "")
-            return HttpProblem(405, "method_not_allowed", f"this path takes {allowed}", headers=headers)
+            return ProblemError(405, "method_not_allowed", f"this path takes {allowed}", headers=headers)
         case 413:
-            return HttpProblem(413, "body_too_large", "the body is larger than the setting `max_body` allows")
+            return ProblemError(
+                413, "body_too_large", "the body is larger than the setting `max_body` allows"
+            )
         case 400:
-            return HttpProblem(400, "malformed_request", printable(str(error.detail), 200))
-    return HttpProblem(error.status_code, "http_error", printable(str(error.detail), 200), headers=headers)
+            return ProblemError(400, "malformed_request", printable(str(error.detail), 200))
+    return ProblemError(error.status_code, "http_error", printable(str(error.detail), 200), headers=headers)
 
 
 def _of_parameter(error: Mapping[str, Any]) -> Issue:

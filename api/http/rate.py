@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import ceil
 from typing import Final
 
-from api.http.problems import HttpProblem
+from api.http.problems import ProblemError
 
 _MOST_BUCKETS: Final = 10_000
 
@@ -29,7 +29,7 @@ class Rate:
         if len(self._buckets) > _MOST_BUCKETS:
             self._buckets.popitem(last=False)
         if tokens < 1:
-            raise HttpProblem(
+            raise ProblemError(
                 429,
                 "rate_limited",
                 f"more than the {self._rate:g} requests a second that the setting `key_rate` allows",

@@ -12,7 +12,7 @@ import structlog
 from starlette.requests import Request
 
 from api.http.auth import Caller, Gate, require
-from api.http.problems import HttpProblem
+from api.http.problems import ProblemError
 from api.http.rate import Rate
 from api.http.remembered import Remembered
 from api.http.settings import Settings
@@ -160,7 +160,9 @@ class Service:
 
     async def caller(self, request: Request, scope: Scope = Scope.PLAN) -> Caller:
         """Who asks; a problem when they may not, or not so often."""
-        caller = self.gate.remembered(request) or await self.in_thread(self.gate.caller, request)
+        caller = self.gate.remembered(request)
+        if caller is None:
+            caller = await self.in_thread(self.gate.caller, request)
         require(caller, scope)
         self.rate.count(caller.key_id)
         return caller
@@ -175,7 +177,7 @@ class Service:
     def require_open(self) -> None:
         """Refuse new work while the server ends."""
         if self.draining:
-            raise HttpProblem(
+            raise ProblemError(
                 503, "draining", "this server is ending; try again", headers={"Retry-After": "1"}
             )
 
@@ -198,8 +200,8 @@ class Service:
                 self.metrics.lag.observe(max(0.0, loop.time() - before - _LAG_SECONDS))
 
 
-def _busy(setting: str) -> HttpProblem:
-    return HttpProblem(
+def _busy(setting: str) -> ProblemError:
+    return ProblemError(
         429,
         "busy",
         f"as many requests wait as the setting `{setting}` allows; try again",

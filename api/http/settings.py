@@ -1,4 +1,4 @@
-"""What an operator can choose, from the environment, a TOML file and the command line; all of it checked at start."""
+"""What an operator can choose: environment, TOML file, command line; all of it checked at start."""
 
 import os
 import tomllib
@@ -35,15 +35,15 @@ class Settings(BaseModel):
     port: int = Field(8080, ge=0, le=65535, description="Port to listen on; 0 takes any free one.")
     data: Path = Field(
         Path("memstow-data"),
-        description="Folder of the store; made where there is none. Unused with `database`.",
+        description="Folder of the store, made if need be; unused with `database`.",
     )
     database: str | None = Field(
         None, description="URL of a PostgreSQL database, for several servers: postgresql://user@host/name."
     )
     anonymous: Literal["loopback", "never", "everyone"] = Field(
         "loopback",
-        description="Who may use the server without a key while there are no keys: whoever is on this machine, "
-        "nobody, or everyone who can reach it.",
+        description="Who may use the server without a key while there are no keys: whoever is on this "
+        "machine, nobody, or everyone who can reach it.",
     )
     cors_origins: tuple[str, ...] = Field(
         (), description="Origins whose pages may call the server from a browser; none by default."

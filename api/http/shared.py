@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from api.http.auth import Caller
 from api.http.body import MEDIA_TYPES, format_of, read_body
-from api.http.problems import HttpProblem
+from api.http.problems import ProblemError
 from api.http.service import Service
 from api.jobs.asked import Form
 from api.jobs.job import Job, moment
@@ -78,7 +78,9 @@ def output_format(request: Request, chosen: str | None) -> str:
     """The format in which a plan is wanted."""
     if chosen is not None:
         if chosen not in formats.plan_names():
-            raise HttpProblem(422, "unknown_format", f"plans can be had as {', '.join(formats.plan_names())}")
+            raise ProblemError(
+                422, "unknown_format", f"plans can be had as {', '.join(formats.plan_names())}"
+            )
         return chosen
     return "csv" if request.headers.get("accept", "").lower().startswith("text/csv") else "json"
 
@@ -134,7 +136,7 @@ async def job_for(service: Service, caller: Caller, job: str) -> Job:
     """The job, if it is the caller's to see."""
     found = await service.in_thread(service.queue.get, job) if len(job) == 32 and job.isalnum() else None
     if found is None or not caller.may_see(found.key_id):
-        raise HttpProblem(
+        raise ProblemError(
             404, "no_such_job", "there is no job of this id, or it is over its time or not yours"
         )
     return found

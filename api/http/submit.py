@@ -6,7 +6,7 @@ from typing import Any
 from starlette.requests import Request
 
 from api.http.auth import Caller
-from api.http.problems import HttpProblem
+from api.http.problems import ProblemError
 from api.http.service import Service
 from api.http.shared import wants_fresh
 from api.jobs.job import Draft
@@ -23,7 +23,7 @@ def promise_of(request: Request, caller: Caller, body: bytes) -> Idempotency | N
     if name is None:
         return None
     if not 0 < len(name) <= 200 or not name.isascii():
-        raise HttpProblem(422, "bad_idempotency_key", "an Idempotency-Key has 1 to 200 ASCII characters")
+        raise ProblemError(422, "bad_idempotency_key", "an Idempotency-Key has 1 to 200 ASCII characters")
     hashed = hashlib.sha256(f"{request.url.path}?{request.url.query}\n".encode())
     hashed.update(body)
     return Idempotency(caller.key_id or "", name, hashed.hexdigest())
@@ -34,9 +34,9 @@ async def draft_of(
 ) -> Draft:
     """The job that a request asks for."""
     members = kept["members"]
-    priority = checked_priority(members.get("priority", 0), caller)
+    priority = checked_priority(members.get("priority", 0))
     if members.get("hint_job") is not None:
-        known = await _plan_of_job(service, caller, members["hint_job"], kept["digest"])
+        known = await _plan_of_job(service, caller, members["hint_job"])
     hint = kept["hint"]
     if hint is None and members.get("hint_job") is not None and known is not None:
         # A plan of another problem is a hint like any other; one of the same is where to start as well.
@@ -63,7 +63,7 @@ def cache_key_with(key: str, hint: str | None) -> str:
     return key if hint is None else hashlib.sha256(f"{key}\n{hint}".encode()).hexdigest()
 
 
-def checked_priority(priority: object, caller: Caller) -> int:
+def checked_priority(priority: object) -> int:
     """A priority within the limits."""
     if not isinstance(priority, int) or isinstance(priority, bool):
         raise InputError.single(
@@ -78,7 +78,7 @@ def checked_priority(priority: object, caller: Caller) -> int:
     return priority
 
 
-async def _plan_of_job(service: Service, caller: Caller, job: object, _digest: str) -> bytes | None:
+async def _plan_of_job(service: Service, caller: Caller, job: object) -> bytes | None:
     found = None
     if isinstance(job, str) and len(job) == 32:
         found = await service.in_thread(service.queue.get, job)

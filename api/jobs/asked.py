@@ -10,6 +10,7 @@ import planner
 from planner import formats
 from planner.digest import digest
 from planner.errors import InputError, Issue
+from planner.formats.detect import looks_like_json
 from planner.jsontext import parse_json
 from planner.options import Options
 from planner.parse import parse_options, parse_problem
@@ -133,7 +134,7 @@ def envelope(raw: object, allowed: Sequence[str], required: Sequence[str]) -> di
 
 def read_problem(body: bytes, form: str | None, limits: Limits) -> Problem:
     """A problem alone in a format, or in the one it looks like."""
-    if (form is None and formats.looks_like_json(body)) or form not in (None, "csv"):
+    if (form is None and looks_like_json(body)) or form not in (None, "csv"):
         parse_json(body, limits.max_values)
     return _within(formats.read_problem(body, form), limits)
 

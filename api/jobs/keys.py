@@ -1,7 +1,7 @@
 """API keys: the store holds only their hashes, so whoever reads it cannot use them.
 
-A key is `msk_ID_SECRET`. The secret has 256 random bits: a plain SHA-256 of it cannot be guessed backwards, and a
-slow hash would only slow down every request.
+A key is `msk_ID_SECRET`. The secret has 256 random bits: a plain SHA-256 of it cannot be guessed backwards,
+and a slow hash would only slow down every request.
 """
 
 import hashlib

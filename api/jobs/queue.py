@@ -1,7 +1,7 @@
 """The job table as a queue: who may put in, who takes out, and who may write what came of it.
 
-A job is taken by raising its `attempt`; whatever is written about a run carries the number of its attempt and is
-dropped when another has begun since. So a result is written once, whoever was thought dead in between.
+A job is taken by raising its `attempt`; whatever is written about a run carries the number of its attempt and
+is dropped when another has begun since. So a result is written once, whoever was thought dead in between.
 """
 
 import json
@@ -333,7 +333,7 @@ class Queue:
             return [(row.number, row.kind, row.data) for row in rows]
 
     def last_events(self, watched: Sequence[str]) -> dict[str, int]:
-        """The number of the last event of each of these jobs, 0 where there is none; without those that are gone."""
+        """The number of the last event of each job, 0 where there is none; without jobs that are gone."""
         last: dict[str, int] = {}
         with self._database.read() as connection:
             for start in range(0, len(watched), 500):

@@ -1,8 +1,9 @@
-"""Works off the queue: takes jobs, runs each in a child, keeps them alive in the table, takes over from the dead.
+"""Works off the queue: takes jobs, runs each in a child, shows that they live, takes over from the dead.
 
 Plain threads, because all of it waits: for the store, for a pipe, for a clock.
 """
 
+import json
 import threading
 import time
 import uuid
@@ -196,7 +197,10 @@ class Runner:
                 plan, said = cached
                 self._finish(run, State.DONE, {**said, "plan": plan.decode()})
                 return
-        known = taken.plan or self._patiently(lambda: self._cache.best_of(job.digest))
+        known = taken.plan
+        if known is None and job.batch_id is None:
+            # The jobs of a batch are compared with each other: none may start from what another found.
+            known = self._patiently(lambda: self._cache.best_of(job.digest))
         seconds, memory = self._limits(run)
         watch = Watch(
             memory=memory,
@@ -222,8 +226,6 @@ class Runner:
             self._with_answer(run, result)
 
     def _limits(self, run: _Run) -> tuple[float, int]:
-        import json
-
         options = json.loads(run.taken.job.options)
         allowed = self._work.max_time_limit
         seconds = allowed if options["deterministic"] else min(options["time_limit"], allowed)
@@ -251,9 +253,11 @@ class Runner:
         log.warning("child_ended", reason=error.code, message=str(error))
         if run.lost:
             return
+        ending = self._stopped.is_set() or self._ending.is_set() or error.code in ("killed", "stopping")
+        again = error.code == "child_lost" and job.attempt < self._work.max_attempts
         if run.stop is not Stop.NO:
             self._finish(run, State.CANCELLED)
-        elif self._stopped.is_set() or self._ending.is_set() or error.code in ("killed", "stopping") or (error.code == "child_lost" and job.attempt < self._work.max_attempts):
+        elif ending or again:
             self._put_back(run)
         else:
             self._finish(run, State.FAILED, error=f"{error.code}: {error}")

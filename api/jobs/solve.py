@@ -1,7 +1,7 @@
 """A solve as the service runs it: a short attempt first, then the rest of the time in growing slices.
 
-The engine tells of better plans but hands one out at its end only. A long run is therefore cut into slices, each
-starting from the plan of the one before, so that what is lost with a server is a slice and not the run.
+The engine tells of better plans but hands one out at its end only. A long run is therefore cut into slices,
+each starting from the plan of the one before, so that what is lost with a server is a slice and not the run.
 """
 
 import threading
@@ -46,8 +46,9 @@ def briefly(problem: Problem, options: Options, seconds: float) -> tuple[Plan | 
             timer.cancel()
         return (None, False) if cancel.is_set() else (plan, True)
     whole = options.time_limit <= seconds
+    begin = time.monotonic()
     plan = engine.plan(problem, options if whole else replace(options, time_limit=seconds))
-    return plan, whole or settled(plan, options)
+    return plan, whole or settled(plan, options) or _ran_dry(begin, seconds)
 
 
 def at_length(
@@ -69,19 +70,31 @@ def at_length(
     while True:
         left = options.time_limit - (time.monotonic() - begin)
         # A last slice too short to be worth its start is joined to the one before.
+        since = time.monotonic()
         seconds = left if left < 2 * length else length
         start = best if best is not None and not counts_moves and best.placements else options.hint
         piece = replace(options, time_limit=max(seconds, 0.0), hint=start)
         found = engine.plan(problem, piece, _later(on_event, begin), cancel)
         if best is None or better(found, best):
             best = found
-        over = settled(best, options) or cancel.is_set() or seconds == left or seconds <= _LEAST_SECONDS
+        over = (
+            settled(best, options)
+            or cancel.is_set()
+            or seconds == left
+            or seconds <= _LEAST_SECONDS
+            or _ran_dry(since, seconds)
+        )
         elapsed = time.monotonic() - begin
         best = replace(best, seconds=round(elapsed, 6))
         if over:
             return best
         on_plan(best)
         length = max(2 * length, SLICE_SECONDS)
+
+
+def _ran_dry(begin: float, seconds: float) -> bool:
+    """Whether a run ended long before its time: there was nothing left to try."""
+    return time.monotonic() - begin < seconds / 2
 
 
 def _later(on_event: OnEvent, begin: float) -> OnEvent:

@@ -1,7 +1,8 @@
 """The tables of the store, the same on SQLite and on PostgreSQL.
 
-Values of an objective can be above 2^63, so they are kept as text. Times are seconds since 1970 by the clock of
-the server that wrote them: for people and for retention only. No decision about who owns a job rests on them.
+Values of an objective can be above 2^63, so they are kept as text. Times are seconds since 1970 by the clock
+of the server that wrote them, for people and for retention only. No decision about who owns a job rests on
+them.
 """
 
 from typing import Any

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from api.http import documents
 from api.http.auth import Caller
 from api.http.body import read_body, require_json
-from api.http.problems import HttpProblem
+from api.http.problems import ProblemError
 from api.http.service import Service
 from api.http.shared import Here, as_json, job_json
 from api.http.submit import checked_priority, promise_of
@@ -65,7 +65,8 @@ _COLUMNS = (
     "/v1/batches",
     operation_id="submit_batch",
     summary="Many problems with many settings",
-    description="All of its jobs are put into the queue, or none.",
+    description="All of its jobs are put into the queue, or none. Each is solved anew, so that they can be "
+    "compared.",
     status_code=202,
     response_class=Response,
     responses=documents.answers(202, "The batch.", _EXAMPLE, _SCHEMA, "application/json", 400, 415),
@@ -118,7 +119,7 @@ async def submit_batch(request: Request, service: Here) -> Response:
         raise InputError.single(
             "not_a_string", "$.name", f"expected at most 200 characters, given {shown(name)}"
         )
-    priority = checked_priority(members["priority"] or 0, caller)
+    priority = checked_priority(0 if members["priority"] is None else members["priority"])
     drafts = [
         Draft(
             problem=kept["problem"].encode(),
@@ -132,6 +133,7 @@ async def submit_batch(request: Request, service: Here) -> Response:
             name=printable(kept["name"], 200),
             setting=printable(kept["setting"], 200),
             term=kept["term"],
+            fresh=True,
         )
         for kept in read["jobs"]
     ]
@@ -223,7 +225,7 @@ async def _batch_for(service: Service, caller: Caller, batch: str) -> tuple[dict
     proper = len(batch) == 32 and batch.isalnum() and batch.isascii()
     row = await service.in_thread(service.queue.batch, batch) if proper else None
     if row is None or not caller.may_see(row["key_id"]):
-        raise HttpProblem(
+        raise ProblemError(
             404, "no_such_batch", "there is no batch of this id, or it is over its time or not yours"
         )
     return dict(row), await service.in_thread(service.queue.batch_jobs, batch)

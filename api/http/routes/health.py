@@ -5,7 +5,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import Response
 
 from api.http import documents
-from api.http.problems import HttpProblem
+from api.http.problems import ProblemError
 from api.http.shared import Here, as_json
 from api.jobs.keys import Scope
 
@@ -38,7 +38,9 @@ async def readyz(service: Here) -> Response:
     """Ready."""
     reason = await service.ready()
     if reason is not None:
-        raise HttpProblem(503, reason, f"not ready: {reason.replace('_', ' ')}", headers={"Retry-After": "1"})
+        raise ProblemError(
+            503, reason, f"not ready: {reason.replace('_', ' ')}", headers={"Retry-After": "1"}
+        )
     return as_json(_OK)
 
 

@@ -10,7 +10,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.responses import Response
 
 from api.http import documents
-from api.http.problems import HttpProblem
+from api.http.problems import ProblemError
 from api.http.routes.plan import plan_in
 from api.http.shared import (
     OPTION_PARAMETERS,
@@ -149,7 +149,7 @@ async def get_problem(request: Request, service: Here, job: str) -> Response:
     found = await job_for(service, caller, job)
     body = await service.in_thread(service.queue.document, found.id, "problem")
     if body is None:
-        raise HttpProblem(404, "no_such_job", "the job was removed")
+        raise ProblemError(404, "no_such_job", "the job was removed")
     return Response(body, media_type="application/json")
 
 
@@ -157,8 +157,8 @@ async def get_problem(request: Request, service: Here, job: str) -> Response:
     "/v1/jobs/{job}/plan",
     operation_id="get_job_plan",
     summary="The plan of a job: the best so far, or the last",
-    description="`Memstow-Final` says whether it can still become better. With `If-None-Match` an unchanged plan is "
-    "answered with 304.",
+    description="`Memstow-Final` says whether it can still become better. With `If-None-Match` an unchanged "
+    "plan is answered with 304.",
     response_class=Response,
     responses=documents.answers(
         200,
@@ -183,8 +183,8 @@ async def get_plan(
     answer = await plan_in(service, found.id, output_format(request, format))
     if answer is None:
         if found.error is not None:
-            raise HttpProblem(409, "job_failed", found.error)
-        raise HttpProblem(
+            raise ProblemError(409, "job_failed", found.error)
+        raise ProblemError(
             409,
             "no_plan_yet",
             f"the job is {found.state.value} and has no plan yet",
@@ -212,14 +212,15 @@ async def _followed(request: Request, job: str) -> Job:
     "/v1/jobs/{job}/events",
     operation_id="get_job_events",
     summary="What happens to a job, as it happens",
-    description="Server-sent events: `phase`, `incumbent`, `bound`, and `done` at the end. `Last-Event-ID` resumes.",
+    description="Server-sent events: `phase`, `incumbent`, `bound`, and `done` at the end. `Last-Event-ID` "
+    "resumes.",
     response_class=EventSourceResponse,
     responses={
         200: {
             "description": "The stream.",
             "content": {
                 "text/event-stream": {
-                    "example": 'id: 3\nevent: incumbent\ndata: {"value": 12288, "solver": "greedy", "seconds": 0.1}\n\n'
+                    "example": 'id: 3\nevent: incumbent\ndata: {"value": 12288, "seconds": 0.1}\n\n'
                 }
             },
         },
@@ -233,7 +234,8 @@ async def events(
 ) -> AsyncIterator[ServerSentEvent]:
     """Follow."""
     service = service_of(request)
-    after = int(last_event_id) if (last_event_id or "").isdecimal() and len(last_event_id or "") < 10 else 0
+    given = last_event_id or ""
+    after = int(given) if given.isascii() and given.isdecimal() and len(given) < 10 else 0
     service.metrics.streams.inc()
     try:
         yield ServerSentEvent(comment="memstow", retry=1000)
@@ -293,4 +295,4 @@ def _place(cursor: str) -> tuple[float, str]:
                 return float(created), name
     except (ValueError, RecursionError):
         pass
-    raise HttpProblem(422, "bad_cursor", "take the cursor from `next` of the page before")
+    raise ProblemError(422, "bad_cursor", "take the cursor from `next` of the page before")

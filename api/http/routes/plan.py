@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from api.http import documents
 from api.http.auth import Caller
-from api.http.problems import HttpProblem
+from api.http.problems import ProblemError
 from api.http.remembered import Ready, Remembered, ready
 from api.http.service import Service
 from api.http.shared import (
@@ -44,8 +44,8 @@ _ACCEPTED = {
     "/v1/plan",
     operation_id="plan",
     summary="A problem in, a plan out",
-    description="That nothing fits is an answer (200, status `infeasible`), not an error. A problem that takes longer "
-    "than the server waits, or one sent with `Prefer: respond-async`, becomes a job.",
+    description="That nothing fits is an answer (200, status `infeasible`), not an error. A problem that "
+    "takes longer than the server waits, or one sent with `Prefer: respond-async`, becomes a job.",
     response_class=Response,
     responses=documents.answers(
         200,
@@ -116,16 +116,16 @@ async def _as_job(
             if made and promise is None:
                 # Nobody can know of it: it would run for no one.
                 await service.in_thread(service.queue.stop, job, True, 0.0)
-            raise HttpProblem(400, "client_gone", "the client went away")
+            raise ProblemError(400, "client_gone", "the client went away")
         return await _accepted(service, job, False)
     found = await service.in_thread(service.queue.get, job)
     if found is None or found.state is State.CANCELLED:
-        raise HttpProblem(409, "job_cancelled", "the job of this request was cancelled")
+        raise ProblemError(409, "job_cancelled", "the job of this request was cancelled")
     if found.state is State.FAILED:
         raise failure_of(found.error or "")
     answer = await plan_in(service, job, to)
     if answer is None:
-        raise HttpProblem(409, "no_plan", "the job of this request has no plan")
+        raise ProblemError(409, "no_plan", "the job of this request has no plan")
     return _sent(answer, "miss", {"Location": job_path(job)})
 
 
@@ -151,17 +151,17 @@ async def _accepted(service: Service, job: str, preferred: bool) -> Response:
     return as_json({"id": job} if found is None else job_json(found), 202, headers)
 
 
-def failure_of(error: str) -> HttpProblem:
+def failure_of(error: str) -> ProblemError:
     """The error of a job as the answer to who waited for it."""
     code, _, message = error.partition(": ")
     match code:
         case "declined":
-            return HttpProblem(422, code, message)
+            return ProblemError(422, code, message)
         case "out_of_memory":
-            return HttpProblem(413, code, message)
+            return ProblemError(413, code, message)
         case "child_lost" | "stuck":
-            return HttpProblem(500, code, message)
-    return HttpProblem(422, "invalid_request", error)
+            return ProblemError(500, code, message)
+    return ProblemError(422, "invalid_request", error)
 
 
 async def plan_in(service: Service, job: str, to: str) -> Ready | None:

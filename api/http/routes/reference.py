@@ -10,7 +10,7 @@ from starlette.responses import Response
 import planner
 from api.http import documents
 from api.http.examples import EXAMPLES
-from api.http.problems import HttpProblem
+from api.http.problems import ProblemError
 from api.http.shared import Here, as_json
 from planner.schema import KINDS, schema
 
@@ -58,7 +58,7 @@ async def get_schema(
     """Schema."""
     await service.caller(request)
     if kind not in KINDS:
-        raise HttpProblem(422, "unknown_schema", f"use one of {', '.join(KINDS)}")
+        raise ProblemError(422, "unknown_schema", f"use one of {', '.join(KINDS)}")
     return as_json(await service.in_thread(schema, kind))
 
 
@@ -93,7 +93,7 @@ async def get_example(request: Request, service: Here, name: str) -> Response:
     """Example."""
     await service.caller(request)
     if name not in EXAMPLES:
-        raise HttpProblem(404, "no_such_example", f"there are {', '.join(EXAMPLES)}")
+        raise ProblemError(404, "no_such_example", f"there are {', '.join(EXAMPLES)}")
     return as_json(EXAMPLES[name])
 
 

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from api.http import documents
 from api.http.body import MEDIA_TYPES, format_of, read_body, require_json
-from api.http.problems import HttpProblem
+from api.http.problems import ProblemError
 from api.http.service import Service
 from api.http.shared import FormatOfBody, Here
 from api.jobs.asked import Form
@@ -106,7 +106,7 @@ async def convert(
     """Convert."""
     await service.caller(request)
     if to not in formats.names():
-        raise HttpProblem(422, "unknown_format", f"use one of {', '.join(formats.names())}")
+        raise ProblemError(422, "unknown_format", f"use one of {', '.join(formats.names())}")
     form = format_of(request, format)
     body = await read_body(request, service.settings)
     arguments = {**_arguments(service, body, form), "to": to}

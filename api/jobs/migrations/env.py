@@ -1,4 +1,4 @@
-"""Alembic runs this: the steps in the one transaction of the connection that `api.jobs.migrate` hands over."""
+"""Alembic runs this: the steps, in the one transaction that `api.jobs.migrate` hands over."""
 
 from alembic import context
 
