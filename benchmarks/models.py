@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from pathlib import Path
+from random import Random
 
 from benchmarks.page import DATA, table
 from planner.engine import plan
@@ -10,44 +10,89 @@ from planner.errors import DeclinedError
 from planner.formats import read_problem
 from planner.options import Options
 from planner.plan import Plan, Status
-from planner.problem import Problem
+from planner.problem import Buffer, Pool, Problem
 
 SECONDS = 10.0
+REUSE_SECONDS = 4.0
 SOLVERS = ("greedy", "exact", "cpsat", "highs", "cbc")
 FOLDERS = ("minimalloc/*.csv", "idealloc/*.csv", "executorch/*.json", "minimalloc-dsa-rp/*.json")
 
 
 def measure() -> str:
-    """A row for each problem: what each solver reaches, `*` where it is proven, and the seconds it took."""
+    """What each solver reaches on each problem, `*` where it is proven, and the seconds it took."""
     if not DATA.exists():
         return "Skipped: `../shared/data` is not there."
     header = ("problem", "buffers", "bound", *SOLVERS)
-    return table(header, list(_rows()))
+    parts = (
+        "The first term of the objective, `*` where all terms are proven, and the seconds it took:",
+        table(header, [*_rows(), *_several_pools()]),
+        f"All problems of `pypto` with reuse costs, {REUSE_SECONDS:.0f} s each:",
+        table(("solver", "problems", "proven", "sum of costs", "seconds"), list(_reuse())),
+    )
+    return "\n\n".join(parts)
 
 
 def _rows() -> Iterator[tuple[object, ...]]:
     for pattern in FOLDERS:
         for path in sorted(DATA.glob(pattern)):
-            yield _row(path)
+            yield _row(f"{path.parent.name}/{path.stem}", read_problem(path.read_bytes()))
 
 
-def _row(path: Path) -> tuple[object, ...]:
-    problem = read_problem(path.read_bytes())
+def _several_pools() -> Iterator[tuple[object, ...]]:
+    """Placement costs over three pools, two of them with room for a third of what lives at once."""
+    for count in (20, 60, 200):
+        for seed in range(2):
+            yield _row(f"three pools, seed {seed}", _three_pools(Random(seed), count))
+
+
+def _three_pools(rng: Random, count: int) -> Problem:
+    buffers = []
+    for i in range(count):
+        size, begin = rng.randrange(1, 64) * 16, rng.randrange(count)
+        life = (begin, begin + rng.randrange(1, max(2, count // 5)))
+        buffers.append(Buffer(id=f"b{i}", size=size, lifetime=life, accesses=rng.randrange(1, 200) * 16))
+    live = max(sum(b.size for b in buffers if _lives(b, time)) for time in range(count))
+    pools = (
+        Pool(id="fast", capacity=live // 3 // 16 * 16, cost=1),
+        Pool(id="middle", capacity=live // 3 // 16 * 16, cost=3),
+        Pool(id="slow", cost=10),
+    )
+    return Problem(version=1, pools=pools, buffers=tuple(buffers))
+
+
+def _lives(buffer: Buffer, time: int) -> bool:
+    return isinstance(buffer.lifetime, tuple) and buffer.lifetime[0] <= time < buffer.lifetime[1]
+
+
+def _reuse() -> Iterator[tuple[object, ...]]:
+    problems = [read_problem(path.read_bytes()) for path in sorted((DATA / "pypto").rglob("*.json"))]
+    problems = [problem for problem in problems if problem.reuse_costs]
+    for solver in SOLVERS:
+        begin = time.monotonic()
+        found = [_solved(problem, solver, REUSE_SECONDS) for problem in problems]
+        if None in found:
+            continue
+        proven = sum(p.status in (Status.OPTIMAL, Status.INFEASIBLE) for p in found if p)
+        total = sum(term.value for p in found if p for term in p.objective if term.term == "reuse_cost")
+        yield solver, len(problems), proven, total, f"{time.monotonic() - begin:.0f}"
+
+
+def _row(name: str, problem: Problem) -> tuple[object, ...]:
     results = []
     bound = 0
     for solver in SOLVERS:
         begin = time.monotonic()
-        found = _solved(problem, solver)
+        found = _solved(problem, solver, SECONDS)
         seconds = time.monotonic() - begin
         results.append(_told(found, seconds))
         if found is not None and found.objective:
             bound = max(bound, found.objective[0].bound)
-    return (f"{path.parent.name}/{path.stem}", len(problem.buffers), f"{bound:,}", *results)
+    return (name, len(problem.buffers), f"{bound:,}", *results)
 
 
-def _solved(problem: Problem, solver: str) -> Plan | None:
+def _solved(problem: Problem, solver: str, seconds: float) -> Plan | None:
     try:
-        return plan(problem, Options(solver=solver, time_limit=SECONDS, workers=2))
+        return plan(problem, Options(solver=solver, time_limit=seconds, workers=2))
     except DeclinedError:
         return None
 

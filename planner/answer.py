@@ -27,12 +27,13 @@ class Stamp:
 
 def infeasible(problem: Problem, explanation: Explanation, prover: str, stamp: Stamp) -> Plan:
     """The answer where nothing fits."""
-    return replace(_blank(problem, Status.INFEASIBLE, stamp), explanation=explanation, prover=prover)
+    blank = _blank(Status.INFEASIBLE, stamp)
+    return _named(problem, replace(blank, explanation=explanation, prover=prover))
 
 
 def unknown(reduction: Reduction, attempt: Layout | None, stamp: Stamp) -> Plan:
     """The answer where nothing that fits was found, and no proof that nothing does."""
-    blank = _blank(reduction.problem, Status.UNKNOWN, stamp)
+    blank = _named(reduction.problem, _blank(Status.UNKNOWN, stamp))
     if attempt is None:
         return blank
     peaks = _native.pool_peaks(reduction.instance.native, attempt)
@@ -72,7 +73,7 @@ def judged(
         for i, pool in enumerate(problem.pools)
     )
     plan = replace(
-        _blank(problem, Status.OPTIMAL if proven else Status.FEASIBLE, stamp),
+        _blank(Status.OPTIMAL if proven else Status.FEASIBLE, stamp),
         placements=placements,
         pools=pools,
         objective=objective,
@@ -85,13 +86,16 @@ def judged(
             f"the plan of {outcome.solver} was refused; please report it: "
             + "; ".join(f"{v.code}: {v.message}" for v in violations[:5])
         )
-    return plan
+    return _named(problem, plan)
 
 
-def _blank(problem: Problem, status: Status, stamp: Stamp) -> Plan:
+def _named(problem: Problem, plan: Plan) -> Plan:
+    return replace(plan, digest=digest(problem))
+
+
+def _blank(status: Status, stamp: Stamp) -> Plan:
     return Plan(
         status=status,
-        digest=digest(problem),
         version=planner.__version__,
         seconds=stamp.seconds,
         work=stamp.work,

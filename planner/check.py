@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from itertools import islice, pairwise
 from math import lcm
 
 from planner.errors import InputError, Issue
@@ -13,24 +13,31 @@ from planner.problem import ALWAYS, LIMIT, Buffer, Pool, Problem, access_count, 
 PLAIN_TERMS = ("peak", "max_peak", "placement_cost", "reuse_cost", "moves")
 
 
+# A problem that contradicts itself everywhere is told so often enough.
+MOST_ISSUES = 1000
+
+
 def find_issues(problem: Problem) -> list[Issue]:
-    """Everything that is wrong with the meaning of a well-formed problem."""
+    """What is wrong with the meaning of a well-formed problem: everything, up to a thousand issues."""
+    return list(islice(_issues(problem), MOST_ISSUES))
+
+
+def _issues(problem: Problem) -> Iterator[Issue]:
     pools = {pool.id: pool for pool in problem.pools}
     index_of = {buffer.id: index for index, buffer in enumerate(problem.buffers)}
-    issues = [
-        *_pool_issues(problem),
-        *_repeated_ids("buffers", "buffer", [b.id for b in problem.buffers], index_of),
-        *_buffer_issues(problem, pools),
-        *clashing_pins(problem, index_of),
-        *_pair_issues(problem, index_of),
-        *_term_issues(problem, pools),
-        *_cost_issues(problem, pools),
-    ]
-    ties = list(_tie_issues(problem, index_of))
-    issues.extend(ties)
-    if not ties:
-        issues.extend(_group_issues(problem, pools, index_of))
-    return issues
+    yield from _pool_issues(problem)
+    yield from _repeated_ids("buffers", "buffer", [b.id for b in problem.buffers], index_of)
+    yield from _buffer_issues(problem, pools)
+    yield from clashing_pins(problem, index_of)
+    yield from _pair_issues(problem, index_of)
+    yield from _term_issues(problem, pools)
+    yield from _cost_issues(problem, pools)
+    consistent = True
+    for issue in _tie_issues(problem, index_of):
+        consistent = False
+        yield issue
+    if consistent:
+        yield from _group_issues(problem, pools, index_of)
 
 
 def require_valid(problem: Problem) -> None:

@@ -7,33 +7,27 @@ from dataclasses import replace
 from planner import answer
 from planner.bounds import Bounds, TermBound
 from planner.check import require_valid
-from planner.errors import DeclinedError, InputError, UnknownSolverError
+from planner.errors import DeclinedError, InputError
 from planner.events import Bound, Event, Incumbent, Listener, Phase
-from planner.isolate.solver import Isolated
 from planner.kept import recounted
 from planner.options import Options
 from planner.plan import Exhausted, Explanation, Plan, Refuted, gap_of
 from planner.problem import Problem
 from planner.proven import Proven
 from planner.reduce import Reduction, reduce
-from planner.roster import find, is_model
+from planner.roster import prepare
 from planner.tasks import task_of
+from planner.team import AUTO, Stage, asked_for, team_for
 from solvers import _native
-from solvers.solver import Listeners, Outcome, Solver, Task, names
-
-AUTO = "auto"
+from solvers.solver import Listeners, Outcome, Solver, Task
 
 # Building, naming and judging a plan takes about so long for each buffer; the search ends earlier by it.
-_SECONDS_PER_BUFFER = 25e-6
-# The share of a run that goes into a plan for a model to start from.
-_START_SHARE = 0.25
+_SECONDS_PER_BUFFER = 15e-6
 # How often a waiting caller looks whether it was told to stop.
 _TICK = 0.02
 
 # The steps of a deterministic run: about the default time limit's worth.
 DEFAULT_WORK = 1_000_000_000
-
-_TEAMS = {AUTO: ("greedy", "exact"), "exact": ("greedy", "exact")}
 
 
 def plan(
@@ -70,10 +64,9 @@ class _Run:
         self._prover = "live bytes"
 
     def plan(self) -> Plan:
-        team = _team(self._options.solver)
-        for solver in team:
-            if isinstance(solver, Isolated):
-                solver.prepare()
+        asked = asked_for(self._options.solver)
+        if asked is not None:
+            prepare(asked.name)
         self._tell(Phase("check", self._elapsed()))
         require_valid(self._problem)
         _require_hint(self._problem, self._options)
@@ -92,21 +85,30 @@ class _Run:
             self._tell(Bound(bound.value, self._prover, self._elapsed()))
         bounds_of = {term: bound.value for term, bound in self._terms.items()}
         task, self._scales = task_of(reduction, bounds_of, self._options)
-        self._require_willing(team[-1], task)
-        for solver in team:
-            if self._settled() or solver.declines(task) is not None:
+        if asked is not None:
+            _require_willing(asked, task)
+        return self._take_turns(team_for(asked, task), task, reduction) or self._answer(reduction, bounds)
+
+    def _take_turns(self, team: list[Stage], task: Task, reduction: Reduction) -> Plan | None:
+        """Let each solver go on from what is known; a plan where it turns out that nothing fits."""
+        for stage in team:
+            if self._settled() or stage.solver.declines(task) is not None:
                 continue
-            self._tell(Phase(solver.name, self._elapsed()))
-            before_model = solver is not team[-1] and isinstance(team[-1], Isolated)
-            budget = self._start_budget() if before_model else self._budget
-            outcome = recounted(task, self._solve(solver, task, budget))
+            self._tell(Phase(stage.solver.name, self._elapsed()))
+            budget = self._share(stage.share)
+            outcome = recounted(task, self._solve(stage.solver, task, budget))
             if budget is not self._budget:
                 self._budget.count(budget.work)
-            if outcome.misfit is not None:
-                return self._infeasible(_crowd(reduction, outcome.misfit), solver.name)
-            self._learn(solver, outcome)
-            task = replace(task, start=self._best.layout if self._best else None)
-        return self._answer(reduction, bounds)
+            if outcome.misfit is not None and not (self._best and self._best.fits):
+                return self._infeasible(_crowd(reduction, outcome.misfit), stage.solver.name)
+            self._learn(stage.solver, outcome)
+            task = replace(task, start=self._best.layout if self._best else None, lower_bounds=self._bounds())
+        return None
+
+    def _bounds(self) -> tuple[int, ...]:
+        """By term, in units of the core."""
+        bounds = zip(self._terms.values(), self._scales, strict=True)
+        return tuple(-(-bound.value // scale) for bound, scale in bounds)
 
     def _answer(self, reduction: Reduction, bounds: Bounds) -> Plan:
         self._tell(Phase("judge", self._elapsed()))
@@ -133,11 +135,6 @@ class _Run:
     def _infeasible(self, explanation: Explanation, prover: str = "live bytes") -> Plan:
         return answer.infeasible(self._problem, explanation, prover, self._stamp())
 
-    def _require_willing(self, solver: Solver, task: Task) -> None:
-        reason = solver.declines(task)
-        if reason is not None and self._options.solver != AUTO:
-            raise DeclinedError(f"solver {solver.name!r} cannot honour {reason}; use {AUTO!r}")
-
     def _settled(self) -> bool:
         """Whether nothing more is wanted, or nothing more can be had."""
         best = self._best
@@ -161,7 +158,7 @@ class _Run:
         if self._best is not None and self._best.fits:
             self._terms, prover = self._proven.improved(self._terms, self._scales, self._best.values)
             self._prover = prover or self._prover
-        if outcome.failure is not None:
+        if outcome.failure is not None and not self._budget.spent:
             self._tell(Phase(f"{solver.name} ended early: {outcome.failure}", self._elapsed()))
         if outcome.proof is None:
             return
@@ -176,12 +173,14 @@ class _Run:
             self._terms[term] = TermBound(bound, Exhausted(solver=solver.name, refuted=steps))
             self._prover = solver.name
 
-    def _start_budget(self) -> _native.Budget:
-        """For the search of a plan to start a model from: most of the time is the model's."""
+    def _share(self, share: float) -> _native.Budget:
+        """A part of what is left, or all of it."""
+        if share >= 1.0:
+            return self._budget
         seconds, work = self._budget.seconds_left, self._budget.work_left
         return _native.Budget(
-            -1.0 if seconds is None else seconds * _START_SHARE,
-            -1 if work is None else int(work * _START_SHARE),
+            -1.0 if seconds is None else seconds * share,
+            -1 if work is None else int(work * share),
             self._budget,
         )
 
@@ -217,14 +216,10 @@ class _Run:
         return outcomes[0]
 
 
-def _team(name: str) -> list[Solver]:
-    """The solvers that take part, in their order. The last is the one asked for."""
-    try:
-        before = ("greedy",) if is_model(name) else ()
-        return [find(member) for member in (_TEAMS.get(name) or (*before, name))]
-    except KeyError:
-        known = ", ".join((AUTO, *names()))
-        raise UnknownSolverError(f"there is no solver {name!r}; use one of {known}") from None
+def _require_willing(solver: Solver, task: Task) -> None:
+    reason = solver.declines(task)
+    if reason is not None:
+        raise DeclinedError(f"solver {solver.name!r} cannot honour {reason}; use {AUTO!r}")
 
 
 def _budget(options: Options, buffers: int) -> _native.Budget:

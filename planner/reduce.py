@@ -192,7 +192,7 @@ class _Rooms:
             spots = self._spots(names, [(buffer, 0)])
             self._aligned[buffer.alignment, names] = spots
         if buffer.offset is None:
-            low, high = 0, LIMIT - buffer.size
+            low, high = 0, LIMIT
             if all(buffer.size + spot.where.modulus <= self._narrowest for spot in spots):
                 return _Body(members, deltas, spots, low, high)
         else:
@@ -206,8 +206,7 @@ class _Rooms:
         names = allowed_pools(self._problem, tied[0][0])
         spots = self._spots(tuple(n for n in names if all(n in some for some in allowed)), tied)
         starts = {buffer.offset - delta for buffer, delta in tied if buffer.offset is not None}
-        top = max(delta + buffer.size for buffer, delta in tied)
-        low, high = (min(starts), max(starts)) if starts else (0, LIMIT - top)
+        low, high = (min(starts), max(starts)) if starts else (0, LIMIT)
         footprints = [(delta, buffer.size) for buffer, delta in tied]
         fitting = [s for s in spots if self._room(s).has(s.where, low, high, footprints)]
         return _Body(members, deltas, fitting, low, high)
@@ -295,7 +294,8 @@ def _build(
             arrays.choice_modulus.append(modulus // unit if modulus % unit == 0 else 1)
             arrays.choice_residue.append(spot.where.residue // unit)
             arrays.choice_low.append(body.low // unit)
-            arrays.choice_high.append(body.high // unit)
+            # Not pinned: only the end of the pool limits it.
+            arrays.choice_high.append(LIMIT if body.high == LIMIT else body.high // unit)
             arrays.choice_cost.append(spot.cost * accesses)
         arrays.choice_start.append(len(arrays.choice_pool))
         for index, delta in zip(body.members, body.deltas, strict=True):

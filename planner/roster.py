@@ -1,7 +1,6 @@
 """Any solver by name: the native ones, and the back ends that run in processes of their own."""
 
 from planner.errors import MissingBackEndError
-from planner.isolate.solver import Isolated
 from solvers import solver as native
 from solvers.models.register import BACK_ENDS
 from solvers.solver import Solver
@@ -14,7 +13,23 @@ def find(name: str) -> Solver:
     missing = BACK_ENDS[name].how_to_get()
     if missing is not None:
         raise MissingBackEndError(f"solver {name!r} needs {missing}")
+    # Processes and their pipes are nothing that a run without them should wait for.
+    from planner.isolate.solver import Isolated
+
     return Isolated(name)
+
+
+def prepare(name: str) -> None:
+    """Let a back end that will be wanted start up while something else is done."""
+    if name in BACK_ENDS:
+        from planner.isolate import spares
+
+        spares.prepare(name)
+
+
+def is_installed(name: str) -> bool:
+    """Whether nothing is missing for the solver of that name."""
+    return name not in BACK_ENDS or BACK_ENDS[name].how_to_get() is None
 
 
 def is_model(name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from planner import machine
 from planner.kept import Hinted, kept_places
 from planner.options import Options
 from planner.reduce import Reduction
@@ -15,6 +16,17 @@ _KINDS = {
     "moves": TermKind.MOVES,
 }
 _IN_BYTES = {TermKind.PEAK, TermKind.POOL_PEAK, TermKind.MAX_PEAK}
+
+
+# More threads than this help no solver here.
+_MOST_WORKERS = 8
+
+
+def _workers(options: Options) -> int:
+    """Threads; a deterministic run must not depend on how many processors there are."""
+    if options.workers is not None:
+        return options.workers
+    return 1 if options.deterministic else min(machine.processors(), _MOST_WORKERS)
 
 
 def task_of(reduction: Reduction, bounds: Mapping[str, int], options: Options) -> tuple[Task, list[int]]:
@@ -34,7 +46,7 @@ def task_of(reduction: Reduction, bounds: Mapping[str, int], options: Options) -
         hint=reduction.layout(hint.placements) if hint is not None else None,
         gap=options.gap,
         seed=options.seed,
-        workers=options.workers or 1,
+        workers=_workers(options),
         deterministic=options.deterministic,
         memory=options.memory_limit,
         kept=hinted.places,

@@ -59,6 +59,18 @@ def exact(
     on_height: Callable[[int], None],
     on_bound: Callable[[int], None],
 ) -> tuple[tuple[bytes, bytes] | None, int, int, list[tuple[int, int]], bool]: ...
+def improve(
+    instance: Instance,
+    start: _instance.Layout,
+    fit_only: bool,
+    bound: int,
+    limit: int,
+    workers: int,
+    deterministic: bool,
+    seed: int,
+    budget: Budget,
+    on_height: Callable[[int], None],
+) -> tuple[tuple[bytes, bytes], int]: ...
 def dead_set(
     instance: Instance, items: Sequence[int], height: int, budget: Budget
 ) -> tuple[list[int], bool]: ...

@@ -3,12 +3,10 @@
 from solvers import _native
 from solvers.greedy import layout_from
 from solvers.instance import UNBOUNDED
-from solvers.solver import Listeners, Outcome, Proof, Task, TermKind
+from solvers.solver import Listeners, Outcome, Proof, Task, declined_by_one_pool
 
 # Tables of who conflicts with whom grow with the square of this.
 MOST_ITEMS = 4096
-# One pool's height is all that counts in these.
-_HEIGHTS = {TermKind.PEAK, TermKind.POOL_PEAK, TermKind.MAX_PEAK}
 
 
 class Exact:
@@ -20,13 +18,9 @@ class Exact:
 
     def declines(self, task: Task) -> str | None:
         """It knows one pool and its height."""
-        if task.instance.pool_count > 1:
-            return "several pools"
         if task.instance.item_count > MOST_ITEMS:
             return f"more than {MOST_ITEMS} buffers"
-        if len(task.terms) > 1 or any(term.kind not in _HEIGHTS for term in task.terms):
-            return "an objective other than the peak"
-        return None
+        return declined_by_one_pool(task)
 
     def solve(self, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:
         """The lowest layout it finds, and the heights that it has shown to be too low."""

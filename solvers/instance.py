@@ -29,7 +29,8 @@ class Instance:
     """One core problem.
 
     Lists of lists are flat: entries of list i are `values[start[i]:start[i + 1]]`. An item's offset in a
-    chosen pool is `residue` modulo `modulus`, and within [low, high], ends included.
+    chosen pool is `residue` modulo `modulus`, and within [low, high], ends included; `high` is UNBOUNDED
+    where only the end of the pool limits it.
     """
 
     # by pool

@@ -134,6 +134,7 @@ class Description:
 _HOMES = {
     "greedy": "solvers.greedy",
     "exact": "solvers.exact",
+    "improve": "solvers.improve",
     "first-fit": "solvers.classics",
     "tflm": "solvers.classics",
     "cadence-position": "solvers.classics",
@@ -143,6 +144,19 @@ _HOMES = {
     "storage-tokens": "solvers.classics",
     "xla-heap": "solvers.classics",
 }
+
+
+# What is the height of a pool where there is only one.
+_HEIGHTS = {TermKind.PEAK, TermKind.POOL_PEAK, TermKind.MAX_PEAK}
+
+
+def declined_by_one_pool(task: Task) -> str | None:
+    """What a solver that lowers the height of one pool cannot honour."""
+    if task.instance.pool_count > 1:
+        return "several pools"
+    if len(task.terms) > 1 or any(term.kind not in _HEIGHTS for term in task.terms):
+        return "an objective other than the peak"
+    return None
 
 
 def names() -> Iterable[str]:

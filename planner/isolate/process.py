@@ -13,8 +13,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 # How long a child may take to be gone before the caller is let go and a thread waits for it instead.
-_REAP_SECONDS = 0.1
+_REAP_SECONDS = 0.05
 _FAREWELL_SECONDS = 0.02
+# A child whose pipe is closed is about to end: what it ended with is worth a moment.
+_ENDING_SECONDS = 0.2
 _PREFIX = "memstow-"
 
 
@@ -66,7 +68,7 @@ class Process:
     def ending(self) -> str:
         """How it ended, for people."""
         with contextlib.suppress(subprocess.TimeoutExpired):
-            code = self._popen.wait(_REAP_SECONDS)
+            code = self._popen.wait(_ENDING_SECONDS)
             return f"killed by signal {-code}" if code < 0 else f"ended with status {code}"
         return "closed its pipe"
 

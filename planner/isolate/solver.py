@@ -18,6 +18,8 @@ from solvers.solver import Listeners, ModelBound, Outcome, Task
 # The child is told to be done a little before it is killed: what it finds at its end is not lost then.
 _MARGIN_SECONDS = 0.1
 _MARGIN_SHARE = 0.03
+# Killing a child and waiting for its end takes about so long, and is part of the limit.
+_CLOSING_SECONDS = 0.05
 # Of the memory there is, what a child may use when nothing else was said.
 _MEMORY_SHARE = 0.5
 
@@ -29,10 +31,6 @@ class Isolated:
         self.name = name
         self.summary = BACK_ENDS[name].summary
         self.supports = BACK_ENDS[name].supports
-
-    def prepare(self) -> None:
-        """Have a child import the back end while the caller does something else."""
-        spares.prepare(self.name)
 
     def declines(self, task: Task) -> str | None:
         """What the model cannot honour."""
@@ -48,7 +46,7 @@ class Isolated:
         """The same with a given child, which is ended."""
         memory = task.memory or int(machine.memory() * _MEMORY_SHARE)
         seconds = None if task.deterministic else budget.seconds_left
-        until = None if seconds is None else time.monotonic() + seconds
+        until = None if seconds is None else time.monotonic() + max(seconds - _CLOSING_SECONDS, 0.0)
         if seconds is not None:
             seconds = max(seconds - max(_MARGIN_SECONDS, seconds * _MARGIN_SHARE), seconds * 0.5)
         request: Message = {

@@ -18,6 +18,7 @@
 #include "budget.hpp"
 #include "greedy/classics.hpp"
 #include "greedy/greedy.hpp"
+#include "improve/improve.hpp"
 #include "instance.hpp"
 #include "occupied.hpp"
 #include "score.hpp"
@@ -266,6 +267,30 @@ nb::tuple search_exactly(const NativeInstance& self, nb::handle start, bool fit_
                           result.status == ExactStatus::infeasible);
 }
 
+std::pair<std::pair<nb::bytes, nb::bytes>, Bytes> improve_layout(const NativeInstance& self, nb::handle start,
+                                                                 bool fit_only, Bytes bound, Bytes limit,
+                                                                 int workers, bool deterministic,
+                                                                 std::uint64_t seed, Budget& budget,
+                                                                 const OnHeight& on_height) {
+    improver::ImproveOptions options;
+    options.bound = bound;
+    options.limit = limit;
+    options.fit_only = fit_only;
+    options.seed = seed;
+    options.workers = workers;
+    options.deterministic = deterministic;
+    const Layout from = to_layout(self.instance, start);
+    improver::ImproveResult result;
+    {
+        nb::gil_scoped_release release;
+        result = improver::improve(self.instance, from, options, budget, [&](const Layout&, Bytes height) {
+            nb::gil_scoped_acquire acquire;
+            on_height(height);
+        });
+    }
+    return {to_python(result.layout), result.height};
+}
+
 std::pair<Items, bool> shrink_dead_set(const NativeInstance& self, const Items& items, Bytes height,
                                        Budget& budget) {
     nb::gil_scoped_release release;
@@ -322,6 +347,10 @@ NB_MODULE(_native, m) {
           nb::arg("bound"), nb::arg("limit"), nb::arg("workers"), nb::arg("deterministic"), nb::arg("seed"),
           nb::arg("budget"), nb::arg("on_height"), nb::arg("on_bound"),
           "((pools, offsets) or None, height, bound, [(refuted height, nodes)], whether nothing fits).");
+    m.def("improve", &improve_layout, nb::arg("instance"), nb::arg("start"), nb::arg("fit_only"),
+          nb::arg("bound"), nb::arg("limit"), nb::arg("workers"), nb::arg("deterministic"), nb::arg("seed"),
+          nb::arg("budget"), nb::arg("on_height"),
+          "((pools, offsets), height) of a layout that is no higher than the start.");
     m.def("dead_set", &shrink_dead_set, nb::arg("instance"), nb::arg("items"), nb::arg("height"),
           nb::arg("budget"),
           "(items, whether each is needed) of a small set that has no layout of this height.");

@@ -13,7 +13,8 @@ namespace memstow {
 using Bytes = std::int64_t;
 using Index = std::int32_t;
 
-// No offset, end or capacity is above this; sums of two such values do not overflow.
+// No offset, end or capacity is above this. The sum of two such values may overflow, by one: compare an
+// offset with kLimit - size.
 inline constexpr Bytes kLimit = Bytes{1} << 62;
 inline constexpr Bytes kUnplaced = -1;
 
@@ -37,7 +38,8 @@ struct RowRange {
     bool operator==(const RowRange&) const = default;
 };
 
-// One pool an item may go to. Its offset there is `residue` modulo `modulus`, and within [low, high].
+// One pool an item may go to. Its offset there is `residue` modulo `modulus`, and within [low, high]; high is
+// kLimit where only the end of the pool limits it.
 struct Choice {
     Index pool;
     Bytes modulus;

@@ -65,11 +65,11 @@ TEST(every_pass_on_either_board_breaks_no_constraint) {
         Placer<PairBoard> pairs(instance);
         Placer<TreeBoard> tree(instance);
         for (int k = 0; k < 4; ++k) {
-            const Tactics& tactics = tactics[random.below(tactics.size())];
+            const Tactics& chosen = tactics[random.below(tactics.size())];
             Layout by_pairs;
             Layout by_tree;
-            CHECK(pairs.run(order, tactics, budget, by_pairs));
-            CHECK(tree.run(order, tactics, budget, by_tree));
+            CHECK(pairs.run(order, chosen, budget, by_pairs));
+            CHECK(tree.run(order, chosen, budget, by_tree));
             CHECK(referee::complaint(instance, by_pairs, false) == "");
             CHECK(by_pairs == by_tree);
         }

@@ -47,7 +47,7 @@ std::vector<Strategy> every_strategy() {
     std::vector<Strategy> all;
     for (auto order : {Strategy::Order::life, Strategy::Order::size}) {
         for (auto sides : {Strategy::Sides::bottom, Strategy::Sides::top, Strategy::Sides::both}) {
-            for (bool lowest : {true, false}) all.push_back({order, sides, 0.3, 0.01, lowest});
+            for (bool lowest : {true, false}) all.push_back({order, sides, 0.3, 0.01, lowest, true});
         }
     }
     return all;

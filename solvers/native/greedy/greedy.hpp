@@ -33,10 +33,10 @@ struct GreedyOptions {
     std::int64_t improve_work = 150'000;  // parts placed while bettering the order of a small instance
 };
 
-// The first pass places at least 4,096 items whatever is left of the budget, and stacks the others on top of
-// them when the budget is spent by then: valid, quick and poor. A cancel works the same way. With terms empty
-// the run ends at the first layout that fits. The same instance, terms, hint, options and work limit give the
-// same result, unless the time limit cuts the run short.
+// The first pass places at least 4,096 items (half a million of a plain problem) whatever is left of the
+// budget, and stacks the others on top of them when the budget is spent by then: valid, quick and poor. A
+// cancel works the same way. With terms empty the run ends at the first layout that fits. The same instance,
+// terms, hint, options and work limit give the same result, unless the time limit cuts the run short.
 GreedyResult greedy(const Instance& instance, const std::vector<Term>& terms, const Layout& hint,
                     const GreedyOptions& options, Budget& budget, const OnLayout& on_layout = {});
 

@@ -125,7 +125,7 @@ Layout sweep(const Instance& instance, std::span<const Index> order, bool backwa
             if (const std::optional<Bytes> offset = empty.take(choice, size)) place = {choice.pool, *offset};
             continue;
         }
-        if (i >= kWhole && i % kWhole == 0 && budget.spent()) {
+        if (i >= kWholeSweep && i % kWhole == 0 && budget.spent()) {
             for (const Index rest : order.subspan(i)) {
                 const Bytes extent = instance.parts[at(rest)].size;
                 const std::optional<Bytes> top = align_up(instance.choices[rest][0], peak);

@@ -15,8 +15,12 @@ namespace memstow {
 // Alignment and reserved ranges are honoured; a capacity is not looked at.
 bool can_sweep(const Instance& instance);
 
+// So many items are placed with care whatever is left of the budget: it takes half a second or less.
+inline constexpr std::size_t kWholeSweep = 500'000;
+
 // Each item goes to the smallest gap that is large enough. The order is by first row, or backwards in time by
-// last row. As in Placer::run, items after the first 4,096 are stacked when the budget is spent.
+// last row. As in Placer::run, the items after the first are stacked when the budget is spent, here after
+// kWholeSweep of them.
 Layout sweep(const Instance& instance, std::span<const Index> order, bool backwards, Budget& budget);
 
 }  // namespace memstow

@@ -20,6 +20,7 @@ struct Strategy {
     double noise = 0.3;
     double learning = 0.01;  // what each dead end adds to the items that were still unplaced in its row
     bool lowest = true;      // branch at the lowest floor only, or at any floor where nothing can get below
+    bool at_bound = true;    // what is learnt at the bound is kept apart from what is learnt above it
 };
 
 class Decision {

@@ -76,7 +76,7 @@ void Engine::take_start() {
             offsets.push_back(offset);
             top = offset < 0 ? kLimit : std::max(top, offset + item.top);
         }
-        ladder->improve(top, std::move(offsets));
+        ladder->improve(top, std::move(offsets), 0);
     }
 }
 
@@ -149,7 +149,7 @@ void Engine::take(const Task& task, Answer answer, const Decision& search) {
         std::vector<Bytes> offsets = search.offsets();
         const Bytes height = ladder.packing.height(offsets);
         for (Bytes& offset : offsets) offset *= ladder.packing.unit;
-        ladder.improve(height, std::move(offsets));
+        ladder.improve(height, std::move(offsets), task.attempt.turn);
         const Bytes best = this->height();
         if (best < best_) {
             best_ = best;
@@ -198,10 +198,28 @@ ExactResult Engine::run() {
     return result;
 }
 
+// Sets of conflicting parts grow with the square of their number.
+ExactResult only_start(const Instance& instance, const ExactOptions& options) {
+    ExactResult result;
+    result.bound = options.bound;
+    if (options.start.size() != static_cast<std::size_t>(instance.item_count())) return result;
+    result.layout = options.start;
+    result.height = 0;
+    for (const Part& part : instance.parts) {
+        const Bytes offset = options.start[static_cast<std::size_t>(part.item)].offset;
+        result.height = std::max(result.height, offset + part.delta + part.size);
+    }
+    if (result.height <= options.limit) {
+        result.status = result.height <= result.bound ? ExactStatus::optimal : ExactStatus::feasible;
+    }
+    return result;
+}
+
 }  // namespace
 
 ExactResult solve_exact(const Instance& instance, const ExactOptions& options, Budget& budget,
                         const ExactEvents& events) {
+    if (instance.parts.size() > kMostParts) return only_start(instance, options);
     return Engine(instance, options, budget, events).run();
 }
 

@@ -53,8 +53,13 @@ struct ExactResult {
 };
 
 // Every item needs exactly one choice, all in the same pool. Reuse costs play no part. The height is the
-// greatest end of an item. Components of more than `kMostItems` items are bounded but not searched.
+// greatest end of an item. Independent components of more than `kMostItems` items are bounded but not
+// searched; an instance of more than `kMostParts` parts is given back as it came.
+//
+// Memory: options.memory for the tables; beyond that, for p parts, r rows and e entries in rows, about
+// p * p * 3 / 8 bytes while the problem is prepared, and 32 bytes per e, 200 per p and r for each worker.
 inline constexpr Index kMostItems = 4096;
+inline constexpr std::size_t kMostParts = 8192;
 ExactResult solve_exact(const Instance& instance, const ExactOptions& options, Budget& budget,
                         const ExactEvents& events = {});
 

@@ -12,10 +12,14 @@ std::vector<Strategy> strategies() {
     using Order = Strategy::Order;
     using Sides = Strategy::Sides;
     return {
-        {Order::life, Sides::bottom, 0.3, 0.01, false}, {Order::size, Sides::bottom, 0.3, 0.01, true},
-        {Order::area, Sides::both, 0.3, 0.01, true},    {Order::life, Sides::bottom, 0.3, 0.01, true},
-        {Order::size, Sides::bottom, 0.3, 0.01, false}, {Order::life, Sides::both, 0.3, 0.01, true},
-        {Order::area, Sides::bottom, 0.3, 0.01, false}, {Order::life, Sides::top, 0.3, 0.01, false},
+        {Order::size, Sides::bottom, 0.3, 0.1, true, true},
+        {Order::size, Sides::both, 0.3, 0.01, false, true},
+        {Order::life, Sides::bottom, 0.3, 0.01, false, true},
+        {Order::area, Sides::bottom, 0.3, 0.01, true, true},
+        {Order::size, Sides::bottom, 0.3, 0.1, false, true},
+        {Order::life, Sides::bottom, 0.3, 0.01, true, true},
+        {Order::area, Sides::both, 0.3, 0.01, false, true},
+        {Order::life, Sides::both, 0.3, 0.01, true, true},
     };
 }
 
@@ -31,8 +35,10 @@ std::int64_t luby(std::int64_t k) {
 
 }  // namespace
 
-void Ladder::improve(Bytes height, std::vector<Bytes> offsets) {
+void Ladder::improve(Bytes height, std::vector<Bytes> offsets, std::int64_t turn) {
     if (height >= top_) return;
+    if (turn_ > static_cast<std::int64_t>(strategies().size())) winner_ = turn;  // the first ones come easily
+    improved_ = turn_;
     top_ = height;
     offsets_ = std::move(offsets);
     mark_top.store(height, std::memory_order_relaxed);
@@ -60,21 +66,28 @@ Bytes Ladder::ample() const {
     return std::min(kLimit, sum + std::min(kLimit, start * packing.unit));
 }
 
-Bytes Ladder::rung(Bytes low, Bytes high, std::int64_t turn) const {
+Bytes Ladder::rung(Bytes low, Bytes high, std::int64_t cycle) const {
     const Bytes below = std::max(low, packing.step_down(high));
-    const Bytes gap = below - low;
-    // Low rungs are no harder than high ones where they can be reached at all, and settle the matter.
-    if (turn % 2 == 0) return low;
+    // Half way first; when that resists for two cycles, elsewhere.
     constexpr Bytes kEighths[] = {4, 6, 2, 7, 1};
-    return low + gap / 8 * kEighths[turn / 2 % 5];
+    return low + (below - low) / 8 * kEighths[cycle / 2 % 5];
 }
 
 Attempt Ladder::next(Bytes goal, Bytes limit, bool fit_only, std::uint64_t seed) {
     static const std::vector<Strategy> all = strategies();
     const auto count = static_cast<std::int64_t>(all.size());
     const std::int64_t k = attempts_++;
-    Attempt attempt{0, all[static_cast<std::size_t>(k % count)], seed + static_cast<std::uint64_t>(k), 0};
-    attempt.node_limit = kRestartNodes * luby(k / count + 1);
+    Attempt attempt;
+    attempt.seed = seed + static_cast<std::uint64_t>(k);
+    // Every third run is for what found the last layout, and in between for the two that reach deepest.
+    const bool again = k % 3 == 2;
+    const std::int64_t favourites[] = {winner_, 0, winner_, 4};
+    const std::int64_t cycle = turn_ / count;
+    // The bound decides most problems, so all begin there; then every other turn goes to a rung above it.
+    const bool at_bound = !again && (cycle == 0 || (turn_ + cycle) % 2 == 0);
+    attempt.turn = again ? favourites[k / 3 % 4] : turn_++ % count;
+    attempt.strategy = all[static_cast<std::size_t>(attempt.turn)];
+    attempt.node_limit = kRestartNodes * luby(cycle + 1);
     const Bytes low = std::max(goal, bound_);
     const Bytes high = std::min(top_, limit + 1);
     const bool open_ended = high >= ample();
@@ -83,14 +96,16 @@ Attempt Ladder::next(Bytes goal, Bytes limit, bool fit_only, std::uint64_t seed)
     } else if (open_ended) {
         attempt.height = k % 2 == 0 ? std::min(limit, ample()) : low;
     } else {
-        attempt.height = rung(low, high, k + k / count);
+        attempt.height = at_bound ? low : rung(low, high, (turn_ - improved_) / count);
     }
-    // Restarts alone never get to the end of a large tree: now and then one goes on for as long as a share of
-    // all that was done before.
-    if (k % 12 == 11) {
-        attempt.node_limit = std::max(attempt.node_limit, nodes / 3);
+    // Restarts alone never get to the end of a large tree: up to a share of all that is done goes to runs
+    // that are each twice as long as the one before.
+    if (k % 12 == 11 && longest_ * 2 <= nodes / 8) {
+        longest_ *= 2;
+        attempt.node_limit = std::max(attempt.node_limit, longest_);
         if (!fit_only && !open_ended) attempt.height = low;
     }
+    attempt.strategy.at_bound = attempt.height == low;
     return attempt;
 }
 

@@ -11,10 +11,11 @@
 namespace memstow {
 
 struct Attempt {
-    Bytes height;
+    Bytes height = 0;
     Strategy strategy;
-    std::uint64_t seed;
-    std::int64_t node_limit;
+    std::int64_t turn = 0;  // which of the strategies that is
+    std::uint64_t seed = 0;
+    std::int64_t node_limit = 0;
 };
 
 class Ladder {
@@ -28,7 +29,7 @@ class Ladder {
     const std::vector<Bytes>& offsets() const { return offsets_; }  // bytes, by item
     std::int64_t nodes = 0;
 
-    void improve(Bytes height, std::vector<Bytes> offsets);
+    void improve(Bytes height, std::vector<Bytes> offsets, std::int64_t turn);
     bool refute(Bytes height);  // true when the bound rose
 
     // The next height to try when nothing below `goal` helps and nothing above `limit` does.
@@ -41,13 +42,17 @@ class Ladder {
     }
 
   private:
-    Bytes rung(Bytes low, Bytes high, std::int64_t turn) const;
+    Bytes rung(Bytes low, Bytes high, std::int64_t cycle) const;
     Bytes ample() const;
 
     Bytes top_ = kLimit;
     Bytes bound_;
     std::vector<Bytes> offsets_;
     std::int64_t attempts_ = 0;
+    std::int64_t turn_ = 0;        // of the strategies
+    std::int64_t improved_ = 0;    // the turn at which the best layout was made
+    std::int64_t longest_ = 1000;  // nodes of the last long run
+    std::int64_t winner_ = 0;      // the turn that made the best layout
 
   public:
     std::atomic<Bytes> mark_top{kLimit};

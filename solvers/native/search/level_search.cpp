@@ -13,7 +13,7 @@ LevelSearch::LevelSearch(const Packing& packing, std::size_t table_bytes)
     conflict_.assign((packing.items.size() + 63) / 64, 0);
     const auto n = packing.items.size();
     const auto rows = static_cast<std::size_t>(packing.rows.size());
-    weight_.assign(n, 0);
+    weights_.assign(kKinds, std::vector<double>(n, 0));
     preference_.assign(n, 0);
     for (const PackingItem& item : packing.items) {
         size_.push_back(item.size);
@@ -47,6 +47,10 @@ Bytes LevelSearch::next(Side side, Index item, Bytes x) const {
 bool LevelSearch::reset(Bytes height, const Strategy& strategy, std::uint64_t seed) {
     height_ = height;
     strategy_ = strategy;
+    std::size_t kind =
+        static_cast<std::size_t>(strategy.order) * 3 + static_cast<std::size_t>(strategy.sides);
+    kind = kind * 4 + (strategy.lowest ? 1 : 0) + (strategy.at_bound ? 2 : 0);
+    weight_ = &weights_[kind];
     uses_[0] = strategy.sides != Strategy::Sides::top;
     uses_[1] = strategy.sides != Strategy::Sides::bottom;
     const auto n = packing_.items.size();
@@ -252,7 +256,7 @@ bool LevelSearch::blamed_a_rise(std::size_t trail) const {
 void LevelSearch::learn(Index row) {
     for (const Entry& entry : packing_.rows[row]) {
         const auto item = static_cast<std::size_t>(entry.item);
-        if (!placed_[item]) weight_[item] += 1;
+        if (!placed_[item]) (*weight_)[item] += 1;
     }
 }
 
@@ -263,7 +267,7 @@ bool LevelSearch::raise(Side side, Index item, Bytes least) {
     least_trail_.push_back({side, item, before});
     least_[side][at] = least;
     if (least + size_[at] + least_[1 - side][at] > top_) {
-        weight_[at] += 1;
+        (*weight_)[at] += 1;
         std::fill(conflict_.begin(), conflict_.end(), 0);
         blame(item);
         forget_touched();
@@ -486,8 +490,8 @@ Answer LevelSearch::branch(std::size_t first, std::size_t last, Index row_begin,
     std::stable_sort(arena_.begin() + static_cast<std::ptrdiff_t>(candidates), arena_.end(),
                      [&](Index a, Index b) {
                          const auto x = static_cast<std::size_t>(a), y = static_cast<std::size_t>(b);
-                         return preference_[x] + strategy_.learning * weight_[x] >
-                                preference_[y] + strategy_.learning * weight_[y];
+                         return preference_[x] + strategy_.learning * (*weight_)[x] >
+                                preference_[y] + strategy_.learning * (*weight_)[y];
                      });
     const std::size_t words = conflict_.size();
     const std::size_t blamed = blamed_.size();

@@ -113,7 +113,10 @@ class LevelSearch : public Decision {
     // do.
     std::vector<std::uint64_t> conflict_;
     std::vector<std::uint64_t> blamed_;  // what the children of each node on the path blamed so far
-    std::vector<double> weight_;         // learnt, by item; lives across restarts
+    // Learnt, by item; each kind of strategy has its own, which live across restarts.
+    static constexpr std::size_t kKinds = 4 * 3 * 2 * 2;  // orders, sides, choice of row, height
+    std::vector<std::vector<double>> weights_;
+    std::vector<double>* weight_ = nullptr;
     std::vector<double> preference_;
 
     std::int64_t nodes_ = 0, node_limit_ = 0, steps_ = 0;

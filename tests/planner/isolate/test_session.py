@@ -171,7 +171,7 @@ def test_what_a_child_writes_to_its_temporary_folder_goes_with_it(child: Childre
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc to look for what is left")
-def test_when_the_parent_is_killed_its_children_end_by_themselves() -> None:
+def test_when_the_parent_is_killed_its_children_end_by_themselves(tmp_path: Path) -> None:
     parent = subprocess.Popen(
         [
             sys.executable,
@@ -186,6 +186,7 @@ def test_when_the_parent_is_killed_its_children_end_by_themselves() -> None:
         ],
         stdout=subprocess.PIPE,
         text=True,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
     )
     assert parent.stdout is not None
     children = [int(parent.stdout.readline()) for _ in range(2)]
@@ -195,3 +196,4 @@ def test_when_the_parent_is_killed_its_children_end_by_themselves() -> None:
     parent.wait()
     parent.stdout.close()
     assert all(gone(child) for child in children)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,51 @@
+"""Which solvers take part in a run, in what order, and how much of what is left each may use."""
+
+from dataclasses import dataclass
+
+from planner.errors import UnknownSolverError
+from planner.roster import find, is_installed, is_model
+from solvers.solver import Solver, Task, names
+
+AUTO = "auto"
+
+# A plan to start from is found quickly or not at all: most of the time is the model's.
+_START_SHARE = 0.25
+# Up to here the exact search finds plans sooner than the improver does; beyond, the improver goes first.
+_SMALL = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One solver's turn."""
+
+    solver: Solver
+    share: float  # of the budget that is left when its turn comes
+
+
+def asked_for(name: str) -> Solver | None:
+    """The solver of that name, None for auto; UnknownSolverError when there is none."""
+    if name == AUTO:
+        return None
+    try:
+        return find(name)
+    except KeyError:
+        known = ", ".join((AUTO, *names()))
+        raise UnknownSolverError(f"there is no solver {name!r}; use one of {known}") from None
+
+
+def team_for(asked: Solver | None, task: Task) -> list[Stage]:
+    """The turns of a run. Greedy comes first wherever another starts from a plan."""
+    greedy, exact, improve = find("greedy"), find("exact"), find("improve")
+    if asked is not None:
+        if is_model(asked.name):
+            return [Stage(greedy, _START_SHARE), Stage(asked, 1.0)]
+        before = [Stage(greedy, 1.0)] if asked.name in (exact.name, improve.name) else []
+        return [*before, Stage(asked, 1.0)]
+    if improve.declines(task) is not None:
+        model = next((name for name in ("cpsat", "highs") if is_installed(name)), None)
+        return [Stage(greedy, _START_SHARE if model else 1.0), *([Stage(find(model), 1.0)] if model else [])]
+    if exact.declines(task) is not None:
+        return [Stage(greedy, 1.0), Stage(improve, 1.0)]
+    if task.instance.item_count < _SMALL:
+        return [Stage(greedy, 1.0), Stage(exact, 0.5), Stage(improve, 0.3), Stage(exact, 1.0)]
+    return [Stage(greedy, 1.0), Stage(improve, 0.15), Stage(exact, 1.0)]

@@ -1,0 +1,42 @@
+"""The improver: lowers the peak of one pool from a known layout, however many buffers there are."""
+
+from solvers import _native
+from solvers.greedy import layout_from
+from solvers.solver import Listeners, Outcome, Task, declined_by_one_pool
+
+
+class Improve:
+    """Skyline dives with searched keys, and ejection at a target height, in native code."""
+
+    name = "improve"
+    summary = "local search from the best layout known; proves nothing, helps where there are many buffers"
+    supports = "one pool of any number of buffers, the peak alone; every constraint but reuse costs and moves"
+
+    def declines(self, task: Task) -> str | None:
+        """It knows one pool and its height."""
+        return declined_by_one_pool(task)
+
+    def solve(self, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:
+        """A layout no higher than the one it starts from."""
+        if task.start is None or min(task.start.offset, default=0) < 0:
+            return Outcome(None, False, (), self.name)
+        capacity = task.instance.capacity[0]
+        placed, height = _native.improve(
+            task.instance.native,
+            task.start,
+            not task.terms,
+            task.lower_bounds[0] if task.lower_bounds else 0,
+            capacity,
+            task.workers,
+            task.deterministic,
+            task.seed,
+            budget,
+            lambda value: listeners.incumbent(self.name, value),
+        )
+        fits = height <= capacity
+        return Outcome(layout_from(placed), fits, (height,) if task.terms and fits else (), self.name)
+
+
+def make(_name: str) -> Improve:
+    """The solver."""
+    return Improve()

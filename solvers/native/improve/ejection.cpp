@@ -1,0 +1,362 @@
+#include "improve/ejection.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace memstow::improver {
+
+namespace {
+
+constexpr std::int64_t kFixed = -1;
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMostWeight = std::int64_t{1} << 36;
+// Added to what was placed a moment ago.
+constexpr std::int64_t kTabu = std::int64_t{1} << 40;
+constexpr double kMeanWeight = 1 << 16;
+// Moves for which an item that others made room for stays, at most.
+constexpr std::size_t kTenure = 11;
+// How often an item goes to the top of its gap, not to the bottom.
+constexpr std::size_t kTopOfTen = 3;
+// Moves without progress until it gives up.
+constexpr std::int64_t kPatience = 500;
+constexpr std::int64_t kPatienceByItem = 30;
+
+std::vector<char> in_pool(const Layout& layout, Index pool) {
+    std::vector<char> result(layout.size());
+    for (std::size_t i = 0; i < layout.size(); ++i)
+        result[i] = layout[i].pool == pool && layout[i].offset >= 0;
+    return result;
+}
+
+Bytes floor_mod(Bytes value, Bytes modulus) {
+    const Bytes rest = value % modulus;
+    return rest < 0 ? rest + modulus : rest;
+}
+
+}  // namespace
+
+Ejection::Ejection(const Instance& instance, Index pool, const Layout& layout, std::uint64_t seed)
+    : instance_(instance),
+      pool_(pool),
+      takes_part_(in_pool(layout, pool)),
+      conflicts_(instance, takes_part_),
+      choices_(layout.size()),
+      items_(layout.size()),
+      first_weight_(layout.size()),
+      random_(seed) {
+    for (Index item = 0; item < instance.item_count(); ++item) {
+        if (!takes_part_[at(item)]) continue;
+        for (const Choice& choice : instance.choices[item]) {
+            if (choice.pool == pool) choices_[at(item)] = choice;
+        }
+        Item& state = items_[at(item)];
+        for (const Part& part : instance.parts_of(item)) {
+            state.extent = std::max(state.extent, part.delta + part.size);
+        }
+        if (choice(item).low == choice(item).high) state.tabu_until = kNever;
+    }
+    set_weights();
+    load(layout);
+}
+
+void Ejection::set_weights() {
+    double sum = 0;
+    std::size_t count = 0;
+    std::vector<double> raw(items_.size());
+    for (Index item = 0; item < instance_.item_count(); ++item) {
+        if (!takes_part_[at(item)]) continue;
+        double rows = 0;
+        for (Index part = instance_.item_parts[at(item)]; part < instance_.item_parts[at(item) + 1]; ++part) {
+            for (const RowRange& range : instance_.rows[part]) rows += range.end - range.begin;
+        }
+        raw[at(item)] = static_cast<double>(items_[at(item)].extent) * std::sqrt(rows + 1);
+        sum += raw[at(item)];
+        ++count;
+    }
+    const double scale = count == 0 ? 1 : kMeanWeight * static_cast<double>(count) / sum;
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+        const double weight = std::min(static_cast<double>(kMostWeight) / 16, raw[i] * scale);
+        first_weight_[i] = 1 + static_cast<std::int64_t>(weight);
+    }
+}
+
+void Ejection::load(const Layout& layout) {
+    unplaced_.clear();
+    out_weight_ = 0;
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+        items_[i].offset = takes_part_[i] ? layout[i].offset : kUnplaced;
+    }
+}
+
+void Ejection::save(Layout& layout) const {
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+        if (takes_part_[i]) layout[i] = {pool_, items_[i].offset};
+    }
+}
+
+Bytes Ejection::height() const {
+    Bytes height = 0;
+    for (const Item& item : items_) {
+        if (item.offset >= 0) height = std::max(height, item.offset + item.extent);
+    }
+    return height;
+}
+
+Bytes Ejection::raised(Index item, Bytes offset) const {
+    const Choice& c = choice(item);
+    return c.modulus == 1 ? offset : offset + floor_mod(c.residue - offset, c.modulus);
+}
+
+Bytes Ejection::lowered(Index item, Bytes offset) const {
+    const Choice& c = choice(item);
+    return c.modulus == 1 ? offset : offset - floor_mod(offset - c.residue, c.modulus);
+}
+
+// By place. Spread over as many buckets as there are edges, which are then sorted: mostly linear.
+void Ejection::sort_edges(std::vector<Edge>& edges) {
+    const auto earlier = [](const Edge& a, const Edge& b) { return a.at < b.at; };
+    if (edges.size() < 48) {
+        std::sort(edges.begin(), edges.end(), earlier);
+        return;
+    }
+    const auto [least, greatest] = std::minmax_element(edges.begin(), edges.end(), earlier);
+    const Bytes base = least->at;
+    const auto range = static_cast<std::uint64_t>(greatest->at - base);
+    const int shift =
+        std::max(0, static_cast<int>(std::bit_width(range)) - static_cast<int>(std::bit_width(edges.size())));
+    buckets_.assign(static_cast<std::size_t>(range >> shift) + 2, 0);
+    const auto bucket = [&](const Edge& edge) { return static_cast<std::size_t>((edge.at - base) >> shift); };
+    for (const Edge& edge : edges) ++buckets_[bucket(edge) + 1];
+    for (std::size_t b = 1; b < buckets_.size(); ++b) buckets_[b] += buckets_[b - 1];
+    sorted_.resize(edges.size());
+    for (const Edge& edge : edges) sorted_[buckets_[bucket(edge)]++] = edge;
+    std::uint32_t begin = 0;
+    for (std::size_t b = 0; b + 1 < buckets_.size(); ++b) {
+        if (buckets_[b] - begin > 1)
+            std::sort(sorted_.begin() + begin, sorted_.begin() + buckets_[b], earlier);
+        begin = buckets_[b];
+    }
+    edges.swap(sorted_);
+}
+
+// What forbids offsets from low to high.
+void Ejection::gather(Index item, Bytes low, Bytes high) {
+    obstacles_.clear();
+    ++steps_;
+    conflicts_.visit(item, [&](Index other, Bytes below, Bytes above, Bytes hole) {
+        const Item& state = items_[at(other)];
+        ++steps_;
+        if (state.offset < 0) return;
+        const Bytes from = state.offset + below;
+        const Bytes to = state.offset + above;
+        if (to <= low || from >= high) return;
+        const std::int64_t weight = state.tabu_until <= moves    ? state.weight
+                                    : state.tabu_until == kNever ? kFixed
+                                                                 : state.weight + kTabu;
+        obstacles_.push_back({from, to, weight, other, hole == kNoHole ? kNoHole : state.offset + hole});
+    });
+    for (const Part& part : instance_.parts_of(item)) {
+        for (const Range& range : instance_.pools[at(pool_)].reserved) {
+            const Bytes from = range.begin - part.delta - part.size;
+            const Bytes to = range.end - part.delta;
+            if (to > low && from < high) obstacles_.push_back({from, to, kFixed, -1, kNoHole});
+        }
+    }
+    begins_.clear();
+    ends_.clear();
+    for (const Obstacle& obstacle : obstacles_) {
+        begins_.push_back({obstacle.low, obstacle.weight});
+        ends_.push_back({obstacle.high, obstacle.weight});
+    }
+    sort_edges(begins_);
+    sort_edges(ends_);
+    steps_ += static_cast<std::int64_t>(obstacles_.size());
+}
+
+bool Ejection::may_be_in_hole(const Obstacle& hole, std::int64_t& cost) const {
+    cost = 0;
+    for (const Obstacle& obstacle : obstacles_) {
+        if (obstacle.low >= hole.hole || obstacle.high <= hole.hole || obstacle.hole == hole.hole) continue;
+        if (obstacle.weight < 0) return false;
+        cost += obstacle.weight;
+    }
+    return true;
+}
+
+// The tightest free gap; else where what must be taken out is lightest.
+Ejection::Spot Ejection::best_spot(Index item) {
+    const Choice& c = choice(item);
+    const Bytes low = raised(item, c.low);
+    const Bytes high = lowered(item, std::min(c.high, height_ - items_[at(item)].extent));
+    Spot best;
+    if (low > high) return best;
+    gather(item, low, high);
+
+    const std::size_t n = obstacles_.size();
+    std::size_t begun = 0;
+    std::size_t ended = 0;
+    std::int64_t cost = 0;
+    std::int64_t fixed = 0;
+    Bytes least_room = kLimit;
+    std::size_t ties = 0;
+    bool free = false;
+    const auto consider = [&](Bytes offset) {
+        for (; begun < n && begins_[begun].at < offset; ++begun) {
+            if (begins_[begun].weight < 0) {
+                ++fixed;
+            } else {
+                cost += begins_[begun].weight;
+            }
+        }
+        for (; ended < n && ends_[ended].at <= offset; ++ended) {
+            if (ends_[ended].weight < 0) {
+                --fixed;
+            } else {
+                cost -= ends_[ended].weight;
+            }
+        }
+        if (fixed > 0) return;
+        if (begun == ended) {
+            const Bytes gap_end = std::min(high, begun < n ? lowered(item, begins_[begun].at) : high);
+            const Bytes room = gap_end - offset;
+            if (room < 0 || (free && room >= least_room)) return;
+            free = true;
+            least_room = room;
+            const bool top = room > 0 && random_.below(10) < kTopOfTen;
+            best = {top ? gap_end : offset, 0};
+            return;
+        }
+        if (free || (best.offset != kUnplaced && cost > best.cost)) return;
+        if (best.offset != kUnplaced && cost == best.cost) {
+            if (random_.below(++ties) != 0) return;
+        } else {
+            ties = 1;
+        }
+        best = {offset, cost};
+    };
+    consider(low);
+    std::size_t up = 0;
+    std::size_t down = 0;
+    Bytes last = low;
+    while (up < n || down < n) {
+        const Bytes on_top = up < n ? raised(item, ends_[up].at) : kLimit;
+        const Bytes under = down < n ? lowered(item, begins_[down].at) : kLimit;
+        const Bytes next = std::min(on_top, under);
+        if (on_top <= next) ++up;
+        if (under <= next) ++down;
+        if (next <= last) continue;
+        if (next >= high) break;
+        last = next;
+        consider(next);
+    }
+    if (high > last) consider(high);
+    for (const Obstacle& obstacle : obstacles_) {
+        if (free) break;
+        if (obstacle.hole == kNoHole || obstacle.hole < low || obstacle.hole > high) continue;
+        if (raised(item, obstacle.hole) != obstacle.hole || !may_be_in_hole(obstacle, cost)) continue;
+        if (best.offset == kUnplaced || cost < best.cost) best = {obstacle.hole, cost};
+    }
+    return best;
+}
+
+void Ejection::place(Index item, Bytes offset) { items_[at(item)].offset = offset; }
+
+void Ejection::take_out(Index item) {
+    items_[at(item)].offset = kUnplaced;
+    unplaced_.push_back(item);
+    out_weight_ += first_weight_[at(item)];
+}
+
+void Ejection::take_out_in_the_way(Bytes offset) {
+    for (const Obstacle& obstacle : obstacles_) {
+        if (obstacle.low >= offset || obstacle.high <= offset) continue;
+        if (obstacle.hole == offset || obstacle.item < 0) continue;
+        if (items_[at(obstacle.item)].offset >= 0) take_out(obstacle.item);
+    }
+}
+
+// The heavier of two.
+Index Ejection::pick() {
+    const std::size_t a = random_.below(unplaced_.size());
+    const std::size_t b = random_.below(unplaced_.size());
+    const std::size_t chosen = items_[at(unplaced_[a])].weight >= items_[at(unplaced_[b])].weight ? a : b;
+    const Index item = unplaced_[chosen];
+    unplaced_[chosen] = unplaced_.back();
+    unplaced_.pop_back();
+    out_weight_ -= first_weight_[at(item)];
+    return item;
+}
+
+bool Ejection::reach(Bytes height, const Stop& stop) {
+    steps_ += static_cast<std::int64_t>(items_.size()) / 8;
+    height_ = height;
+    for (std::size_t i = 0; i < items_.size(); ++i) items_[i].weight = first_weight_[i];
+    for (Index item = 0; item < instance_.item_count(); ++item) {
+        const Item& state = items_[at(item)];
+        if (state.offset >= 0 && state.offset + state.extent > height) take_out(item);
+    }
+    std::int64_t least_out = out_weight_;
+    std::int64_t least_at = moves;
+    std::size_t least_count = unplaced_.size();
+    while (!unplaced_.empty()) {
+        if (stop(steps_)) return false;
+        steps_ = 0;
+        if (moves - least_at > kPatience + kPatienceByItem * static_cast<std::int64_t>(least_count))
+            return false;
+        ++moves;
+        const Index item = pick();
+        const Spot spot = best_spot(item);
+        if (spot.offset == kUnplaced) {
+            take_out(item);
+            continue;
+        }
+        if (spot.cost > 0) {
+            Item& state = items_[at(item)];
+            state.weight = std::min(kMostWeight, state.weight + first_weight_[at(item)]);
+            state.tabu_until = moves + 1 + static_cast<std::int64_t>(random_.below(kTenure));
+            take_out_in_the_way(spot.offset);
+        }
+        place(item, spot.offset);
+        if (out_weight_ < least_out) {
+            least_out = out_weight_;
+            least_at = moves;
+            least_count = unplaced_.size();
+        }
+    }
+    return true;
+}
+
+bool Ejection::complete(Bytes height, const Stop& stop) {
+    std::sort(unplaced_.begin(), unplaced_.end(), [&](Index a, Index b) {
+        return first_weight_[at(a)] != first_weight_[at(b)] ? first_weight_[at(a)] < first_weight_[at(b)]
+                                                            : a < b;
+    });
+    while (!unplaced_.empty()) {
+        if (stop(steps_)) return false;
+        steps_ = 0;
+        const Index item = unplaced_.back();
+        const Spot spot = lowest_free(item, height);
+        if (spot.offset == kUnplaced) return false;
+        unplaced_.pop_back();
+        out_weight_ -= first_weight_[at(item)];
+        place(item, spot.offset);
+    }
+    return true;
+}
+
+Ejection::Spot Ejection::lowest_free(Index item, Bytes height) {
+    const Choice& c = choice(item);
+    const Bytes high = std::min(c.high, height - items_[at(item)].extent);
+    Bytes offset = raised(item, c.low);
+    gather(item, offset, high);
+    std::sort(obstacles_.begin(), obstacles_.end(),
+              [](const Obstacle& a, const Obstacle& b) { return a.low < b.low; });
+    for (const Obstacle& obstacle : obstacles_) {
+        if (obstacle.low >= offset) break;
+        if (obstacle.high > offset) offset = raised(item, obstacle.high);
+    }
+    return offset <= high ? Spot{offset, 0} : Spot{};
+}
+
+}  // namespace memstow::improver

@@ -1,0 +1,117 @@
+#include "improve/worker.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace memstow::improver {
+
+namespace {
+
+// Steps of one turn: some tenths of a second.
+constexpr std::int64_t kTurn = 20'000'000;
+// Steps of the first attempt at a target height.
+constexpr std::int64_t kAttempt = 10'000'000;
+constexpr std::int64_t kLongestAttempt = std::int64_t{1} << 40;
+constexpr double kFirstShare = 0.3;
+
+bool one_choice_each(const Instance& instance, Index pool) {
+    for (Index item = 0; item < instance.item_count(); ++item) {
+        if (instance.choices[item].size() != 1 || instance.choices[item][0].pool != pool) return false;
+    }
+    return instance.item_count() > 0;
+}
+
+}  // namespace
+
+Bytes height_of(const Instance& instance, Index pool, const Layout& layout) {
+    Bytes height = 0;
+    for (const Part& part : instance.parts) {
+        const Place& place = layout[static_cast<std::size_t>(part.item)];
+        if (place.pool != pool || place.offset < 0) continue;
+        height = std::max(height, place.offset + part.delta + part.size);
+    }
+    return height;
+}
+
+Worker::Worker(const Instance& instance, const Goal& goal, const Layout& start, std::uint64_t seed,
+               bool ejects_first)
+    : instance_(instance),
+      goal_(goal),
+      best_(start),
+      height_(height_of(instance, goal.pool, start)),
+      ejection_(instance, goal.pool, start, seed),
+      ejecting_(ejects_first),
+      left_(kTurn),
+      share_(kFirstShare),
+      patience_(kAttempt) {
+    if (one_choice_each(instance, goal.pool)) keys_.emplace(instance, goal.pool, goal.bound, seed);
+}
+
+void Worker::adopt(const Layout& layout, Bytes height) {
+    if (height >= height_) return;
+    best_ = layout;
+    height_ = height;
+}
+
+void Worker::record(Layout layout) {
+    height_ = height_of(instance_, goal_.pool, layout);
+    best_ = std::move(layout);
+}
+
+bool Worker::work(const Stop& stop) {
+    bool stopped = false;
+    const Stop counted = [&](std::int64_t steps) {
+        left_ -= steps;
+        stopped = stopped || stop(steps);
+        return stopped || left_ <= 0;
+    };
+    while (height_ > goal_.bound && !stopped) {
+        if (left_ <= 0) {
+            left_ = kTurn;
+            ejecting_ = !ejecting_;
+        }
+        if (ejecting_ || !keys_ ? eject(counted) : search_keys(counted)) {
+            left_ = std::max(left_, kTurn / 2);  // goes on while it helps
+            return true;
+        }
+    }
+    return false;
+}
+
+bool Worker::search_keys(const Stop& stop) {
+    if (!keys_->run(height_, stop)) return false;
+    record(keys_->layout);
+    return true;
+}
+
+bool Worker::eject(const Stop& stop) {
+    const auto gap = static_cast<double>(height_ - goal_.bound);
+    const Bytes drop = std::max(goal_.unit, static_cast<Bytes>(gap * share_) / goal_.unit * goal_.unit);
+    const Bytes target = std::max(goal_.bound, height_ - drop);
+    ejection_.load(best_);
+    std::int64_t used = 0;
+    bool stopped = false;
+    const Stop limited = [&](std::int64_t steps) {
+        used += steps;
+        stopped = stop(steps);
+        return stopped || used > patience_;
+    };
+    const bool reached = ejection_.reach(target, limited);
+    const Stop bare = [&](std::int64_t steps) { return stop(steps); };
+    const bool whole = reached || ejection_.complete(height_ - 1, bare);
+    if (whole && ejection_.height() < height_) {
+        ejection_.save(best_);
+        height_ = ejection_.height();
+        if (reached) share_ = std::min(1.0, share_ * 1.5);
+        return true;
+    }
+    if (stopped) return false;
+    share_ /= 2;
+    if (gap * share_ < static_cast<double>(goal_.unit)) {
+        share_ = kFirstShare;
+        patience_ = std::min(patience_ * 2, kLongestAttempt);
+    }
+    return false;
+}
+
+}  // namespace memstow::improver

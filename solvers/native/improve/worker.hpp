@@ -1,0 +1,53 @@
+// One thread of the improver: takes turns between searching keys for the skyline and ejecting items at a
+// target height, each for as long as it helps.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "improve/ejection.hpp"
+#include "improve/key_search.hpp"
+
+namespace memstow::improver {
+
+class Worker {
+  public:
+    struct Goal {
+        Index pool;
+        Bytes bound;
+        Bytes unit;  // heights only matter in steps of it
+    };
+    Worker(const Instance& instance, const Goal& goal, const Layout& start, std::uint64_t seed,
+           bool ejects_first);
+
+    // Works until told to stop, or has a lower layout: then true.
+    using Stop = std::function<bool(std::int64_t steps)>;
+    bool work(const Stop& stop);
+
+    // Takes a layout found elsewhere if it is lower.
+    void adopt(const Layout& layout, Bytes height);
+    const Layout& layout() const { return best_; }
+    Bytes height() const { return height_; }
+    std::int64_t moves() const { return ejection_.moves; }
+
+  private:
+    bool search_keys(const Stop& stop);
+    bool eject(const Stop& stop);
+    void record(Layout layout);
+
+    const Instance& instance_;
+    Goal goal_;
+    Layout best_;
+    Bytes height_;
+    Ejection ejection_;
+    std::optional<KeySearch> keys_;
+    bool ejecting_;
+    std::int64_t left_;  // steps of this turn
+    double share_ = 0.3;
+    std::int64_t patience_;
+};
+
+// The largest end of a part in the pool.
+Bytes height_of(const Instance& instance, Index pool, const Layout& layout);
+
+}  // namespace memstow::improver
