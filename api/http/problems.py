@@ -140,7 +140,8 @@ def install(app: FastAPI) -> None:
 
 def _of_input(error: InputError) -> ProblemError:
     codes = {issue.code for issue in error.issues}
-    status = 400 if codes <= _UNREADABLE else 422
+    whole = all(issue.path == "$" or issue.path.startswith("line ") for issue in error.issues)
+    status = 400 if whole and codes <= _UNREADABLE else 422
     code = error.issues[0].code if len(codes) == 1 else "invalid_request"
     return ProblemError(status, code, _told(error.issues), issues=error.issues)
 

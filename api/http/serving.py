@@ -1,4 +1,4 @@
-"""Runs the app: the lock on the data folder, the check of who may reach it, uvicorn, and the way to the end."""
+"""Runs the app: the lock on the data folder, who may reach it, uvicorn, and the way to the end."""
 
 import fcntl
 import gc
@@ -40,7 +40,7 @@ class _Server(uvicorn.Server):
         self._service.drain()
         super().handle_exit(sig, frame)
 
-    def _log_started_message(self, listeners: object) -> None:
+    def _log_started_message(self, listeners: object) -> None:  # noqa: ARG002
         for server in self.servers:
             for listener in server.sockets:
                 host, port = listener.getsockname()[:2]
@@ -109,6 +109,6 @@ def _require_permitted(settings: Settings) -> None:
     raise InputError.single(
         "no_keys",
         f"host {settings.host}",
-        "this address can be reached from elsewhere, and there are no keys: make one with `memstow keys create`, "
-        "or say that everyone may use the server: MEMSTOW_ANONYMOUS=everyone",
+        "this address can be reached from elsewhere, and there are no keys: make one with "
+        "`memstow keys create`, or say that everyone may use the server: MEMSTOW_ANONYMOUS=everyone",
     )

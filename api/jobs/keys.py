@@ -85,6 +85,8 @@ class Keys:
         """The key with this text, unless it is revoked."""
         prefix, _, rest = text.partition("_")
         identity, _, secret = rest.partition("_")
+        if not (identity.isalnum() and identity.isascii()):
+            identity = ""
         with self._database.read() as connection:
             row = connection.execute(select(keys).where(keys.c.id == identity)).first()
         # Compared even where there is no such key: how long it takes must not tell.

@@ -83,11 +83,12 @@ async def plan(
     options = tuple(request.query_params.get(name) for name in OPTION_NAMES)
     limits = service.limits_of(caller)
     key = Remembered.key(body, form.format, to, limits.time_setting, *options)
-    remembered = None if fresh else service.remembered.find(key)
+    wants_job = "respond-async" in request.headers.get("prefer", "")
+    remembered = None if fresh or wants_job else service.remembered.find(key)
     if remembered is not None:
         service.metrics.cache.labels("hit").inc()
         return _sent(remembered, "hit")
-    if len(body) <= service.settings.fast_body and "respond-async" not in request.headers.get("prefer", ""):
+    if len(body) <= service.settings.fast_body and not wants_job:
         tried = await service.quickly(service.fast.attempt, body, form, limits, to, fresh)
     else:
         kept = await service.operate("read", {"body": body, "form": form, "limits": limits}, len(body))
