@@ -3,6 +3,7 @@
 import fcntl
 import gc
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -48,6 +49,10 @@ class _Server(uvicorn.Server):
                 log.info("listening", url=f"http://{shown}:{port}", pid=os.getpid())
 
 
+def _nothing_more(_number: int, _frame: FrameType | None) -> None:
+    """The end has come already."""
+
+
 def serve(settings: Settings) -> int:
     """Serve until told to end; the exit code."""
     logs.set_up(settings.log_level)
@@ -73,6 +78,9 @@ def serve(settings: Settings) -> int:
             timeout_graceful_shutdown=max(1, int(settings.grace_seconds)),
         )
         server = _Server(config, app.state.service)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            # uvicorn sends itself the signal again when all is done; to have been told to end is no failure.
+            signal.signal(number, _nothing_more)
         server.run()
     return 0 if server.started else 3
 

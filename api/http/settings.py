@@ -127,6 +127,8 @@ class Settings(BaseModel):
             keep_seconds=self.keep_seconds,
             max_plans=self.max_plans,
             max_attempts=self.max_attempts,
+            fast_seconds=self.fast_seconds,
+            fast_body=self.fast_body,
         )
 
 

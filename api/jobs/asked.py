@@ -70,9 +70,7 @@ def read_asked(body: bytes, form: Form, limits: Limits) -> Asked:
     if form.format is not None:
         issues: list[Issue] = []
         problem = gathered(issues, "", lambda: read_problem(body, form.format, limits))
-        options = gathered(
-            issues, "query", lambda: checked_options(parse_options(dict(form.options)), limits)
-        )
+        options = gathered(issues, "query", lambda: options_of(dict(form.options), limits))
         return _asked(issues, problem, options, {})
     raw = envelope(parse_json(body, limits.max_values), ("problem", "options", *form.members), ("problem",))
     return _from_envelope(raw, "", limits)
@@ -97,7 +95,7 @@ def read_batch(body: bytes, limits: Limits) -> tuple[dict[str, Any], list[tuple[
         options = gathered(
             issues,
             f"settings[{i}].options",
-            lambda it=content: checked_options(parse_options(it), limits),
+            lambda it=content: options_of(it, limits),
         )
         chosen.append((options, name))
     if issues:
@@ -139,9 +137,17 @@ def read_problem(body: bytes, form: str | None, limits: Limits) -> Problem:
     return _within(formats.read_problem(body, form), limits)
 
 
+def options_of(raw: object, limits: Limits) -> Options:
+    """The options of a request; who asks for no time gets no more than there is."""
+    options = parse_options(raw)
+    if isinstance(raw, dict) and "time_limit" not in raw:
+        options = replace(options, time_limit=min(options.time_limit, limits.max_time_limit))
+    return checked_options(options, limits)
+
+
 def checked_options(options: Options, limits: Limits) -> Options:
     """The options, unless they ask for more than the server gives."""
-    from planner.engine import AUTO
+    from planner.team import AUTO
     from solvers.solver import names
 
     if options.time_limit > limits.max_time_limit:
@@ -189,7 +195,7 @@ def _from_envelope(raw: dict[str, Any], place: str, limits: Limits) -> Asked:
     options = gathered(
         issues,
         f"{place}options",
-        lambda: checked_options(parse_options(raw.get("options", {})), limits),
+        lambda: options_of(raw.get("options", {}), limits),
     )
     members = {name: value for name, value in raw.items() if name not in ("problem", "options")}
     return _asked(issues, problem, options, members)

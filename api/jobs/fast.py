@@ -9,12 +9,10 @@ from api.jobs.asked import Asked, Form, Limits, plan_of, read_asked
 from api.jobs.cache import Found, PlanCache
 from api.jobs.keeping import Keeping
 from api.jobs.operations import described, kept
-from api.jobs.solve import briefly
+from api.jobs.solve import briefly, preferred
 from api.metrics import Metrics
 from planner import formats
-from planner.better import better
 from planner.plan import Plan, Status
-from planner.verify import verify
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +97,11 @@ class FastPath:
     def _not_worse(self, asked: Asked, plan: Plan) -> tuple[Plan, bool]:
         """The best plan known for the problem, and whether it is this one."""
         before = self._cache.best_of(asked.digest)
-        if before is None or "moves" in asked.problem.terms():
-            return plan, before is None
+        if before is None:
+            return plan, True
         known = plan_of(before)
-        if better(known, plan) and not verify(asked.problem, known):
-            return known, False
-        return plan, True
+        found = preferred(asked.problem, plan, known)
+        return found, found is not known
 
 
 def rewritten(asked: Asked, plan: bytes, to: str) -> tuple[str, bytes]:

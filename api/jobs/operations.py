@@ -22,11 +22,12 @@ from api.jobs.asked import (
     read_problem,
     written_options,
 )
-from api.jobs.solve import at_length
+from api.jobs.solve import at_length, briefly, preferred
 from planner import formats
 from planner.errors import InputError, Issue
 from planner.events import Bound, Event, Incumbent, Phase
 from planner.jsontext import parse_json
+from planner.options import Options
 from planner.parse import parse_options, parse_plan, parse_problem
 from planner.plan import Plan, Status
 from planner.problem import Problem
@@ -55,10 +56,7 @@ def run(what: str, arguments: Values, tell: Tell, cancel: threading.Event) -> di
 def solve(arguments: Values, tell: Tell, cancel: threading.Event) -> dict[str, Any]:
     """The plan of a run of any length; better plans and events are told on the way."""
     problem = parse_problem(parse_json(arguments["problem"].encode()))
-    raw = json.loads(arguments["options"])
-    if arguments["hint"] is not None:
-        raw["hint"] = json.loads(arguments["hint"])
-    options = parse_options(raw)
+    options = _options(arguments["options"], arguments["hint"])
     known = None if arguments["known"] is None else plan_of(arguments["known"].encode())
 
     def on_plan(plan: Plan) -> None:
@@ -68,6 +66,27 @@ def solve(arguments: Values, tell: Tell, cancel: threading.Event) -> dict[str, A
         tell({"kind": "event", **told(event)})
 
     return described(problem, at_length(problem, options, known, on_plan, on_event, cancel))
+
+
+def at_once(
+    problem: bytes, options: str, hint: bytes | None, known: bytes | None, seconds: float
+) -> tuple[dict[str, Any] | None, bool]:
+    """What a short attempt in this process finds, and whether it is the answer."""
+    given = parse_problem(parse_json(problem))
+    read_options = _options(options, None if hint is None else hint.decode())
+    plan, whole = briefly(given, read_options, seconds)
+    if plan is None or (plan.status is Status.UNKNOWN and not whole):
+        return None, False
+    if plan.status is not Status.INFEASIBLE and not read_options.deterministic:
+        plan = preferred(given, plan, None if known is None else plan_of(known))
+    return described(given, plan), whole
+
+
+def _options(options: str, hint: str | None) -> Options:
+    raw = json.loads(options)
+    if hint is not None:
+        raw["hint"] = json.loads(hint)
+    return parse_options(raw)
 
 
 def described(problem: Problem, plan: Plan) -> dict[str, Any]:

@@ -18,11 +18,12 @@ from api.jobs.cache import Found, PlanCache
 from api.jobs.database import Database, StoreError
 from api.jobs.isolated import ChildError, Children, Watch
 from api.jobs.job import State, Stop
+from api.jobs.operations import at_once
 from api.jobs.queue import Known, Queue, Taken
 from api.jobs.retention import forget
 from api.metrics import Metrics
 from planner.better import better
-from planner.errors import InputError
+from planner.errors import InputError, MemstowError, RefusedPlanError
 from planner.plan import gap_of
 
 _FLUSH_SECONDS: Final = 0.25
@@ -46,6 +47,8 @@ class Work:
     keep_seconds: float
     max_plans: int
     max_attempts: int
+    fast_seconds: float
+    fast_body: int
 
 
 @dataclass(slots=True)
@@ -175,6 +178,8 @@ class Runner:
         structlog.contextvars.bind_contextvars(job=taken.job.id, attempt=taken.job.attempt)
         try:
             self._run(run)
+        except MemstowError as error:
+            self._finish(run, State.FAILED, error=_told(error))
         except Exception:
             log.exception("defect")
             self._finish(run, State.FAILED, error="defect: the server could not run this job")
@@ -201,6 +206,15 @@ class Runner:
         if known is None and job.batch_id is None:
             # The jobs of a batch are compared with each other: none may start from what another found.
             known = self._patiently(lambda: self._cache.best_of(job.digest))
+        if taken.plan is None and job.attempt == 1 and len(taken.problem) <= self._work.fast_body:
+            result, whole = at_once(taken.problem, job.options, taken.hint, known, self._work.fast_seconds)
+            if result is not None and whole:
+                self._with_answer(run, result)
+                return
+            if result is not None and known is None:
+                run.known, run.changed = result, True
+                known = result["plan"].encode()
+                self._flush(run)
         seconds, memory = self._limits(run)
         watch = Watch(
             memory=memory,
@@ -220,8 +234,6 @@ class Runner:
             result = self._children.run("solve", arguments, watch)
         except ChildError as error:
             self._without_answer(run, error)
-        except InputError as error:
-            self._finish(run, State.FAILED, error=str(error))
         else:
             self._with_answer(run, result)
 
@@ -268,7 +280,7 @@ class Runner:
         if result["status"] == "unknown":
             return
         found = plan_of(plan) if len(plan) < 1 << 20 else None
-        before = self._cache.best_of(job.digest) if found is not None else None
+        before = self._patiently(lambda: self._cache.best_of(job.digest)) if found is not None else None
         leads = (
             result["status"] == "infeasible"
             or before is None
@@ -416,6 +428,13 @@ class Runner:
                 continue
             seen[job] = (beat, since)
         self._seen = seen
+
+
+def _told(error: MemstowError) -> str:
+    if isinstance(error, InputError):
+        return str(error)
+    kind = "defect" if isinstance(error, RefusedPlanError) else "declined"
+    return f"{kind}: {error}"
 
 
 def _known(result: Mapping[str, Any]) -> Known:

@@ -16,6 +16,8 @@ from planner.events import Event
 from planner.options import Options
 from planner.plan import Plan, Status
 from planner.problem import Problem
+from planner.roster import is_model
+from planner.team import AUTO
 from planner.verify import verify
 
 FIRST_SECONDS: Final = 0.25
@@ -34,7 +36,20 @@ def settled(plan: Plan, options: Options) -> bool:
 
 
 def briefly(problem: Problem, options: Options, seconds: float) -> tuple[Plan | None, bool]:
-    """The best plan of a short attempt, and whether it is the answer to the question as it was asked."""
+    """The best plan of a short attempt, and whether it is the answer to the question as it was asked.
+
+    Only with solvers that run in this process: others take longer to start than the attempt may last.
+    """
+    if is_model(options.solver):
+        return None, False
+    whole = options.time_limit <= seconds
+    simple = len(problem.pools) == 1 and len(problem.terms()) <= 1
+    if options.solver == AUTO and not simple:
+        if options.deterministic:
+            return None, False
+        limit = min(options.time_limit, seconds)
+        plan = engine.plan(problem, replace(options, time_limit=limit, solver="greedy"))
+        return plan, whole or settled(plan, options)
     if options.deterministic:
         # Bounded in work: it is the answer when it ends in time, and nothing when it does not.
         cancel = threading.Event()
@@ -45,10 +60,16 @@ def briefly(problem: Problem, options: Options, seconds: float) -> tuple[Plan | 
         finally:
             timer.cancel()
         return (None, False) if cancel.is_set() else (plan, True)
-    whole = options.time_limit <= seconds
     begin = time.monotonic()
     plan = engine.plan(problem, options if whole else replace(options, time_limit=seconds))
     return plan, whole or settled(plan, options) or _ran_dry(begin, seconds)
+
+
+def preferred(problem: Problem, plan: Plan, known: Plan | None) -> Plan:
+    """The better of two plans, where what one problem had as its answer once is an answer still."""
+    if known is None or "moves" in problem.terms() or not better(known, plan) or verify(problem, known):
+        return plan
+    return known
 
 
 def at_length(
