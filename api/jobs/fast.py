@@ -3,7 +3,7 @@
 import threading
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from api.jobs.asked import Asked, Form, Limits, plan_of, read_asked
 from api.jobs.cache import Found, PlanCache
@@ -13,6 +13,9 @@ from api.jobs.solve import briefly, preferred
 from api.metrics import Metrics
 from planner import formats
 from planner.plan import Plan, Status
+
+# What is solved in so short a time is not worth a place in the store.
+_GLANCE_SECONDS: Final = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +71,7 @@ class FastPath:
         if not leads:
             return flight.result()
         try:
-            known = self._cache.find(asked.cache_key)
-            moment = _Moment(known[0], True, True) if known is not None else self._solved(asked)
+            moment = self._known_or_solved(asked)
             flight.set_result(moment)
         except BaseException as error:
             flight.set_exception(error)
@@ -78,6 +80,20 @@ class FastPath:
             with self._lock:
                 del self._flights[asked.cache_key]
         return moment
+
+    def _known_or_solved(self, asked: Asked) -> _Moment:
+        """Most small problems are solved in less time than the store takes to be asked."""
+        glance = min(_GLANCE_SECONDS, self._seconds)
+        plan, whole = briefly(asked.problem, asked.options, glance)
+        if plan is not None and whole and plan.status in (Status.OPTIMAL, Status.INFEASIBLE):
+            said = described(asked.problem, plan)
+            self._count(plan, said)
+            return _Moment(said["plan"].encode(), True, False)
+        known = self._cache.find(asked.cache_key)
+        return _Moment(known[0], True, True) if known is not None else self._solved(asked)
+
+    def _count(self, plan: Plan, said: dict[str, Any]) -> None:
+        self._metrics.solve_ended(said, plan.seconds, plan.objective[0].gap if plan.objective else None)
 
     def _solved(self, asked: Asked) -> _Moment:
         plan, whole = briefly(asked.problem, asked.options, self._seconds)
@@ -90,7 +106,7 @@ class FastPath:
         said = described(asked.problem, plan)
         body = said.pop("plan").encode()
         if whole:
-            self._metrics.solve_ended(said, plan.seconds, plan.objective[0].gap if plan.objective else None)
+            self._count(plan, said)
         self._keeping.keep(Found(asked.digest, body, said, asked.cache_key if whole else None, leads))
         return _Moment(body, whole, False)
 

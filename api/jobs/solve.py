@@ -23,6 +23,8 @@ from planner.verify import verify
 FIRST_SECONDS: Final = 0.25
 SLICE_SECONDS: Final = 10.0
 _LEAST_SECONDS: Final = 0.05
+# Only models heed it, and no model takes part in a moment's attempt.
+_MOMENT_MEMORY: Final = 1 << 30
 
 OnPlan = Callable[[Plan], None]
 OnEvent = Callable[[Event], None]
@@ -42,6 +44,11 @@ def briefly(problem: Problem, options: Options, seconds: float) -> tuple[Plan | 
     """
     if is_model(options.solver):
         return None, False
+    if options.workers is None:
+        # Asking the system how much there is takes a third of a small solve.
+        options = replace(options, workers=1)
+    if options.memory_limit is None:
+        options = replace(options, memory_limit=_MOMENT_MEMORY)
     whole = options.time_limit <= seconds
     simple = len(problem.pools) == 1 and len(problem.terms()) <= 1
     if options.solver == AUTO and not simple:
