@@ -41,8 +41,11 @@ if ! docker image inspect "$base" > /dev/null 2>&1 && ! docker pull -q "$base" >
   for file in /etc/apt/sources.list /etc/apt/sources.list.d /etc/apt/apt.conf.d /etc/pip.conf; do
     [ -e "$file" ] && mkdir -p "$work/root$(dirname "$file")" && cp -a "$file" "$work/root$(dirname "$file")/"
   done
+  # So do the certificates that are believed here: a proxy may have one of its own.
+  certificates=/etc/ssl/certs/ca-certificates.crt
+  cat "${PIP_CERT:-$certificates}" > "$work/root$certificates"
   base=memstow-base
-  tar -C "$work/root" -c . | docker import - "$base" > /dev/null
+  tar -C "$work/root" -c . | docker import --change "ENV PIP_CERT=$certificates" - "$base" > /dev/null
 fi
 
 DOCKER_BUILDKIT=${DOCKER_BUILDKIT:-0} docker build --network host --build-arg BASE="$base" -t memstow:check .
