@@ -18,7 +18,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := test
 .DELETE_ON_ERROR:
-.PHONY: test serve install lint audit format types native-check bench fuzz clean
+.PHONY: test serve install lint audit format types native-check bench bench-hard fuzz clean
 
 test: install
 	$(BIN)/python -m pytest $(ARGS)
@@ -68,17 +68,22 @@ format: $(TOOLS)
 types: $(TOOLS)
 	$(BIN)/mypy
 
-# The unit tests of the native core under sanitizers; SANITIZE=thread for the other kind.
+# The unit tests of the native core under sanitizers; SANITIZE=thread for the other kind. NATIVE_ARGS: a part of a
+# test's name, to run those alone.
 comma := ,
 NATIVE_BUILD := build/native-$(subst $(comma),-,$(SANITIZE))
 native-check: $(TOOLS)
 	$(BIN)/cmake -S . -B $(NATIVE_BUILD) -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
 	  -DMEMSTOW_NATIVE_TESTS=ON -DMEMSTOW_SANITIZE=$(SANITIZE) --log-level=WARNING
 	$(BIN)/cmake --build $(NATIVE_BUILD)
-	$(NATIVE_BUILD)/native_tests
+	$(NATIVE_BUILD)/native_tests $(NATIVE_ARGS)
 
 bench: install
 	$(BIN)/python -m benchmarks $(ARGS)
+
+# Some minutes on two cores that do nothing else.
+bench-hard: install
+	$(BIN)/python -m benchmarks hard $(ARGS)
 
 fuzz: install
 	MEMSTOW_FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/python -m pytest tests -k fuzz --timeout 0 $(ARGS)

@@ -1,8 +1,15 @@
-"""Run the benchmarks named, or all of them: `python -m benchmarks [startup] [large] [growth] ...`."""
+"""Run the benchmarks named, or all of them: `python -m benchmarks [startup] [large] [growth] ...`.
 
+The hard problems take some minutes and are a list of their own: `python -m benchmarks hard [minimalloc] ...`.
+"""
+
+import argparse
 import sys
+from collections.abc import Callable, Mapping
+from functools import partial
 
-from benchmarks import growth, large, models, published, starts, startup
+from benchmarks import growth, hard, large, models, published, starts, startup
+from benchmarks.hard.effort import Effort
 from benchmarks.page import put
 
 ALL = {
@@ -13,19 +20,49 @@ ALL = {
     "models": models.measure,
     "starts": starts.measure,
 }
+HARD = "hard"
 
 
-def main(names: list[str]) -> int:
+def main(words: list[str]) -> int:
     """Measure, print, and put the tables on the page."""
-    unknown = [name for name in names if name not in ALL]
+    args = _parser().parse_args(words)
+    names: list[str] = args.names
+    known: Mapping[str, Callable[[], str]] = ALL
+    prefix = ""
+    if names[:1] == [HARD]:
+        effort = Effort(args.seconds, args.seeds)
+        known = {name: partial(measure, effort) for name, measure in hard.PARTS.items()}
+        names, prefix = names[1:], f"{HARD}-"
+    unknown = [name for name in names if name not in known]
     if unknown:
-        print(f"no benchmark is called {unknown[0]!r}; there are: {', '.join(ALL)}", file=sys.stderr)
+        print(f"no benchmark is called {unknown[0]!r}; there are: {', '.join(known)}", file=sys.stderr)
         return 2
-    for name in names or ALL:
-        text = ALL[name]()
-        print(f"\n## {name}\n\n{text}", flush=True)
-        put(name, text)
+    for name in names or known:
+        text = known[name]()
+        print(f"\n## {prefix}{name}\n\n{text}", flush=True)
+        if not args.print_only:
+            put(f"{prefix}{name}", text)
     return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks")
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help=f"some of {', '.join(ALL)} (default: all of these); "
+        f"or `{HARD}`, and then some of {', '.join(hard.PARTS)} (default: all of these)",
+    )
+    parser.add_argument("--print-only", action="store_true", help="leave docs/benchmarks.md as it is")
+    group = parser.add_argument_group(f"for `{HARD}`")
+    group.add_argument(
+        "--seconds", type=float, metavar="S", help="no run gets more than this (default: as the tables say)"
+    )
+    group.add_argument(
+        "--seeds", type=int, default=10, metavar="N", help="seeds of what is random (default: %(default)s)"
+    )
+    return parser
 
 
 if __name__ == "__main__":

@@ -11,6 +11,9 @@ from tempfile import TemporaryFile
 
 MEMSTOW = str(Path(sys.executable).with_name("memstow"))
 
+# What is installed has been compiled; a shell that forbids to keep bytecode would compile at every start.
+_ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
 
 @dataclass(frozen=True)
 class Ran:
@@ -29,7 +32,7 @@ def run(*arguments: str | Path, data: bytes | None = None) -> Ran:
         source.write(data or b"")
         source.seek(0)
         began = time.perf_counter()
-        process = subprocess.Popen([str(a) for a in arguments], stdin=source, stdout=out)
+        process = subprocess.Popen([str(a) for a in arguments], stdin=source, stdout=out, env=_ENVIRONMENT)
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - began
         # Told, so that it does not look for the process again.

@@ -35,7 +35,8 @@ class Options:
     )
     seed: Annotated[int, Field(strict=True, ge=0, lt=1 << 63)] = 0
     workers: Annotated[int, Field(strict=True, ge=1, le=256)] | None = Field(
-        default=None, description="Threads; default: the processors there are, at most 8."
+        default=None,
+        description="Threads; default: the processors there are, at most 8. A deterministic run has one.",
     )
     memory_limit: Annotated[int, Field(strict=True, ge=1 << 20, le=1 << 62)] | None = Field(
         default=None,

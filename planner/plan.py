@@ -9,7 +9,7 @@ from pydantic.dataclasses import dataclass
 
 from planner.problem import Bytes, Count, Id, Time
 
-_CONFIG = ConfigDict(extra="forbid", allow_inf_nan=False)
+_CONFIG = ConfigDict(extra="forbid", allow_inf_nan=False, defer_build=True)
 
 
 class Status(StrEnum):

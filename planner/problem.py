@@ -23,7 +23,7 @@ Time = Annotated[int, Field(strict=True)]
 Interval = tuple[Time, Time]
 Pair = tuple[Id, Id]
 
-_CONFIG = ConfigDict(extra="forbid", allow_inf_nan=False)
+_CONFIG = ConfigDict(extra="forbid", allow_inf_nan=False, defer_build=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)

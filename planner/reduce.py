@@ -14,6 +14,7 @@ from math import gcd
 from planner.groups import Congruence, group_alignment, rigid_groups
 from planner.plan import Explanation, Placement, Plan
 from planner.problem import ALWAYS, LIMIT, Buffer, Pool, Problem, access_count, allowed_pools
+from planner.ranges import merged
 from solvers.instance import Instance, Layout
 
 _MOST_TIME = 1 << 62
@@ -144,7 +145,7 @@ class _Room:
         self.number = number
         self.pool = pool
         self.end = LIMIT if pool.capacity is None else pool.capacity
-        self.reserved = _merged([(r.offset, r.offset + r.size) for r in pool.reserved])
+        self.reserved = merged([(r.offset, r.offset + r.size) for r in pool.reserved])
         begins = [0] + [end for _, end in self.reserved]
         ends = [begin for begin, _ in self.reserved] + [self.end]
         self.widest = max(end - begin for begin, end in zip(begins, ends, strict=True))
@@ -294,8 +295,8 @@ def _build(
             arrays.choice_modulus.append(modulus // unit if modulus % unit == 0 else 1)
             arrays.choice_residue.append(spot.where.residue // unit)
             arrays.choice_low.append(body.low // unit)
-            # Not pinned: only the end of the pool limits it.
-            arrays.choice_high.append(LIMIT if body.high == LIMIT else body.high // unit)
+            high = min(body.high, _highest(problem, body, problem.pools[spot.pool]))
+            arrays.choice_high.append(LIMIT if high == LIMIT else high // unit)
             arrays.choice_cost.append(spot.cost * accesses)
         arrays.choice_start.append(len(arrays.choice_pool))
         for index, delta in zip(body.members, body.deltas, strict=True):
@@ -317,12 +318,23 @@ def _build(
         arrays.item_parts.append(len(part_buffer))
     for pool in problem.pools:
         arrays.capacity.append((LIMIT if pool.capacity is None else pool.capacity) // unit)
-        for low, high in _merged([(r.offset, r.offset + r.size) for r in pool.reserved]):
+        for low, high in merged([(r.offset, r.offset + r.size) for r in pool.reserved]):
             arrays.reserved_begin.append(low // unit)
             arrays.reserved_end.append(high // unit)
         arrays.reserved_start.append(len(arrays.reserved_begin))
     _add_pairs(problem, index_of, part_of, item_of, arrays)
     return Reduction(problem, arrays, unit, part_buffer, tuple(riders), alone, lives.moments)
+
+
+def _highest(problem: Problem, body: _Body, pool: Pool) -> int:
+    """The offset above which an empty member would leave the pool; LIMIT where others leave it sooner."""
+    if len(body.members) == 1:
+        return LIMIT
+    tied = [(problem.buffers[i].size, delta) for i, delta in zip(body.members, body.deltas, strict=True)]
+    top = max(delta for _, delta in tied)
+    if max(delta + size for size, delta in tied if size) >= top:
+        return LIMIT
+    return (LIMIT if pool.capacity is None else pool.capacity) - top
 
 
 def _paired(problem: Problem) -> set[str]:
@@ -394,7 +406,7 @@ class _Lives:
         ranges = _listed(buffer)
         if self.moments is not None:
             ranges = [(self._short(begin), self._short(end)) for begin, end in ranges]
-        return ranges if len(ranges) < 2 else _merged(ranges)
+        return ranges if len(ranges) < 2 else merged(ranges)
 
 
 def _listed(buffer: Buffer) -> list[tuple[int, int]]:
@@ -403,14 +415,3 @@ def _listed(buffer: Buffer) -> list[tuple[int, int]]:
     if buffer.lifetime is None or isinstance(buffer.lifetime, str):
         return []
     return [buffer.lifetime]
-
-
-def _merged(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The same points as sorted ranges that neither overlap nor touch."""
-    result: list[tuple[int, int]] = []
-    for begin, end in sorted(ranges):
-        if result and begin <= result[-1][1]:
-            result[-1] = (result[-1][0], max(end, result[-1][1]))
-        else:
-            result.append((begin, end))
-    return result

@@ -23,10 +23,10 @@ _MOST_WORKERS = 8
 
 
 def _workers(options: Options) -> int:
-    """Threads; a deterministic run must not depend on how many processors there are."""
-    if options.workers is not None:
-        return options.workers
-    return 1 if options.deterministic else min(machine.processors(), _MOST_WORKERS)
+    """Threads; what a deterministic run finds must not depend on how many there are, so it has one."""
+    if options.deterministic:
+        return 1
+    return min(machine.processors(), _MOST_WORKERS) if options.workers is None else options.workers
 
 
 def task_of(reduction: Reduction, bounds: Mapping[str, int], options: Options) -> tuple[Task, list[int]]:

@@ -10,6 +10,9 @@ AUTO = "auto"
 
 # A plan to start from is found quickly or not at all: most of the time is the model's.
 _START_SHARE = 0.25
+# Greedy's first passes over the items find most of what it finds; what its later ones better, the exact
+# search betters sooner. On minimalloc A-K the first ones take 15 ms of 70.
+_FIRST_PASSES = 40
 # Up to here the exact search finds plans sooner than the improver does; beyond, the improver goes first.
 _SMALL = 500
 
@@ -20,6 +23,7 @@ class Stage:
 
     solver: Solver
     share: float  # of the budget that is left when its turn comes
+    most_work: int | None = None  # and no more than so many steps
 
 
 def asked_for(name: str) -> Solver | None:
@@ -46,6 +50,7 @@ def team_for(asked: Solver | None, task: Task) -> list[Stage]:
         return [Stage(greedy, _START_SHARE if model else 1.0), *([Stage(find(model), 1.0)] if model else [])]
     if exact.declines(task) is not None:
         return [Stage(greedy, 1.0), Stage(improve, 1.0)]
+    start = Stage(greedy, 1.0, _FIRST_PASSES * task.instance.item_count)
     if task.instance.item_count < _SMALL:
-        return [Stage(greedy, 1.0), Stage(exact, 0.5), Stage(improve, 0.3), Stage(exact, 1.0)]
-    return [Stage(greedy, 1.0), Stage(improve, 0.15), Stage(exact, 1.0)]
+        return [start, Stage(exact, 0.5), Stage(improve, 0.3), Stage(exact, 1.0)]
+    return [start, Stage(improve, 0.15), Stage(exact, 1.0)]

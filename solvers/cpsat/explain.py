@@ -14,7 +14,7 @@ from solvers.solver import Task
 # How long one attempt may take, as a share of what is left and in seconds; in steps where work is limited.
 _SHARE = 0.25
 _MOST_SECONDS = 2.0
-_STEPS = 20_000_000
+_STEPS = 60_000_000
 
 
 def smallest_core(task: Task, limits: Limits, seconds: float | None) -> tuple[int, ...]:

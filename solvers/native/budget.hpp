@@ -26,7 +26,9 @@ class Budget {
     }
 
     void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
-    bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
+    bool cancelled() const {
+        return cancelled_.load(std::memory_order_relaxed) || (parent_ != nullptr && parent_->cancelled());
+    }
 
     // Looks at the clock: call it every few microseconds of work, not in the innermost loop.
     bool spent() const {

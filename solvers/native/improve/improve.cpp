@@ -16,6 +16,9 @@ namespace {
 
 // Steps of a round of a deterministic run, by worker: they meet at its end.
 constexpr std::int64_t kRound = 50'000'000;
+// A step here touches memory at random and takes about twice as long as one of the exact search. Work is
+// counted in units of the latter, so that a work limit is worth about the same time whoever works.
+constexpr std::int64_t kWorkOfStep = 2;
 
 // All heights of layouts that are packed downwards are multiples of it; 1 when that cannot be told.
 Bytes common_unit(const Instance& instance, Index pool) {
@@ -97,7 +100,7 @@ class Run {
 
     void search(Worker& worker) {
         const Worker::Stop stop = [&](std::int64_t steps) {
-            budget_.count(steps);
+            budget_.count(kWorkOfStep * steps);
             return finished_.load(std::memory_order_relaxed) || budget_.spent() ||
                    shared_height_.load(std::memory_order_relaxed) < worker.height();
         };
@@ -114,7 +117,7 @@ class Run {
     void round() {
         const auto count = static_cast<std::int64_t>(workers_.size());
         const std::int64_t left = budget_.work_limit() - budget_.work();
-        const std::int64_t share = std::max<std::int64_t>(1, std::min(kRound, left / count));
+        const std::int64_t share = std::max<std::int64_t>(1, std::min(kRound, left / count / kWorkOfStep));
         std::vector<std::int64_t> used(workers_.size(), 0);
         in_parallel([&](Worker& worker) {
             std::size_t self = 0;
@@ -132,7 +135,8 @@ class Run {
         });
         for (const auto& worker : workers_) offer(*worker);
         for (const auto& worker : workers_) worker->adopt(result_.layout, result_.height);
-        budget_.count(std::max<std::int64_t>(1, std::accumulate(used.begin(), used.end(), std::int64_t{0})));
+        const std::int64_t steps = std::accumulate(used.begin(), used.end(), std::int64_t{0});
+        budget_.count(kWorkOfStep * std::max<std::int64_t>(1, steps));
     }
 
     const ImproveOptions& options_;

@@ -1,0 +1,51 @@
+"""The problems of idealloc: some hundred to some ten thousand buffers of whole programs."""
+
+from benchmarks.hard.effort import Effort
+from benchmarks.hard.instances import SKIPPED, there
+from benchmarks.hard.solved import WORKERS, solve
+from benchmarks.page import DATA, table
+from planner.formats import read_problem
+
+# Seconds, and what is to be reached in them.
+PROBLEMS = {
+    "resnet50": (5.0, "the bound, proven"),
+    "G_1": (5.0, "the bound, proven"),
+    "S_1": (20.0, "1.002"),
+}
+
+
+def measure(effort: Effort) -> str:
+    """A row for each."""
+    if not there("idealloc"):
+        return SKIPPED
+    header = (
+        "problem",
+        "buffers",
+        "peak",
+        "peak / bound",
+        "wanted",
+        "status",
+        "found by",
+        "s",
+        "processor, s",
+        "limit, s",
+    )
+    rows = [_row(name, effort.seconds(usual), wanted) for name, (usual, wanted) in PROBLEMS.items()]
+    return f"Engine alone, {WORKERS} workers:\n\n" + table(header, rows)
+
+
+def _row(name: str, seconds: float, wanted: str) -> tuple[object, ...]:
+    problem = read_problem((DATA / "idealloc" / f"{name}.csv").read_bytes())
+    solved = solve(problem, seconds)
+    return (
+        name,
+        f"{len(problem.buffers):,}",
+        f"{solved.peak:,}",
+        f"{solved.ratio:.5f}",
+        wanted,
+        solved.plan.status.value,
+        solved.plan.solver,
+        f"{solved.seconds:.2f}",
+        f"{solved.cpu_seconds:.2f}",
+        f"{seconds:g}",
+    )

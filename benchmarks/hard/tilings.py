@@ -1,0 +1,41 @@
+"""Planted problems without slack: every moment is full, so only a perfect tiling is optimal."""
+
+from statistics import mean, median
+
+from benchmarks.hard.effort import Effort
+from benchmarks.hard.solved import WORKERS, solve
+from benchmarks.page import table
+from planner.generate.planted import planted
+
+SECONDS = 10.0
+SIZES = (100, 200, 500, 1_000)
+
+
+def measure(effort: Effort) -> str:
+    """A row for each size."""
+    seconds = effort.seconds(SECONDS)
+    header = (
+        "buffers",
+        "solved to optimality",
+        "median of these, s",
+        "mean peak / bound of the others",
+        "worst",
+    )
+    rows = [_row(n, seconds, effort.seeds) for n in SIZES]
+    return (
+        f"Planted without slack, seeds 0 to {effort.seeds - 1}, {seconds:g} s each, {WORKERS} workers, "
+        "engine alone:\n\n" + table(header, rows)
+    )
+
+
+def _row(n: int, seconds: float, seeds: int) -> tuple[object, ...]:
+    found = [solve(planted(n, seed), seconds) for seed in range(seeds)]
+    took = [solved.seconds for solved in found if solved.proven]
+    ratios = [solved.ratio for solved in found if not solved.proven]
+    return (
+        f"{n:,}",
+        f"{len(took)} of {seeds}",
+        f"{median(took):.2f}" if took else "",
+        f"{mean(ratios):.4f}" if ratios else "",
+        f"{max(ratios):.4f}" if ratios else "",
+    )

@@ -1,0 +1,59 @@
+"""docs/problem.md: its examples work as they stand, and no field of the schema is missing from it."""
+
+import dataclasses
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planner import options, plan, problem
+from planner.engine import plan as solve
+from planner.formats import read_problem
+from planner.parse import parse_options, parse_plan
+from planner.plan import Status
+from planner.verify import verify
+
+PAGE = (Path(__file__).parents[1] / "docs" / "problem.md").read_text(encoding="utf-8")
+
+
+def examples(kind: str) -> list[str]:
+    """The fenced blocks of that kind."""
+    return re.findall(rf"```json {kind}\n(.*?)```", PAGE, flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("text", examples("problem"))
+def test_each_problem_gets_a_valid_plan(text: str) -> None:
+    it = read_problem(text.encode())
+    found = solve(it, options.Options(solver="greedy", time_limit=5.0))
+    assert found.status in (Status.OPTIMAL, Status.FEASIBLE)
+    assert verify(it, found) == []
+
+
+@pytest.mark.parametrize("text", examples("options"))
+def test_each_set_of_options_is_understood(text: str) -> None:
+    raw = json.loads(text)
+    read = parse_options(raw)
+    assert all(getattr(read, name) is not None for name in raw)
+
+
+def test_the_plan_is_understood_and_valid() -> None:
+    (text,) = examples("plan")
+    small = {
+        "version": 1,
+        "buffers": [
+            {"id": "a", "size": 4, "lifetime": [0, 2]},
+            {"id": "b", "size": 6, "lifetime": [1, 3]},
+        ],
+    }
+    it = read_problem(json.dumps(small).encode())
+    assert verify(it, parse_plan(json.loads(text))) == []
+
+
+@pytest.mark.parametrize("module", [problem, options, plan], ids=lambda module: module.__name__)
+def test_every_field_is_on_the_page(module: Any) -> None:
+    for name, holder in vars(module).items():
+        if dataclasses.is_dataclass(holder) and getattr(holder, "__module__", "") == module.__name__:
+            for field in dataclasses.fields(holder):
+                assert f"`{field.name}`" in PAGE or f'"{field.name}"' in PAGE, (name, field.name)
