@@ -6,7 +6,8 @@ ARG BASE=python:3.13-slim-bookworm
 FROM ${BASE} AS build
 # hadolint ignore=DL3008
 RUN apt-get update \
- && { command -v python3 > /dev/null || apt-get install -y --no-install-recommends python3 python3-venv python3-dev; } \
+ && { python3 -c 'import ensurepip, os, sysconfig; os.stat(os.path.join(sysconfig.get_path("include"), "Python.h"))' \
+      || apt-get install -y --no-install-recommends python3 python3-venv python3-dev; } \
  && apt-get install -y --no-install-recommends g++
 WORKDIR /src
 COPY . .

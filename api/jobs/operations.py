@@ -69,12 +69,16 @@ def solve(arguments: Values, tell: Tell, cancel: threading.Event) -> dict[str, A
 
 
 def at_once(
-    problem: bytes, options: str, hint: bytes | None, known: bytes | None, seconds: float
+    problem: bytes, options: str, hint: bytes | None, known: bytes | None, seconds: float, tell: Tell
 ) -> tuple[dict[str, Any] | None, bool]:
-    """What a short attempt in this process finds, and whether it is the answer."""
+    """What a short attempt in this process finds, and whether it is the answer; events are told."""
     given = parse_problem(parse_json(problem))
     read_options = _options(options, None if hint is None else hint.decode())
-    plan, whole = briefly(given, read_options, seconds)
+
+    def on_event(event: Event) -> None:
+        tell({"kind": "event", **told(event)})
+
+    plan, whole = briefly(given, read_options, seconds, on_event)
     if plan is None or (plan.status is Status.UNKNOWN and not whole):
         return None, False
     if plan.status is not Status.INFEASIBLE and not read_options.deterministic:

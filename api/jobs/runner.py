@@ -207,7 +207,14 @@ class Runner:
             # The jobs of a batch are compared with each other: none may start from what another found.
             known = self._patiently(lambda: self._cache.best_of(job.digest))
         if taken.plan is None and job.attempt == 1 and len(taken.problem) <= self._work.fast_body:
-            result, whole = at_once(taken.problem, job.options, taken.hint, known, self._work.fast_seconds)
+            result, whole = at_once(
+                taken.problem,
+                job.options,
+                taken.hint,
+                known,
+                self._work.fast_seconds,
+                lambda message: self._hear(run, message),
+            )
             if result is not None and whole:
                 self._with_answer(run, result)
                 return

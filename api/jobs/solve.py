@@ -37,7 +37,9 @@ def settled(plan: Plan, options: Options) -> bool:
     return plan.status is Status.FEASIBLE and all(term.gap <= options.gap for term in plan.objective)
 
 
-def briefly(problem: Problem, options: Options, seconds: float) -> tuple[Plan | None, bool]:
+def briefly(
+    problem: Problem, options: Options, seconds: float, on_event: OnEvent | None = None
+) -> tuple[Plan | None, bool]:
     """The best plan of a short attempt, and whether it is the answer to the question as it was asked.
 
     Only with solvers that run in this process: others take longer to start than the attempt may last.
@@ -55,7 +57,7 @@ def briefly(problem: Problem, options: Options, seconds: float) -> tuple[Plan | 
         if options.deterministic:
             return None, False
         limit = min(options.time_limit, seconds)
-        plan = engine.plan(problem, replace(options, time_limit=limit, solver="greedy"))
+        plan = engine.plan(problem, replace(options, time_limit=limit, solver="greedy"), on_event)
         return plan, whole or settled(plan, options)
     if options.deterministic:
         # Bounded in work: it is the answer when it ends in time, and nothing when it does not.
@@ -63,12 +65,12 @@ def briefly(problem: Problem, options: Options, seconds: float) -> tuple[Plan | 
         timer = threading.Timer(seconds, cancel.set)
         timer.start()
         try:
-            plan = engine.plan(problem, options, cancel=cancel)
+            plan = engine.plan(problem, options, on_event, cancel)
         finally:
             timer.cancel()
         return (None, False) if cancel.is_set() else (plan, True)
     begin = time.monotonic()
-    plan = engine.plan(problem, options if whole else replace(options, time_limit=seconds))
+    plan = engine.plan(problem, options if whole else replace(options, time_limit=seconds), on_event)
     return plan, whole or settled(plan, options) or _ran_dry(begin, seconds)
 
 

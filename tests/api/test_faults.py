@@ -205,20 +205,20 @@ def test_two_replicas_do_every_job_once(pg: Postgres, tmp_path: Path) -> None:
     servers = [Server(tmp_path / name, database=database, slots=2) for name in ("one", "two")]
     try:
         clients = [server.start().client() for server in servers]
-        problems = [{"problem": hard(3, seed)} for seed in range(30)]
-        settings = [{"name": str(i), "options": {"seed": i, "time_limit": 0.05}} for i in range(3)]
+        problems = [{"problem": hard(3, seed)} for seed in range(100)]
+        settings = [{"name": str(i), "options": {"seed": i, "time_limit": 0.05}} for i in range(10)]
         path = (
             clients[0]
             .post("/v1/batches", json={"problems": problems, "settings": settings})
             .headers["location"]
         )
-        wait_for(lambda: clients[1].get(path).json()["done"], "the batch to end", 120)
-        assert clients[1].get(path).json()["states"] == {"done": 90}
+        wait_for(lambda: clients[1].get(path).json()["done"], "the batch to end", 200)
+        assert clients[1].get(path).json()["states"] == {"done": 1000}
         events = [
             event for server in servers for event in server.events() if event["event"] == "job_finished"
         ]
         written = Counter(event["job"] for event in events if event["written"])
-        assert len(written) == 90
+        assert len(written) == 1000
         assert set(written.values()) == {1}
         for client in clients:
             client.close()
