@@ -16,6 +16,8 @@ finish() {
   docker rm -f "$name" > /dev/null 2>&1 || true
   docker volume rm "$name" > /dev/null 2>&1 || true
   if [ -n "$engine" ]; then kill "$engine" && wait "$engine" 2> /dev/null || true; fi
+  # An engine leaves its name space mounted, and the folder cannot be removed under it.
+  umount "$work/exec/netns/default" 2> /dev/null || true
   rm -rf "$work" 2> /dev/null || true
 }
 trap finish EXIT
