@@ -18,7 +18,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := test
 .DELETE_ON_ERROR:
-.PHONY: test serve install lint format types native-check bench bench-hard fuzz clean
+.PHONY: test serve install lint audit format types native-check bench bench-hard fuzz clean
 
 test: install
 	$(BIN)/python -m pytest $(ARGS)
@@ -47,6 +47,18 @@ lint: $(TOOLS)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/clang-format --dry-run -Werror $(CXX_FILES)
+
+# Known defects of what we depend on, and of the Dockerfile; each where it can be had.
+audit: $(TOOLS)
+	@mkdir -p build
+	@$(BIN)/pip-audit --requirement constraints.txt --no-deps --disable-pip --progress-spinner off --timeout 10 \
+	  > build/audit.log 2>&1 || { ! grep -E "Found [0-9]+ known vulnerabilit" build/audit.log \
+	  || { cat build/audit.log; exit 1; }; }
+	@if grep -q "No known vulnerabilities" build/audit.log && ! grep -q "could not be audited" build/audit.log; then \
+	   echo "audit: no known defects in what constraints.txt names"; \
+	 else echo "audit: skipped or in part, pip-audit cannot reach its data (build/audit.log)"; fi
+	@if command -v hadolint > /dev/null; then hadolint Dockerfile; \
+	 else echo "audit: Dockerfile not checked, hadolint is not installed"; fi
 
 format: $(TOOLS)
 	$(BIN)/ruff format .

@@ -27,6 +27,8 @@ COMMANDS: Final = (
     "solvers",
     "schema",
     "serve",
+    "keys",
+    "db",
     "version",
 )
 MOST_ISSUES_SHOWN: Final = 50

@@ -1,19 +1,69 @@
-"""`memstow serve`: the service, once there is one."""
+"""`memstow serve`: the HTTP service."""
 
 import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from api.cli.arguments import Commands, add_command
+from api.cli.arguments import Commands, add_command, whole
 from api.cli.exits import Exit
-from api.cli.terminal import complain
+from api.cli.output import to_stdout
+
+if TYPE_CHECKING:
+    from api.http.settings import Settings
+
+MISSING = "the service needs more than is installed: pip install 'memstow[service]'"
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
     """Add the command."""
-    parser = add_command(commands, "serve", "start the HTTP service (not yet)", examples="memstow serve")
+    parser = add_command(
+        commands,
+        "serve",
+        "start the HTTP service",
+        details="""
+Every setting can be given as MEMSTOW_NAME in the environment or in a TOML file; --print-settings lists them.
+Without keys the service answers this machine only; `memstow keys create` makes one.""",
+        examples="""
+memstow serve
+memstow serve --port 9000 --data /var/lib/memstow
+memstow serve --config memstow.toml
+memstow serve --print-settings > memstow.toml
+""",
+    )
+    add_store(parser)
+    parser.add_argument("--host", metavar="H", help="address to listen on (default: 127.0.0.1)")
+    parser.add_argument("--port", type=whole(0, 65535), metavar="P", help="port to listen on (default: 8080)")
+    parser.add_argument("--print-settings", action="store_true", help="print the settings in force and end")
     parser.set_defaults(run=run)
 
 
-def run(_: argparse.Namespace) -> int:
-    """Say that there is no service yet."""
-    complain("there is no service yet; `memstow solve` plans on the command line")
-    return Exit.USAGE
+def add_store(parser: argparse.ArgumentParser) -> None:
+    """Where the settings and the store are."""
+    parser.add_argument("--config", type=Path, metavar="FILE", help="settings as TOML")
+    parser.add_argument(
+        "--data", type=Path, metavar="FOLDER", help="folder of the store (default: memstow-data)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve."""
+    settings = load(args, host=args.host, port=args.port)
+    if args.print_settings:
+        from api.http.settings import printed
+
+        to_stdout(printed(settings).encode())
+        return Exit.DONE
+    from api.http.serving import serve
+
+    return serve(settings)
+
+
+def load(args: argparse.Namespace, **chosen: object) -> "Settings":
+    """The settings in force; a word on what to install where the service is not."""
+    try:
+        from api.http import settings
+    except ModuleNotFoundError as error:
+        from planner.errors import InputError
+
+        raise InputError.single("missing_extra", error.name or "memstow", MISSING) from None
+    return settings.load(config=args.config, chosen={"data": args.data, **chosen})

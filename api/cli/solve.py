@@ -1,6 +1,7 @@
 """`memstow solve`: a problem in, a plan out."""
 
 import argparse
+import os
 import sys
 import threading
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ from api.cli.terminal import columns, complain, draws_unicode, is_terminal
 from planner.figures import plain
 
 if TYPE_CHECKING:
+    from api.cli.progress import Progress
     from planner.options import Options
     from planner.plan import Plan
     from planner.problem import Problem
@@ -44,11 +46,13 @@ memstow solve model.json --time-limit 60 --gap 0.01
 memstow solve model.json --picture plan.svg
 memstow solve model.json --json | memstow verify model.json -
 memstow solve - --format csv --output-format csv < model.csv
+memstow solve model.json --server http://localhost:8080
 """,
     )
     add_problem(parser)
     add_changes(parser)
     _add_search(parser)
+    _add_server(parser)
     _add_results(parser)
     parser.set_defaults(run=run)
 
@@ -89,6 +93,12 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
     search.add_argument("--hint", metavar="PLAN", help="a plan to start from; what still holds of it is used")
 
 
+def _add_server(parser: argparse.ArgumentParser) -> None:
+    server = parser.add_argument_group("service")
+    server.add_argument("--server", metavar="URL", help="have a service solve it (default: MEMSTOW_SERVER)")
+    server.add_argument("--key", metavar="KEY", help="key for the service (default: MEMSTOW_KEY)")
+
+
 def _add_results(parser: argparse.ArgumentParser) -> None:
     results = parser.add_argument_group("results")
     results.add_argument("--output", metavar="FILE", help="write the plan to the file, whole or not at all")
@@ -108,7 +118,7 @@ def run(args: argparse.Namespace) -> int:
     warn_if_terminal(args.file)
     problem = read_problem(args.file, args)
     options = _options(args, problem)
-    plan, interrupted = _plan(problem, options)
+    plan, interrupted = _plan(args, problem, options)
     _write(args, problem, plan)
     _draw(args, problem, plan)
     if interrupted:
@@ -133,19 +143,43 @@ def _options(args: argparse.Namespace, problem: "Problem") -> "Options":
     )
 
 
-def _plan(problem: "Problem", options: "Options") -> "tuple[Plan, bool]":
+def _plan(args: argparse.Namespace, problem: "Problem", options: "Options") -> "tuple[Plan, bool]":
     from api.cli.interruptible import Interruptible
     from api.cli.progress import Progress
     from planner import engine
 
     progress = Progress(sys.stderr) if is_terminal(sys.stderr) else None
 
+    server = args.server or os.environ.get("MEMSTOW_SERVER")
+
     def work(cancel: threading.Event) -> "Plan":
+        if server:
+            key = args.key or os.environ.get("MEMSTOW_KEY")
+            return _remote(server, key, problem, options, progress, cancel)
         return engine.plan(problem, options, on_event=progress.hear if progress else None, cancel=cancel)
 
     call = Interruptible(work)
     plan = call.run(progress)
     return plan, call.interrupted
+
+
+def _remote(
+    server: str,
+    key: str | None,
+    problem: "Problem",
+    options: "Options",
+    progress: "Progress | None",
+    cancel: threading.Event,
+) -> "Plan":
+    try:
+        from api.client import Client, solve
+    except ModuleNotFoundError as error:
+        from planner.errors import InputError
+
+        message = "--server needs more than is installed: pip install 'memstow[client]'"
+        raise InputError.single("missing_extra", error.name or "memstow", message) from None
+    with Client(server, key) as client:
+        return solve(client, problem, options, progress.hear if progress else None, cancel.is_set)
 
 
 def _write(args: argparse.Namespace, problem: "Problem", plan: "Plan") -> None:

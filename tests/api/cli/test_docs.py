@@ -3,6 +3,7 @@
 import argparse
 import re
 import shlex
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from api.cli.exits import Exit
 from api.cli.main import COMMANDS, build_parser
 from tests.api.cli.conftest import ROOT, Cli
+from tests.api.serving import Server
 
 PAGE = (ROOT / "docs" / "cli.md").read_text()
 README = (ROOT / "README.md").read_text()
@@ -62,9 +64,16 @@ def test_every_option_is_documented_and_none_is_made_up(command: str) -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_examples_run(cli: Cli, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_examples_run(
+    cli: Cli, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: Server
+) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "memstow.toml").write_text("max_queued = 100\n")
     for example in _examples(_sections()[command]):
+        if "--server" in example:
+            key = cli("keys", "create", "--name", "docs", "--data", server.data).out.strip()
+            place = {"--server": server.start().url, "--key": key}
+            example = [place.get(before, word) for before, word in pairwise(["", *example])]
         ran = cli(*example)
         assert (ran.code, ran.err) == (Exit.DONE, ""), example
 

@@ -171,12 +171,6 @@ def test_the_console_script_runs_as_a_process() -> None:
     assert (ran.returncode, ran.stdout[:8], ran.stderr) == (0, b"memstow ", b"")
 
 
-def test_serve_says_not_yet(cli: Cli) -> None:
-    ran = cli("serve")
-    assert ran.code == Exit.USAGE
-    assert "no service yet" in ran.err
-
-
 def test_the_parser_names_every_command() -> None:
     text = build_parser().format_help()
     assert all(f"    {name} " in text for name in COMMANDS)

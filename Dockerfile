@@ -1,0 +1,45 @@
+# The service in a container: docker build -t memstow .
+# BASE is any Debian or Ubuntu with Python 3.11 or later, or with packages of it.
+ARG BASE=python:3.13-slim-bookworm
+
+# hadolint ignore=DL3006
+FROM ${BASE} AS build
+# hadolint ignore=DL3008
+RUN apt-get update \
+ && { python3 -c 'import ensurepip, os, sysconfig; os.stat(os.path.join(sysconfig.get_path("include"), "Python.h"))' \
+      || apt-get install -y --no-install-recommends python3 python3-venv python3-dev; } \
+ && apt-get install -y --no-install-recommends g++
+WORKDIR /src
+COPY . .
+ENV PIP_CONSTRAINT=/src/constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
+RUN python3 -m venv /opt/memstow \
+ && /opt/memstow/bin/pip wheel --no-deps --wheel-dir /wheels . \
+ && /opt/memstow/bin/pip install "$(ls /wheels/memstow-*.whl)[postgres]" \
+ && /opt/memstow/bin/python -m compileall -q /opt/memstow/lib
+
+# hadolint ignore=DL3006
+FROM ${BASE}
+# hadolint ignore=DL3008
+RUN apt-get update \
+ && { command -v python3 > /dev/null || apt-get install -y --no-install-recommends python3; } \
+ && apt-get install -y --no-install-recommends tini \
+ && rm -rf /var/lib/apt/lists/* \
+ && install -d -o 10001 -g 10001 /data
+COPY --from=build /opt/memstow /opt/memstow
+ENV PATH=/opt/memstow/bin:$PATH \
+    PYTHONUNBUFFERED=1 \
+    MEMSTOW_HOST=0.0.0.0 \
+    MEMSTOW_PORT=8080 \
+    MEMSTOW_DATA=/data
+LABEL org.opencontainers.image.title="memstow" \
+      org.opencontainers.image.description="Plans where every buffer of a program lives in memory" \
+      org.opencontainers.image.licenses="Apache-2.0"
+# Where nothing else can be written to, temporary folders are made here.
+WORKDIR /data
+VOLUME /data
+USER 10001:10001
+EXPOSE 8080
+HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 \
+  CMD ["python3", "-c", "import os, urllib.request as u; u.urlopen('http://127.0.0.1:' + os.environ['MEMSTOW_PORT'] + '/readyz', timeout=4)"]
+ENTRYPOINT ["tini", "--", "memstow"]
+CMD ["serve"]

@@ -1,0 +1,104 @@
+"""`memstow keys`: who may use the service."""
+
+import argparse
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from api.cli.arguments import Commands, Help, add_command
+from api.cli.exits import Exit
+from api.cli.serve import add_store, load
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from api.jobs.keys import Keys
+
+SCOPES = ("plan", "admin")
+
+
+def add(commands: "Commands[argparse.ArgumentParser]") -> None:
+    """Add the command, with one of its own for each thing to do."""
+    parser = add_command(
+        commands,
+        "keys",
+        "make, list and revoke the keys of the service",
+        details="The store holds only a hash of a key: it is shown once, when it is made.",
+        examples="""
+memstow keys create --name ci
+memstow keys create --name operator --scope plan --scope admin
+memstow keys list
+memstow keys revoke 3f2a9c41d07b
+""",
+    )
+    kinds = parser.add_subparsers(title="what to do", metavar="WHAT", dest="what", required=True)
+    create = kinds.add_parser(
+        "create", help="make a key and print it", formatter_class=Help, allow_abbrev=False
+    )
+    create.add_argument("--name", required=True, metavar="NAME", help="what the key is for")
+    create.add_argument(
+        "--scope", action="append", choices=SCOPES, help="what it may do; may be repeated (default: plan)"
+    )
+    listed = kinds.add_parser("list", help="list the keys", formatter_class=Help, allow_abbrev=False)
+    revoke = kinds.add_parser("revoke", help="make a key worthless", formatter_class=Help, allow_abbrev=False)
+    revoke.add_argument("id", metavar="ID", help="the id of the key, as `list` shows it")
+    for one, do in ((create, run_create), (listed, run_list), (revoke, run_revoke)):
+        add_store(one)
+        one.set_defaults(run=do)
+
+
+def run_create(args: argparse.Namespace) -> int:
+    """Make a key."""
+    from api.jobs.keys import Scope
+
+    with _keys(args) as keys:
+        _, text = keys.create(args.name, frozenset(map(Scope, args.scope or SCOPES[:1])))
+    print(text)
+    return Exit.DONE
+
+
+def run_list(args: argparse.Namespace) -> int:
+    """List the keys."""
+    from api.jobs.job import moment
+    from planner.figures import plain, table
+
+    with _keys(args) as keys:
+        rows = [
+            (
+                key.id,
+                plain(key.name, most=40),
+                " ".join(sorted(key.scopes)),
+                moment(key.created) or "",
+                moment(key.revoked) or "",
+            )
+            for key in keys.list()
+        ]
+    for line in table(("id", "name", "scopes", "created", "revoked"), rows, left=5):
+        print(line.rstrip())
+    return Exit.DONE
+
+
+def run_revoke(args: argparse.Namespace) -> int:
+    """Revoke a key."""
+    from planner.errors import InputError
+
+    with _keys(args) as keys:
+        if not keys.revoke(args.id):
+            raise InputError.single("no_such_key", "id", f"there is no key {args.id!r} that could be used")
+    return Exit.DONE
+
+
+@contextmanager
+def _keys(args: argparse.Namespace) -> "Iterator[Keys]":
+    settings = load(args)
+    from api.jobs.database import Database
+    from api.jobs.keys import Keys
+    from api.jobs.migrate import upgrade
+
+    if settings.database is None:
+        settings.data.mkdir(parents=True, exist_ok=True)
+    database = Database(settings.store_url, connections=1)
+    try:
+        upgrade(database)
+        yield Keys(database)
+    finally:
+        database.close()

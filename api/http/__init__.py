@@ -1,0 +1,1 @@
+"""The HTTP service: the app, its settings, its routes. What is planned here is planned by `planner`."""

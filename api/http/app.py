@@ -1,0 +1,87 @@
+"""Makes the app: routes, errors, what is around every request; and what OpenAPI says of it."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from starlette.middleware import Middleware
+from starlette.middleware.body_limit import RequestBodyLimitMiddleware
+from starlette.middleware.cors import CORSMiddleware
+
+import planner
+from api.http import documents, problems
+from api.http.frame import Frame
+from api.http.routes import batches, health, jobs, plan, reference, start, tools
+from api.http.service import Service
+from api.http.settings import Settings
+
+_DESCRIPTION = """Plans where every buffer of a program lives in memory: which pool, at which offset.
+
+Every error is `application/problem+json`. Bodies may be gzip. Where the server has keys, send
+`Authorization: Bearer KEY`."""
+
+
+def create_app(settings: Settings | None = None) -> FastAPI:
+    """The app of one server."""
+    service = Service(settings or Settings())
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        await service.start()
+        try:
+            yield
+        finally:
+            await service.stop()
+
+    chosen = service.settings
+    middleware = [
+        Middleware(Frame, service.metrics, chosen.max_body, chosen.cors_origins),
+        Middleware(RequestBodyLimitMiddleware, max_body_size=chosen.max_body),
+    ]
+    if chosen.cors_origins:
+        allowed = ["GET", "POST", "DELETE"]
+        middleware.append(
+            Middleware(
+                CORSMiddleware,
+                allow_origins=chosen.cors_origins,
+                allow_methods=allowed,
+                allow_headers=["*"],
+                expose_headers=["Location", "ETag", "Retry-After", "X-Request-ID", "Memstow-Cache"],
+            )
+        )
+    app = FastAPI(
+        title="memstow",
+        version=planner.__version__,
+        description=_DESCRIPTION,
+        lifespan=lifespan,
+        middleware=middleware,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/openapi.json",
+        redirect_slashes=False,
+    )
+    app.state.service = service
+    problems.install(app)
+    for group in (plan, jobs, batches, tools, reference, health, start):
+        app.include_router(group.router)
+    app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
+    return app
+
+
+def _openapi(app: FastAPI) -> dict[str, Any]:
+    if app.openapi_schema is None:
+        made = get_openapi(
+            title=app.title, version=app.version, description=app.description, routes=app.routes
+        )
+        components = made.setdefault("components", {})
+        components["schemas"] = {
+            name: schema
+            for name, schema in {**components.get("schemas", {}), **documents.schemas()}.items()
+            if name not in ("HTTPValidationError", "ValidationError")
+        }
+        components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+        made["security"] = [{"key": []}, {}]
+        app.openapi_schema = made
+    return app.openapi_schema

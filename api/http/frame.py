@@ -1,0 +1,110 @@
+"""What is around every request: its id, its log line, its figures, safe headers, the last catch.
+
+One plain ASGI middleware, because each layer costs time at a thousand requests a second.
+"""
+
+import re
+import time
+import uuid
+from typing import Any, Final
+
+import structlog
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from api.http.problems import ProblemError, answer
+from api.metrics import Metrics
+
+REQUEST_ID: Final = "memstow.request_id"
+_ID: Final = re.compile(r"[A-Za-z0-9._:-]{1,64}")
+_SAFE: Final = ("GET", "HEAD", "OPTIONS")
+_SECURITY: Final = (
+    ("x-content-type-options", "nosniff"),
+    ("x-frame-options", "DENY"),
+    ("referrer-policy", "no-referrer"),
+    ("cross-origin-resource-policy", "same-origin"),
+    (
+        "content-security-policy",
+        "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors 'none'",
+    ),
+)
+
+log = structlog.get_logger("memstow.http")
+
+
+class Frame:
+    """The outermost layer of the app."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics, max_body: int, origins: tuple[str, ...]) -> None:
+        self._app = app
+        self._metrics = metrics
+        self._max_body = max_body
+        self._origins = origins
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        begin = time.perf_counter()
+        headers = Headers(scope=scope)
+        given = headers.get("x-request-id", "")
+        request_id = given if _ID.fullmatch(given) else uuid.uuid4().hex
+        scope[REQUEST_ID] = request_id
+        state: dict[str, Any] = {"status": 0, "seconds": 0.0}
+
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                state["status"] = message["status"]
+                state["seconds"] = time.perf_counter() - begin
+                out = MutableHeaders(scope=message)
+                out["x-request-id"] = request_id
+                for name, value in _SECURITY:
+                    out.setdefault(name, value)
+                out.setdefault("cache-control", "no-store")
+            await send(message)
+
+        with structlog.contextvars.bound_contextvars(request=request_id):
+            try:
+                refused = self._refused(scope, headers)
+                if refused is not None:
+                    await answer(refused, request_id)(scope, receive, sending)
+                else:
+                    await self._app(scope, receive, sending)
+            except Exception:
+                log.exception("defect")
+                if not state["status"]:
+                    defect = ProblemError(
+                        500, "defect", "a defect of memstow; please report it with the id of this request"
+                    )
+                    await answer(defect, request_id)(scope, receive, sending)
+            finally:
+                self._note(scope, state)
+
+    def _refused(self, scope: Scope, headers: Headers) -> ProblemError | None:
+        length = headers.get("content-length", "")
+        if length.isdecimal() and (len(length) > 18 or int(length) > self._max_body):
+            return ProblemError(
+                413,
+                "body_too_large",
+                f"{length[:18]} bytes are more than the {self._max_body} that the setting `max_body` allows",
+                headers={"Connection": "close"},
+            )
+        origin = headers.get("origin")
+        if origin is not None and scope["method"] not in _SAFE and origin not in self._origins:
+            # A page from elsewhere must not plan on behalf of whoever looks at it.
+            host = origin.partition("://")[2]
+            if host != headers.get("host"):
+                return ProblemError(
+                    403, "foreign_origin", "pages of this origin may not call the server; see `cors_origins`"
+                )
+        return None
+
+    def _note(self, scope: Scope, state: dict[str, Any]) -> None:
+        route = getattr(scope.get("route"), "path", "none")
+        status = state["status"] or 499
+        seconds = state["seconds"]
+        self._metrics.requests.labels(scope["method"][:10], route, str(status)).inc()
+        self._metrics.latency.labels(route).observe(seconds)
+        log.info("request", method=scope["method"], route=route, status=status, seconds=round(seconds, 6))

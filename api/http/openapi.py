@@ -1,0 +1,13 @@
+"""Writes docs/openapi.json anew: `python -m api.http.openapi`."""
+
+from pathlib import Path
+from typing import Final
+
+from api.http.app import create_app
+from api.http.documents import pretty
+from api.http.settings import Settings
+
+FILE: Final = Path(__file__).parents[2] / "docs" / "openapi.json"
+
+if __name__ == "__main__":
+    FILE.write_text(pretty(create_app(Settings()).openapi()), encoding="utf-8")

@@ -1,0 +1,176 @@
+"""Every error as one kind of document, application/problem+json, with the codes of the command line."""
+
+import json
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, Final
+
+import structlog
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.jobs.database import StoreError
+from api.jobs.isolated import ChildError
+from api.jobs.queue import FullError, ReusedError
+from planner.errors import DeclinedError, InputError, Issue, MemstowError, RefusedPlanError
+from planner.shown import printable, shown
+
+MEDIA_TYPE: Final = "application/problem+json"
+TYPE: Final = "urn:memstow:problem:"
+RETRY_SECONDS: Final = 1
+
+log = structlog.get_logger("memstow.http")
+
+# Codes of defects that lie in the form of the body, not in what it says.
+_UNREADABLE: Final = frozenset(
+    {"malformed_json", "not_utf8", "empty", "too_deep", "not_finite", "integer_too_long", "malformed_csv"}
+)
+
+
+class ProblemError(Exception):
+    """An answer that is an error."""
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        detail: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        issues: tuple[Issue, ...] = (),
+    ) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.code = code
+        self.detail = detail
+        self.headers = dict(headers or {})
+        self.issues = issues
+
+
+def answer(problem: ProblemError, request_id: str | None) -> Response:
+    """The problem as a response."""
+    document: dict[str, Any] = {
+        "type": f"{TYPE}{problem.code}",
+        "title": HTTPStatus(problem.status).phrase,
+        "status": problem.status,
+        "detail": problem.detail,
+        "code": problem.code,
+    }
+    if request_id is not None:
+        document["instance"] = f"urn:memstow:request:{request_id}"
+    if problem.issues:
+        document["errors"] = [
+            {"code": it.code, "path": it.path, "message": it.message} for it in problem.issues
+        ]
+    return Response(json.dumps(document), problem.status, problem.headers, MEDIA_TYPE)
+
+
+def problem_of(error: Exception) -> ProblemError:  # noqa: C901  (a table of one line a case)
+    """The answer to an exception."""
+    match error:
+        case ProblemError():
+            return error
+        case InputError():
+            return _of_input(error)
+        case RequestValidationError():
+            issues = tuple(_of_parameter(it) for it in error.errors())
+            return ProblemError(422, "invalid_request", _told(issues), issues=issues)
+        case StoreError():
+            return ProblemError(
+                503,
+                "store_unavailable",
+                "the store does not answer; nothing was lost, try again",
+                headers={"Retry-After": str(RETRY_SECONDS)},
+            )
+        case FullError():
+            return ProblemError(
+                429,
+                "queue_full",
+                "as many jobs wait as the setting `max_queued` allows; try again later",
+                headers={"Retry-After": "5"},
+            )
+        case ReusedError():
+            return ProblemError(
+                422, "idempotency_key_reused", "this Idempotency-Key came with another request before"
+            )
+        case ChildError(code="declined"):
+            return ProblemError(422, "declined", str(error))
+        case ChildError(code="out_of_memory"):
+            return ProblemError(413, "out_of_memory", str(error))
+        case ChildError():
+            return ProblemError(
+                503,
+                error.code,
+                "the process that worked on this came to an end; try again",
+                headers={"Retry-After": str(RETRY_SECONDS)},
+            )
+        case DeclinedError():
+            return ProblemError(422, "declined", str(error))
+        case RefusedPlanError():
+            return ProblemError(500, "defect", "a plan of ours was refused by the judge; please report it")
+        case MemstowError():
+            return ProblemError(422, "invalid_request", str(error))
+        case HTTPException():
+            return _of_http(error)
+    return ProblemError(500, "defect", "a defect of memstow; please report it with the id of this request")
+
+
+def install(app: FastAPI) -> None:
+    """Answer every exception with a problem document."""
+
+    async def handle(request: Request, error: Exception) -> Response:
+        problem = problem_of(error)
+        if problem.status == 500:
+            log.error("defect", exc_info=error)
+        return answer(problem, request.scope.get("memstow.request_id"))
+
+    for kind in (
+        ProblemError,
+        MemstowError,
+        FullError,
+        ReusedError,
+        RequestValidationError,
+        HTTPException,
+    ):
+        app.add_exception_handler(kind, handle)
+
+
+def _of_input(error: InputError) -> ProblemError:
+    codes = {issue.code for issue in error.issues}
+    whole = all(issue.path == "$" or issue.path.startswith("line ") for issue in error.issues)
+    status = 400 if whole and codes <= _UNREADABLE else 422
+    code = error.issues[0].code if len(codes) == 1 else "invalid_request"
+    return ProblemError(status, code, _told(error.issues), issues=error.issues)
+
+
+def _of_http(error: HTTPException) -> ProblemError:
+    headers = dict(error.headers or {})
+    match error.status_code:
+        case 404:
+            return ProblemError(404, "not_found", "there is nothing at this path; see /openapi.json")
+        case 405:
+            allowed = headers.get("Allow", "")
+            return ProblemError(405, "method_not_allowed", f"this path takes {allowed}", headers=headers)
+        case 413:
+            return ProblemError(
+                413, "body_too_large", "the body is larger than the setting `max_body` allows"
+            )
+        case 400:
+            return ProblemError(400, "malformed_request", printable(str(error.detail), 200))
+    return ProblemError(error.status_code, "http_error", printable(str(error.detail), 200), headers=headers)
+
+
+def _of_parameter(error: Mapping[str, Any]) -> Issue:
+    where, *rest = error["loc"]
+    path = ".".join([str(where), *map(str, rest)])
+    code = "missing_parameter" if error["type"] == "missing" else "bad_parameter"
+    given = "" if code == "missing_parameter" else f", given {shown(error.get('input'))}"
+    return Issue(code, path, f"{printable(error['msg'], 200)}{given}")
+
+
+def _told(issues: tuple[Issue, ...]) -> str:
+    first = issues[0].message
+    return first if len(issues) == 1 else f"{len(issues)} things are wrong with the request; first: {first}"

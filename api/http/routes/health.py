@@ -1,0 +1,60 @@
+"""Whether the server lives, whether it should get requests, and its figures."""
+
+from fastapi import APIRouter, Request
+from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.responses import Response
+
+from api.http import documents
+from api.http.problems import ProblemError
+from api.http.shared import Here, as_json
+from api.jobs.keys import Scope
+
+router = APIRouter(tags=["health"])
+
+_OK = {"status": "ok"}
+_SCHEMA = {"type": "object", "required": ["status"], "properties": {"status": {"type": "string"}}}
+
+
+@router.get(
+    "/livez",
+    operation_id="livez",
+    summary="Whether the process lives",
+    response_class=Response,
+    responses=documents.answers(200, "It lives.", _OK, _SCHEMA),
+)
+async def livez() -> Response:
+    """Live."""
+    return as_json(_OK)
+
+
+@router.get(
+    "/readyz",
+    operation_id="readyz",
+    summary="Whether it should get requests: the store answers, the queue has room, the server is not ending",
+    response_class=Response,
+    responses=documents.answers(200, "It should.", _OK, _SCHEMA),
+)
+async def readyz(service: Here) -> Response:
+    """Ready."""
+    reason = await service.ready()
+    if reason is not None:
+        raise ProblemError(
+            503, reason, f"not ready: {reason.replace('_', ' ')}", headers={"Retry-After": "1"}
+        )
+    return as_json(_OK)
+
+
+@router.get(
+    "/metrics",
+    operation_id="metrics",
+    summary="The figures of this server, for Prometheus",
+    description="Where there are keys, this needs one with the scope `admin`.",
+    response_class=Response,
+    responses=documents.answers(
+        200, "The figures.", "memstow_jobs_queued 0.0\n", {"type": "string"}, "text/plain"
+    ),
+)
+async def metrics(request: Request, service: Here) -> Response:
+    """Metrics."""
+    await service.caller(request, Scope.ADMIN)
+    return Response(service.metrics.text(), media_type=CONTENT_TYPE_LATEST)

@@ -1,0 +1,193 @@
+"""`POST /v1/plan`: a problem in, a plan out; what takes longer becomes a job."""
+
+import asyncio
+import json
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from api.http import documents
+from api.http.auth import Caller
+from api.http.problems import ProblemError
+from api.http.remembered import Ready, Remembered, ready
+from api.http.service import Service
+from api.http.shared import (
+    OPTION_NAMES,
+    OPTION_PARAMETERS,
+    FormatOfBody,
+    Here,
+    as_json,
+    form_of,
+    job_json,
+    job_path,
+    output_format,
+    plan_media_type,
+    wants_fresh,
+)
+from api.http.submit import draft_of, promise_of
+from api.jobs.fast import Tried
+from api.jobs.job import State
+
+router = APIRouter(tags=["plan"])
+
+_LOOK_SECONDS = 0.5
+
+_ACCEPTED = {
+    "description": "It takes longer: a job, at `Location`.",
+    "content": {"application/json": {"schema": documents.ref("Job"), "example": documents.JOB}},
+    "headers": {"Location": {"schema": {"type": "string"}}},
+}
+
+
+@router.post(
+    "/v1/plan",
+    operation_id="plan",
+    summary="A problem in, a plan out",
+    description="That nothing fits is an answer (200, status `infeasible`), not an error. A problem that "
+    "takes longer than the server waits, or one sent with `Prefer: respond-async`, becomes a job.",
+    response_class=Response,
+    responses=documents.answers(
+        200,
+        "The plan.",
+        documents.PLAN,
+        documents.ref("Plan"),
+        "application/json",
+        400,
+        415,
+        also={202: _ACCEPTED},
+    ),
+    openapi_extra={
+        "parameters": OPTION_PARAMETERS,
+        **documents.enveloped(
+            {"problem": documents.ref("Problem"), "options": documents.ref("Options")},
+            ["problem"],
+            {"problem": documents.PROBLEM, "options": {"time_limit": 5.0}},
+        ),
+    },
+)
+async def plan(
+    request: Request,
+    service: Here,
+    format: FormatOfBody = None,  # noqa: A002
+    output_format_name: Annotated[
+        str | None, Query(alias="output_format", description="json, csv or structured.")
+    ] = None,
+) -> Response:
+    """Plan."""
+    caller = await service.caller(request)
+    service.require_open()
+    body, form = await form_of(request, service, format)
+    to = output_format(request, output_format_name)
+    fresh = wants_fresh(request)
+    options = tuple(request.query_params.get(name) for name in OPTION_NAMES)
+    limits = service.limits_of(caller)
+    key = Remembered.key(body, form.format, to, limits.time_setting, *options)
+    wants_job = "respond-async" in request.headers.get("prefer", "")
+    remembered = None if fresh or wants_job else service.remembered.find(key)
+    if remembered is not None:
+        service.metrics.cache.labels("hit").inc()
+        return _sent(remembered, "hit")
+    if len(body) <= service.settings.fast_body and not wants_job:
+        tried = await service.quickly(service.fast.attempt, body, form, limits, to, fresh)
+    else:
+        kept = await service.operate("read", {"body": body, "form": form, "limits": limits}, len(body))
+        tried = Tried(None, to, False, kept)
+    if tried.plan is not None:
+        answer = ready(tried.plan, plan_media_type(tried.format))
+        service.remembered.keep(key, answer)
+        return _sent(answer, "hit" if tried.cached else "miss")
+    return await _as_job(request, service, caller, body, tried, to)
+
+
+async def _as_job(
+    request: Request, service: Service, caller: Caller, body: bytes, tried: Tried, to: str
+) -> Response:
+    assert tried.draft is not None  # noqa: S101
+    draft = await draft_of(service, caller, request, tried.draft)
+    promise = promise_of(request, caller, body)
+    job, made = await service.in_thread(service.queue.submit, draft, promise)
+    service.runner.wake()
+    wanted = request.headers.get("prefer", "")
+    seconds = service.settings.sync_seconds
+    if "respond-async" in wanted or json.loads(draft.options)["time_limit"] > seconds:
+        return await _accepted(service, job, "respond-async" in wanted)
+    if not await _waited(request, service, job, seconds):
+        if await request.is_disconnected():
+            if made and promise is None:
+                # Nobody can know of it: it would run for no one.
+                await service.in_thread(service.queue.stop, job, True, 0.0)
+            raise ProblemError(400, "client_gone", "the client went away")
+        return await _accepted(service, job, False)
+    found = await service.in_thread(service.queue.get, job)
+    if found is None or found.state is State.CANCELLED:
+        raise ProblemError(409, "job_cancelled", "the job of this request was cancelled")
+    if found.state is State.FAILED:
+        raise failure_of(found.error or "")
+    answer = await plan_in(service, job, to)
+    if answer is None:
+        raise ProblemError(409, "no_plan", "the job of this request has no plan")
+    return _sent(answer, "miss", {"Location": job_path(job)})
+
+
+async def _waited(request: Request, service: Service, job: str, seconds: float) -> bool:
+    """Whether the job is over in time, with a client that still waits."""
+    over = asyncio.ensure_future(service.hub.over(job, seconds))
+    try:
+        while True:
+            done, _ = await asyncio.wait({over}, timeout=_LOOK_SECONDS)
+            if done:
+                return over.result()
+            if await request.is_disconnected():
+                return False
+    finally:
+        over.cancel()
+
+
+async def _accepted(service: Service, job: str, preferred: bool) -> Response:
+    found = await service.in_thread(service.queue.get, job)
+    headers = {"Location": job_path(job), "Retry-After": "1"}
+    if preferred:
+        headers["Preference-Applied"] = "respond-async"
+    return as_json({"id": job} if found is None else job_json(found), 202, headers)
+
+
+def failure_of(error: str) -> ProblemError:
+    """The error of a job as the answer to who waited for it."""
+    code, _, message = error.partition(": ")
+    match code:
+        case "declined":
+            return ProblemError(422, code, message)
+        case "out_of_memory":
+            return ProblemError(413, code, message)
+        case "child_lost" | "stuck":
+            return ProblemError(500, code, message)
+    return ProblemError(422, "invalid_request", error)
+
+
+async def plan_in(service: Service, job: str, to: str) -> Ready | None:
+    """The plan of a job in a format; as JSON where it says that there is none."""
+    body: bytes | None = await service.in_thread(service.queue.document, job, "plan")
+    if body is None:
+        return None
+    found = await service.in_thread(service.queue.get, job)
+    if to == "json" or found is None or found.status not in ("optimal", "feasible"):
+        return ready(body, plan_media_type("json"))
+    problem = await service.in_thread(service.queue.document, job, "problem")
+    arguments: dict[str, Any] = {"problem": (problem or b"").decode(), "plan": body.decode(), "to": to}
+    written = await service.operate("rewrite_plan", arguments, len(body) + len(problem or b""))
+    return ready(written["body"].encode(), plan_media_type(to))
+
+
+def _sent(answer: Ready, cache: str, headers: dict[str, str] | None = None) -> Response:
+    return Response(
+        answer.body,
+        200,
+        {
+            "ETag": answer.etag,
+            "Memstow-Cache": cache,
+            "Cache-Control": "private, no-cache",
+            **(headers or {}),
+        },
+        answer.media_type,
+    )

@@ -1,0 +1,114 @@
+"""What does not change while a server runs: solvers, schemas, examples, the version."""
+
+import platform
+from dataclasses import asdict
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+import planner
+from api.http import documents
+from api.http.examples import EXAMPLES
+from api.http.problems import ProblemError
+from api.http.shared import Here, as_json
+from planner.schema import KINDS, schema
+
+router = APIRouter(tags=["reference"])
+
+
+@router.get(
+    "/v1/solvers",
+    operation_id="list_solvers",
+    summary="Who can solve, and what",
+    response_class=Response,
+    responses=documents.answers(
+        200,
+        "The solvers.",
+        {"solvers": [{"name": "greedy", "summary": "...", "supports": "...", "missing": None}]},
+        {"type": "object", "required": ["solvers"], "properties": {"solvers": {"type": "array"}}},
+    ),
+)
+async def list_solvers(request: Request, service: Here) -> Response:
+    """Solvers."""
+    await service.caller(request)
+    return as_json({"solvers": await service.in_thread(_solvers)})
+
+
+def _solvers() -> list[dict[str, Any]]:
+    from solvers.solver import describe
+
+    return [asdict(solver) for solver in describe()]
+
+
+@router.get(
+    "/v1/schema",
+    operation_id="get_schema",
+    summary="The JSON Schema of the problem, the options or the plan",
+    response_class=Response,
+    responses=documents.answers(
+        200, "The schema.", {"type": "object", "title": "Problem"}, {"type": "object"}
+    ),
+)
+async def get_schema(
+    request: Request,
+    service: Here,
+    kind: Annotated[str, Query(description="problem, options or plan.")] = "problem",
+) -> Response:
+    """Schema."""
+    await service.caller(request)
+    if kind not in KINDS:
+        raise ProblemError(422, "unknown_schema", f"use one of {', '.join(KINDS)}")
+    return as_json(await service.in_thread(schema, kind))
+
+
+@router.get(
+    "/v1/examples",
+    operation_id="list_examples",
+    summary="Bodies ready to be sent to /v1/plan, by name",
+    response_class=Response,
+    responses=documents.answers(
+        200,
+        "Names and paths.",
+        {"examples": [{"name": "first", "path": "/v1/examples/first"}]},
+        {"type": "object", "required": ["examples"], "properties": {"examples": {"type": "array"}}},
+    ),
+)
+async def list_examples(request: Request, service: Here) -> Response:
+    """Examples."""
+    await service.caller(request)
+    return as_json({"examples": [{"name": name, "path": f"/v1/examples/{name}"} for name in EXAMPLES]})
+
+
+@router.get(
+    "/v1/examples/{name}",
+    operation_id="get_example",
+    summary="One of them",
+    response_class=Response,
+    responses=documents.answers(
+        200, "The body.", {"problem": documents.PROBLEM}, {"type": "object"}, "application/json", 404
+    ),
+)
+async def get_example(request: Request, service: Here, name: str) -> Response:
+    """Example."""
+    await service.caller(request)
+    if name not in EXAMPLES:
+        raise ProblemError(404, "no_such_example", f"there are {', '.join(EXAMPLES)}")
+    return as_json(EXAMPLES[name])
+
+
+@router.get(
+    "/version",
+    operation_id="get_version",
+    summary="The version",
+    response_class=Response,
+    responses=documents.answers(
+        200,
+        "The version.",
+        {"name": "memstow", "version": planner.__version__, "python": "3.11.7"},
+        {"type": "object", "required": ["name", "version"]},
+    ),
+)
+async def get_version() -> Response:
+    """Version."""
+    return as_json({"name": "memstow", "version": planner.__version__, "python": platform.python_version()})

@@ -1,0 +1,47 @@
+"""`/`: a plain page with links, until there is more."""
+
+from fastapi import APIRouter
+from starlette.responses import HTMLResponse
+
+import planner
+from api.http import documents
+
+router = APIRouter(tags=["start"])
+
+_PAGE = f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>memstow</title>
+<style>body {{ font: 1rem/1.5 system-ui, sans-serif; max-width: 42rem; margin: 3rem auto; padding: 0 1rem }}
+pre {{ background: #f3f3f3; padding: 1rem; overflow: auto }}</style>
+</head>
+<body>
+<h1>memstow {planner.__version__}</h1>
+<p>Plans where every buffer of a program lives in memory. Send a problem, get a plan:</p>
+<pre>curl -s localhost:8080/v1/examples/first |
+  curl -s -H 'Content-Type: application/json' --data-binary @- localhost:8080/v1/plan</pre>
+<ul>
+<li><a href="/openapi.json">every operation</a>, as OpenAPI</li>
+<li><a href="/v1/examples">examples</a>, ready to be sent</li>
+<li><a href="/v1/schema">the schema of a problem</a>, <a href="/v1/schema?kind=plan">of a plan</a></li>
+<li><a href="/v1/solvers">solvers</a></li>
+<li><a href="/v1/jobs">jobs</a></li>
+<li><a href="/readyz">ready?</a> <a href="/metrics">figures</a></li>
+</ul>
+</body>
+</html>
+"""
+
+
+@router.get(
+    "/",
+    operation_id="start",
+    summary="A page with links",
+    response_class=HTMLResponse,
+    responses=documents.answers(200, "The page.", "<!doctype html>", {"type": "string"}, "text/html"),
+)
+async def start() -> HTMLResponse:
+    """The page."""
+    return HTMLResponse(_PAGE)

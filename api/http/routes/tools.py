@@ -1,0 +1,123 @@
+"""What is done with a problem or a plan at once: judge, inspect, convert."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from api.http import documents
+from api.http.body import MEDIA_TYPES, format_of, read_body, require_json
+from api.http.problems import ProblemError
+from api.http.service import Service
+from api.http.shared import FormatOfBody, Here
+from api.jobs.asked import Form
+from planner import formats
+
+router = APIRouter(tags=["tools"])
+
+_ALONE = documents.enveloped(
+    {"problem": documents.ref("Problem")}, ["problem"], {"problem": documents.PROBLEM}
+)
+
+
+@router.post(
+    "/v1/verify",
+    operation_id="verify",
+    summary="Judge a plan from anyone",
+    description="That a plan is not valid is an answer (200, `valid` false), not an error.",
+    response_class=Response,
+    responses=documents.answers(
+        200,
+        "The verdict.",
+        {"valid": True, "violations": []},
+        {
+            "type": "object",
+            "required": ["valid", "violations"],
+            "properties": {"valid": {"type": "boolean"}, "violations": {"type": "array"}},
+        },
+        "application/json",
+        400,
+        415,
+    ),
+    openapi_extra=documents.enveloped(
+        {
+            "problem": documents.ref("Problem"),
+            "plan": documents.ref("Plan"),
+            "hint": documents.ref("Plan"),
+        },
+        ["problem", "plan"],
+        {"problem": documents.PROBLEM, "plan": documents.PLAN},
+        alone=False,
+    ),
+)
+async def verify(request: Request, service: Here) -> Response:
+    """Judge."""
+    await service.caller(request)
+    require_json(request)
+    body = await read_body(request, service.settings)
+    return _sent(await service.operate("verify", _arguments(service, body, None), len(body)))
+
+
+@router.post(
+    "/v1/inspect",
+    operation_id="inspect",
+    summary="What is in a problem: counts, sizes, bounds, the hardest moments",
+    response_class=Response,
+    responses=documents.answers(
+        200,
+        "The facts.",
+        {"name": "first", "objective": ["peak"], "peak_live": 12288},
+        {"type": "object"},
+        "application/json",
+        400,
+        415,
+    ),
+    openapi_extra=_ALONE,
+)
+async def inspect(
+    request: Request,
+    service: Here,
+    rows: Annotated[int, Query(ge=0, le=1000, description="Hardest moments to list.")] = 5,
+    format: FormatOfBody = None,  # noqa: A002
+) -> Response:
+    """Inspect."""
+    await service.caller(request)
+    form = format_of(request, format)
+    body = await read_body(request, service.settings)
+    arguments = {**_arguments(service, body, form), "rows": rows}
+    return _sent(await service.operate("inspect", arguments, len(body)))
+
+
+@router.post(
+    "/v1/convert",
+    operation_id="convert",
+    summary="A problem in another format",
+    description="What the other format has no place for is refused by name.",
+    response_class=Response,
+    responses=documents.answers(200, "The problem.", documents.CSV, {"type": "string"}, "text/csv", 400, 415),
+    openapi_extra=_ALONE,
+)
+async def convert(
+    request: Request,
+    service: Here,
+    to: Annotated[str, Query(description="json, csv, structured, executorch or usmp.")] = "csv",
+    format: FormatOfBody = None,  # noqa: A002
+) -> Response:
+    """Convert."""
+    await service.caller(request)
+    if to not in formats.names():
+        raise ProblemError(422, "unknown_format", f"use one of {', '.join(formats.names())}")
+    form = format_of(request, format)
+    body = await read_body(request, service.settings)
+    arguments = {**_arguments(service, body, form), "to": to}
+    return _sent(await service.operate("convert", arguments, len(body)))
+
+
+def _arguments(service: Service, body: bytes, form: str | None) -> dict[str, Any]:
+    return {"body": body, "form": Form(format=form), "limits": service.limits}
+
+
+def _sent(result: dict[str, Any]) -> Response:
+    kind = result["type"]
+    media_type = "application/json" if kind == "json" else MEDIA_TYPES[kind]
+    return Response(result["body"].encode(), media_type=media_type)

@@ -1,0 +1,122 @@
+"""Runs the app: the lock on the data folder, who may reach it, uvicorn, and the way to the end."""
+
+import fcntl
+import gc
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+import structlog
+import uvicorn
+
+from api.http import logs
+from api.http.app import create_app
+from api.http.auth import is_loopback
+from api.http.service import Service
+from api.http.settings import EVERYONE, Settings
+from api.jobs.database import Database
+from api.jobs.keys import Keys
+from api.jobs.migrate import upgrade
+from planner.errors import InputError
+
+_BACKLOG = 2048
+# Threads that compute hand over to the event loop this often.
+_SWITCH_SECONDS = 0.001
+
+log = structlog.get_logger("memstow.service")
+
+
+class _Server(uvicorn.Server):
+    """Tells the service of the signal to end, before the connections are waited for."""
+
+    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+        super().__init__(config)
+        self._service = service
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """SIGTERM or SIGINT."""
+        self._service.drain()
+        super().handle_exit(sig, frame)
+
+    def _log_started_message(self, listeners: object) -> None:  # noqa: ARG002
+        for server in self.servers:
+            for listener in server.sockets:
+                host, port = listener.getsockname()[:2]
+                shown = f"[{host}]" if ":" in host else host
+                log.info("listening", url=f"http://{shown}:{port}", pid=os.getpid())
+
+
+def _nothing_more(_number: int, _frame: FrameType | None) -> None:
+    """The end has come already."""
+
+
+def serve(settings: Settings) -> int:
+    """Serve until told to end; the exit code."""
+    logs.set_up(settings.log_level)
+    with _sole_owner(settings):
+        _require_permitted(settings)
+        # The command line runs without; a server that runs for weeks must not.
+        gc.enable()
+        sys.setswitchinterval(_SWITCH_SECONDS)
+        app = create_app(settings)
+        gc.collect()
+        gc.freeze()
+        config = uvicorn.Config(
+            app,
+            host=settings.host,
+            port=settings.port,
+            http="httptools",
+            lifespan="on",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            date_header=True,
+            backlog=_BACKLOG,
+            timeout_graceful_shutdown=max(1, int(settings.grace_seconds)),
+        )
+        server = _Server(config, app.state.service)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            # uvicorn sends itself the signal again when all is done; to have been told to end is no failure.
+            signal.signal(number, _nothing_more)
+        server.run()
+    return 0 if server.started else 3
+
+
+@contextmanager
+def _sole_owner(settings: Settings) -> Iterator[None]:
+    """One server a data folder: what a dead one left running is then known to be nobody's."""
+    if settings.database is not None:
+        yield
+        return
+    settings.data.mkdir(parents=True, exist_ok=True)
+    with (settings.data / "lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError.single(
+                "data_in_use",
+                str(settings.data),
+                "another server works in this folder; give another with --data",
+            ) from None
+        yield
+
+
+def _require_permitted(settings: Settings) -> None:
+    if is_loopback(settings.host) or settings.anonymous == EVERYONE:
+        return
+    database = Database(settings.store_url, connections=1)
+    try:
+        upgrade(database)
+        if Keys(database).any() or settings.anonymous == "never":
+            return
+    finally:
+        database.close()
+    raise InputError.single(
+        "no_keys",
+        f"host {settings.host}",
+        "this address can be reached from elsewhere, and there are no keys: make one with "
+        "`memstow keys create`, or say that everyone may use the server: MEMSTOW_ANONYMOUS=everyone",
+    )

@@ -1,0 +1,214 @@
+"""What an operator can choose: environment, TOML file, command line; all of it checked at start."""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from api.jobs.asked import Limits
+from api.jobs.database import url_of
+from api.jobs.runner import Work
+from planner import machine
+from planner.errors import InputError, Issue
+from planner.shown import shown
+from planner.wording import unknown_field
+
+PREFIX: Final = "MEMSTOW_"
+# Variables of memstow that are not settings of the service.
+_OTHERS: Final = frozenset({"CONFIG", "DEBUG", "FUZZ_SECONDS", "SERVER", "KEY", "FOLDER"})
+EVERYONE: Final = "everyone"
+
+Seconds = Annotated[float, Field(ge=0, le=366 * 86_400, allow_inf_nan=False)]
+Size = Annotated[int, Field(ge=1, le=1 << 50)]
+Number = Annotated[int, Field(ge=1, le=1_000_000_000)]
+
+
+class Settings(BaseModel):
+    """Every setting; the description says what it does, the default is what most want."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    host: str = Field("127.0.0.1", description="Address to listen on.")
+    port: int = Field(8080, ge=0, le=65535, description="Port to listen on; 0 takes any free one.")
+    data: Path = Field(
+        Path("memstow-data"),
+        description="Folder of the store, made if need be; unused with `database`.",
+    )
+    database: str | None = Field(
+        None, description="URL of a PostgreSQL database, for several servers: postgresql://user@host/name."
+    )
+    anonymous: Literal["loopback", "never", "everyone"] = Field(
+        "loopback",
+        description="Who may use the server without a key while there are no keys: whoever is on this "
+        "machine, nobody, or everyone who can reach it.",
+    )
+    cors_origins: tuple[str, ...] = Field(
+        (), description="Origins whose pages may call the server from a browser; none by default."
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", description="Least level that is logged."
+    )
+
+    max_body: Size = Field(32 << 20, description="Bytes of a request body, also after unpacking.")
+    max_values: Number = Field(4_000_000, description="JSON values in a request body.")
+    max_buffers: Number = Field(200_000, description="Buffers in a problem.")
+    max_batch: Number = Field(1_000, description="Jobs in a batch.")
+    max_time_limit: Seconds = Field(3600.0, description="Seconds that one solve may take.")
+    max_workers: int = Field(8, ge=1, le=256, description="Threads that one solve may use.")
+    solve_memory: Size = Field(
+        4 << 30, description="Bytes of memory that one solve may use, in a process of its own."
+    )
+    body_seconds: Seconds = Field(30.0, description="Seconds within which a request body must be here.")
+
+    fast_seconds: Seconds = Field(
+        0.1, description="Seconds a problem is tried inside the server before it becomes a job."
+    )
+    fast_body: Size = Field(64 << 10, description="Largest body, in bytes, that is read inside the server.")
+    fast_threads: int = Field(2, ge=1, le=64, description="Problems tried inside the server at once.")
+    fast_waiting: Number = Field(256, description="Requests that may wait for one of these threads.")
+    sync_seconds: Seconds = Field(
+        30.0, description="Seconds `POST /v1/plan` waits before it answers with a job."
+    )
+
+    slots: int = Field(
+        default_factory=machine.processors,
+        ge=0,
+        le=256,
+        description="Jobs that run at once; 0: none on this server.",
+    )
+    max_queued: Number = Field(10_000, description="Jobs that may wait.")
+    max_attempts: int = Field(3, ge=1, le=100, description="Times a job is begun whose process is lost.")
+    lease_seconds: Annotated[float, Field(gt=0, le=3600)] = Field(
+        10.0, description="Seconds without a sign of life after which a server's jobs are taken over."
+    )
+    grace_seconds: Seconds = Field(
+        10.0, description="Seconds from SIGTERM to the end; running jobs go on meanwhile, then are put back."
+    )
+    keep_seconds: Seconds = Field(7 * 86_400.0, description="Seconds a finished job is kept.")
+    max_plans: Number = Field(10_000, description="Plans the cache keeps in the store.")
+    cache_memory: int = Field(32 << 20, ge=0, le=1 << 40, description="Bytes of answers kept in memory.")
+
+    key_rate: Annotated[float, Field(gt=0, le=1e6)] = Field(
+        1_000.0, description="Requests a second of one key, or of all without a key."
+    )
+    key_burst: Number = Field(2_000, description="Requests one key may send at once.")
+    key_running: Number = Field(64, description="Jobs of one key that run at once.")
+    key_time_limit: Seconds = Field(
+        3600.0, description="Seconds that one solve of a key without scope admin may take."
+    )
+
+    @property
+    def store_url(self) -> str:
+        """Where the store is."""
+        return self.database if self.database is not None else url_of(self.data)
+
+    def limits(self) -> Limits:
+        """What one request may ask for."""
+        return Limits(
+            max_buffers=self.max_buffers,
+            max_values=self.max_values,
+            max_time_limit=self.max_time_limit,
+            max_workers=self.max_workers,
+            solve_memory=self.solve_memory,
+            max_batch=self.max_batch,
+        )
+
+    def work(self) -> Work:
+        """How the queue is worked off."""
+        return Work(
+            slots=self.slots,
+            solve_memory=self.solve_memory,
+            max_time_limit=self.max_time_limit,
+            key_running=self.key_running,
+            lease_seconds=self.lease_seconds,
+            keep_seconds=self.keep_seconds,
+            max_plans=self.max_plans,
+            max_attempts=self.max_attempts,
+            fast_seconds=self.fast_seconds,
+            fast_body=self.fast_body,
+        )
+
+
+def load(
+    environment: Mapping[str, str] | None = None,
+    config: Path | None = None,
+    chosen: Mapping[str, Any] | None = None,
+) -> Settings:
+    """The settings in force: the command line before the environment before the file before the defaults."""
+    environment = os.environ if environment is None else environment
+    path = config or (Path(named) if (named := environment.get(f"{PREFIX}CONFIG")) else None)
+    given: dict[str, tuple[Any, str]] = {}
+    if path is not None:
+        given |= {name: (value, f"{path}: {name}") for name, value in _file(path).items()}
+    issues: list[Issue] = []
+    for name, text in environment.items():
+        if name.startswith(PREFIX) and name.removeprefix(PREFIX) not in _OTHERS:
+            field = name.removeprefix(PREFIX).lower()
+            given[field] = (_from_text(field, text), name)
+    given |= {
+        name: (value, f"--{name.replace('_', '-')}")
+        for name, value in (chosen or {}).items()
+        if value is not None
+    }
+    for name, (_, source) in given.items():
+        if name not in Settings.model_fields:
+            issues.append(Issue("unknown_setting", source, unknown_field(name, Settings.model_fields)))
+    if issues:
+        raise InputError(issues)
+    try:
+        return Settings.model_validate({name: value for name, (value, _) in given.items()})
+    except ValidationError as error:
+        raise InputError(
+            Issue(
+                "bad_setting",
+                given[str(it["loc"][0])][1],
+                f"{it['msg'][0].lower()}{it['msg'][1:]}, given {shown(it['input'])}",
+            )
+            for it in error.errors(include_url=False)
+        ) from None
+
+
+def printed(settings: Settings) -> str:
+    """The settings as a TOML file, with what each does; a password in the URL of the database is left out."""
+    lines = []
+    for name, field in Settings.model_fields.items():
+        value = getattr(settings, name)
+        lines.append(f"# {field.description}")
+        if value is None:
+            lines.append(f"# {name} =")
+        elif name == "database":
+            from sqlalchemy.engine import make_url
+
+            lines.append(f"{name} = {_toml(make_url(value).render_as_string())}")
+        else:
+            lines.append(f"{name} = {_toml(value)}")
+    return "\n".join(lines) + "\n"
+
+
+def _toml(value: object) -> str:
+    import json
+
+    if isinstance(value, tuple):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    if isinstance(value, bool | int | float):
+        return json.dumps(value)
+    return json.dumps(str(value))
+
+
+def _file(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError.single("unreadable", str(path), f"cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError.single("malformed_toml", str(path), str(error)) from None
+
+
+def _from_text(field: str, text: str) -> Any:
+    """A list is written with commas; an empty text is no database."""
+    if field == "cors_origins":
+        return tuple(part.strip() for part in text.split(",") if part.strip())
+    return None if field == "database" and not text else text

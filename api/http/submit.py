@@ -1,0 +1,90 @@
+"""Jobs from requests: the draft, the promise that one request makes one job, and what it starts from."""
+
+import hashlib
+from typing import Any
+
+from starlette.requests import Request
+
+from api.http.auth import Caller
+from api.http.problems import ProblemError
+from api.http.service import Service
+from api.http.shared import wants_fresh
+from api.jobs.job import Draft
+from api.jobs.queue import Idempotency
+from planner.errors import InputError
+from planner.shown import shown
+
+LEAST_PRIORITY, MOST_PRIORITY = -100, 100
+
+
+def promise_of(request: Request, caller: Caller, body: bytes) -> Idempotency | None:
+    """The idempotency key of a request, bound to what it says."""
+    name = request.headers.get("idempotency-key")
+    if name is None:
+        return None
+    if not 0 < len(name) <= 200 or not name.isascii():
+        raise ProblemError(422, "bad_idempotency_key", "an Idempotency-Key has 1 to 200 ASCII characters")
+    hashed = hashlib.sha256(f"{request.url.path}?{request.url.query}\n".encode())
+    hashed.update(body)
+    return Idempotency(caller.key_id or "", name, hashed.hexdigest())
+
+
+async def draft_of(
+    service: Service, caller: Caller, request: Request, kept: dict[str, Any], known: bytes | None = None
+) -> Draft:
+    """The job that a request asks for."""
+    members = kept["members"]
+    priority = checked_priority(members.get("priority", 0))
+    if members.get("hint_job") is not None:
+        known = await _plan_of_job(service, caller, members["hint_job"])
+    hint = kept["hint"]
+    if hint is None and members.get("hint_job") is not None and known is not None:
+        # A plan of another problem is a hint like any other; one of the same is where to start as well.
+        hint = known.decode()
+    plan = kept.get("plan")
+    return Draft(
+        problem=kept["problem"].encode(),
+        digest=kept["digest"],
+        cache_key=cache_key_with(kept["cache_key"], hint if kept["hint"] is None else None),
+        buffers=kept["buffers"],
+        options=kept["options"],
+        hint=None if hint is None else hint.encode(),
+        plan=None if plan is None else plan.encode(),
+        priority=priority,
+        key_id=caller.key_id,
+        name=kept["name"],
+        term=kept["term"],
+        fresh=wants_fresh(request),
+    )
+
+
+def cache_key_with(key: str, hint: str | None) -> str:
+    """The cache key of a request whose hint came from a job."""
+    return key if hint is None else hashlib.sha256(f"{key}\n{hint}".encode()).hexdigest()
+
+
+def checked_priority(priority: object) -> int:
+    """A priority within the limits."""
+    if not isinstance(priority, int) or isinstance(priority, bool):
+        raise InputError.single(
+            "not_an_integer", "$.priority", f"expected an integer, given {shown(priority)}"
+        )
+    if not LEAST_PRIORITY <= priority <= MOST_PRIORITY:
+        raise InputError.single(
+            "out_of_range",
+            "$.priority",
+            f"expected {LEAST_PRIORITY} to {MOST_PRIORITY}, given {shown(priority)}",
+        )
+    return priority
+
+
+async def _plan_of_job(service: Service, caller: Caller, job: object) -> bytes | None:
+    found = None
+    if isinstance(job, str) and len(job) == 32:
+        found = await service.in_thread(service.queue.get, job)
+    if found is None or not caller.may_see(found.key_id):
+        raise InputError.single("no_such_job", "$.hint_job", f"there is no job {shown(job)}")
+    plan: bytes | None = await service.in_thread(service.queue.document, found.id, "plan")
+    if plan is None:
+        raise InputError.single("no_plan_yet", "$.hint_job", f"the job {shown(job)} has no plan yet")
+    return plan

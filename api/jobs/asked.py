@@ -1,0 +1,269 @@
+"""What a request asks for: its body as a problem and options, within the limits of the server."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+import planner
+from planner import formats
+from planner.digest import digest
+from planner.errors import InputError, Issue
+from planner.formats.detect import looks_like_json
+from planner.jsontext import parse_json
+from planner.options import Options
+from planner.parse import parse_options, parse_problem
+from planner.plan import Plan
+from planner.problem import Problem
+from planner.shown import shown
+from planner.wording import missing_field, unknown_field, wrong_type
+
+# How much is asked of a solver is part of the question; from where it starts is not, unless it was told.
+_OPTIONS: Final = (
+    "time_limit",
+    "solver",
+    "gap",
+    "deterministic",
+    "work_limit",
+    "seed",
+    "workers",
+    "memory_limit",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What the settings of the server allow in one request."""
+
+    max_buffers: int
+    max_values: int
+    max_time_limit: float
+    max_workers: int
+    solve_memory: int
+    max_batch: int
+    time_setting: str = "max_time_limit"  # the one that `max_time_limit` comes from
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """In what form a body is: our envelope, or a problem alone in a format; then options are beside it."""
+
+    format: str | None = None  # None: the envelope
+    options: Mapping[str, Any] = field(default_factory=dict)
+    members: tuple[str, ...] = ()  # what the envelope may hold besides the problem and the options
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One problem to solve."""
+
+    problem: Problem
+    options: Options
+    digest: str
+    cache_key: str
+    members: Mapping[str, Any] = field(default_factory=dict)
+
+
+def read_asked(body: bytes, form: Form, limits: Limits) -> Asked:
+    """The problem and the options in a body; InputError with everything that is wrong."""
+    if form.format is not None:
+        issues: list[Issue] = []
+        problem = gathered(issues, "", lambda: read_problem(body, form.format, limits))
+        options = gathered(issues, "query", lambda: options_of(dict(form.options), limits))
+        return _asked(issues, problem, options, {})
+    raw = envelope(parse_json(body, limits.max_values), ("problem", "options", *form.members), ("problem",))
+    return _from_envelope(raw, "", limits)
+
+
+def read_batch(body: bytes, limits: Limits) -> tuple[dict[str, Any], list[tuple[Asked, str, str]]]:
+    """The members of a batch's body, and every problem with every setting: (asked, problem, setting)."""
+    raw = envelope(
+        parse_json(body, limits.max_values), ("problems", "settings", "name", "priority"), ("problems",)
+    )
+    problems = _named(raw["problems"], "problems", "problem")
+    settings = _named(raw.get("settings", [{"name": "default", "options": {}}]), "settings", "options")
+    if len(problems) * len(settings) > limits.max_batch:
+        raise over("$", "jobs", len(problems) * len(settings), limits.max_batch, "max_batch")
+    issues: list[Issue] = []
+    made = []
+    for i, (name, content) in enumerate(problems):
+        problem = gathered(issues, f"problems[{i}].problem", lambda it=content: problem_of(it, limits))
+        made.append((problem, digest(problem) if problem is not None else "", name))
+    chosen = []
+    for i, (name, content) in enumerate(settings):
+        options = gathered(
+            issues,
+            f"settings[{i}].options",
+            lambda it=content: options_of(it, limits),
+        )
+        chosen.append((options, name))
+    if issues:
+        raise InputError(issues)
+    listed = [
+        (
+            Asked(problem=problem, options=options, digest=known, cache_key=cache_key(known, options)),
+            name,
+            setting,
+        )
+        for problem, known, name in made
+        for options, setting in chosen
+        if problem is not None and options is not None
+    ]
+    return raw, listed
+
+
+def envelope(raw: object, allowed: Sequence[str], required: Sequence[str]) -> dict[str, Any]:
+    """The object a body must be."""
+    if not isinstance(raw, dict):
+        raise InputError.single("not_an_object", "$", wrong_type("an object", raw))
+    issues = [
+        Issue("unknown_field", f"$[{shown(name)}]", unknown_field(name, allowed))
+        for name in raw
+        if name not in allowed
+    ]
+    issues += [
+        Issue("missing_field", f"$.{name}", missing_field(name)) for name in required if name not in raw
+    ]
+    if issues:
+        raise InputError(issues)
+    return raw
+
+
+def read_problem(body: bytes, form: str | None, limits: Limits) -> Problem:
+    """A problem alone in a format, or in the one it looks like."""
+    if (form is None and looks_like_json(body)) or form not in (None, "csv"):
+        parse_json(body, limits.max_values)
+    return _within(formats.read_problem(body, form), limits)
+
+
+def options_of(raw: object, limits: Limits) -> Options:
+    """The options of a request; who asks for no time gets no more than there is."""
+    options = parse_options(raw)
+    if isinstance(raw, dict) and "time_limit" not in raw:
+        options = replace(options, time_limit=min(options.time_limit, limits.max_time_limit))
+    return checked_options(options, limits)
+
+
+def checked_options(options: Options, limits: Limits) -> Options:
+    """The options, unless they ask for more than the server gives."""
+    from planner.team import AUTO
+    from solvers.solver import names
+
+    if options.time_limit > limits.max_time_limit:
+        raise over("$.time_limit", "seconds", options.time_limit, limits.max_time_limit, limits.time_setting)
+    if options.workers is not None and options.workers > limits.max_workers:
+        raise over("$.workers", "threads", options.workers, limits.max_workers, "max_workers")
+    if options.memory_limit is not None and options.memory_limit > limits.solve_memory:
+        raise over("$.memory_limit", "bytes", options.memory_limit, limits.solve_memory, "solve_memory")
+    known = (AUTO, *names())
+    if options.solver not in known:
+        message = f"there is no solver {shown(options.solver)}; use one of {', '.join(known)}"
+        raise InputError.single("unknown_solver", "$.solver", message)
+    return options
+
+
+def over(path: str, what: str, given: float, most: float, setting: str) -> InputError:
+    """More than the server gives; the setting is named, so that its operator can be asked."""
+    message = f"{given:,} {what} are more than the {most:,} that the setting `{setting}` allows"
+    return InputError.single("over_limit", path, message)
+
+
+def cache_key(known: str, options: Options) -> str:
+    """Equal for requests that have one answer."""
+    hint = "-" if options.hint is None else formats.write_plan(_NOTHING, options.hint).decode()
+    parts = [planner.__version__, known, written_options(options), hint]
+    return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def written_options(options: Options) -> str:
+    """The options without the hint, as JSON."""
+    return json.dumps({name: getattr(options, name) for name in _OPTIONS})
+
+
+def plan_of(body: bytes) -> Plan:
+    """A plan of our own, as the store has it."""
+    return formats.read_plan(body, _NOTHING, "json")
+
+
+_NOTHING: Final = Problem(version=1, buffers=())
+
+
+def _from_envelope(raw: dict[str, Any], place: str, limits: Limits) -> Asked:
+    issues: list[Issue] = []
+    problem = gathered(issues, f"{place}problem", lambda: problem_of(raw["problem"], limits))
+    options = gathered(
+        issues,
+        f"{place}options",
+        lambda: options_of(raw.get("options", {}), limits),
+    )
+    members = {name: value for name, value in raw.items() if name not in ("problem", "options")}
+    return _asked(issues, problem, options, members)
+
+
+def problem_of(raw: object, limits: Limits) -> Problem:
+    """A problem inside an envelope: native, or a text in another format."""
+    if isinstance(raw, str):
+        return read_problem(raw.encode("utf-8", "surrogatepass"), None, limits)
+    return _within(parse_problem(raw), limits)
+
+
+def _within(problem: Problem, limits: Limits) -> Problem:
+    if len(problem.buffers) > limits.max_buffers:
+        raise over("$.buffers", "buffers", len(problem.buffers), limits.max_buffers, "max_buffers")
+    return problem
+
+
+def _asked(
+    issues: list[Issue], problem: Problem | None, options: Options | None, members: Mapping[str, Any]
+) -> Asked:
+    if issues or problem is None or options is None:
+        raise InputError(issues)
+    known = digest(problem)
+    return Asked(
+        problem=problem,
+        options=options,
+        digest=known,
+        cache_key=cache_key(known, options),
+        members=members,
+    )
+
+
+def gathered(issues: list[Issue], place: str, read: Any) -> Any:
+    """What `read` returns; its issues are added to the list, moved to where the value is in the body."""
+    try:
+        return read()
+    except InputError as error:
+        issues.extend(moved(issue, place) for issue in error.issues)
+        return None
+
+
+def moved(issue: Issue, place: str) -> Issue:
+    """The issue of a part of a body as one of the whole."""
+    if not place or not issue.path.startswith("$"):
+        return issue
+    return replace(issue, path=f"$.{place}{issue.path[1:]}")
+
+
+def _named(raw: object, member: str, content: str) -> list[tuple[str, Any]]:
+    path = f"$.{member}"
+    if not isinstance(raw, list):
+        raise InputError.single("not_a_list", path, wrong_type("a list", raw))
+    if not raw:
+        raise InputError.single("empty", path, "expected at least one element")
+    named = []
+    seen: set[str] = set()
+    for i, element in enumerate(raw):
+        if not isinstance(element, dict):
+            raise InputError.single("not_an_object", f"{path}[{i}]", wrong_type("an object", element))
+        entry = envelope(element, ("name", content), (content,))
+        name = entry.get("name", str(i))
+        if not isinstance(name, str) or not 0 < len(name) <= 200:
+            raise InputError.single(
+                "not_a_string", f"{path}[{i}].name", wrong_type("a string of 1 to 200 characters", name)
+            )
+        if name in seen:
+            raise InputError.single("duplicate_name", f"{path}[{i}].name", f"{shown(name)} is there twice")
+        seen.add(name)
+        named.append((name, entry[content]))
+    return named

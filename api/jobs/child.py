@@ -1,0 +1,82 @@
+"""The child's side of an isolated run: one request in, what is found on the way and at the end out.
+
+Started as `python -m api.jobs.child EVENTS`, the number of the pipe for messages to the parent. Standard
+input brings the request, perhaps a word to stop, and by its end the news that the parent is gone.
+"""
+
+import os
+import queue
+import sys
+import threading
+from typing import Any
+
+from api.jobs import operations
+from planner.errors import InputError, MemstowError
+from planner.isolate import leash
+from planner.isolate.frames import Message, Reader, pack
+
+_PIECE = 1 << 20
+
+
+class Teller:
+    """Sends messages to the parent, from any thread."""
+
+    def __init__(self, pipe: int) -> None:
+        self._pipe = pipe
+        self._lock = threading.Lock()
+
+    def send(self, message: Message) -> None:
+        """Send one message whole."""
+        data = memoryview(pack(message))
+        with self._lock:
+            while data:
+                data = data[os.write(self._pipe, data) :]
+
+
+def main(arguments: list[str]) -> None:
+    """Serve one request."""
+    requests: queue.SimpleQueue[Message] = queue.SimpleQueue()
+    cancel = threading.Event()
+    threading.Thread(target=_listen, args=(requests, cancel), daemon=True).start()
+    leash.be_modest()
+    teller = Teller(int(arguments[0]))
+    operations.warm()
+    request = requests.get()
+    leash.limit_memory(request["memory"])
+    leash.end_after(request["seconds"])
+    teller.send(_answer(request, teller, cancel))
+
+
+def _answer(request: Message, teller: Teller, cancel: threading.Event) -> Message:
+    try:
+        result: dict[str, Any] = operations.run(request["what"], request["arguments"], teller.send, cancel)
+    except InputError as error:
+        issues = [[issue.code, issue.path, issue.message] for issue in error.issues]
+        return {"kind": "done", "issues": issues}
+    except MemoryError:
+        return {"kind": "done", "failure": "memory"}
+    except MemstowError as error:
+        return {"kind": "done", "declined": type(error).__name__, "message": str(error)[:2000]}
+    except Exception as error:
+        return {"kind": "done", "failure": "defect", "message": f"{type(error).__name__}: {error}"[:2000]}
+    return {"kind": "done", "result": result}
+
+
+def _listen(requests: "queue.SimpleQueue[Message]", cancel: threading.Event) -> None:
+    """Hand on the request and the word to stop; when the parent is gone, end."""
+    reader = Reader()
+    try:
+        while data := os.read(0, _PIECE):
+            for message in reader.feed(data):
+                if message["kind"] == "cancel":
+                    cancel.set()
+                else:
+                    requests.put(message)
+    finally:
+        leash.end_everything()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
+    # Threads of a back end may still run; nothing they do matters now.
+    os._exit(0)

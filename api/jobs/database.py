@@ -1,0 +1,135 @@
+"""The connection to the store: SQLite in a folder, or PostgreSQL by URL; what fails there gets one name."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from planner.errors import InputError, MemstowError
+
+FILE: Final = "memstow.sqlite"
+_LOCK_SECONDS: Final = 5.0
+_WRITES: Final = "memstow_writes"
+
+
+class StoreError(MemstowError):
+    """The store cannot be reached, is locked, or has no room."""
+
+
+class Database:
+    """Transactions on one store, from any thread."""
+
+    def __init__(self, url: str, *, connections: int = 8, lock_seconds: float = _LOCK_SECONDS) -> None:
+        self.url = _parsed(url)
+        self.sqlite = self.url.get_backend_name() == "sqlite"
+        self.on_error: Callable[[str], None] = lambda _kind: None
+        self.engine = _engine(self.url, connections, lock_seconds)
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A transaction that only reads."""
+        with self._transaction(writes=False) as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """A transaction that is there for good when the block ends, or not at all."""
+        with self._transaction(writes=True) as connection:
+            yield connection
+
+    @contextmanager
+    def _transaction(self, writes: bool) -> Iterator[Connection]:
+        try:
+            with self.engine.connect() as connection:
+                connection.execution_options(**{_WRITES: writes})
+                with connection.begin():
+                    yield connection
+        except (DBAPIError, PoolTimeoutError) as error:
+            self.on_error(type(error).__name__)
+            # What the driver says may hold values of the statement: those stay here.
+            raise StoreError(_first_line(error)) from error
+
+    def ping(self) -> None:
+        """StoreError when the store does not answer."""
+        with self.read() as connection:
+            connection.execute(text("SELECT 1"))
+
+    def close(self) -> None:
+        """Let go of every connection."""
+        self.engine.dispose()
+
+
+def url_of(folder: Path) -> str:
+    """The URL of the store in a data folder."""
+    return URL.create("sqlite", database=str(folder / FILE)).render_as_string(hide_password=False)
+
+
+def now() -> float:
+    """Seconds since 1970."""
+    return round(time.time(), 3)
+
+
+def _parsed(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        raise _bad_url("this is not a database URL") from None
+    backend = parsed.get_backend_name()
+    if backend == "sqlite":
+        return parsed.set(drivername="sqlite+pysqlite")
+    if backend in ("postgresql", "postgres"):
+        return parsed.set(drivername="postgresql+psycopg")
+    raise _bad_url("only sqlite and postgresql are supported")
+
+
+def _bad_url(reason: str) -> InputError:
+    return InputError.single("bad_database", "database", f"{reason}; an example: postgresql://user@host/name")
+
+
+def _engine(url: URL, connections: int, lock_seconds: float) -> Engine:
+    arguments: dict[str, Any]
+    if url.get_backend_name() == "sqlite":
+        arguments = {"connect_args": {"check_same_thread": False, "timeout": lock_seconds}}
+    else:
+        timeout = f"-c lock_timeout={int(lock_seconds * 1000)} -c statement_timeout=30000"
+        arguments = {"connect_args": {"connect_timeout": 5, "options": timeout}, "pool_pre_ping": True}
+    try:
+        engine = create_engine(
+            url, pool_size=connections, max_overflow=0, pool_timeout=lock_seconds, **arguments
+        )
+    except (NoSuchModuleError, ModuleNotFoundError):
+        raise InputError.single(
+            "missing_extra", "database", "PostgreSQL needs psycopg: pip install 'memstow[postgres]'"
+        ) from None
+    if url.get_backend_name() == "sqlite":
+        _set_up_sqlite(engine)
+    return engine
+
+
+def _set_up_sqlite(engine: Engine) -> None:
+    @event.listens_for(engine, "connect")
+    def connect(connection: Any, _entry: ConnectionPoolEntry) -> None:
+        # Transactions are ours to begin: the driver would begin them late, after a first read.
+        connection.isolation_level = None
+        cursor = connection.cursor()
+        for pragma in ("auto_vacuum=INCREMENTAL", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+            cursor.execute(f"PRAGMA {pragma}")
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        writes = connection.get_execution_options().get(_WRITES, True)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _first_line(error: Exception) -> str:
+    original = getattr(error, "orig", None) or error
+    lines = str(original).splitlines()
+    return f"{type(original).__name__}: {lines[0][:200] if lines else ''}"

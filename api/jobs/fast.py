@@ -1,0 +1,130 @@
+"""The fast path: a small problem is read, tried for a moment and answered in the thread that took it."""
+
+import threading
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any, Final
+
+from api.jobs.asked import Asked, Form, Limits, plan_of, read_asked
+from api.jobs.cache import Found, PlanCache
+from api.jobs.keeping import Keeping
+from api.jobs.operations import described, kept
+from api.jobs.solve import briefly, preferred
+from api.metrics import Metrics
+from planner import formats
+from planner.plan import Plan, Status
+
+# What is solved in so short a time is not worth a place in the store.
+_GLANCE_SECONDS: Final = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What came of a moment's work: the answer, or a job to put into the queue."""
+
+    plan: bytes | None  # the answer, in the format asked for
+    format: str
+    cached: bool
+    draft: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    plan: bytes | None  # native
+    whole: bool
+    cached: bool
+
+
+class FastPath:
+    """Tries problems in this process."""
+
+    def __init__(
+        self, cache: PlanCache, keeping: Keeping, limits: Limits, seconds: float, metrics: Metrics
+    ) -> None:
+        self._cache = cache
+        self._keeping = keeping
+        self._limits = limits
+        self._seconds = seconds
+        self._metrics = metrics
+        self._lock = threading.Lock()
+        self._flights: dict[str, Future[_Moment]] = {}
+
+    def attempt(self, body: bytes, form: Form, limits: Limits, to: str, fresh: bool) -> Tried:
+        """The answer, if it can be had at once."""
+        asked = read_asked(body, form, limits)
+        moment = self._solved(asked) if fresh else self._in_one_flight(asked)
+        self._metrics.cache.labels("hit" if moment.cached else "miss").inc()
+        if moment.plan is not None and moment.whole:
+            name, plan = rewritten(asked, moment.plan, to)
+            return Tried(plan, name, moment.cached, None)
+        draft = kept(asked)
+        draft["plan"] = None if moment.plan is None else moment.plan.decode()
+        return Tried(None, to, False, draft)
+
+    def _in_one_flight(self, asked: Asked) -> _Moment:
+        """Of equal questions at one time the first is answered, and the others have its answer."""
+        with self._lock:
+            flight = self._flights.get(asked.cache_key)
+            leads = flight is None
+            if flight is None:
+                flight = self._flights[asked.cache_key] = Future()
+        if not leads:
+            return flight.result()
+        try:
+            moment = self._known_or_solved(asked)
+            flight.set_result(moment)
+        except BaseException as error:
+            flight.set_exception(error)
+            raise
+        finally:
+            with self._lock:
+                del self._flights[asked.cache_key]
+        return moment
+
+    def _known_or_solved(self, asked: Asked) -> _Moment:
+        """Most small problems are solved in less time than the store takes to be asked."""
+        glance = min(_GLANCE_SECONDS, self._seconds)
+        plan, whole = briefly(asked.problem, asked.options, glance)
+        if plan is not None and whole and plan.status in (Status.OPTIMAL, Status.INFEASIBLE):
+            said = described(asked.problem, plan)
+            self._count(plan, said)
+            return _Moment(said["plan"].encode(), True, False)
+        known = self._cache.find(asked.cache_key)
+        return _Moment(known[0], True, True) if known is not None else self._solved(asked)
+
+    def _count(self, plan: Plan, said: dict[str, Any]) -> None:
+        self._metrics.solve_ended(said, plan.seconds, plan.objective[0].gap if plan.objective else None)
+
+    def _solved(self, asked: Asked) -> _Moment:
+        plan, whole = briefly(asked.problem, asked.options, self._seconds)
+        if plan is None or plan.status is Status.UNKNOWN:
+            body = None if plan is None else formats.write_plan(asked.problem, plan)
+            return _Moment(body, whole, False)
+        leads = True
+        if plan.status is Status.FEASIBLE and not asked.options.deterministic:
+            plan, leads = self._not_worse(asked, plan)
+        said = described(asked.problem, plan)
+        body = said.pop("plan").encode()
+        if whole:
+            self._count(plan, said)
+        self._keeping.keep(Found(asked.digest, body, said, asked.cache_key if whole else None, leads))
+        return _Moment(body, whole, False)
+
+    def _not_worse(self, asked: Asked, plan: Plan) -> tuple[Plan, bool]:
+        """The best plan known for the problem, and whether it is this one."""
+        before = self._cache.best_of(asked.digest)
+        if before is None:
+            return plan, True
+        known = plan_of(before)
+        found = preferred(asked.problem, plan, known)
+        return found, found is not known
+
+
+def rewritten(asked: Asked, plan: bytes, to: str) -> tuple[str, bytes]:
+    """A plan of ours in the format asked for; one that says that there is none stays as it is."""
+    if to == "json":
+        return to, plan
+    made = plan_of(plan)
+    if made.status not in (Status.OPTIMAL, Status.FEASIBLE):
+        return "json", plan
+    return to, formats.write_plan(asked.problem, made, to)

@@ -1,0 +1,208 @@
+"""The parent's side of an isolated run: a child of its own for each, told to stop in time, then stopped."""
+
+import contextlib
+import os
+import select
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from api.jobs.job import Stop
+from api.jobs.operations import issues_of, travelling
+from planner.errors import MemstowError
+from planner.isolate.frames import GarbageError, Message, Reader, pack
+from planner.isolate.process import Process
+
+_TICK: Final = 0.05
+_PIECE: Final = 1 << 20
+# From the word to stop to the kill: a plan of a million buffers takes its time to be judged.
+_STOP_SECONDS: Final = 5.0
+
+
+class ChildError(MemstowError):
+    """A child that did not come back with an answer."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(slots=True)
+class Watch:
+    """What a run looks at while it goes on."""
+
+    memory: int
+    seconds: float
+    hear: Callable[[Message], None] = lambda _message: None
+    stopped: Callable[[], bool] = lambda: False
+    killed: Callable[[], bool] = lambda: False
+    tick: Callable[[], None] = lambda: None
+    stop: Stop = field(default=Stop.NO)
+
+
+class Children:
+    """Starts children, and has one that is warm in waiting."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._spare: Process | None = None
+        self._running: set[Process] = set()
+        self._closed = False
+        self.on_killed: Callable[[str], None] = lambda _reason: None
+
+    def prepare(self) -> None:
+        """Have a child start up, if none waits."""
+        with self._lock:
+            if self._closed or (self._spare is not None and self._spare.alive()):
+                return
+            if self._spare is not None:
+                self._spare.close()
+            self._spare = _started()
+
+    def close(self) -> None:
+        """End every child."""
+        with self._lock:
+            self._closed = True
+            ended = [*self._running] + ([self._spare] if self._spare is not None else [])
+            self._spare = None
+        for process in ended:
+            process.close()
+
+    def pids(self) -> list[int]:
+        """Those that work on something now."""
+        with self._lock:
+            return [process.id for process in self._running]
+
+    def run(self, what: str, arguments: Mapping[str, Any], watch: Watch) -> dict[str, Any]:
+        """What the operation returns; its own errors, or ChildError when there was no answer."""
+        process = self._take()
+        request = {
+            "kind": "run",
+            "what": what,
+            "arguments": travelling(arguments),
+            "memory": watch.memory,
+            "seconds": watch.seconds,
+        }
+        try:
+            done = _Session(process, request, watch).run()
+        except ChildError as error:
+            self.on_killed(error.code)
+            raise
+        finally:
+            with self._lock:
+                self._running.discard(process)
+            process.close()
+            self.prepare()
+        return _result(done, watch)
+
+    def _take(self) -> Process:
+        with self._lock:
+            if self._closed:
+                raise ChildError("stopping", "the server is stopping")
+            spare, self._spare = self._spare, None
+            if spare is not None and not spare.alive():
+                spare.close()
+                spare = None
+            process = spare or _started()
+            self._running.add(process)
+            return process
+
+
+def _started() -> Process:
+    return Process([sys.executable, "-P", "-m", "api.jobs.child", "{events}"])
+
+
+def _result(done: Message, watch: Watch) -> dict[str, Any]:
+    if "result" in done:
+        result: dict[str, Any] = done["result"]
+        return result
+    if "issues" in done:
+        raise issues_of(done["issues"])
+    if "declined" in done:
+        raise ChildError("declined", str(done.get("message")))
+    if done.get("failure") == "memory":
+        raise _out_of_memory(watch)
+    raise ChildError("defect", str(done.get("message")))
+
+
+def _out_of_memory(watch: Watch) -> ChildError:
+    message = f"needs more than the {watch.memory >> 20} MiB that the setting `solve_memory` allows"
+    return ChildError("out_of_memory", message)
+
+
+class _Session:
+    def __init__(self, process: Process, request: Message, watch: Watch) -> None:
+        self._process = process
+        self._watch = watch
+        self._unsent = memoryview(pack(request))
+        self._reader = Reader()
+        self._poll = select.poll()
+        self._poll.register(process.events, select.POLLIN)
+        self._poll.register(process.requests, select.POLLOUT)
+        self._told_to_stop = False
+        self._until = time.monotonic() + watch.seconds
+
+    def run(self) -> Message:
+        while True:
+            self._look_around()
+            for pipe, _ in self._poll.poll(_TICK * 1000):
+                if pipe == self._process.requests:
+                    self._send()
+                    continue
+                done = self._receive()
+                if done is not None:
+                    return done
+
+    def _look_around(self) -> None:
+        watch = self._watch
+        if watch.killed():
+            raise ChildError("killed", "ended by the server")
+        now = time.monotonic()
+        if now >= self._until:
+            if self._told_to_stop:
+                raise ChildError("stuck", "did not end when it was told to")
+            self._tell_to_stop(now)
+        elif watch.stopped() and not self._told_to_stop:
+            self._tell_to_stop(now)
+        if self._process.memory() > watch.memory:
+            raise _out_of_memory(watch)
+        watch.tick()
+
+    def _tell_to_stop(self, now: float) -> None:
+        self._told_to_stop = True
+        self._until = now + _STOP_SECONDS
+        self._unsent = memoryview(bytes(self._unsent) + pack({"kind": "cancel"}))
+        with contextlib.suppress(KeyError):
+            self._poll.unregister(self._process.requests)
+        self._poll.register(self._process.requests, select.POLLOUT)
+
+    def _send(self) -> None:
+        try:
+            self._unsent = self._unsent[os.write(self._process.requests, self._unsent[:_PIECE]) :]
+        except BlockingIOError:
+            return
+        except BrokenPipeError:
+            self._unsent = memoryview(b"")
+        if not self._unsent:
+            self._poll.unregister(self._process.requests)
+
+    def _receive(self) -> Message | None:
+        try:
+            data = os.read(self._process.events, _PIECE)
+        except BlockingIOError:
+            return None
+        except OSError:
+            raise ChildError("killed", "ended by the server") from None
+        if not data:
+            raise ChildError("child_lost", f"the solving process {self._process.ending()}")
+        try:
+            for message in self._reader.feed(data):
+                if message["kind"] == "done":
+                    return message
+                self._watch.hear(message)
+        except GarbageError as error:
+            raise ChildError("child_lost", f"the solving process sent garbage: {error}") from None
+        return None

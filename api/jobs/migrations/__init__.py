@@ -1,0 +1,1 @@
+"""The steps from one shape of the store to the next."""

@@ -1,0 +1,11 @@
+"""Alembic runs this: the steps, in the one transaction that `api.jobs.migrate` hands over."""
+
+from alembic import context
+
+from api.jobs.tables import metadata
+
+context.configure(
+    connection=context.config.attributes["connection"], target_metadata=metadata, render_as_batch=True
+)
+with context.begin_transaction():
+    context.run_migrations()

@@ -1,0 +1,262 @@
+"""What can be asked of memstow, as functions of JSON values: run here when small, in a child when not.
+
+Bodies travel as text of one character a byte, documents as text.
+"""
+
+import json
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, is_dataclass
+from typing import Any, Final
+
+from api.jobs.asked import (
+    Asked,
+    Form,
+    Limits,
+    envelope,
+    gathered,
+    plan_of,
+    problem_of,
+    read_asked,
+    read_batch,
+    read_problem,
+    written_options,
+)
+from api.jobs.solve import at_length, briefly, preferred
+from planner import formats
+from planner.errors import InputError, Issue
+from planner.events import Bound, Event, Incumbent, Phase
+from planner.jsontext import parse_json
+from planner.options import Options
+from planner.parse import parse_options, parse_plan, parse_problem
+from planner.plan import Plan, Status
+from planner.problem import Problem
+from planner.shown import printable
+
+Values = Mapping[str, Any]
+Tell = Callable[[dict[str, Any]], None]
+
+_LONGEST_NAME: Final = 200
+
+
+def warm() -> None:
+    """Import what a request will need, before there is one."""
+    from planner import engine, survey, verify
+
+    _ = (engine, survey, verify)
+
+
+def run(what: str, arguments: Values, tell: Tell, cancel: threading.Event) -> dict[str, Any]:
+    """One operation by name."""
+    if what == "solve":
+        return solve(arguments, tell, cancel)
+    return OPERATIONS[what](arguments)
+
+
+def solve(arguments: Values, tell: Tell, cancel: threading.Event) -> dict[str, Any]:
+    """The plan of a run of any length; better plans and events are told on the way."""
+    problem = parse_problem(parse_json(arguments["problem"].encode()))
+    options = _options(arguments["options"], arguments["hint"])
+    known = None if arguments["known"] is None else plan_of(arguments["known"].encode())
+
+    def on_plan(plan: Plan) -> None:
+        tell({"kind": "plan", **described(problem, plan)})
+
+    def on_event(event: Event) -> None:
+        tell({"kind": "event", **told(event)})
+
+    return described(problem, at_length(problem, options, known, on_plan, on_event, cancel))
+
+
+def at_once(
+    problem: bytes, options: str, hint: bytes | None, known: bytes | None, seconds: float, tell: Tell
+) -> tuple[dict[str, Any] | None, bool]:
+    """What a short attempt in this process finds, and whether it is the answer; events are told."""
+    given = parse_problem(parse_json(problem))
+    read_options = _options(options, None if hint is None else hint.decode())
+
+    def on_event(event: Event) -> None:
+        tell({"kind": "event", **told(event)})
+
+    plan, whole = briefly(given, read_options, seconds, on_event)
+    if plan is None or (plan.status is Status.UNKNOWN and not whole):
+        return None, False
+    if plan.status is not Status.INFEASIBLE and not read_options.deterministic:
+        plan = preferred(given, plan, None if known is None else plan_of(known))
+    return described(given, plan), whole
+
+
+def _options(options: str, hint: str | None) -> Options:
+    raw = json.loads(options)
+    if hint is not None:
+        raw["hint"] = json.loads(hint)
+    return parse_options(raw)
+
+
+def described(problem: Problem, plan: Plan) -> dict[str, Any]:
+    """A plan as text, and what the job table says of it."""
+    first = plan.objective[0] if plan.objective else None
+    found = plan.status in (Status.OPTIMAL, Status.FEASIBLE)
+    return {
+        "plan": formats.write_plan(problem, plan).decode(),
+        "status": plan.status.value,
+        "value": first.value if first else None,
+        "bound": first.bound if first else None,
+        "peak": sum(use.peak for use in plan.pools) if found else None,
+        "solver": None if plan.solver is None else printable(plan.solver, _LONGEST_NAME),
+    }
+
+
+def told(event: Event) -> dict[str, Any]:
+    """An event as it travels."""
+    match event:
+        case Phase():
+            return {"event": "phase", "data": {"name": event.name, "seconds": round(event.seconds, 6)}}
+        case Incumbent() | Bound():
+            name = "incumbent" if isinstance(event, Incumbent) else "bound"
+            data = {"value": event.value, "solver": event.solver, "seconds": round(event.seconds, 6)}
+            return {"event": name, "data": data}
+
+
+def read(arguments: Values) -> dict[str, Any]:
+    """A request to solve, as the store keeps it."""
+    return kept(read_asked(_body(arguments), _form(arguments), _limits(arguments)))
+
+
+def read_many(arguments: Values) -> dict[str, Any]:
+    """A batch, as the store keeps it."""
+    members, listed = read_batch(_body(arguments), _limits(arguments))
+    jobs = [{**kept(asked), "name": name, "setting": setting} for asked, name, setting in listed]
+    return {"members": {name: members.get(name) for name in ("name", "priority")}, "jobs": jobs}
+
+
+def kept(asked: Asked) -> dict[str, Any]:
+    """A request to solve, as the store keeps it."""
+    problem, options = asked.problem, asked.options
+    terms = problem.terms()
+    return {
+        "problem": formats.write_problem(problem).decode(),
+        "options": written_options(options),
+        "hint": None if options.hint is None else formats.write_plan(problem, options.hint).decode(),
+        "digest": asked.digest,
+        "cache_key": asked.cache_key,
+        "buffers": len(problem.buffers),
+        "name": None if problem.name is None else printable(problem.name, _LONGEST_NAME),
+        "term": printable(terms[0], _LONGEST_NAME) if terms else None,
+        "members": dict(asked.members),
+    }
+
+
+def verify(arguments: Values) -> dict[str, Any]:
+    """The verdict on a plan from anyone."""
+    from planner.verify import verify as judge
+
+    raw = envelope(_json(arguments), ("problem", "plan", "hint"), ("problem", "plan"))
+    issues: list[Issue] = []
+    problem = _part(raw, "problem", issues, lambda it: _problem(it, arguments))
+    plan = _part(raw, "plan", issues, lambda it: _plan(it, problem))
+    hint = _part(raw, "hint", issues, lambda it: _plan(it, problem)) if raw.get("hint") is not None else None
+    if issues or problem is None or plan is None:
+        raise InputError(issues)
+    violations = [
+        {"code": v.code, "message": v.message, "buffers": list(v.buffers), "pool": v.pool}
+        for v in judge(problem, plan, hint)
+    ]
+    return {"body": json.dumps({"valid": not violations, "violations": violations}), "type": "json"}
+
+
+def inspect(arguments: Values) -> dict[str, Any]:
+    """What is in a problem."""
+    from planner.survey import facts
+
+    return {"body": json.dumps(facts(_alone(arguments), arguments["rows"])), "type": "json"}
+
+
+def convert(arguments: Values) -> dict[str, Any]:
+    """A problem in another format."""
+    problem = _alone(arguments)
+    return {"body": formats.write_problem(problem, arguments["to"]).decode(), "type": arguments["to"]}
+
+
+def rewrite_plan(arguments: Values) -> dict[str, Any]:
+    """A plan of ours in another format."""
+    problem = parse_problem(parse_json(arguments["problem"].encode()))
+    plan = plan_of(arguments["plan"].encode())
+    return {
+        "body": formats.write_plan(problem, plan, arguments["to"]).decode(),
+        "type": arguments["to"],
+    }
+
+
+OPERATIONS: Final[Mapping[str, Callable[[Values], dict[str, Any]]]] = {
+    "read": read,
+    "read_many": read_many,
+    "verify": verify,
+    "inspect": inspect,
+    "convert": convert,
+    "rewrite_plan": rewrite_plan,
+}
+
+
+def _alone(arguments: Values) -> Problem:
+    """The problem of a body that holds nothing else, or our envelope around it."""
+    form, limits = _form(arguments), _limits(arguments)
+    if form.format is not None:
+        return read_problem(_body(arguments), form.format, limits)
+    raw = envelope(_json(arguments), ("problem",), ("problem",))
+    issues: list[Issue] = []
+    problem: Problem | None = _part(raw, "problem", issues, lambda it: _problem(it, arguments))
+    if problem is None:
+        raise InputError(issues)
+    return problem
+
+
+def _part(raw: dict[str, Any], name: str, issues: list[Issue], read_it: Callable[[Any], Any]) -> Any:
+    return gathered(issues, name, lambda: read_it(raw[name]))
+
+
+def _problem(raw: object, arguments: Values) -> Problem:
+    return problem_of(raw, _limits(arguments))
+
+
+def _plan(raw: object, problem: Problem | None) -> Plan | None:
+    if isinstance(raw, str) and problem is not None:
+        return formats.read_plan(raw.encode("utf-8", "surrogatepass"), problem)
+    return parse_plan(raw)
+
+
+def _json(arguments: Values) -> object:
+    return parse_json(_body(arguments), _limits(arguments).max_values)
+
+
+def _body(arguments: Values) -> bytes:
+    body = arguments["body"]
+    return body if isinstance(body, bytes) else body.encode("latin-1")
+
+
+def _form(arguments: Values) -> Form:
+    form = arguments["form"]
+    return form if isinstance(form, Form) else Form(**{**form, "members": tuple(form["members"])})
+
+
+def _limits(arguments: Values) -> Limits:
+    limits = arguments["limits"]
+    return limits if isinstance(limits, Limits) else Limits(**limits)
+
+
+def travelling(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments as JSON can carry them."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, bytes):
+            return value.decode("latin-1")
+        if is_dataclass(value) and not isinstance(value, type):
+            return asdict(value)
+        return value
+
+    return {name: plain(value) for name, value in arguments.items()}
+
+
+def issues_of(listed: Sequence[Sequence[str]]) -> InputError:
+    """The error that a child told of."""
+    return InputError(Issue(code, path, message) for code, path, message in listed)

@@ -1,0 +1,48 @@
+"""What the store forgets: finished jobs after their time, and cached plans that nobody asked for longest."""
+
+from typing import Final
+
+from sqlalchemy import delete, exists, func, select, text
+
+from api.jobs.database import Database, now
+from api.jobs.job import OVER
+from api.jobs.tables import batches, best, idempotency, jobs, plans
+
+_AT_ONCE: Final = 500
+# A queue that a clock jump made look old must not vanish; promises have no other end.
+_PROMISE_SECONDS: Final = 86_400.0
+
+
+def forget(database: Database, most_plans: int) -> int:
+    """Remove what is over its time, a part at a time; the jobs removed."""
+    at = now()
+    removed = 0
+    while True:
+        with database.write() as connection:
+            old = list(
+                connection.execute(
+                    select(jobs.c.id)
+                    .where(jobs.c.state.in_(OVER), jobs.c.expires.is_not(None), jobs.c.expires < at)
+                    .limit(_AT_ONCE)
+                ).scalars()
+            )
+            if old:
+                connection.execute(delete(jobs).where(jobs.c.id.in_(old)))
+        removed += len(old)
+        if len(old) < _AT_ONCE:
+            break
+    with database.write() as connection:
+        connection.execute(delete(idempotency).where(idempotency.c.created < at - _PROMISE_SECONDS))
+        connection.execute(
+            delete(batches).where(
+                batches.c.created < at - 60, ~exists(select(jobs.c.id).where(jobs.c.batch_id == batches.c.id))
+            )
+        )
+        for table, name in ((plans, plans.c.cache_key), (best, best.c.digest)):
+            surplus = connection.execute(select(func.count()).select_from(table)).scalar_one() - most_plans
+            if surplus > 0:
+                oldest = select(name).order_by(table.c.used).limit(surplus)
+                connection.execute(delete(table).where(name.in_(oldest.scalar_subquery())))
+        if database.sqlite:
+            connection.execute(text("PRAGMA incremental_vacuum(1000)"))
+    return removed

@@ -1,0 +1,456 @@
+"""Works off the queue: takes jobs, runs each in a child, shows that they live, takes over from the dead.
+
+Plain threads, because all of it waits: for the store, for a pipe, for a clock.
+"""
+
+import json
+import threading
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import structlog
+
+from api.jobs.asked import plan_of
+from api.jobs.cache import Found, PlanCache
+from api.jobs.database import Database, StoreError
+from api.jobs.isolated import ChildError, Children, Watch
+from api.jobs.job import State, Stop
+from api.jobs.operations import at_once
+from api.jobs.queue import Known, Queue, Taken
+from api.jobs.retention import forget
+from api.metrics import Metrics
+from planner.better import better
+from planner.errors import InputError, MemstowError, RefusedPlanError
+from planner.plan import gap_of
+
+_FLUSH_SECONDS: Final = 0.25
+_PATIENCE_SECONDS: Final = 1.0
+_FORGET_SECONDS: Final = 30.0
+# A run may take longer than its limit by its start and its last judgement.
+_MARGIN_SECONDS: Final = 10.0
+
+log = structlog.get_logger("memstow.jobs")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """How the queue is worked off."""
+
+    slots: int
+    solve_memory: int
+    max_time_limit: float
+    key_running: int
+    lease_seconds: float
+    keep_seconds: float
+    max_plans: int
+    max_attempts: int
+    fast_seconds: float
+    fast_body: int
+
+
+@dataclass(slots=True)
+class _Run:
+    """A job that this server works on."""
+
+    taken: Taken
+    begin: float = field(default_factory=time.monotonic)
+    stop: Stop = Stop.NO
+    lost: bool = False
+    known: dict[str, Any] = field(default_factory=dict)
+    said: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
+    changed: bool = False
+    flushed: float = 0.0
+
+
+class Runner:
+    """The workers of one server."""
+
+    def __init__(
+        self,
+        database: Database,
+        queue: Queue,
+        cache: PlanCache,
+        children: Children,
+        work: Work,
+        metrics: Metrics,
+        on_change: Callable[[str], None] = lambda _job: None,
+    ) -> None:
+        self._database = database
+        self._queue = queue
+        self._cache = cache
+        self._children = children
+        self._work = work
+        self._metrics = metrics
+        self._on_change = on_change
+        self.name = uuid.uuid4().hex
+        self._lock = threading.Lock()
+        self._runs: dict[str, _Run] = {}
+        self._wake = threading.Condition()
+        self._woken = 0
+        self._draining = threading.Event()
+        self._ending = threading.Event()
+        self._stopped = threading.Event()
+        self._threads: list[threading.Thread] = []
+        self._seen: dict[str, tuple[tuple[int, int], float]] = {}
+
+    def start(self) -> None:
+        """Begin to work."""
+        for number in range(self._work.slots):
+            self._begin(self._serve, f"memstow worker {number}")
+        self._begin(self._keep, "memstow keeper")
+        if self._work.slots:
+            self._children.prepare()
+
+    def wake(self) -> None:
+        """There is a new job."""
+        with self._wake:
+            self._woken += 1
+            self._wake.notify()
+
+    def running(self) -> int:
+        """Jobs that this server works on."""
+        with self._lock:
+            return len(self._runs)
+
+    def nudge(self, job: str, stop: Stop) -> None:
+        """Tell a job to end without waiting for the next heartbeat, if it runs here."""
+        with self._lock:
+            run = self._runs.get(job)
+        if run is not None:
+            run.stop = max(run.stop, stop)
+
+    def drain(self, seconds: float) -> None:
+        """Take nothing new; give what runs this long, then keep its best plan and put it back."""
+        end = time.monotonic() + seconds
+        self._draining.set()
+        with self._wake:
+            self._wake.notify_all()
+        # What does not end by itself needs a moment to hand over its best plan.
+        while self.running() and time.monotonic() < end - min(2.0, seconds / 2):
+            time.sleep(0.02)
+        self._ending.set()
+        while self.running() and time.monotonic() < end:
+            time.sleep(0.02)
+        self.close()
+
+    def close(self) -> None:
+        """End at once; what still runs is put back by whoever comes next."""
+        self._draining.set()
+        self._stopped.set()
+        with self._wake:
+            self._wake.notify_all()
+        self._children.close()
+        for thread in self._threads:
+            thread.join(2.0)
+
+    # The workers
+
+    def _begin(self, work: Callable[[], None], name: str) -> None:
+        thread = threading.Thread(target=work, name=name, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _serve(self) -> None:
+        while not self._draining.is_set():
+            before = self._woken
+            try:
+                taken = self._queue.take(self.name, self._work.key_running)
+            except StoreError as error:
+                log.warning("store_error", during="take", error=str(error))
+                self._stopped.wait(_PATIENCE_SECONDS)
+                continue
+            if taken is not None:
+                self._attend(taken)
+                continue
+            with self._wake:
+                if self._woken == before and not self._draining.is_set():
+                    # Other servers put jobs in too, and only the store knows.
+                    self._wake.wait(0.5)
+
+    def _attend(self, taken: Taken) -> None:
+        run = _Run(taken)
+        with self._lock:
+            self._runs[taken.job.id] = run
+        self._metrics.solving.inc()
+        structlog.contextvars.bind_contextvars(job=taken.job.id, attempt=taken.job.attempt)
+        try:
+            self._run(run)
+        except MemstowError as error:
+            self._finish(run, State.FAILED, error=_told(error))
+        except Exception:
+            log.exception("defect")
+            self._finish(run, State.FAILED, error="defect: the server could not run this job")
+        finally:
+            structlog.contextvars.clear_contextvars()
+            self._metrics.solving.dec()
+            with self._lock:
+                self._runs.pop(taken.job.id, None)
+            self._on_change(taken.job.id)
+            # Equal jobs and those of the same key may have waited for this one.
+            self.wake()
+
+    def _run(self, run: _Run) -> None:
+        job, taken = run.taken.job, run.taken
+        log.info("job_started", digest=job.digest, buffers=job.buffers)
+        if not job.fresh:
+            cached = self._patiently(lambda: self._cache.find(job.cache_key))
+            if cached is not None:
+                self._metrics.cache.labels("hit").inc()
+                plan, said = cached
+                self._finish(run, State.DONE, {**said, "plan": plan.decode()})
+                return
+        known = taken.plan
+        if known is None and job.batch_id is None:
+            # The jobs of a batch are compared with each other: none may start from what another found.
+            known = self._patiently(lambda: self._cache.best_of(job.digest))
+        if taken.plan is None and job.attempt == 1 and len(taken.problem) <= self._work.fast_body:
+            result, whole = at_once(
+                taken.problem,
+                job.options,
+                taken.hint,
+                known,
+                self._work.fast_seconds,
+                lambda message: self._hear(run, message),
+            )
+            if result is not None and whole:
+                self._with_answer(run, result)
+                return
+            if result is not None and known is None:
+                run.known, run.changed = result, True
+                known = result["plan"].encode()
+                self._flush(run)
+        seconds, memory = self._limits(run)
+        watch = Watch(
+            memory=memory,
+            seconds=seconds,
+            hear=lambda message: self._hear(run, message),
+            stopped=lambda: run.stop is not Stop.NO or self._ending.is_set(),
+            killed=lambda: run.lost or self._stopped.is_set() or run.stop is Stop.DISCARD,
+            tick=lambda: self._flush(run),
+        )
+        arguments = {
+            "problem": taken.problem.decode(),
+            "options": job.options,
+            "hint": None if taken.hint is None else taken.hint.decode(),
+            "known": None if known is None else known.decode(),
+        }
+        try:
+            result = self._children.run("solve", arguments, watch)
+        except ChildError as error:
+            self._without_answer(run, error)
+        else:
+            self._with_answer(run, result)
+
+    def _limits(self, run: _Run) -> tuple[float, int]:
+        options = json.loads(run.taken.job.options)
+        allowed = self._work.max_time_limit
+        seconds = allowed if options["deterministic"] else min(options["time_limit"], allowed)
+        memory = options.get("memory_limit") or self._work.solve_memory
+        return seconds + _MARGIN_SECONDS, min(memory, self._work.solve_memory)
+
+    def _with_answer(self, run: _Run, result: dict[str, Any]) -> None:
+        if (
+            self._ending.is_set()
+            and run.stop is Stop.NO
+            and result["status"] not in ("optimal", "infeasible")
+        ):
+            run.known = result
+            run.changed = True
+            self._put_back(run)
+            return
+        seconds = time.monotonic() - run.begin
+        value, bound = result["value"], result["bound"]
+        self._metrics.solve_ended(result, seconds, gap_of(value, bound) if value is not None else None)
+        self._remember(run, result, run.stop is Stop.NO)
+        self._finish(run, State.DONE if run.stop is Stop.NO else State.CANCELLED, result)
+
+    def _without_answer(self, run: _Run, error: ChildError) -> None:
+        job = run.taken.job
+        log.warning("child_ended", reason=error.code, message=str(error))
+        if run.lost:
+            return
+        ending = self._stopped.is_set() or self._ending.is_set() or error.code in ("killed", "stopping")
+        again = error.code == "child_lost" and job.attempt < self._work.max_attempts
+        if run.stop is not Stop.NO:
+            self._finish(run, State.CANCELLED)
+        elif ending or again:
+            self._put_back(run)
+        else:
+            self._finish(run, State.FAILED, error=f"{error.code}: {error}")
+
+    def _remember(self, run: _Run, result: dict[str, Any], whole: bool) -> None:
+        """Keep the plan for those who ask the same, and as the start of those who ask nearly the same."""
+        job, plan = run.taken.job, result["plan"].encode()
+        if result["status"] == "unknown":
+            return
+        found = plan_of(plan) if len(plan) < 1 << 20 else None
+        before = self._patiently(lambda: self._cache.best_of(job.digest)) if found is not None else None
+        leads = (
+            result["status"] == "infeasible"
+            or before is None
+            or (found is not None and not better(plan_of(before), found))
+        )
+        said = {name: result[name] for name in ("status", "value", "bound", "peak", "solver")}
+        key = job.cache_key if whole else None
+        try:
+            self._cache.keep([Found(job.digest, plan, said, key, leads)])
+        except StoreError as error:
+            log.warning("store_error", during="keep", error=str(error))
+
+    # Writing
+
+    def _hear(self, run: _Run, message: dict[str, Any]) -> None:
+        if message["kind"] == "plan":
+            run.known = {name: value for name, value in message.items() if name != "kind"}
+            run.changed = True
+        elif message["kind"] == "event":
+            kind, data = message["event"], message["data"]
+            if kind == "incumbent" and self._worse(run, data["value"]):
+                return
+            if run.said and run.said[-1][0] == kind != "phase":
+                # Between two looks only the last of a kind counts.
+                run.said.pop()
+            run.said.append((kind, data))
+            if kind in ("incumbent", "bound"):
+                run.known[{"incumbent": "value", "bound": "bound"}[kind]] = data["value"]
+                run.changed = True
+
+    @staticmethod
+    def _worse(run: _Run, value: int) -> bool:
+        best = run.known.get("value", run.taken.job.value)
+        return best is not None and value >= best
+
+    def _flush(self, run: _Run) -> None:
+        at = time.monotonic()
+        if at - run.flushed < _FLUSH_SECONDS or not (run.changed or run.said):
+            return
+        run.flushed = at
+        said, run.said = run.said, []
+        changed, run.changed = run.changed, False
+        try:
+            mine = self._queue.learn(
+                run.taken.job.id, run.taken.job.attempt, _known(run.known) if changed else Known(), said
+            )
+        except StoreError as error:
+            run.said = said + run.said
+            run.changed = changed or run.changed
+            run.flushed = at + _PATIENCE_SECONDS
+            log.warning("store_error", during="learn", error=str(error))
+            return
+        run.lost = run.lost or not mine
+        self._on_change(run.taken.job.id)
+
+    def _put_back(self, run: _Run) -> None:
+        job = run.taken.job
+        said, run.said = run.said, []
+
+        def put_back() -> None:
+            if run.changed:
+                self._queue.learn(job.id, job.attempt, _known(run.known), said)
+            self._queue.requeue(job.id, job.attempt)
+
+        self._patiently(put_back)
+        log.info("job_put_back")
+
+    def _finish(
+        self, run: _Run, state: State, result: dict[str, Any] | None = None, error: str | None = None
+    ) -> None:
+        job = run.taken.job
+        if run.stop is Stop.DISCARD:
+            self._patiently(lambda: self._queue.requeue(job.id, job.attempt))
+            return
+        known = _known(run.known | (result or {}))
+        last = {"state": state.value, "status": known.status, "value": known.value, "bound": known.bound}
+        said: list[tuple[str, Mapping[str, Any]]] = [*run.said, ("done", last)]
+        written = self._patiently(
+            lambda: self._queue.finish(
+                job.id, job.attempt, state, known, said, self._work.keep_seconds, error
+            )
+        )
+        log.info("job_finished", state=state.value, status=known.status, written=written)
+
+    def _patiently(self, call: Callable[[], Any]) -> Any:
+        """The call's result; while the store is away, again and again. None when the server ends first."""
+        while True:
+            try:
+                return call()
+            except StoreError as error:
+                log.warning("store_error", during="write", error=str(error))
+                if self._stopped.wait(_PATIENCE_SECONDS):
+                    return None
+
+    # The keeper
+
+    def _keep(self) -> None:
+        interval = self._work.lease_seconds / 5
+        forgot = 0.0
+        while not self._stopped.wait(interval):
+            try:
+                self._beat()
+                self._take_over()
+                if time.monotonic() - forgot > _FORGET_SECONDS:
+                    forget(self._database, self._work.max_plans)
+                    forgot = time.monotonic()
+                counts = self._queue.counts()
+                self._metrics.queued.set(counts[State.QUEUED])
+                self._metrics.running.set(counts[State.RUNNING])
+            except StoreError as error:
+                log.warning("store_error", during="heartbeat", error=str(error))
+            except Exception:
+                log.exception("defect")
+
+    def _beat(self) -> None:
+        with self._lock:
+            runs = dict(self._runs)
+        if not runs:
+            return
+        told = self._queue.beat([(job, run.taken.job.attempt) for job, run in runs.items()])
+        for job, stop in told.items():
+            if stop is None:
+                runs[job].lost = True
+            else:
+                runs[job].stop = max(runs[job].stop, stop)
+
+    def _take_over(self) -> None:
+        """Put back what nobody keeps alive: its beat stood still for a lease, by our own steady clock."""
+        at = time.monotonic()
+        beats = self._queue.beats()
+        with self._lock:
+            mine = {job: run.taken.job.attempt for job, run in self._runs.items()}
+        seen = {}
+        for job, beat in beats.items():
+            if mine.get(job) == beat[0]:
+                continue
+            last, since = self._seen.get(job, (beat, at))
+            if last != beat:
+                since = at
+            if at - since > self._work.lease_seconds:
+                if self._queue.requeue(job, beat[0]):
+                    log.warning("job_taken_over", job=job)
+                    self._metrics.taken_over.inc()
+                    self.wake()
+                continue
+            seen[job] = (beat, since)
+        self._seen = seen
+
+
+def _told(error: MemstowError) -> str:
+    if isinstance(error, InputError):
+        return str(error)
+    kind = "defect" if isinstance(error, RefusedPlanError) else "declined"
+    return f"{kind}: {error}"
+
+
+def _known(result: Mapping[str, Any]) -> Known:
+    plan = result.get("plan")
+    return Known(
+        value=result.get("value"),
+        bound=result.get("bound"),
+        peak=result.get("peak"),
+        solver=result.get("solver"),
+        status=result.get("status"),
+        plan=None if plan is None else plan.encode(),
+    )

@@ -1,0 +1,133 @@
+"""A solve as the service runs it: a short attempt first, then the rest of the time in growing slices.
+
+The engine tells of better plans but hands one out at its end only. A long run is therefore cut into slices,
+each starting from the plan of the one before, so that what is lost with a server is a slice and not the run.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from planner import engine
+from planner.better import better
+from planner.events import Event
+from planner.options import Options
+from planner.plan import Plan, Status
+from planner.problem import Problem
+from planner.roster import is_model
+from planner.team import AUTO
+from planner.verify import verify
+
+FIRST_SECONDS: Final = 0.25
+SLICE_SECONDS: Final = 10.0
+_LEAST_SECONDS: Final = 0.05
+# Only models heed it, and no model takes part in a moment's attempt.
+_MOMENT_MEMORY: Final = 1 << 30
+
+OnPlan = Callable[[Plan], None]
+OnEvent = Callable[[Event], None]
+
+
+def settled(plan: Plan, options: Options) -> bool:
+    """Whether no more time would make a difference."""
+    if plan.status in (Status.OPTIMAL, Status.INFEASIBLE):
+        return True
+    return plan.status is Status.FEASIBLE and all(term.gap <= options.gap for term in plan.objective)
+
+
+def briefly(
+    problem: Problem, options: Options, seconds: float, on_event: OnEvent | None = None
+) -> tuple[Plan | None, bool]:
+    """The best plan of a short attempt, and whether it is the answer to the question as it was asked.
+
+    Only with solvers that run in this process: others take longer to start than the attempt may last.
+    """
+    if is_model(options.solver):
+        return None, False
+    if options.workers is None:
+        # Asking the system how much there is takes a third of a small solve.
+        options = replace(options, workers=1)
+    if options.memory_limit is None:
+        options = replace(options, memory_limit=_MOMENT_MEMORY)
+    whole = options.time_limit <= seconds
+    simple = len(problem.pools) == 1 and len(problem.terms()) <= 1
+    if options.solver == AUTO and not simple:
+        if options.deterministic:
+            return None, False
+        limit = min(options.time_limit, seconds)
+        plan = engine.plan(problem, replace(options, time_limit=limit, solver="greedy"), on_event)
+        return plan, whole or settled(plan, options)
+    if options.deterministic:
+        # Bounded in work: it is the answer when it ends in time, and nothing when it does not.
+        cancel = threading.Event()
+        timer = threading.Timer(seconds, cancel.set)
+        timer.start()
+        try:
+            plan = engine.plan(problem, options, on_event, cancel)
+        finally:
+            timer.cancel()
+        return (None, False) if cancel.is_set() else (plan, True)
+    begin = time.monotonic()
+    plan = engine.plan(problem, options if whole else replace(options, time_limit=seconds), on_event)
+    return plan, whole or settled(plan, options) or _ran_dry(begin, seconds)
+
+
+def preferred(problem: Problem, plan: Plan, known: Plan | None) -> Plan:
+    """The better of two plans, where what one problem had as its answer once is an answer still."""
+    if known is None or "moves" in problem.terms() or not better(known, plan) or verify(problem, known):
+        return plan
+    return known
+
+
+def at_length(
+    problem: Problem,
+    options: Options,
+    known: Plan | None,
+    on_plan: OnPlan,
+    on_event: OnEvent,
+    cancel: threading.Event,
+) -> Plan:
+    """The plan of the whole run, never worse than a known one; better ones are told on the way."""
+    if options.deterministic:
+        return engine.plan(problem, options, on_event, cancel)
+    begin = time.monotonic()
+    # The caller's hint is what `moves` counts from: it stays the hint.
+    counts_moves = "moves" in problem.terms()
+    best = known if known is not None and not counts_moves and not verify(problem, known) else None
+    length = FIRST_SECONDS if best is None else SLICE_SECONDS
+    while True:
+        left = options.time_limit - (time.monotonic() - begin)
+        # A last slice too short to be worth its start is joined to the one before.
+        since = time.monotonic()
+        seconds = left if left < 2 * length else length
+        start = best if best is not None and not counts_moves and best.placements else options.hint
+        piece = replace(options, time_limit=max(seconds, 0.0), hint=start)
+        found = engine.plan(problem, piece, _later(on_event, begin), cancel)
+        if best is None or better(found, best):
+            best = found
+        over = (
+            settled(best, options)
+            or cancel.is_set()
+            or seconds == left
+            or seconds <= _LEAST_SECONDS
+            or _ran_dry(since, seconds)
+        )
+        elapsed = time.monotonic() - begin
+        best = replace(best, seconds=round(elapsed, 6))
+        if over:
+            return best
+        on_plan(best)
+        length = max(2 * length, SLICE_SECONDS)
+
+
+def _ran_dry(begin: float, seconds: float) -> bool:
+    """Whether a run ended long before its time: there was nothing left to try."""
+    return time.monotonic() - begin < seconds / 2
+
+
+def _later(on_event: OnEvent, begin: float) -> OnEvent:
+    """Events of a slice, timed from the start of the run."""
+    offset = time.monotonic() - begin
+    return lambda event: on_event(replace(event, seconds=event.seconds + offset))

@@ -1,0 +1,157 @@
+"""The tables of the store, the same on SQLite and on PostgreSQL.
+
+Values of an objective can be above 2^63, so they are kept as text. Times are seconds since 1970 by the clock
+of the server that wrote them, for people and for retention only. No decision about who owns a job rests on
+them.
+"""
+
+from typing import Any
+
+from sqlalchemy import (
+    Column,
+    Dialect,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+)
+from sqlalchemy.types import TypeDecorator
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_name)s",
+    }
+)
+
+
+class Whole(TypeDecorator[int]):
+    """An integer of any size."""
+
+    impl = String(64)
+    cache_ok = True
+
+    def process_bind_param(self, value: int | None, dialect: Dialect) -> str | None:  # noqa: ARG002
+        return None if value is None else str(value)
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> int | None:  # noqa: ARG002
+        return None if value is None else int(value)
+
+
+keys = Table(
+    "keys",
+    metadata,
+    Column("id", String(32), primary_key=True),
+    Column("name", String(200), nullable=False),
+    Column("hash", String(64), nullable=False),
+    Column("scopes", String(200), nullable=False),
+    Column("created", Float(53), nullable=False),
+    Column("revoked", Float(53)),
+)
+
+batches = Table(
+    "batches",
+    metadata,
+    Column("id", String(32), primary_key=True),
+    Column("key_id", String(32)),
+    Column("name", String(200)),
+    Column("created", Float(53), nullable=False),
+)
+
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("id", String(32), primary_key=True),
+    Column("state", String(16), nullable=False),
+    Column("priority", Integer, nullable=False),
+    Column("key_id", String(32)),
+    Column("batch_id", String(32), ForeignKey("batches.id", ondelete="CASCADE")),
+    Column("name", String(1024)),
+    Column("setting", String(200)),
+    Column("digest", String(64), nullable=False),
+    Column("cache_key", String(64), nullable=False),
+    Column("buffers", Integer, nullable=False),
+    Column("options", Text, nullable=False),
+    Column("fresh", Integer, nullable=False),
+    # What is known so far.
+    Column("term", String(1100)),
+    Column("value", Whole),
+    Column("bound", Whole),
+    Column("peak", Whole),
+    Column("solver", String(200)),
+    Column("status", String(16)),
+    Column("error", Text),
+    # Seconds since 1970.
+    Column("created", Float(53), nullable=False),
+    Column("started", Float(53)),
+    Column("improved", Float(53)),
+    Column("finished", Float(53)),
+    Column("expires", Float(53)),
+    # Who works on it: `attempt` is the fence, only the attempt that is current may write; `beat` grows while
+    # the owner lives, and whoever sees it stand still takes over.
+    Column("owner", String(32)),
+    Column("attempt", Integer, nullable=False),
+    Column("beat", Integer, nullable=False),
+    Column("stop", Integer, nullable=False),
+)
+Index(None, jobs.c.state, jobs.c.priority, jobs.c.created)
+Index(None, jobs.c.key_id, jobs.c.state)
+Index(None, jobs.c.batch_id)
+Index(None, jobs.c.cache_key, jobs.c.state)
+Index(None, jobs.c.created)
+Index(None, jobs.c.expires)
+
+documents = Table(
+    "documents",
+    metadata,
+    Column("job_id", String(32), ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True),
+    Column("kind", String(16), primary_key=True),  # problem, hint, plan
+    Column("body", LargeBinary, nullable=False),  # JSON, deflated
+)
+
+events = Table(
+    "events",
+    metadata,
+    Column("job_id", String(32), ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("kind", String(16), nullable=False),
+    Column("data", Text, nullable=False),
+)
+
+idempotency = Table(
+    "idempotency",
+    metadata,
+    Column("owner", String(32), primary_key=True),  # the key's id; empty without keys
+    Column("name", String(200), primary_key=True),
+    Column("fingerprint", String(64), nullable=False),
+    Column("target", String(40), nullable=False),  # the id of the job or the batch
+    Column("created", Float(53), nullable=False),
+)
+Index(None, idempotency.c.created)
+
+plans = Table(
+    "plans",
+    metadata,
+    Column("cache_key", String(64), primary_key=True),
+    Column("digest", String(64), nullable=False),
+    Column("said", Text, nullable=False),  # what the job table says of it, as JSON
+    Column("body", LargeBinary, nullable=False),
+    Column("used", Float(53), nullable=False),
+)
+Index(None, plans.c.used)
+
+best = Table(
+    "best",
+    metadata,
+    Column("digest", String(64), primary_key=True),
+    Column("body", LargeBinary, nullable=False),
+    Column("used", Float(53), nullable=False),
+)
+Index(None, best.c.used)

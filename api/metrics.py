@@ -1,0 +1,71 @@
+"""What the service counts, for Prometheus."""
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+_FAST = (0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+_LONG = (0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1800, 3600)
+_GAPS = (0.0, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+
+
+class Metrics:
+    """One server's figures."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self.requests = Counter(
+            "memstow_requests", "Requests answered.", ("method", "route", "status"), registry=self.registry
+        )
+        self.latency = Histogram(
+            "memstow_request_seconds",
+            "From the head of a request to the head of its answer.",
+            ("route",),
+            buckets=_FAST,
+            registry=self.registry,
+        )
+        self.queued = Gauge(
+            "memstow_jobs_queued", "Jobs that wait, in the whole store.", registry=self.registry
+        )
+        self.running = Gauge(
+            "memstow_jobs_running", "Jobs that run, in the whole store.", registry=self.registry
+        )
+        self.solving = Gauge("memstow_solving", "Jobs that run in this server.", registry=self.registry)
+        self.solved = Histogram(
+            "memstow_solve_seconds",
+            "Time of a solve, by who found the plan and what is known of it.",
+            ("solver", "status"),
+            buckets=_LONG,
+            registry=self.registry,
+        )
+        self.gap = Histogram(
+            "memstow_deadline_gap", "Gap of plans not proven in time.", buckets=_GAPS, registry=self.registry
+        )
+        self.cache = Counter(
+            "memstow_cache", "Questions that were asked before, or not.", ("result",), registry=self.registry
+        )
+        self.killed = Counter(
+            "memstow_children_killed",
+            "Solving processes that gave no answer.",
+            ("reason",),
+            registry=self.registry,
+        )
+        self.store_errors = Counter(
+            "memstow_store_errors", "Failures of the store.", ("kind",), registry=self.registry
+        )
+        self.taken_over = Counter(
+            "memstow_jobs_taken_over", "Jobs of a dead server put back.", registry=self.registry
+        )
+        self.lag = Histogram(
+            "memstow_loop_lag_seconds", "How late the event loop is.", buckets=_FAST, registry=self.registry
+        )
+        self.streams = Gauge("memstow_event_streams", "Event streams that are open.", registry=self.registry)
+
+    def solve_ended(self, said: dict[str, object], seconds: float, gap: float | None) -> None:
+        """A solve came to its answer."""
+        solver = str(said.get("solver") or "none").split(" ")[0]
+        self.solved.labels(solver, str(said.get("status"))).observe(seconds)
+        if said.get("status") == "feasible" and gap is not None:
+            self.gap.observe(gap)
+
+    def text(self) -> bytes:
+        """All of it in the text format."""
+        return generate_latest(self.registry)

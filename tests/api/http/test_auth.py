@@ -1,0 +1,146 @@
+"""Who may ask for what: keys, scopes, rates, and the rule about this machine."""
+
+from pathlib import Path
+
+import pytest
+from fastapi import FastAPI
+from starlette.testclient import TestClient
+
+from api.http.app import create_app
+from api.http.auth import is_loopback
+from api.http.documents import PROBLEM
+from api.http.problems import ProblemError
+from api.http.rate import Rate
+from api.http.service import Service
+from api.http.settings import Settings
+from api.jobs.keys import Keys, Scope
+from tests.api.http.conftest import problem_document
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
+    return create_app(
+        Settings(data=tmp_path_factory.mktemp("data"), slots=1, key_time_limit=5.0, anonymous="never")
+    )
+
+
+@pytest.fixture(scope="module")
+def keys(client: TestClient, app: FastAPI) -> Keys:
+    service: Service = app.state.service
+    assert client is not None
+    return service.keys
+
+
+def bearer(text: str) -> dict[str, str]:
+    return {"authorization": f"Bearer {text}"}
+
+
+@pytest.fixture(scope="module")
+def texts(keys: Keys) -> dict[str, str]:
+    return {
+        name: keys.create(name, frozenset(scopes))[1]
+        for name, scopes in (
+            ("one", {Scope.PLAN}),
+            ("two", {Scope.PLAN}),
+            ("admin", {Scope.PLAN, Scope.ADMIN}),
+        )
+    }
+
+
+def test_without_a_key_only_health_and_the_version_are_told(client: TestClient) -> None:
+    for path in ("/livez", "/readyz", "/version", "/openapi.json", "/"):
+        assert client.get(path).status_code == 200
+    for path in ("/v1/jobs", "/v1/solvers", "/metrics", "/v1/examples"):
+        answer = client.get(path)
+        problem_document(answer, 401, "unauthorized")
+        assert answer.headers["www-authenticate"].startswith("Bearer")
+    problem_document(client.post("/v1/plan", json={"problem": PROBLEM}), 401, "unauthorized")
+
+
+def test_a_key_opens_and_a_wrong_one_does_not(client: TestClient, texts: dict[str, str]) -> None:
+    assert client.get("/v1/solvers", headers=bearer(texts["one"])).status_code == 200
+    assert client.get("/v1/solvers", headers={"x-api-key": texts["one"]}).status_code == 200
+    for wrong in (bearer(texts["one"] + "x"), bearer(""), {"authorization": "Basic abc"}, bearer("msk_a_b")):
+        problem_document(client.get("/v1/solvers", headers=wrong), 401, "unauthorized")
+
+
+def test_a_job_is_seen_by_its_owner_and_by_admins(client: TestClient, texts: dict[str, str]) -> None:
+    job = client.post("/v1/jobs", json={"problem": PROBLEM}, headers=bearer(texts["one"])).json()["id"]
+    for name, status in (("one", 200), ("two", 404), ("admin", 200)):
+        assert client.get(f"/v1/jobs/{job}", headers=bearer(texts[name])).status_code == status
+    problem_document(client.delete(f"/v1/jobs/{job}", headers=bearer(texts["two"])), 404, "no_such_job")
+    listed = client.get("/v1/jobs", headers=bearer(texts["two"])).json()["jobs"]
+    assert job not in [entry["id"] for entry in listed]
+
+
+def test_figures_are_for_admins(client: TestClient, texts: dict[str, str]) -> None:
+    problem_document(client.get("/metrics", headers=bearer(texts["one"])), 403, "missing_scope")
+    assert client.get("/metrics", headers=bearer(texts["admin"])).status_code == 200
+
+
+def test_a_key_may_not_ask_for_more_time_than_its_limit(client: TestClient, texts: dict[str, str]) -> None:
+    body = {"problem": PROBLEM, "options": {"time_limit": 6.0}}
+    refused = client.post("/v1/plan", json=body, headers=bearer(texts["one"]))
+    assert "key_time_limit" in problem_document(refused, 422, "over_limit")["detail"]
+    assert client.post("/v1/plan", json=body, headers=bearer(texts["admin"])).status_code == 200
+
+
+def test_a_revoked_key_is_worthless_soon(
+    client: TestClient, keys: Keys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, text = keys.create("brief", frozenset({Scope.PLAN}))
+    assert client.get("/v1/solvers", headers=bearer(text)).status_code == 200
+    keys.revoke(key.id)
+    monkeypatch.setattr("api.http.auth._BELIEF_SECONDS", 0.0)
+    problem_document(client.get("/v1/solvers", headers=bearer(text)), 401, "unauthorized")
+
+
+def test_too_many_requests_are_told_when_to_come_again() -> None:
+    now = 0.0
+    rate = Rate(2.0, 3, lambda: now)
+    for _ in range(3):
+        rate.count("a")
+    with pytest.raises(ProblemError) as refused:
+        rate.count("a")
+    assert (refused.value.status, refused.value.headers["Retry-After"]) == (429, "1")
+    rate.count("b")
+    now = 1.0
+    rate.count("a")
+
+
+@pytest.mark.parametrize(
+    ("host", "loopback"),
+    [
+        ("127.0.0.1", True),
+        ("::1", True),
+        ("localhost", True),
+        ("0.0.0.0", False),
+        ("::", False),
+        ("10.0.0.1", False),
+    ],
+)
+def test_what_only_this_machine_reaches(host: str, loopback: bool) -> None:
+    assert is_loopback(host) is loopback
+
+
+def test_a_server_that_others_reach_gives_nothing_away_once_its_keys_are_gone(tmp_path: Path) -> None:
+    app = create_app(Settings(data=tmp_path, host="0.0.0.0", slots=0))
+    with TestClient(app, base_url="http://localhost") as client:
+        problem_document(client.get("/v1/jobs"), 401, "unauthorized")
+
+
+def test_everyone_may_ask_where_the_operator_says_so(tmp_path: Path) -> None:
+    app = create_app(Settings(data=tmp_path, host="0.0.0.0", slots=0, anonymous="everyone"))
+    with TestClient(app, base_url="http://anything.example") as client:
+        assert client.get("/v1/jobs").status_code == 200
+
+
+def test_origins_that_are_allowed_may_call(tmp_path: Path) -> None:
+    app = create_app(Settings(data=tmp_path, slots=0, cors_origins=("https://ours.example",)))
+    headers = {"origin": "https://ours.example"}
+    with TestClient(app, base_url="http://localhost") as client:
+        answer = client.post("/v1/plan", json={"problem": PROBLEM}, headers=headers)
+        assert answer.status_code == 200
+        assert answer.headers["access-control-allow-origin"] == "https://ours.example"
+        asked = client.options("/v1/plan", headers={**headers, "access-control-request-method": "POST"})
+        assert asked.status_code == 200

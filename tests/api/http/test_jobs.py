@@ -1,0 +1,233 @@
+"""Jobs and batches over HTTP."""
+
+import csv
+import io
+import json
+import time
+from typing import Any
+
+from starlette.testclient import TestClient
+
+from api.http.documents import PROBLEM
+from tests.api.http.conftest import hard, problem_document
+
+
+def submit(client: TestClient, **body: Any) -> dict[str, Any]:
+    response = client.post("/v1/jobs", json={"problem": PROBLEM, **body})
+    assert response.status_code == 202, response.text
+    job: dict[str, Any] = response.json()
+    assert response.headers["location"] == f"/v1/jobs/{job['id']}"
+    return job
+
+
+def finished(client: TestClient, job: str) -> dict[str, Any]:
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        found: dict[str, Any] = client.get(f"/v1/jobs/{job}").json()
+        if found["state"] not in ("queued", "running"):
+            return found
+        time.sleep(0.05)
+    raise AssertionError("the job did not end")
+
+
+def events(client: TestClient, job: str, last: str | None = None) -> list[tuple[int, str, Any]]:
+    headers = {} if last is None else {"last-event-id": last}
+    found = []
+    with client.stream("GET", f"/v1/jobs/{job}/events", headers=headers) as stream:
+        assert stream.headers["content-type"].startswith("text/event-stream")
+        fields: dict[str, str] = {}
+        for line in stream.iter_lines():
+            if line:
+                name, _, value = line.partition(": ")
+                fields[name] = value
+            elif "event" in fields:
+                found.append((int(fields["id"]), fields["event"], json.loads(fields["data"])))
+                fields = {}
+    return found
+
+
+def test_a_job_goes_its_way(client: TestClient) -> None:
+    job = submit(client, options={"time_limit": 2.0}, priority=3)
+    assert job["state"] in ("queued", "running")
+    assert (job["priority"], job["buffers"]) == (3, 5)
+    done = finished(client, job["id"])
+    assert (done["state"], done["status"], done["peak"], done["gap"]) == ("done", "optimal", 12288, 0.0)
+    assert done["created"] <= done["started"] <= done["finished"] <= done["expires"]
+    assert client.get(f"/v1/jobs/{job['id']}/problem").json() == PROBLEM
+    plan = client.get(f"/v1/jobs/{job['id']}/plan")
+    assert (plan.json()["status"], plan.headers["memstow-final"]) == ("optimal", "true")
+    unchanged = client.get(f"/v1/jobs/{job['id']}/plan", headers={"if-none-match": plan.headers["etag"]})
+    assert (unchanged.status_code, unchanged.content) == (304, b"")
+    as_csv = client.get(f"/v1/jobs/{job['id']}/plan?format=csv")
+    assert as_csv.text.startswith("id,lower,upper,size,offset\n")
+
+
+def test_the_events_of_a_job_come_in_order_and_resume(client: TestClient) -> None:
+    job = submit(client, problem=hard(120, 21), options={"time_limit": 1.0})["id"]
+    heard = events(client, job)
+    assert [number for number, _, _ in heard] == list(range(1, len(heard) + 1))
+    assert heard[-1][1] == "done"
+    assert {"phase", "bound"} <= {kind for _, kind, _ in heard}
+    assert events(client, job, str(len(heard) - 2)) == heard[-2:]
+    assert events(client, job, "nonsense") == heard
+
+
+def test_an_idempotency_key_makes_one_job_of_many_requests(client: TestClient) -> None:
+    headers = {"idempotency-key": "one"}
+    first = client.post("/v1/jobs", json={"problem": PROBLEM}, headers=headers)
+    second = client.post("/v1/jobs", json={"problem": PROBLEM}, headers=headers)
+    assert first.json()["id"] == second.json()["id"]
+    other = client.post("/v1/jobs", json={"problem": hard(3)}, headers=headers)
+    problem_document(other, 422, "idempotency_key_reused")
+    for bad in ("", "x" * 201):
+        response = client.post("/v1/jobs", json={"problem": PROBLEM}, headers={"idempotency-key": bad})
+        problem_document(response, 422, "bad_idempotency_key")
+
+
+def test_a_running_job_can_be_stopped_and_keeps_its_best_plan(client: TestClient) -> None:
+    job = submit(client, problem=hard(600, 5), options={"time_limit": 300.0})["id"]
+    end = time.monotonic() + 60
+    while client.get(f"/v1/jobs/{job}/plan").status_code != 200 and time.monotonic() < end:
+        time.sleep(0.05)
+    begin = time.monotonic()
+    client.delete(f"/v1/jobs/{job}")
+    stopped = finished(client, job)
+    assert time.monotonic() - begin < 20
+    assert stopped["state"] in ("cancelled", "done")
+    assert client.get(f"/v1/jobs/{job}/plan").json()["placements"]
+
+
+def test_a_waiting_job_can_be_stopped_or_removed(client: TestClient) -> None:
+    running = submit(client, problem=hard(600, 6), options={"time_limit": 300.0})["id"]
+    waiting = [submit(client, problem=hard(50, seed), priority=-5)["id"] for seed in (71, 72)]
+    assert client.delete(f"/v1/jobs/{waiting[0]}").json()["state"] == "cancelled"
+    assert client.delete(f"/v1/jobs/{waiting[1]}?discard=true").status_code == 204
+    problem_document(client.get(f"/v1/jobs/{waiting[1]}"), 404, "no_such_job")
+    problem_document(client.get(f"/v1/jobs/{waiting[0]}/plan"), 409, "no_plan_yet")
+    assert events(client, waiting[0])[-1][1] == "done"
+    client.delete(f"/v1/jobs/{running}?discard=true")
+    end = time.monotonic() + 30
+    while client.get(f"/v1/jobs/{running}").status_code != 404 and time.monotonic() < end:
+        time.sleep(0.05)
+    problem_document(client.get(f"/v1/jobs/{running}/events"), 404, "no_such_job")
+
+
+def test_a_job_can_start_from_the_plan_of_another(client: TestClient) -> None:
+    first = submit(client)["id"]
+    finished(client, first)
+    second = submit(client, hint_job=first, options={"seed": 99})["id"]
+    assert finished(client, second)["peak"] == 12288
+    for wrong in ("x", 3, "0" * 32):
+        response = client.post("/v1/jobs", json={"problem": PROBLEM, "hint_job": wrong})
+        problem_document(response, 422, "no_such_job")
+
+
+def test_jobs_are_listed_in_pages_and_by_state(client: TestClient) -> None:
+    made = {submit(client, options={"seed": seed})["id"] for seed in range(5)}
+    for job in made:
+        finished(client, job)
+    seen: list[str] = []
+    path = "/v1/jobs?limit=2&state=done"
+    cursor = ""
+    while len(seen) < 100:
+        page = client.get(path + cursor).json()
+        seen += [job["id"] for job in page["jobs"]]
+        if page["next"] is None:
+            break
+        cursor = f"&cursor={page['next']}"
+    assert len(seen) == len(set(seen))
+    assert made <= set(seen)
+    problem_document(client.get("/v1/jobs?state=lost"), 422, "invalid_request")
+    problem_document(client.get("/v1/jobs?limit=0"), 422, "invalid_request")
+    for cursor in ("x", "W10=", "%00"):
+        problem_document(client.get(f"/v1/jobs?cursor={cursor}"), 422, "bad_cursor")
+    assert client.get("/v1/jobs?batch=%00&digest=%00").json()["jobs"] == []
+
+
+def test_a_priority_is_a_small_integer(client: TestClient) -> None:
+    for priority, code in (("x", "not_an_integer"), (True, "not_an_integer"), (101, "out_of_range")):
+        response = client.post("/v1/jobs", json={"problem": PROBLEM, "priority": priority})
+        assert problem_document(response, 422, code)["errors"][0]["path"] == "$.priority"
+
+
+def test_a_batch_is_every_problem_with_every_setting(client: TestClient) -> None:
+    body = {
+        "name": "nightly",
+        "problems": [{"name": "p", "problem": PROBLEM}, {"problem": "id,lower,upper,size\na,0,1,8\n"}],
+        "settings": [
+            {"name": "quick", "options": {"time_limit": 1.0}},
+            {"name": "ff", "options": {"solver": "first-fit"}},
+        ],
+    }
+    response = client.post("/v1/batches", json=body)
+    assert response.status_code == 202, response.text
+    path = response.headers["location"]
+    assert response.json()["jobs"] == 4
+    end = time.monotonic() + 60
+    while not (batch := client.get(path).json())["done"] and time.monotonic() < end:
+        time.sleep(0.05)
+    assert batch["states"] == {"done": 4}
+    assert batch["table"]["p"]["quick"]["peak"] == 12288
+    assert batch["table"]["1"]["ff"]["peak"] == 8
+    rows = list(csv.DictReader(io.StringIO(client.get(path + "/results?format=csv").text)))
+    assert [(row["problem"], row["setting"]) for row in rows] == [
+        ("p", "quick"),
+        ("p", "ff"),
+        ("1", "quick"),
+        ("1", "ff"),
+    ]
+    assert len(client.get(path + "/results").json()["results"]) == 4
+    assert {job["batch"] for job in client.get(f"/v1/jobs?batch={batch['id']}").json()["jobs"]} == {
+        batch["id"]
+    }
+    assert client.delete(path + "?discard=true").status_code == 204
+    problem_document(client.get(path), 404, "no_such_batch")
+
+
+def test_a_batch_can_be_cancelled(client: TestClient) -> None:
+    body = {
+        "problems": [{"problem": hard(500, seed)} for seed in range(3)],
+        "settings": [{"options": {"time_limit": 200.0}}],
+    }
+    path = client.post("/v1/batches", json=body).headers["location"]
+    client.delete(path)
+    end = time.monotonic() + 60
+    while not (batch := client.get(path).json())["done"] and time.monotonic() < end:
+        time.sleep(0.05)
+    assert batch["done"]
+    assert batch["states"].get("cancelled", 0) >= 2
+
+
+def test_what_is_wrong_with_a_batch_is_told(client: TestClient) -> None:
+    def refused(code: str, path: str, **body: Any) -> None:
+        document = problem_document(client.post("/v1/batches", json=body), 422, code)
+        assert document["errors"][0]["path"] == path, document
+
+    refused("missing_field", "$.problems")
+    refused("not_a_list", "$.problems", problems={})
+    refused("empty", "$.problems", problems=[])
+    refused("not_an_object", "$.problems[0]", problems=[1])
+    refused("missing_field", "$.problems[0].problem.buffers", problems=[{"problem": {"version": 1}}])
+    refused("duplicate_name", "$.problems[1].name", problems=[{"name": "a", "problem": PROBLEM}] * 2)
+    one = [{"problem": PROBLEM}]
+    refused(
+        "unknown_solver",
+        "$.settings[0].options.solver",
+        problems=one,
+        settings=[{"options": {"solver": "x"}}],
+    )
+    refused("over_limit", "$", problems=one, settings=[{"name": str(i), "options": {}} for i in range(1001)])
+    refused("not_a_string", "$.name", problems=one, name=3)
+
+
+def test_what_is_not_there_is_404(client: TestClient) -> None:
+    for path in (
+        "/v1/jobs/x",
+        "/v1/jobs/" + "0" * 32,
+        "/v1/jobs/" + "0" * 32 + "/plan",
+        "/v1/jobs/%00/events",
+    ):
+        problem_document(client.get(path), 404, "no_such_job")
+    problem_document(client.delete("/v1/jobs/x"), 404, "no_such_job")
+    problem_document(client.get("/v1/batches/x"), 404, "no_such_batch")
+    problem_document(client.delete("/v1/batches/x"), 404, "no_such_batch")

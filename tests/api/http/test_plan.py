@@ -1,0 +1,248 @@
+"""`POST /v1/plan`: every way to ask, every way to be answered."""
+
+import gzip
+import json
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from api.http.body import MEDIA_TYPES
+from api.http.documents import CSV, EXAMPLES_ALONE, PROBLEM
+from api.http.examples import EXAMPLES
+from planner import formats
+from planner.verify import verify
+from tests.api.http.conftest import hard, problem_document
+
+TOO_SMALL = EXAMPLES["too-small"]
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_every_example_gets_a_plan_that_the_judge_accepts(client: TestClient, name: str) -> None:
+    example = EXAMPLES[name]
+    response = client.post("/v1/plan", json=example)
+    assert response.status_code == 200, response.text
+    problem = formats.read_problem(json.dumps(example["problem"]).encode())
+    assert verify(problem, formats.read_plan(response.content, problem)) == []
+
+
+def test_the_example_in_the_documentation_is_solved_as_it_says(client: TestClient) -> None:
+    plan = client.post("/v1/plan", json={"problem": PROBLEM}).json()
+    assert (plan["status"], plan["pools"][0]["peak"]) == ("optimal", 12288)
+
+
+def test_that_nothing_fits_is_an_answer(client: TestClient) -> None:
+    response = client.post("/v1/plan", json=TOO_SMALL)
+    assert response.status_code == 200
+    assert response.json()["status"] == "infeasible"
+
+
+@pytest.mark.parametrize(
+    ("media_type", "body"),
+    [
+        (MEDIA_TYPES["json"], json.dumps(PROBLEM)),
+        (MEDIA_TYPES["csv"], CSV),
+        *((MEDIA_TYPES[name], json.dumps(body)) for name, body in EXAMPLES_ALONE.items()),
+    ],
+)
+def test_any_format_is_taken_by_its_media_type(client: TestClient, media_type: str, body: str) -> None:
+    response = client.post("/v1/plan?time_limit=2", content=body, headers={"content-type": media_type})
+    assert response.status_code == 200, response.text
+    assert response.json()["status"] == "optimal"
+
+
+def test_a_format_can_be_named_in_the_query_and_options_go_there_too(client: TestClient) -> None:
+    response = client.post(
+        "/v1/plan?format=csv&solver=greedy&seed=3&deterministic=true",
+        content=CSV,
+        headers={"content-type": "application/octet-stream"},
+    )
+    assert response.status_code == 200, response.text
+    document = problem_document(
+        client.post("/v1/plan?gap=2&seed=x", content=CSV, headers={"content-type": "text/csv"}),
+        422,
+        "invalid_request",
+    )
+    assert [error["path"] for error in document["errors"]] == ["$.query.gap", "$.query.seed"]
+
+
+def test_a_problem_of_another_format_can_be_a_text_in_the_envelope(client: TestClient) -> None:
+    response = client.post("/v1/plan", json={"problem": CSV})
+    assert len(response.json()["placements"]) == 2
+
+
+def test_gzip_is_taken(client: TestClient) -> None:
+    body = gzip.compress(json.dumps({"problem": PROBLEM}).encode())
+    headers = {"content-type": "application/json", "content-encoding": "gzip"}
+    assert client.post("/v1/plan", content=body, headers=headers).status_code == 200
+    two_members = gzip.compress(b'{"problem": ') + gzip.compress(json.dumps(PROBLEM).encode() + b"}")
+    assert client.post("/v1/plan", content=two_members, headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize("name", ["json", "csv", "structured"])
+def test_the_plan_comes_in_the_format_asked_for(client: TestClient, name: str) -> None:
+    response = client.post(f"/v1/plan?output_format={name}", json={"problem": PROBLEM})
+    problem = formats.read_problem(json.dumps(PROBLEM).encode())
+    assert len(formats.read_plan(response.content, problem, name).placements) == 5
+    by_accept = client.post("/v1/plan", json={"problem": PROBLEM}, headers={"accept": "text/csv"})
+    assert by_accept.headers["content-type"].startswith("text/csv")
+
+
+def test_what_has_no_plan_comes_as_json_in_any_format(client: TestClient) -> None:
+    response = client.post("/v1/plan?output_format=csv", json=TOO_SMALL)
+    assert response.json()["status"] == "infeasible"
+
+
+def test_an_equal_question_has_the_same_answer_from_the_cache(client: TestClient) -> None:
+    question = {"problem": {**PROBLEM, "name": "cache"}, "options": {"seed": 7}}
+    first = client.post("/v1/plan", json=question)
+    second = client.post("/v1/plan", json=question)
+    reordered = {"options": {"seed": 7}, "problem": {**PROBLEM, "buffers": PROBLEM["buffers"][::-1]}}
+    assert first.headers["memstow-cache"] == "miss"
+    assert second.headers["memstow-cache"] == "hit"
+    assert (first.content, first.headers["etag"]) == (second.content, second.headers["etag"])
+    around = client.post("/v1/plan", json=question, headers={"cache-control": "no-cache"})
+    assert around.headers["memstow-cache"] == "miss"
+    assert client.post("/v1/plan", json=reordered).status_code == 200
+
+
+def test_what_takes_longer_than_a_moment_is_solved_by_a_job(client: TestClient) -> None:
+    response = client.post("/v1/plan", json={"problem": hard(150, 3), "options": {"time_limit": 1.0}})
+    assert response.status_code == 200
+    plan = response.json()
+    assert plan["status"] in ("optimal", "feasible")
+    if "location" in response.headers:
+        job = client.get(response.headers["location"]).json()
+        assert job["state"] == "done"
+
+
+def test_equal_questions_at_once_are_solved_once(client: TestClient) -> None:
+    question = {"problem": hard(200, 9), "options": {"time_limit": 1.5, "seed": 5}}
+    before = len(client.get("/v1/jobs?limit=500").json()["jobs"])
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda _: client.post("/v1/plan", json=question), range(4)))
+    assert {answer.status_code for answer in answers} == {200}
+    values = {answer.json()["objective"][0]["value"] for answer in answers}
+    assert len(values) == 1
+    made = client.get("/v1/jobs?limit=500").json()["jobs"]
+    worked = [job for job in made[: len(made) - before] if job["improved"] is not None]
+    assert len(worked) <= 1
+
+
+def test_an_answer_is_never_worse_than_an_earlier_one(client: TestClient) -> None:
+    problem = hard(300, 4)
+    long = client.post("/v1/plan", json={"problem": problem, "options": {"time_limit": 3.0}}).json()
+    short = client.post(
+        "/v1/plan", json={"problem": problem, "options": {"time_limit": 0.01, "solver": "first-fit"}}
+    ).json()
+    assert short["objective"][0]["value"] <= long["objective"][0]["value"]
+
+
+def test_who_does_not_want_to_wait_gets_a_job(client: TestClient) -> None:
+    response = client.post("/v1/plan", json={"problem": PROBLEM}, headers={"prefer": "respond-async"})
+    assert response.status_code == 202
+    assert response.headers["preference-applied"] == "respond-async"
+    assert client.get(response.headers["location"]).json()["id"] == response.json()["id"]
+
+
+def test_what_may_take_longer_than_the_server_waits_becomes_a_job(client: TestClient) -> None:
+    response = client.post("/v1/plan", json={"problem": hard(400, 11), "options": {"time_limit": 100.0}})
+    if response.status_code == 200:
+        pytest.skip("it was solved at once")
+    assert response.status_code == 202
+    assert client.delete(response.headers["location"] + "?discard=true").status_code == 204
+
+
+def test_a_large_body_is_read_in_a_process_of_its_own(client: TestClient) -> None:
+    buffers = [{"id": f"b{i}", "size": 64, "lifetime": [i, i + 2]} for i in range(3000)]
+    response = client.post("/v1/plan", json={"problem": {"version": 1, "buffers": buffers}})
+    assert response.status_code == 200
+    assert len(response.json()["placements"]) == 3000
+    buffers[7]["size"] = -1
+    document = problem_document(
+        client.post("/v1/plan", json={"problem": {"version": 1, "buffers": buffers}}), 422, "too_small"
+    )
+    assert document["errors"][0]["path"] == "$.problem.buffers[7].size"
+
+
+WRONG: list[tuple[Any, str, str]] = [
+    ([], "not_an_object", "$"),
+    ({}, "missing_field", "$.problem"),
+    ({"problem": PROBLEM, "extra": 1}, "unknown_field", '$["extra"]'),
+    ({"problem": {"version": 1}}, "missing_field", "$.problem.buffers"),
+    (
+        {"problem": {"version": 1, "buffers": [{"id": "a", "size": 1.5}]}},
+        "not_an_integer",
+        "$.problem.buffers[0].size",
+    ),
+    ({"problem": PROBLEM, "options": {"time_limit": "x"}}, "not_a_number", "$.options.time_limit"),
+    ({"problem": PROBLEM, "options": {"solver": "nobody"}}, "unknown_solver", "$.options.solver"),
+    ({"problem": PROBLEM, "options": {"time_limit": 9999.0}}, "over_limit", "$.options.time_limit"),
+    ({"problem": PROBLEM, "options": {"workers": 200}}, "over_limit", "$.options.workers"),
+    ({"problem": {**PROBLEM, "objective": ["peak:x"]}}, "unknown_pool", "$.problem.objective[0]"),
+]
+
+
+@pytest.mark.parametrize(("body", "code", "path"), WRONG)
+def test_what_is_wrong_is_told_with_its_code_and_its_place(
+    client: TestClient, body: Any, code: str, path: str
+) -> None:
+    document = problem_document(client.post("/v1/plan", json=body), 422, code)
+    assert [(error["code"], error["path"]) for error in document["errors"]] == [(code, path)]
+
+
+def test_everything_that_is_wrong_is_told_at_once(client: TestClient) -> None:
+    body = {"problem": {"version": 1, "buffers": [{"size": -1}]}, "options": {"gap": 7.0, "x": 1}}
+    document = problem_document(client.post("/v1/plan", json=body), 422, "invalid_request")
+    paths = {error["path"] for error in document["errors"]}
+    assert paths == {"$.problem.buffers[0].id", "$.problem.buffers[0].size", "$.options.gap", "$.options.x"}
+
+
+@pytest.mark.parametrize(
+    ("content", "headers", "status", "code"),
+    [
+        (b"{", {}, 400, "malformed_json"),
+        (b"", {}, 400, "empty"),
+        (b"\xff\xfe{}", {}, 400, "not_utf8"),
+        (b'{"a": 1, "a": 2}', {}, 422, "duplicate_key"),
+        (b"[" * 100_000, {}, 413, "body"),
+        (b'{"problem": NaN}', {}, 400, "not_finite"),
+        (b"{}", {"content-type": "text/plain"}, 415, "unsupported_media_type"),
+        (b"{}", {"content-type": ""}, 415, "unsupported_media_type"),
+        (b"{}", {"content-encoding": "br"}, 415, "unsupported_encoding"),
+        (b"{}", {"content-encoding": "gzip"}, 400, "malformed_gzip"),
+        (gzip.compress(b"{}")[:-4], {"content-encoding": "gzip"}, 400, "malformed_gzip"),
+    ],
+)
+def test_a_body_that_cannot_be_read_is_refused(
+    client: TestClient, content: bytes, headers: dict[str, str], status: int, code: str
+) -> None:
+    response = client.post(
+        "/v1/plan", content=content, headers={"content-type": "application/json", **headers}
+    )
+    if code == "body":
+        # Nested that deep, it is refused by whichever limit is reached first.
+        assert response.status_code in (400, 413)
+        return
+    problem_document(response, status, code)
+
+
+def test_a_wrong_format_is_refused(client: TestClient) -> None:
+    headers = {"content-type": "application/json"}
+    problem_document(
+        client.post("/v1/plan?format=xml", content=b"{}", headers=headers), 422, "unknown_format"
+    )
+    problem_document(
+        client.post("/v1/plan?output_format=usmp", content=b"{}", headers=headers), 422, "unknown_format"
+    )
+
+
+def test_a_solver_that_cannot_honour_the_problem_says_so(client: TestClient) -> None:
+    problem = {
+        "version": 1,
+        "buffers": [{"id": "a", "size": 1, "lifetimes": [[0, 1], [3, 4]]}],
+        "objective": ["moves"],
+    }
+    response = client.post("/v1/plan", json={"problem": problem})
+    problem_document(response, 422, "moves_without_hint")

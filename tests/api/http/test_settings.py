@@ -1,0 +1,106 @@
+"""Settings: where they come from, what is wrong with them, what they limit."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from api.http.app import create_app
+from api.http.documents import PROBLEM
+from api.http.settings import Settings, load, printed
+from planner.errors import InputError
+from tests.api.http.conftest import hard, problem_document
+
+
+def test_the_command_line_comes_before_the_environment_before_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "memstow.toml"
+    file.write_text('port = 1\nmax_queued = 11\nhost = "file"\n')
+    environment = {"MEMSTOW_PORT": "2", "MEMSTOW_HOST": "environment", "PATH": "x"}
+    settings = load(environment, file, {"port": 3, "data": None})
+    assert (settings.port, settings.host, settings.max_queued) == (3, "environment", 11)
+    assert load({"MEMSTOW_CONFIG": str(file)}).port == 1
+    assert load({"MEMSTOW_CORS_ORIGINS": "https://a, https://b"}).cors_origins == ("https://a", "https://b")
+
+
+def test_what_is_printed_can_be_read_again(tmp_path: Path) -> None:
+    settings = load(
+        {"MEMSTOW_DATABASE": "postgresql://me:secret@host/name", "MEMSTOW_CORS_ORIGINS": "https://a"}
+    )
+    text = printed(settings)
+    assert "secret" not in text
+    read = tomllib.loads(text)
+    assert read.keys() == Settings.model_fields.keys()
+    file = tmp_path / "again.toml"
+    file.write_text(printed(load({})))
+    assert load({}, file) == load({})
+
+
+@pytest.mark.parametrize(
+    ("environment", "code", "source"),
+    [
+        ({"MEMSTOW_PORT": "many"}, "bad_setting", "MEMSTOW_PORT"),
+        ({"MEMSTOW_PORT": "70000"}, "bad_setting", "MEMSTOW_PORT"),
+        ({"MEMSTOW_PROT": "1"}, "unknown_setting", "MEMSTOW_PROT"),
+        ({"MEMSTOW_ANONYMOUS": "yes"}, "bad_setting", "MEMSTOW_ANONYMOUS"),
+        ({"MEMSTOW_LEASE_SECONDS": "nan"}, "bad_setting", "MEMSTOW_LEASE_SECONDS"),
+        ({"MEMSTOW_CONFIG": "/nowhere.toml"}, "unreadable", "/nowhere.toml"),
+    ],
+)
+def test_what_is_wrong_with_a_setting_names_where_it_is_from(
+    environment: dict[str, str], code: str, source: str
+) -> None:
+    with pytest.raises(InputError) as refused:
+        load(environment)
+    assert [(issue.code, issue.path) for issue in refused.value.issues] == [(code, source)]
+
+
+LIMITS: list[tuple[dict[str, Any], dict[str, Any], int, str]] = [
+    ({"max_buffers": 4}, {"problem": PROBLEM}, 422, "max_buffers"),
+    ({"max_time_limit": 1.0}, {"problem": PROBLEM, "options": {"time_limit": 2.0}}, 422, "max_time_limit"),
+    ({"max_workers": 1}, {"problem": PROBLEM, "options": {"workers": 2}}, 422, "max_workers"),
+    ({"max_body": 100}, {"problem": PROBLEM}, 413, "max_body"),
+    (
+        {"solve_memory": 1 << 20},
+        {"problem": PROBLEM, "options": {"memory_limit": 1 << 21}},
+        422,
+        "solve_memory",
+    ),
+    ({"key_rate": 0.001, "key_burst": 1}, {"problem": PROBLEM}, 429, "key_rate"),
+]
+
+
+@pytest.mark.parametrize(("settings", "body", "status", "name"), LIMITS)
+def test_each_limit_is_told_with_the_setting_it_comes_from(
+    tmp_path: Path, settings: dict[str, Any], body: dict[str, Any], status: int, name: str
+) -> None:
+    with TestClient(
+        create_app(Settings(data=tmp_path, slots=0, **settings)), base_url="http://localhost"
+    ) as client:
+        if name == "key_rate":
+            client.post("/v1/plan", json=body)
+        answer = client.post("/v1/plan", json=body)
+        assert answer.status_code == status
+        assert f"`{name}`" in answer.json()["detail"]
+
+
+def test_a_full_queue_is_told_with_when_to_come_again(tmp_path: Path) -> None:
+    with TestClient(
+        create_app(Settings(data=tmp_path, slots=0, max_queued=1)), base_url="http://localhost"
+    ) as client:
+        assert client.post("/v1/jobs", json={"problem": hard(3)}).status_code == 202
+        answer = client.post("/v1/jobs", json={"problem": hard(4)})
+        problem_document(answer, 429, "queue_full")
+        assert int(answer.headers["retry-after"]) > 0
+        problem_document(client.get("/readyz"), 503, "queue_full")
+
+
+def test_a_value_too_many_is_refused_before_it_takes_memory(tmp_path: Path) -> None:
+    with TestClient(
+        create_app(Settings(data=tmp_path, slots=0, max_values=1000)), base_url="http://localhost"
+    ) as client:
+        answer = client.post(
+            "/v1/plan", content=b"[" + b"0," * 2000 + b"0]", headers={"content-type": "application/json"}
+        )
+        problem_document(answer, 422, "too_large")

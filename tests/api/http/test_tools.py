@@ -1,0 +1,172 @@
+"""Verify, inspect, convert; what does not change; health; and the form of every answer."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+from starlette.testclient import TestClient
+
+import planner
+from api.http.app import create_app
+from api.http.documents import CSV, PLAN, PROBLEM, pretty
+from api.http.examples import EXAMPLES
+from api.http.settings import Settings
+from planner.schema import schema
+from tests.api.http.conftest import problem_document
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_a_plan_is_judged(client: TestClient) -> None:
+    good = client.post("/v1/verify", json={"problem": PROBLEM, "plan": PLAN})
+    assert good.json() == {"valid": True, "violations": []}
+    wrong = {**PLAN, "placements": [{**p, "offset": 0} for p in PLAN["placements"]]}
+    bad = client.post("/v1/verify", json={"problem": PROBLEM, "plan": wrong}).json()
+    assert not bad["valid"]
+    assert bad["violations"][0].keys() == {"code", "message", "buffers", "pool"}
+    as_csv = {"problem": CSV, "plan": "id,pool,offset\ninput,memory,8192\nconv1,memory,0\n"}
+    codes = {v["code"] for v in client.post("/v1/verify", json=as_csv).json()["violations"]}
+    assert codes <= {"status", "pool_use", "terms"}, "a table of offsets has no figures to be wrong"
+    document = problem_document(
+        client.post("/v1/verify", json={"problem": {"version": 1}, "plan": {}}), 422, "missing_field"
+    )
+    assert {e["path"] for e in document["errors"]} == {"$.problem.buffers", "$.plan.status"}
+    response = client.post("/v1/verify", content=CSV, headers={"content-type": "text/csv"})
+    problem_document(response, 415, "unsupported_media_type")
+
+
+def test_a_problem_is_inspected(client: TestClient) -> None:
+    facts = client.post("/v1/inspect?rows=1", json={"problem": PROBLEM}).json()
+    assert (facts["peak_live"], facts["buffers"]["count"], len(facts["hardest"])) == (12288, 5, 1)
+    assert client.post("/v1/inspect", content=CSV, headers={"content-type": "text/csv"}).status_code == 200
+    problem_document(client.post("/v1/inspect?rows=-1", json={"problem": PROBLEM}), 422, "invalid_request")
+
+
+def test_a_problem_is_converted(client: TestClient) -> None:
+    made = client.post("/v1/convert?to=executorch", json={"problem": PROBLEM})
+    assert len(made.json()) == 5
+    assert (
+        client.post("/v1/convert?to=csv", json={"problem": PROBLEM})
+        .headers["content-type"]
+        .startswith("text/csv")
+    )
+    pools = EXAMPLES["pools"]["problem"]
+    problem_document(client.post("/v1/convert?to=csv", json={"problem": pools}), 422, "not_expressible")
+    problem_document(client.post("/v1/convert?to=xml", json={"problem": PROBLEM}), 422, "unknown_format")
+
+
+def test_what_does_not_change_can_be_read(client: TestClient) -> None:
+    names = [solver["name"] for solver in client.get("/v1/solvers").json()["solvers"]]
+    assert {"greedy", "exact"} <= set(names)
+    for kind in ("problem", "options", "plan"):
+        assert client.get(f"/v1/schema?kind={kind}").json() == schema(kind)
+    problem_document(client.get("/v1/schema?kind=x"), 422, "unknown_schema")
+    listed = client.get("/v1/examples").json()["examples"]
+    assert [client.get(entry["path"]).json() for entry in listed] == list(EXAMPLES.values())
+    problem_document(client.get("/v1/examples/none"), 404, "no_such_example")
+    assert client.get("/version").json()["version"] == planner.__version__
+
+
+def test_health_is_told(client: TestClient) -> None:
+    assert client.get("/livez").json() == {"status": "ok"}
+    assert client.get("/readyz").json() == {"status": "ok"}
+    figures = client.get("/metrics").text
+    for name in (
+        "requests_total",
+        "request_seconds",
+        "jobs_queued",
+        "jobs_running",
+        "solve_seconds",
+        "cache_total",
+    ):
+        assert f"memstow_{name}" in figures
+    page = client.get("/")
+    assert page.headers["content-type"].startswith("text/html")
+    assert "/openapi.json" in page.text
+
+
+def test_every_error_is_a_problem_document(client: TestClient) -> None:
+    problem_document(client.get("/nothing"), 404, "not_found")
+    document = problem_document(client.put("/v1/plan", content=b""), 405, "method_not_allowed")
+    assert "POST" in document["detail"]
+    large = client.post(
+        "/v1/plan", content=b" " * ((32 << 20) + 1), headers={"content-type": "application/json"}
+    )
+    problem_document(large, 413, "body_too_large")
+
+
+def test_every_answer_is_safe_for_browsers_and_has_an_id(client: TestClient) -> None:
+    for path in ("/", "/livez", "/nothing"):
+        headers = client.get(path, headers={"x-request-id": "mine-1"}).headers
+        assert headers["x-request-id"] == "mine-1"
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["x-frame-options"] == "DENY"
+        assert "default-src 'none'" in headers["content-security-policy"]
+        assert "server" not in headers
+        assert "access-control-allow-origin" not in headers
+    assert client.get("/livez", headers={"x-request-id": "not\tgood"}).headers["x-request-id"] != "not\tgood"
+
+
+def test_a_page_from_elsewhere_may_not_plan(client: TestClient) -> None:
+    response = client.post(
+        "/v1/plan", json={"problem": PROBLEM}, headers={"origin": "http://elsewhere.example"}
+    )
+    problem_document(response, 403, "foreign_origin")
+    own = client.post("/v1/plan", json={"problem": PROBLEM}, headers={"origin": "http://localhost"})
+    assert own.status_code == 200
+
+
+def test_a_name_that_is_not_this_machine_is_refused_without_keys(client: TestClient) -> None:
+    problem_document(client.get("/v1/jobs", headers={"host": "rebound.example"}), 403, "not_loopback")
+
+
+def _operations(document: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    return [
+        (f"{method.upper()} {path}", operation)
+        for path, item in document["paths"].items()
+        for method, operation in item.items()
+    ]
+
+
+def test_the_openapi_document_is_the_committed_one() -> None:
+    made = pretty(create_app(Settings()).openapi())
+    assert made == (ROOT / "docs" / "openapi.json").read_text(), (
+        "docs/openapi.json differs: python -m api.http.openapi writes it anew"
+    )
+
+
+def test_every_operation_has_an_example_of_its_body_and_of_its_answer(app: FastAPI) -> None:
+    for name, operation in _operations(app.openapi()):
+        assert operation["summary"], name
+        for content in operation.get("requestBody", {}).get("content", {}).values():
+            assert "example" in content, name
+        successes = [answer for status, answer in operation["responses"].items() if status.startswith("2")]
+        assert successes, name
+        for answer in successes:
+            for content in answer.get("content", {}).values():
+                assert "example" in content, name
+        for status in ("401", "422", "500", "503"):
+            assert "application/problem+json" in operation["responses"][status]["content"], name
+
+
+def test_every_route_is_in_the_openapi_document(app: FastAPI) -> None:
+    routes = {
+        f"{method} {route.path}"
+        for route in app.routes
+        if isinstance(route, APIRoute)
+        for method in route.methods or ()
+    }
+    documented = {name for name, _ in _operations(app.openapi())}
+    assert routes <= documented
+
+
+@pytest.mark.parametrize("path", ["/v1/plan", "/v1/jobs"])
+def test_what_the_documentation_shows_can_be_sent(client: TestClient, app: FastAPI, path: str) -> None:
+    for media_type, content in app.openapi()["paths"][path]["post"]["requestBody"]["content"].items():
+        example = content["example"]
+        body = example if isinstance(example, str) else json.dumps(example)
+        response = client.post(path, content=body, headers={"content-type": media_type})
+        assert response.status_code in (200, 202), (media_type, response.text)

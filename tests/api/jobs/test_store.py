@@ -1,0 +1,268 @@
+"""The store keeps its promises, on SQLite and on PostgreSQL alike."""
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+
+from api.jobs import migrate, queue, retention
+from api.jobs.cache import Found, PlanCache
+from api.jobs.database import Database, StoreError
+from api.jobs.job import State, Stop
+from api.jobs.keys import Keys, Scope
+from api.jobs.queue import Filter, FullError, Idempotency, Known, Queue, ReusedError
+from api.jobs.tables import metadata
+from tests.api.jobs.drafts import draft
+
+
+@pytest.fixture
+def database(store_url: str) -> Iterator[Database]:
+    database = Database(store_url)
+    migrate.upgrade(database)
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def jobs(database: Database) -> Queue:
+    return Queue(database, 100)
+
+
+def test_the_steps_lead_to_the_tables(database: Database) -> None:
+    with database.read() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+    assert migrate.current(database) == migrate.newest()
+
+
+def test_of_many_servers_that_start_at_once_one_runs_the_steps(store_url: str) -> None:
+    def start(_: int) -> tuple[str | None, str | None]:
+        database = Database(store_url)
+        try:
+            return migrate.upgrade(database)
+        finally:
+            database.close()
+
+    with ThreadPoolExecutor(4) as pool:
+        ran = list(pool.map(start, range(4)))
+    newest = migrate.newest()
+    assert sorted(ran, key=str) == sorted([(None, newest), *[(newest, newest)] * 3], key=str)
+
+
+def test_a_job_comes_back_as_it_was_put_in(jobs: Queue) -> None:
+    job, made = jobs.submit(draft(problem=b"problem", hint=b"hint", name="n", priority=3, term="peak"))
+    found = jobs.get(job)
+    assert made
+    assert found is not None
+    assert (found.state, found.name, found.priority, found.term) == (State.QUEUED, "n", 3, "peak")
+    assert jobs.document(job, "problem") == b"problem"
+    assert jobs.document(job, "hint") == b"hint"
+    assert jobs.document(job, "plan") is None
+
+
+def test_priority_comes_before_age(jobs: Queue) -> None:
+    old, _ = jobs.submit(draft())
+    new, _ = jobs.submit(draft())
+    urgent, _ = jobs.submit(draft(priority=5))
+    taken = [jobs.take("me", 9) for _ in range(4)]
+    names = [it.job.id if it else None for it in taken]
+    assert names[0] == urgent
+    assert set(names[1:3]) == {old, new}
+    assert names[3] is None
+
+
+def test_a_full_queue_refuses_and_room_comes_back(database: Database) -> None:
+    jobs = Queue(database, 2)
+    jobs.submit(draft())
+    jobs.submit(draft())
+    with pytest.raises(FullError):
+        jobs.submit(draft())
+    assert not jobs.has_room()
+    jobs.take("me", 9)
+    jobs.submit(draft())
+
+
+def test_a_batch_is_there_whole_or_not_at_all(database: Database) -> None:
+    jobs = Queue(database, 3)
+    with pytest.raises(FullError):
+        jobs.submit_batch(None, "b", [draft() for _ in range(4)])
+    assert jobs.page(Filter(), 10) == []
+    batch, _ = jobs.submit_batch(None, "b", [draft(name=f"{i}") for i in range(3)])
+    assert [job.name for job in jobs.batch_jobs(batch)] == ["0", "1", "2"]
+
+
+def test_two_workers_never_take_the_same_job(jobs: Queue) -> None:
+    names = {jobs.submit(draft())[0] for _ in range(20)}
+    taken: list[str] = []
+    lock = threading.Lock()
+
+    def work() -> None:
+        while (one := jobs.take(threading.current_thread().name, 99)) is not None:
+            with lock:
+                taken.append(one.job.id)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(taken) == sorted(names)
+
+
+def test_a_key_has_no_more_running_than_its_share(jobs: Queue) -> None:
+    for _ in range(2):
+        jobs.submit(draft(key_id="k"))
+    other, _ = jobs.submit(draft(key_id="o"))
+    first, second, third = (jobs.take("me", 1) for _ in range(3))
+    assert first is not None
+    assert second is not None
+    assert {first.job.key_id, second.job.key_id} == {"k", "o"}
+    assert other in (first.job.id, second.job.id)
+    assert third is None
+
+
+def test_of_equal_jobs_one_runs_unless_it_must_be_solved_anew(jobs: Queue) -> None:
+    jobs.submit(draft(cache_key="same"))
+    jobs.submit(draft(cache_key="same"))
+    fresh, _ = jobs.submit(draft(cache_key="same", fresh=True, priority=-1))
+    assert jobs.take("me", 9) is not None
+    second = jobs.take("me", 9)
+    assert second is not None
+    assert second.job.id == fresh
+    assert jobs.take("me", 9) is None
+
+
+def test_what_a_run_says_counts_only_while_it_is_the_current_one(jobs: Queue) -> None:
+    job, _ = jobs.submit(draft())
+    first = jobs.take("a", 9)
+    assert first is not None
+    assert jobs.learn(job, 1, Known(value=9, plan=b"nine"), [("incumbent", {"value": 9})])
+    assert jobs.requeue(job, 1)
+    second = jobs.take("b", 9)
+    assert second is not None
+    assert (second.job.attempt, second.plan) == (2, b"nine")
+    assert not jobs.learn(job, 1, Known(value=1), [])
+    assert not jobs.finish(job, 1, State.DONE, Known(value=1), [("done", {})], 60)
+    assert jobs.finish(job, 2, State.DONE, Known(value=8, plan=b"eight"), [("done", {})], 60)
+    assert not jobs.finish(job, 2, State.DONE, Known(value=7), [("done", {})], 60)
+    found = jobs.get(job)
+    assert found is not None
+    assert (found.state, found.value, jobs.document(job, "plan")) == (State.DONE, 8, b"eight")
+    assert [kind for _, kind, _ in jobs.events_after(job, 0)] == ["incumbent", "done"]
+
+
+def test_values_can_be_larger_than_any_machine_integer(jobs: Queue) -> None:
+    job, _ = jobs.submit(draft())
+    jobs.take("me", 9)
+    jobs.finish(job, 1, State.DONE, Known(value=1 << 70, bound=(1 << 70) - 1), [], 60)
+    found = jobs.get(job)
+    assert found is not None
+    assert (found.value, found.bound) == (1 << 70, (1 << 70) - 1)
+
+
+def test_a_heartbeat_tells_what_the_owner_wants(jobs: Queue) -> None:
+    job, _ = jobs.submit(draft())
+    jobs.take("me", 9)
+    assert jobs.beat([(job, 1)]) == {job: Stop.NO}
+    assert jobs.beats() == {job: (1, 1)}
+    assert jobs.stop(job, False, 60)
+    assert jobs.beat([(job, 1), ("gone", 1)]) == {job: Stop.KEEP, "gone": None}
+
+
+def test_a_stopped_job_is_not_put_back(jobs: Queue) -> None:
+    keep, _ = jobs.submit(draft())
+    discard, _ = jobs.submit(draft())
+    for job in (keep, discard):
+        jobs.take("me", 9)
+        jobs.stop(job, job == discard, 60)
+        assert not jobs.requeue(job, 1)
+    found = jobs.get(keep)
+    assert found is not None
+    assert found.state is State.CANCELLED
+    assert jobs.get(discard) is None
+
+
+def test_an_idempotency_key_makes_one_job(jobs: Queue) -> None:
+    promise = Idempotency("", "once", "print")
+    with ThreadPoolExecutor(4) as pool:
+        made = list(pool.map(lambda _: jobs.submit(draft(), promise), range(4)))
+    assert len({job for job, _ in made}) == 1
+    assert sum(new for _, new in made) == 1
+    with pytest.raises(ReusedError):
+        jobs.submit(draft(), Idempotency("", "once", "other"))
+    assert jobs.submit(draft(), Idempotency("someone", "once", "other"))[1]
+
+
+def test_pages_go_on_where_they_ended(jobs: Queue) -> None:
+    names = {jobs.submit(draft(key_id="k"))[0] for _ in range(5)}
+    jobs.submit(draft(key_id="o"))
+    first = jobs.page(Filter(key_id="k"), 3)
+    last = first[-1]
+    second = jobs.page(Filter(key_id="k", before=(last.created, last.id)), 3)
+    assert {job.id for job in [*first, *second]} == names
+    assert jobs.page(Filter(state=State.DONE), 3) == []
+
+
+def test_a_job_never_says_more_than_a_bounded_number_of_things(
+    jobs: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queue, "MOST_EVENTS", 3)
+    job, _ = jobs.submit(draft())
+    jobs.take("me", 9)
+    for value in range(9):
+        jobs.learn(job, 1, Known(), [("incumbent", {"value": value})])
+    jobs.finish(job, 1, State.DONE, Known(), [("done", {})], 60)
+    assert [kind for _, kind, _ in jobs.events_after(job, 0)] == ["incumbent"] * 3 + ["done"]
+    assert jobs.last_events([job, "gone"]) == {job: 4}
+
+
+def test_what_is_over_its_time_goes_with_all_that_belongs_to_it(database: Database, jobs: Queue) -> None:
+    over, _ = jobs.submit(draft())
+    jobs.take("me", 9)
+    jobs.finish(over, 1, State.DONE, Known(plan=b"p"), [("done", {})], -1)
+    waiting, _ = jobs.submit(draft())
+    assert retention.forget(database, 10) == 1
+    assert jobs.get(over) is None
+    assert jobs.document(over, "problem") is None
+    assert jobs.events_after(over, 0) == []
+    assert jobs.get(waiting) is not None
+
+
+def test_the_cache_keeps_the_latest_and_no_more_than_it_may(database: Database) -> None:
+    cache = PlanCache(database)
+    cache.keep([Found("d", b"old", {"value": 2}, "k", True), Found("d", b"new", {"value": 1}, "k", True)])
+    assert cache.find("k") == (b"new", {"value": 1})
+    assert cache.best_of("d") == b"new"
+    cache.keep([Found(f"d{i}", b"p", {}, f"k{i}", True) for i in range(5)])
+    retention.forget(database, 2)
+    assert sum(cache.find(f"k{i}") is not None for i in range(5)) <= 2
+    assert cache.find("nothing") is None
+
+
+def test_a_key_is_known_by_its_text_until_it_is_revoked(database: Database) -> None:
+    keys = Keys(database)
+    assert not keys.any()
+    key, text = keys.create("ci", frozenset({Scope.PLAN}))
+    assert keys.find(text) == key
+    for wrong in (text[:-1], text + "x", text.replace("msk_", "msx_"), "", "msk__", "msk_\udcff_x"):
+        assert keys.find(wrong) is None
+    with database.read() as connection:
+        stored = connection.exec_driver_sql("SELECT * FROM keys").mappings().one()
+    assert text.split("_", 2)[2] not in str(dict(stored))
+    assert keys.revoke(key.id)
+    assert not keys.revoke(key.id)
+    assert keys.find(text) is None
+    assert not keys.any()
+
+
+def test_a_store_that_cannot_be_reached_says_so_in_one_way() -> None:
+    for url in ("sqlite:////nowhere/at/all/store.sqlite", "postgresql://nobody@/none?host=/nowhere"):
+        database = Database(url)
+        seen: list[str] = []
+        database.on_error = seen.append
+        with pytest.raises(StoreError):
+            database.ping()
+        assert seen == ["OperationalError"]
+        database.close()

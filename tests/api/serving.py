@@ -1,0 +1,109 @@
+"""A server in a process of its own, for tests that do to it what happens to servers."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+ROOT = Path(__file__).parents[2]
+# On a busy machine a start takes its time.
+PATIENCE = 60.0
+
+
+class Server:
+    """`memstow serve` with a folder of its own."""
+
+    def __init__(self, data: Path, **settings: object) -> None:
+        self.data = data
+        self._settings = settings
+        self._process: subprocess.Popen[bytes] | None = None
+        self._log = Path(tempfile.mkstemp(prefix="memstow-log-")[1])
+        self.url = ""
+
+    def start(self, **settings: object) -> "Server":
+        """Start, and wait until it listens."""
+        self._settings |= settings
+        given = {"port": 0, "data": self.data, "lease_seconds": 2, "slots": 1, **self._settings}
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("MEMSTOW_")}
+        environment |= {f"MEMSTOW_{name.upper()}": str(value) for name, value in given.items()}
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "api.cli.main", "serve"],
+                cwd=ROOT,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+            )
+        wait_for(lambda: self._listening() or not self.alive(), "the server to listen")
+        assert self.url, self.log()
+        return self
+
+    def _listening(self) -> bool:
+        found = re.search(r"http://[^\"]+", self.log())
+        self.url = found.group() if found else ""
+        return bool(found)
+
+    def log(self) -> str:
+        """What it has said."""
+        return self._log.read_text(errors="replace")
+
+    def events(self) -> list[dict[str, Any]]:
+        """Its log, read."""
+        return [json.loads(line) for line in self.log().splitlines() if line.startswith("{")]
+
+    def alive(self) -> bool:
+        """Whether the process runs."""
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def pid(self) -> int:
+        """Its process."""
+        assert self._process is not None
+        return self._process.pid
+
+    def signal(self, number: int) -> None:
+        """Send it a signal."""
+        os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """SIGKILL, and wait."""
+        if self._process is not None and self.alive():
+            self.signal(signal.SIGKILL)
+            self._process.wait(10)
+
+    def wait(self, seconds: float = PATIENCE) -> int:
+        """Its exit code."""
+        assert self._process is not None
+        return self._process.wait(seconds)
+
+    def client(self, **options: Any) -> httpx2.Client:
+        """A client of it."""
+        return httpx2.Client(base_url=self.url, timeout=PATIENCE, **options)
+
+
+def wait_for(ready: Callable[[], object], what: str, seconds: float = PATIENCE) -> Any:
+    """Wait until something is so."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if found := ready():
+            return found
+        time.sleep(0.02)
+    raise AssertionError(f"waited {seconds:g} s for {what}")
+
+
+def children_of(pid: int) -> list[int]:
+    """Processes that a process has started."""
+    found: list[int] = []
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        found += map(int, (task / "children").read_text().split())
+    return found

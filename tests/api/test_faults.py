@@ -1,0 +1,314 @@
+"""What happens to servers happens to a real one here: kills, lost stores, clients that go away."""
+
+import os
+import resource
+import signal
+import socket
+import sqlite3
+import threading
+import time
+import uuid
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from api.http.documents import PROBLEM
+from api.http.settings import Settings
+from api.jobs import database as store
+from api.jobs.cache import PlanCache
+from api.jobs.isolated import Children
+from api.jobs.migrate import upgrade
+from api.jobs.queue import Queue
+from api.jobs.runner import Runner
+from api.metrics import Metrics
+from tests.api.http.conftest import hard
+from tests.api.jobs.drafts import draft
+from tests.api.postgres import Postgres
+from tests.api.serving import Server, children_of, wait_for
+
+
+def submit(client: httpx2.Client, problem: Any = PROBLEM, **options: Any) -> str:
+    answer = client.post("/v1/jobs", json={"problem": problem, "options": options})
+    assert answer.status_code == 202, answer.text
+    return str(answer.json()["id"])
+
+
+def over(client: httpx2.Client, job: str) -> dict[str, Any]:
+    def look() -> dict[str, Any] | None:
+        found: dict[str, Any] = client.get(f"/v1/jobs/{job}").json()
+        return found if found["state"] in ("done", "failed", "cancelled") else None
+
+    found: dict[str, Any] = wait_for(look, "the job to end")
+    return found
+
+
+def state_of(client: httpx2.Client, job: str) -> str:
+    return str(client.get(f"/v1/jobs/{job}").json()["state"])
+
+
+def test_no_job_is_lost_when_the_server_is_killed(server: Server) -> None:
+    with server.start().client() as client:
+        running = submit(client, hard(600, 1), time_limit=60.0)
+        waiting = [submit(client, seed=seed) for seed in range(3)]
+        wait_for(lambda: client.get(f"/v1/jobs/{running}/plan").status_code == 200, "a first plan")
+        before = client.get(f"/v1/jobs/{running}").json()["value"]
+        children = children_of(server.pid)
+    server.kill()
+    wait_for(lambda: not any(Path(f"/proc/{child}").exists() for child in children), "the children to end")
+    with server.start().client() as client:
+        assert client.get(f"/v1/jobs/{running}/plan").status_code == 200, "its best plan is still there"
+        wait_for(lambda: state_of(client, running) != "queued", "the job to be taken up again")
+        assert client.get(f"/v1/jobs/{running}").json()["value"] <= before
+        client.delete(f"/v1/jobs/{running}")
+        assert over(client, running)["state"] in ("cancelled", "done")
+        assert [over(client, job)["state"] for job in waiting] == ["done"] * 3
+
+
+def test_a_job_whose_child_is_killed_is_begun_again(server: Server) -> None:
+    with server.start(max_attempts=2).client() as client:
+        job = submit(client, hard(600, 2), time_limit=4.0)
+        wait_for(lambda: client.get(f"/v1/jobs/{job}/plan").status_code == 200, "a first plan")
+        for child in children_of(server.pid):
+            # The one that waits as a spare goes too.
+            with suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+        assert over(client, job)["state"] == "done"
+        assert 'memstow_children_killed_total{reason="child_lost"}' in client.get("/metrics").text
+
+
+def test_sigterm_puts_running_jobs_back_with_their_best_plan_and_ends_in_time(server: Server) -> None:
+    with server.start(grace_seconds=4).client() as client:
+        job = submit(client, hard(600, 3), time_limit=300.0)
+        wait_for(lambda: client.get(f"/v1/jobs/{job}/plan").status_code == 200, "a first plan")
+        heard: list[str] = []
+
+        def listen() -> None:
+            with server.client() as other, other.stream("GET", f"/v1/jobs/{job}/events") as stream:
+                heard.extend(stream.iter_lines())
+
+        listener = threading.Thread(target=listen)
+        listener.start()
+        time.sleep(0.3)
+        begin = time.monotonic()
+        server.signal(signal.SIGTERM)
+        assert server.wait() == 0
+        assert time.monotonic() - begin < 6
+        listener.join(5)
+        assert not listener.is_alive(), "the stream ended politely"
+        assert any("event: " in line for line in heard)
+    with server.start(slots=0).client() as client:
+        found = client.get(f"/v1/jobs/{job}").json()
+        assert found["state"] == "queued"
+        assert client.get(f"/v1/jobs/{job}/plan").json()["placements"]
+
+
+def test_new_work_is_refused_while_the_server_ends(server: Server) -> None:
+    with server.start(grace_seconds=5).client() as client:
+        submit(client, hard(600, 4), time_limit=300.0)
+        wait_for(lambda: client.get("/v1/jobs?state=running").json()["jobs"], "it to run")
+        # A connection that is open already: new ones are not taken any more.
+        server.signal(signal.SIGTERM)
+        try:
+            answers = [client.get("/readyz"), client.post("/v1/plan", json={"problem": PROBLEM})]
+        except httpx2.TransportError:
+            return
+        assert [answer.status_code for answer in answers] == [503, 503]
+        assert answers[0].json()["code"] == "draining"
+
+
+def test_a_second_server_on_the_same_folder_is_refused(server: Server) -> None:
+    server.start()
+    with pytest.raises(AssertionError, match="another server works in this folder"):
+        Server(server.data).start()
+
+
+def test_a_locked_store_is_a_word_to_try_again_and_passes(server: Server) -> None:
+    with server.start().client() as client:
+        assert client.post("/v1/plan", json={"problem": PROBLEM}).status_code == 200
+        blocker = sqlite3.connect(server.data / "memstow.sqlite", isolation_level=None)
+        blocker.execute("BEGIN EXCLUSIVE")
+        answer = client.post("/v1/jobs", json={"problem": PROBLEM})
+        assert (answer.status_code, answer.json()["code"]) == (503, "store_unavailable")
+        assert answer.headers["retry-after"]
+        assert client.get("/livez").status_code == 200
+        blocker.execute("ROLLBACK")
+        blocker.close()
+        job = submit(client)
+        assert over(client, job)["state"] == "done"
+        assert "memstow_store_errors_total" in client.get("/metrics").text
+
+
+def test_a_full_disk_is_a_word_to_try_again_and_passes(server: Server) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    # No file may grow beyond this, which the store sees as a full disk.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 19, limits[1]))
+    try:
+        server.start(slots=0)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    body = {"problem": hard(400)}
+    with server.client() as client:
+        kept = 0
+        while (answer := client.post("/v1/jobs", json=body)).status_code == 202:
+            kept += 1
+            assert kept < 1000
+        assert (answer.status_code, answer.json()["code"]) == (503, "store_unavailable")
+        assert client.get("/livez").status_code == 200
+        assert len(client.get("/v1/jobs?limit=500").json()["jobs"]) == kept
+    server.kill()
+    with server.start().client() as client:
+        assert len(client.get("/v1/jobs?limit=500").json()["jobs"]) == kept
+        assert client.post("/v1/jobs", json=body).status_code == 202
+
+
+def test_a_store_that_goes_away_comes_back_and_nothing_is_lost(pg: Postgres, server: Server) -> None:
+    with server.start(database=pg.database()).client() as client:
+        job = submit(client, hard(400, 6), time_limit=3.0)
+        wait_for(lambda: state_of(client, job) == "running", "it to run")
+        pg.stop()
+        try:
+            answer = client.post("/v1/jobs", json={"problem": PROBLEM})
+            assert answer.status_code == 503
+            assert client.get("/readyz").status_code == 503
+            assert client.get("/livez").status_code == 200
+            time.sleep(3.5)
+        finally:
+            pg.start()
+        wait_for(lambda: client.get("/readyz").status_code == 200, "the store to be back")
+        assert over(client, job)["state"] == "done"
+
+
+def test_a_replica_takes_over_from_one_that_was_killed(pg: Postgres, tmp_path: Path) -> None:
+    database = pg.database()
+    one, two = (Server(tmp_path / name, database=database) for name in ("one", "two"))
+    try:
+        with one.start().client() as client:
+            job = submit(client, hard(600, 7), time_limit=4.0)
+            wait_for(lambda: client.get(f"/v1/jobs/{job}/plan").status_code == 200, "a first plan")
+            two.start()
+            one.kill()
+        with two.client() as client, client.stream("GET", f"/v1/jobs/{job}/events") as stream:
+            assert any(line == "event: done" for line in stream.iter_lines())
+            assert over(client, job)["state"] == "done"
+            assert "memstow_jobs_taken_over_total 1.0" in client.get("/metrics").text
+    finally:
+        one.kill()
+        two.kill()
+
+
+def test_two_replicas_do_every_job_once(pg: Postgres, tmp_path: Path) -> None:
+    database = pg.database()
+    servers = [Server(tmp_path / name, database=database, slots=2) for name in ("one", "two")]
+    try:
+        clients = [server.start().client() for server in servers]
+        problems = [{"problem": hard(3, seed)} for seed in range(100)]
+        settings = [{"name": str(i), "options": {"seed": i, "time_limit": 0.05}} for i in range(10)]
+        path = (
+            clients[0]
+            .post("/v1/batches", json={"problems": problems, "settings": settings})
+            .headers["location"]
+        )
+        wait_for(lambda: clients[1].get(path).json()["done"], "the batch to end", 200)
+        assert clients[1].get(path).json()["states"] == {"done": 1000}
+        events = [
+            event for server in servers for event in server.events() if event["event"] == "job_finished"
+        ]
+        written = Counter(event["job"] for event in events if event["written"])
+        assert len(written) == 1000
+        assert set(written.values()) == {1}
+        for client in clients:
+            client.close()
+    finally:
+        for server in servers:
+            server.kill()
+
+
+def test_a_slow_body_is_given_up_and_others_are_served_meanwhile(server: Server) -> None:
+    with server.start(body_seconds=1).client() as client:
+        host, port = server.url.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port))) as slow:
+            slow.sendall(
+                b"POST /v1/plan HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                b"Content-Length: 1000\r\n\r\n{"
+            )
+            assert client.get("/livez").status_code == 200
+            slow.settimeout(20)
+            answer = b""
+            while piece := slow.recv(4096):
+                answer += piece
+        assert answer.startswith(b"HTTP/1.1 408")
+        assert b"body_seconds" in answer
+
+
+def test_a_client_that_goes_away_leaves_no_job_behind(server: Server) -> None:
+    with server.start().client() as client:
+        body = {"problem": hard(600, 8), "options": {"time_limit": 29.0}}
+        with pytest.raises(httpx2.TimeoutException), server.client() as impatient:
+            impatient.post("/v1/plan", json=body, timeout=2.0)
+        wait_for(lambda: client.get("/v1/jobs").json()["jobs"] == [], "the job to be removed")
+
+
+def test_many_readers_of_events_hear_the_end(server: Server) -> None:
+    with server.start().client() as client:
+        job = submit(client, hard(500, 9), time_limit=6.0)
+        heard: list[bool] = []
+
+        def read() -> None:
+            with server.client() as other, other.stream("GET", f"/v1/jobs/{job}/events") as stream:
+                heard.append(any(line == "event: done" for line in stream.iter_lines()))
+
+        readers = [threading.Thread(target=read) for _ in range(200)]
+        for reader in readers:
+            reader.start()
+        assert client.get("/livez").elapsed.total_seconds() < 5
+        for reader in readers:
+            reader.join(60)
+        assert heard == [True] * 200
+
+
+def test_a_long_queue_is_no_burden(server: Server) -> None:
+    with server.start(slots=0, max_queued=10_000).client() as client:
+        settings = [{"name": str(i), "options": {"seed": i}} for i in range(1000)]
+        for _ in range(10):
+            answer = client.post(
+                "/v1/batches", json={"problems": [{"problem": PROBLEM}], "settings": settings}
+            )
+            assert answer.status_code == 202, answer.text
+        begin = time.monotonic()
+        assert client.post("/v1/jobs", json={"problem": PROBLEM}).status_code == 429
+        assert client.get("/v1/jobs?limit=100").json()["next"]
+        assert time.monotonic() - begin < 2
+    server.kill()
+    with server.start(slots=1).client() as client:
+        wait_for(lambda: client.get("/v1/jobs?state=done&limit=20").json()["next"], "the queue to move")
+
+
+def test_a_clock_that_jumps_takes_no_job_away(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who owns a job is decided by heartbeats that an observer counts by its own steady clock."""
+    server.data.mkdir()
+    database = store.Database(store.url_of(server.data))
+    upgrade(database)
+    queue = Queue(database, 10)
+    job, _ = queue.submit(draft())
+    queue.take(uuid.uuid4().hex, 9)
+    work = Settings(slots=0, lease_seconds=1.0).work()
+    runner = Runner(database, queue, PlanCache(database), Children(), work, Metrics())
+    for jump in (1e6, -1e6):
+        monkeypatch.setattr(time, "time", lambda jump=jump: 1.8e9 + jump)
+        queue.beat([(job, 1)])
+        runner._take_over()
+        found = queue.get(job)
+        assert found is not None
+        assert found.state == "running"
+    deadline = time.monotonic() + 1.2
+    while time.monotonic() < deadline:
+        time.sleep(0.1)
+    runner._take_over()
+    found = queue.get(job)
+    assert found is not None
+    assert found.state == "queued"
+    database.close()

@@ -1,0 +1,80 @@
+"""docs/service.md says what is so: its examples run, and every operation and setting is there."""
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from api.http.app import create_app
+from api.http.settings import Settings
+from tests.api.serving import ROOT, Server
+
+PAGE = (ROOT / "docs" / "service.md").read_text()
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    server = Server(tmp_path_factory.mktemp("docs") / "data").start()
+    yield server
+    server.kill()
+
+
+def test_the_examples_run(running: Server, tmp_path: Path) -> None:
+    if shutil.which("curl") is None:
+        pytest.skip("curl is not here")
+    address = running.url.removeprefix("http://")
+    lines = [line[2:] for line in re.findall(r"^\$ .*$", PAGE, re.MULTILINE)]
+    assert len(lines) > 20
+    script = "\n".join(line.replace("localhost:8080", address) + "; echo" for line in lines)
+    script = re.sub(r"(= ?|=)\$\((.*)\); echo", r"=$(\2)", script).replace("curl -s ", "curl -sS ")
+    ran = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert (ran.returncode, ran.stderr) == (0, ""), ran.stderr
+    assert ran.stdout.count('"instance": "urn:memstow:request:') == 1, "one example is of an error"
+    assert '"valid": true' in ran.stdout
+    assert "event: done" in ran.stdout
+    plan = json.loads((tmp_path / "plan.json").read_text())
+    assert plan["status"] == "optimal"
+
+
+def test_the_library_example_runs(running: Server) -> None:
+    (code,) = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    exec(code.replace("http://localhost:8080", running.url), {})
+
+
+def test_the_cmake_example_runs(running: Server, tmp_path: Path) -> None:
+    cmake = shutil.which("cmake")
+    memstow = shutil.which("memstow")
+    if cmake is None or memstow is None:
+        pytest.skip("cmake or memstow is not on the path")
+    (code,) = re.findall(r"^```cmake\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    code = code.replace("http://localhost:8080", running.url)
+    (tmp_path / "CMakeLists.txt").write_text(f"cmake_minimum_required(VERSION 3.20)\nproject(p NONE)\n{code}")
+    (tmp_path / "two.csv").write_text("id,lower,upper,size\na,0,2,64\nb,1,3,64\n")
+    for arguments in (["-S", ".", "-B", "build"], ["--build", "build"]):
+        subprocess.run([cmake, *arguments], cwd=tmp_path, check=True, capture_output=True, timeout=100)
+    assert (tmp_path / "build" / "plan.csv").read_text().startswith("id,")
+
+
+def test_every_setting_is_documented_with_its_default() -> None:
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", PAGE, re.MULTILINE))
+    assert rows.keys() >= Settings.model_fields.keys()
+    for name, field in Settings.model_fields.items():
+        assert f"| {field.description} |" in PAGE, name
+
+
+def test_every_operation_is_documented() -> None:
+    for path in create_app(Settings()).openapi()["paths"]:
+        place = re.sub(r"\{\w+\}", "", path).rstrip("/") or "localhost:8080/"
+        for part in filter(None, re.split(r"/(?=$)|(?<=jobs/)|(?<=batches/)", place)):
+            assert part.strip("/") in PAGE, path
