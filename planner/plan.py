@@ -1,6 +1,5 @@
 """The answer as it travels: where every buffer is, what that costs, and how good it is known to be."""
 
-from collections.abc import Iterator
 from enum import StrEnum
 from typing import Annotated, Literal
 
@@ -156,10 +155,6 @@ class Plan:
     work: Count = Field(default=0, description="Steps of work, the same on every machine.")
     digest: str | None = Field(default=None, description="SHA-256 of the canonical problem.")
     version: str | None = Field(default=None, description="Version of memstow.")
-
-    def offsets(self) -> Iterator[tuple[str, str, int]]:
-        """(buffer, pool, offset) of every placement."""
-        return ((p.buffer, p.pool, p.offset) for p in self.placements)
 
 
 def gap_of(value: int, bound: int) -> float:

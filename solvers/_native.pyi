@@ -8,8 +8,6 @@ class Instance:
     """The arrays of `solvers.instance.Instance`, and their rows."""
 
     def __init__(self, instance: _instance.Instance) -> None: ...
-    @property
-    def row_count(self) -> int: ...
 
 class Budget:
     """When a native run must stop."""

@@ -1,7 +1,6 @@
 """Tells readers of events what is new: one look at the store for all of them, whoever works on the jobs."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -121,8 +120,3 @@ class Hub:
 def _behind(happenings: list[Happening], after: int) -> int:
     """The index of the first event behind number `after`; numbers count up from 1."""
     return min(max(after - (happenings[0][0] - 1), 0), len(happenings)) if happenings else 0
-
-
-def data_of(happening: Happening) -> Any:
-    """The data of an event as JSON values."""
-    return json.loads(happening[2])

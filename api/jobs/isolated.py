@@ -71,11 +71,6 @@ class Children:
         for process in ended:
             process.close()
 
-    def pids(self) -> list[int]:
-        """Those that work on something now."""
-        with self._lock:
-            return [process.id for process in self._running]
-
     def run(self, what: str, arguments: Mapping[str, Any], watch: Watch) -> dict[str, Any]:
         """What the operation returns; its own errors, or ChildError when there was no answer."""
         process = self._take()

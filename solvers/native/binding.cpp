@@ -307,9 +307,9 @@ NB_MODULE(_native, m) {
     nb::set_leak_warnings(false);
 
     nb::class_<NativeInstance>(m, "Instance", "The arrays of solvers.instance.Instance, and their rows.")
-        .def("__init__", [](NativeInstance* self,
-                            nb::handle from) { new (self) NativeInstance(std::move(*read_instance(from))); })
-        .def_prop_ro("row_count", [](const NativeInstance& self) { return self.instance.row_count; });
+        .def("__init__", [](NativeInstance* self, nb::handle from) {
+            new (self) NativeInstance(std::move(*read_instance(from)));
+        });
 
     nb::class_<Budget>(m, "Budget", "When a native run must stop.")
         .def(nb::init<double, std::int64_t, const Budget*>(), nb::arg("seconds"), nb::arg("work"),
