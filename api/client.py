@@ -24,7 +24,7 @@ from planner.formats.native import plain
 from planner.options import Options
 from planner.plan import Plan, Status
 from planner.problem import Problem
-from planner.shown import printable
+from planner.reading.shown import printable
 
 _AGAIN: Final = frozenset({429, 502, 503, 504})
 _LONGEST_PAUSE: Final = 10.0

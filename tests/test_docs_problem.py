@@ -11,8 +11,8 @@ import pytest
 from planner import options, plan, problem
 from planner.engine import plan as solve
 from planner.formats import read_problem
-from planner.parse import parse_options, parse_plan
 from planner.plan import Status
+from planner.reading.parse import parse_options, parse_plan
 from planner.verify import verify
 
 PAGE = (Path(__file__).parents[1] / "docs" / "problem.md").read_text(encoding="utf-8")

@@ -56,7 +56,7 @@ def refuse_two_stdins(*paths: str | None) -> None:
 
 
 def _read(path: str) -> bytes:
-    from planner.source import read_bytes
+    from planner.reading.source import read_bytes
 
     return read_bytes(sys.stdin.buffer if path == STDIN else path)
 

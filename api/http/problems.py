@@ -16,7 +16,7 @@ from api.jobs.database import StoreError
 from api.jobs.isolated import ChildError
 from api.jobs.queue import FullError, ReusedError
 from planner.errors import DeclinedError, InputError, Issue, MemstowError, RefusedPlanError
-from planner.shown import printable, shown
+from planner.reading.shown import printable, shown
 
 MEDIA_TYPE: Final = "application/problem+json"
 TYPE: Final = "urn:memstow:problem:"

@@ -13,8 +13,8 @@ from api.jobs.database import url_of
 from api.jobs.runner import Work
 from planner import machine
 from planner.errors import InputError, Issue
-from planner.shown import shown
-from planner.wording import unknown_field
+from planner.reading.shown import shown
+from planner.reading.wording import unknown_field
 
 PREFIX: Final = "MEMSTOW_"
 # Variables of memstow that are not settings of the service.

@@ -12,7 +12,7 @@ from api.http.shared import wants_fresh
 from api.jobs.job import Draft
 from api.jobs.queue import Idempotency
 from planner.errors import InputError
-from planner.shown import shown
+from planner.reading.shown import shown
 
 LEAST_PRIORITY, MOST_PRIORITY = -100, 100
 

@@ -11,13 +11,13 @@ from planner import formats
 from planner.digest import digest
 from planner.errors import InputError, Issue
 from planner.formats.detect import looks_like_json
-from planner.jsontext import parse_json
 from planner.options import Options
-from planner.parse import parse_options, parse_problem
 from planner.plan import Plan
 from planner.problem import Problem
-from planner.shown import shown
-from planner.wording import missing_field, unknown_field, wrong_type
+from planner.reading.jsontext import parse_json
+from planner.reading.parse import parse_options, parse_problem
+from planner.reading.shown import shown
+from planner.reading.wording import missing_field, unknown_field, wrong_type
 
 # How much is asked of a solver is part of the question; from where it starts is not, unless it was told.
 _OPTIONS: Final = (

@@ -26,12 +26,12 @@ from api.jobs.solve import at_length, briefly, preferred
 from planner import formats
 from planner.errors import InputError, Issue
 from planner.events import Bound, Event, Incumbent, Phase
-from planner.jsontext import parse_json
 from planner.options import Options
-from planner.parse import parse_options, parse_plan, parse_problem
 from planner.plan import Plan, Status
 from planner.problem import Problem
-from planner.shown import printable
+from planner.reading.jsontext import parse_json
+from planner.reading.parse import parse_options, parse_plan, parse_problem
+from planner.reading.shown import printable
 
 Values = Mapping[str, Any]
 Tell = Callable[[dict[str, Any]], None]

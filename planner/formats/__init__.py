@@ -6,10 +6,10 @@ from typing import Any, Final
 from planner.errors import InputError
 from planner.formats.detect import looks_like_json, plan_format, problem_format
 from planner.formats.form import Format
-from planner.jsontext import parse_json
 from planner.plan import Plan
 from planner.problem import Problem
-from planner.shown import printable
+from planner.reading.jsontext import parse_json
+from planner.reading.shown import printable
 
 # Loaded when used: nobody waits for the models of a format that is not asked for.
 _MODULES: Final = {

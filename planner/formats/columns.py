@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from planner.errors import InputError, Issue
-from planner.shown import printable, shown
+from planner.reading.shown import printable, shown
 
 _MEANINGS: Final = {
     "id": "id",

@@ -15,7 +15,6 @@ from dataclasses import replace
 from typing import Any, Final
 
 from planner.errors import InputError, Issue
-from planner.findings import MOST_REPORTED
 from planner.formats.columns import Columns, header_columns
 from planner.formats.form import Format, Refusals
 from planner.formats.gaps import (
@@ -30,12 +29,13 @@ from planner.formats.gaps import (
     written,
 )
 from planner.formats.plainly import live_ranges, refuse_beyond_buffers
-from planner.jsontext import LONGEST_INTEGER, MOST_VALUES, check_marks, collector_at_rest, not_utf8
-from planner.parse import parse_problem
-from planner.paths import Path, parse_path
 from planner.plan import Placement, Plan, Status
 from planner.problem import DEFAULT_POOL, LIMIT, Buffer, Problem
-from planner.shown import printable, shown
+from planner.reading.findings import MOST_REPORTED
+from planner.reading.jsontext import LONGEST_INTEGER, MOST_VALUES, check_marks, collector_at_rest, not_utf8
+from planner.reading.parse import parse_problem
+from planner.reading.paths import Path, parse_path
+from planner.reading.shown import printable, shown
 
 _PROBLEM: Final = ("id", "lower", "upper", "size", "alignment", "gaps", "offset")
 _PLAN: Final = ("id", "lower", "upper", "size", "alignment", "gaps", "pool", "offset")

@@ -5,16 +5,16 @@ from typing import Annotated, Any, Final
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
-from planner.findings import Findings
 from planner.formats.form import Format, Refusals
 from planner.formats.native import list_of_lines
 from planner.formats.plainly import refuse_beyond_buffers, refuse_pins, single_life
-from planner.jsontext import collector_at_rest
-from planner.parse import check_made
-from planner.paths import Path
 from planner.problem import Alignment, Buffer, Bytes, Id, Problem, Time
-from planner.sections import index_before, read_elements
-from planner.wording import wrong_type
+from planner.reading.findings import Findings
+from planner.reading.jsontext import collector_at_rest
+from planner.reading.parse import check_made
+from planner.reading.paths import Path
+from planner.reading.sections import index_before, read_elements
+from planner.reading.wording import wrong_type
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=ConfigDict(extra="forbid"))

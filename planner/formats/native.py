@@ -7,11 +7,11 @@ from functools import cache
 from typing import Any, Final
 
 from planner.formats.form import Format
-from planner.jsontext import collector_at_rest
-from planner.parse import parse_plan, parse_problem
 from planner.plan import Plan
 from planner.problem import Problem
-from planner.shapes import fields_of
+from planner.reading.jsontext import collector_at_rest
+from planner.reading.parse import parse_plan, parse_problem
+from planner.reading.shapes import fields_of
 
 # The tag of a choice is what tells one object from another: it stays although it is the default.
 _TAG: Final = "kind"

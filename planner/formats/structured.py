@@ -3,19 +3,19 @@
 from typing import Any, Final
 
 from planner.errors import InputError
-from planner.findings import Findings
 from planner.formats.form import Format
 from planner.formats.native import laid_out
 from planner.formats.numbered import numbered
 from planner.formats.structured_document import Document, Solution
 from planner.formats.structured_reading import Reading
 from planner.formats.structured_writing import document_of
-from planner.jsontext import collector_at_rest
-from planner.parse import check_made
 from planner.plan import Placement, Plan, Status
 from planner.problem import Problem
-from planner.sections import read_whole
-from planner.shown import shown
+from planner.reading.findings import Findings
+from planner.reading.jsontext import collector_at_rest
+from planner.reading.parse import check_made
+from planner.reading.sections import read_whole
+from planner.reading.shown import shown
 
 
 def read_problem(raw: Any) -> Problem:

@@ -15,10 +15,10 @@ from typing import Any, Final
 from planner import formats
 from planner.check import find_issues
 from planner.errors import InputError
-from planner.findings import MOST_REPORTED
-from planner.jsontext import parse_json
-from planner.parse import parse_options, parse_plan
 from planner.problem import Problem
+from planner.reading.findings import MOST_REPORTED
+from planner.reading.jsontext import parse_json
+from planner.reading.parse import parse_options, parse_plan
 from tests.fuzz.seeds import PLANS, PROBLEM, PROBLEMS
 
 SLOW: Final = 5.0

@@ -17,7 +17,7 @@ from api.http.shared import Here, as_json, job_json
 from api.http.submit import checked_priority, promise_of
 from api.jobs.job import Draft, Job, moment
 from planner.errors import InputError
-from planner.shown import printable, shown
+from planner.reading.shown import printable, shown
 
 router = APIRouter(tags=["batches"])
 

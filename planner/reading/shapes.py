@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 
 from pydantic.fields import FieldInfo
 
-from planner.paths import Path
+from planner.reading.paths import Path
 
 
 class Place(NamedTuple):

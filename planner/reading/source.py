@@ -5,7 +5,7 @@ import sys
 from typing import BinaryIO, Final
 
 from planner.errors import InputError
-from planner.shown import printable
+from planner.reading.shown import printable
 
 LARGEST_INPUT: Final = 256 << 20
 _CHUNK: Final = 1 << 20

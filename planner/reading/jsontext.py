@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from typing import Final
 
 from planner.errors import InputError, Issue
-from planner.paths import Path, json_path
-from planner.shown import printable, shown
-from planner.source import read_bytes
+from planner.reading.paths import Path, json_path
+from planner.reading.shown import printable, shown
+from planner.reading.source import read_bytes
 
 # Those who read bytes read JSON next: they find both here.
 __all__ = ["MOST_VALUES", "collector_at_rest", "decoded", "parse_json", "read_bytes"]

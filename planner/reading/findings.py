@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from planner.errors import InputError, Issue
-from planner.paths import Path, json_path, order_in
+from planner.reading.paths import Path, json_path, order_in
 
 MOST_REPORTED: Final = 200
 # More are gathered than reported, so that those reported are the first of the document, not the first found.

@@ -6,9 +6,9 @@ from typing import Final, NamedTuple
 
 from pydantic_core import ErrorDetails
 
-from planner.paths import Path, value_at
-from planner.shapes import Place, fields_of, place_of
-from planner.shown import printable, shown
+from planner.reading.paths import Path, value_at
+from planner.reading.shapes import Place, fields_of, place_of
+from planner.reading.shown import printable, shown
 
 
 class Found(NamedTuple):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.source import read_bytes
+from planner.reading.source import read_bytes
 from tests.planner.refusal import refusal, told
 
 

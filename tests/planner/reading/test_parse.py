@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from planner.errors import Issue
-from planner.findings import MOST_REPORTED
-from planner.parse import parse_options, parse_plan, parse_problem
 from planner.problem import Buffer, Problem
+from planner.reading.findings import MOST_REPORTED
+from planner.reading.parse import parse_options, parse_plan, parse_problem
 from tests.planner.refusal import refusal, told
 
 
