@@ -5,7 +5,7 @@ import sys
 
 from api.cli.arguments import Commands, add_command, whole
 from api.cli.exits import Exit
-from api.cli.source import add_changes, add_problem, read_problem, warn_if_terminal
+from api.cli.source import add_changes, add_problem, read_problem, refuse_two_stdins, warn_if_terminal
 from api.cli.terminal import columns, draws_unicode
 
 
@@ -32,6 +32,7 @@ memstow inspect model.json --json
 
 def run(args: argparse.Namespace) -> int:
     """Read and describe."""
+    refuse_two_stdins(args.file, args.target)
     warn_if_terminal(args.file)
     problem = read_problem(args.file, args)
 

@@ -42,6 +42,7 @@ Exit code 0: a plan was found; 3: proven infeasible; 4: no plan and no proof; 13
         examples="""
 memstow solve model.json
 memstow solve model.csv --capacity 64KiB --output plan.json
+memstow solve model.json --target stm32h743
 memstow solve model.json --time-limit 60 --gap 0.01
 memstow solve model.json --picture plan.svg
 memstow solve model.json --json | memstow verify model.json -
@@ -114,7 +115,7 @@ def _add_results(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read, plan, show."""
-    refuse_two_stdins(args.file, args.hint)
+    refuse_two_stdins(args.file, args.hint, args.target)
     warn_if_terminal(args.file)
     problem = read_problem(args.file, args)
     options = _options(args, problem)

@@ -16,7 +16,9 @@ from planner import formats
 router = APIRouter(tags=["tools"])
 
 _ALONE = documents.enveloped(
-    {"problem": documents.ref("Problem")}, ["problem"], {"problem": documents.PROBLEM}
+    {"problem": documents.ref("Problem"), "target": documents.target()},
+    ["problem"],
+    {"problem": documents.PROBLEM},
 )
 
 
@@ -42,6 +44,7 @@ _ALONE = documents.enveloped(
     openapi_extra=documents.enveloped(
         {
             "problem": documents.ref("Problem"),
+            "target": documents.target(),
             "plan": documents.ref("Plan"),
             "hint": documents.ref("Plan"),
         },
