@@ -6,7 +6,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
-from api.cli.arguments import Commands, add_command, real, whole
+from api.cli.arguments import LONGEST_RUN, Commands, add_command, real, whole
 from api.cli.exits import Exit
 from api.cli.output import STDOUT, format_of, write_out
 from api.cli.source import (
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from planner.problem import Problem
 
 WRITABLE = ("json", "csv", "structured")
-LONGEST_RUN = 366 * 86_400
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:

@@ -170,7 +170,13 @@ def inspect(arguments: Values) -> dict[str, Any]:
     """What is in a problem."""
     from planner.survey import facts
 
-    return {"body": json.dumps(facts(_alone(arguments), arguments["rows"])), "type": "json"}
+    problem = _alone(arguments)
+    told = facts(problem, arguments["rows"])
+    if arguments["needs"] is not None:
+        from planner.needs import as_data, needs
+
+        told["needs"] = as_data(needs(problem, arguments["needs"]))
+    return {"body": json.dumps(told), "type": "json"}
 
 
 def convert(arguments: Values) -> dict[str, Any]:

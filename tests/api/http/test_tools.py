@@ -58,6 +58,17 @@ def test_a_problem_is_converted(client: TestClient) -> None:
     problem_document(client.post("/v1/convert?to=xml", json={"problem": PROBLEM}), 422, "unknown_format")
 
 
+def test_what_a_problem_needs_is_told_when_asked_for(client: TestClient) -> None:
+    tight = {**PROBLEM, "pools": [{"id": "memory", "capacity": 12000}]}
+    assert "needs" not in client.post("/v1/inspect", json={"problem": tight}).json()
+    told = client.post("/v1/inspect?needs=true&time_limit=20", json={"problem": tight}).json()["needs"]
+    assert told["status"] == "infeasible"
+    assert [(need["pool"], need["least"]) for need in told["pools"]] == [("memory", 12288)]
+    problem_document(
+        client.post("/v1/inspect?needs=true&time_limit=nan", json={"problem": tight}), 422, "invalid_request"
+    )
+
+
 def test_a_problem_is_meant_in_the_memories_of_its_target(client: TestClient) -> None:
     board = {"version": 1, "pools": [{"id": "p", "capacity": 65536, "alignment": 64}]}
     plan = client.post("/v1/plan", json={"problem": PROBLEM, "target": board}).json()
