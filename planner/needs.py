@@ -4,7 +4,6 @@ Every answer is of the engine and inherits its honesty: what it proves is exact,
 the time is a range, or is said to be undecided.
 """
 
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -59,19 +58,17 @@ class Needs:
 def needs(
     problem: Problem,
     time_limit: float = 10.0,
-    cancel: threading.Event | None = None,
 ) -> Needs:
     """What it would take, as far as it can be told within the time."""
-    return _Asking(problem, time_limit, cancel or threading.Event()).needs()
+    return _Asking(problem, time_limit).needs()
 
 
 class _Asking:
     """One call: what is asked of the engine, and the time that is left."""
 
-    def __init__(self, problem: Problem, time_limit: float, cancel: threading.Event) -> None:
+    def __init__(self, problem: Problem, time_limit: float) -> None:
         self._end = time.monotonic() + time_limit
         self._problem = replace(problem, objective=())
-        self._cancel = cancel
 
     def needs(self) -> Needs:
         plan = self._solve(self._problem, self._left() * _FIT_SHARE)
@@ -119,10 +116,10 @@ class _Asking:
 
     def _solve(self, problem: Problem, seconds: float) -> Plan:
         seconds = min(seconds, self._left())
-        if seconds < _LEAST_SECONDS or self._cancel.is_set():
+        if seconds < _LEAST_SECONDS:
             return Plan(status=Status.UNKNOWN)
         options = Options(time_limit=seconds)
-        return engine.plan(problem, options, cancel=self._cancel)
+        return engine.plan(problem, options)
 
 
 def _end_in(problem: Problem, plan: Plan, pool: str) -> int:
