@@ -10,8 +10,6 @@ from planner.options import Options
 from planner.plan import Plan, Status
 from planner.problem import Pool, Problem
 from planner.verify import verify
-from tests.planner.test_agreement import mixed
-from tests.referee import best
 
 SEEDS = (1, 2, 3)
 
@@ -61,20 +59,3 @@ def test_a_small_change_moves_few(seed: int, solver: str) -> None:
         # What changed may have to go elsewhere, and a neighbour or two with it.
         assert moved.value <= 3
         assert verify(asked, found, before) == []
-
-
-def test_moves_are_the_fewest_there_can_be() -> None:
-    pytest.importorskip("ortools", reason="the [cpsat] extra is not installed")
-    tried = 0
-    for seed in range(1000, 1080):
-        problem, hint = mixed(seed)
-        if hint is None:
-            continue
-        alone = replace(problem, objective=("moves",))
-        found = plan(alone, Options(hint=hint, time_limit=30.0))
-        status, vector = best(alone, hint)
-        assert found.status is status, seed
-        if vector is not None:
-            assert tuple(term.value for term in found.objective) == vector, seed
-            tried += 1
-    assert tried > 8
