@@ -45,7 +45,7 @@ def least_capacity(problem: Problem, index: int) -> int | None:
 def test_the_smallest_capacities_are_those_of_brute_force() -> None:
     pytest.importorskip("ortools", reason="the [cpsat] extra is not installed")
     exact = ranges = 0
-    for seed, problem in misfits(40):
+    for seed, problem in misfits(25):
         found = needs(problem, 60.0)
         assert found.plan.status is Status.INFEASIBLE, seed
         told = {need.pool: need for need in found.pools}
@@ -70,14 +70,14 @@ def test_the_smallest_capacities_are_those_of_brute_force() -> None:
 def test_a_constraint_helps_when_a_plan_exists_without_it() -> None:
     pytest.importorskip("ortools", reason="the [cpsat] extra is not installed")
     helped = 0
-    for seed, problem in misfits(40):
+    for seed, problem in misfits(25):
         found = needs(problem, 60.0)
         told = {release.removal.path: release.helps for release in found.releases}
         for removal in removals(problem):
             # What is not told of touches none of the buffers that are in each other's way.
             assert told.get(removal.path, False) == fits(removal.problem), (seed, removal.path)
             helped += fits(removal.problem)
-    assert helped >= 10
+    assert helped >= 6
 
 
 def two(first: int, second: int) -> tuple[Buffer, ...]:
