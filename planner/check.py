@@ -80,7 +80,7 @@ def _pool_issues(problem: Problem) -> Iterator[Issue]:
 
 def _buffer_issues(problem: Problem, pools: dict[str, Pool]) -> Iterator[Issue]:
     for index, buffer in enumerate(problem.buffers):
-        if buffer.lifetime is not None or buffer.lifetimes is not None:
+        if not _has_one_plain_life(buffer):
             yield from _life_issues(f"$.buffers[{index}]", buffer)
         if buffer.pools is not None:
             yield from _allowed_pool_issues(f"$.buffers[{index}]", buffer.pools, pools)
@@ -100,6 +100,12 @@ def _buffer_issues(problem: Problem, pools: dict[str, Pool]) -> Iterator[Issue]:
 
 def _known(names: Iterable[str], pools: dict[str, Pool]) -> Iterator[str]:
     return (name for name in names if name in pools)
+
+
+def _has_one_plain_life(buffer: Buffer) -> bool:
+    """Whether it is as most buffers are; looking no further saves time where there are many."""
+    life = buffer.lifetime
+    return buffer.lifetimes is None and (life is None or isinstance(life, str) or life[0] < life[1])
 
 
 def _life_issues(path: str, buffer: Buffer) -> Iterator[Issue]:

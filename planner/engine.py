@@ -7,6 +7,7 @@ from dataclasses import replace
 from planner import answer
 from planner.bounds import Bounds, TermBound
 from planner.check import require_valid
+from planner.collector import collector_at_rest
 from planner.errors import DeclinedError, InputError
 from planner.events import Bound, Event, Incumbent, Listener, Phase
 from planner.kept import recounted
@@ -43,14 +44,18 @@ def plan(
     Raises InputError for a problem that contradicts itself, UnknownSolverError and DeclinedError for a solver
     that cannot be had.
     """
-    return _Run(problem, options or Options(), on_event, cancel or threading.Event()).plan()
+    return _Run(problem, options or Options(), on_event, cancel).plan()
 
 
 class _Run:
     """One call of `plan`: what is known so far, and what is left of the budget."""
 
     def __init__(
-        self, problem: Problem, options: Options, on_event: Listener | None, cancel: threading.Event
+        self,
+        problem: Problem,
+        options: Options,
+        on_event: Listener | None,
+        cancel: threading.Event | None,
     ) -> None:
         self._begin = time.monotonic()
         self._problem = problem
@@ -116,9 +121,10 @@ class _Run:
         best = self._best
         if best is None or best.layout is None or not best.fits:
             return answer.unknown(reduction, best.layout if best else None, self._stamp())
-        found = answer.judged(
-            reduction, bounds, self._terms, best, best.layout, self._options, self._prover, self._stamp()
-        )
+        with collector_at_rest():
+            found = answer.judged(
+                reduction, bounds, self._terms, best, best.layout, self._options, self._prover, self._stamp()
+            )
         return replace(found, seconds=self._stamp().seconds)
 
     def _elapsed(self) -> float:
@@ -189,12 +195,14 @@ class _Run:
         )
 
     def _solve(self, solver: Solver, task: Task, budget: _native.Budget) -> Outcome:
-        """Run the solver beside a watch on `cancel`, so that it can be told to stop."""
+        """Run the solver, beside a watch where someone may tell it to stop: by `cancel`, or by Ctrl-C."""
         scale = self._scales[0] if self._scales else 1
         listeners = Listeners(
             lambda by, value: self._tell(Incumbent(value * scale, by, self._elapsed())),
             lambda by, value: self._tell(Bound(value * scale, by, self._elapsed())),
         )
+        if self._cancel is None and threading.current_thread() is not threading.main_thread():
+            return solver.solve(task, budget, listeners)
         outcomes: list[Outcome] = []
         errors: list[BaseException] = []
 
@@ -208,7 +216,7 @@ class _Run:
         thread.start()
         try:
             while thread.is_alive():
-                if self._cancel.is_set():
+                if self._cancel is not None and self._cancel.is_set():
                     self._budget.cancel()
                 thread.join(_TICK)
         except BaseException:

@@ -5,12 +5,12 @@ from typing import Annotated, Any, Final
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
+from planner.collector import collector_at_rest
 from planner.formats.form import Format, Refusals
 from planner.formats.native import list_of_lines
 from planner.formats.plainly import refuse_beyond_buffers, refuse_pins, single_life
 from planner.problem import Alignment, Buffer, Bytes, Id, Problem, Time
 from planner.reading.findings import Findings
-from planner.reading.jsontext import collector_at_rest
 from planner.reading.parse import check_made
 from planner.reading.paths import Path
 from planner.reading.sections import index_before, read_elements

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 from planner.check import find_issues
+from planner.collector import collector_at_rest
 from planner.errors import Issue
 from planner.options import Options
 from planner.plan import Plan
 from planner.problem import DEFAULT_POOL, Pool, Problem
 from planner.reading.findings import Findings, Renamed
-from planner.reading.jsontext import collector_at_rest
 from planner.reading.paths import Path, parse_path
 from planner.reading.sections import Section, index_before, read_section, read_whole
 
