@@ -225,7 +225,7 @@ def test_the_server_is_well_afterwards(client: httpx2.Client) -> None:
 schema = schemathesis.openapi.from_dict(create_app(Settings()).openapi())
 
 
-@schema.exclude(path_regex="/events$").parametrize()
+@schema.parametrize()
 @settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
 def test_schemathesis_finds_no_defect(case: Any, server: Server) -> None:
     answer = case.call(base_url=server.url, timeout=60)
@@ -233,3 +233,13 @@ def test_schemathesis_finds_no_defect(case: Any, server: Server) -> None:
     case.validate_response(answer, checks=[response_schema_conformance])
     if answer.status_code >= 400:
         assert answer.headers["content-type"] == ["application/problem+json"]
+
+
+def test_a_stream_of_events_is_what_the_description_says(server: Server, client: httpx2.Client) -> None:
+    job = client.post("/v1/jobs", content=GOOD, headers={"content-type": "application/json"}).json()["id"]
+    client.delete(f"/v1/jobs/{job}")
+    case = schema["/v1/jobs/{job}/events"]["GET"].Case(path_parameters={"job": job})
+    answer = case.call(base_url=server.url, timeout=60)
+    case.validate_response(answer)
+    assert answer.headers["content-type"] == ["text/event-stream; charset=utf-8"]
+    assert "event: done" in answer.text
