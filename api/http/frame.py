@@ -12,7 +12,7 @@ import structlog
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.http.problems import ProblemError, answer
+from api.http.problems import ProblemError, answer, problem_of
 from api.metrics import Metrics
 
 REQUEST_ID: Final = "memstow.request_id"
@@ -72,13 +72,10 @@ class Frame:
                     await answer(refused, request_id)(scope, receive, sending)
                 else:
                     await self._app(scope, receive, sending)
-            except Exception:
+            except Exception as error:
                 log.exception("defect")
                 if not state["status"]:
-                    defect = ProblemError(
-                        500, "defect", "a defect of memstow; please report it with the id of this request"
-                    )
-                    await answer(defect, request_id)(scope, receive, sending)
+                    await answer(problem_of(error), request_id)(scope, receive, sending)
             finally:
                 self._note(scope, state)
 
