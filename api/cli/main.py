@@ -25,6 +25,7 @@ COMMANDS: Final = (
     "convert",
     "generate",
     "solvers",
+    "targets",
     "schema",
     "serve",
     "keys",

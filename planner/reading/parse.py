@@ -1,4 +1,4 @@
-"""JSON values to a problem, a plan or options, with every error of the document at once.
+"""JSON values to a problem, a plan, options or a target, with every error of the document at once.
 
 When the structure of some elements is broken, the rest is still checked for what its fields mean together, so
 that a document is mended in one go; issues that only the missing elements cause are not told.
@@ -17,6 +17,7 @@ from planner.problem import DEFAULT_POOL, Pool, Problem
 from planner.reading.findings import Findings, Renamed
 from planner.reading.paths import Path, parse_path
 from planner.reading.sections import Section, index_before, read_section, read_whole
+from planner.target import Target
 
 _T = TypeVar("_T")
 
@@ -40,6 +41,21 @@ def parse_plan(raw: object) -> Plan:
 def parse_options(raw: object) -> Options:
     """The options a JSON value describes."""
     return _whole(Options, raw)
+
+
+def parse_target(raw: object) -> Target:
+    """The target a JSON value describes."""
+    findings = Findings(raw)
+    section = read_section(Target, raw, findings)
+    pools = section.values.get("pools")
+    if pools:
+        # Its pools must hold together without any problem; what is broken of them is told already.
+        problem = Problem(version=1, buffers=(), pools=pools)
+        for issue in find_issues(problem):
+            findings.add(issue.code, _place_in_document(parse_path(issue.path), section), issue.message)
+    if findings:
+        raise findings.error()
+    return Target(**section.values)
 
 
 def check_made(problem: Problem, findings: Findings, place: Callable[[Path], Path]) -> None:

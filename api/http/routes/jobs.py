@@ -55,6 +55,7 @@ _JOB = documents.ref("Job")
         **documents.enveloped(
             {
                 "problem": documents.ref("Problem"),
+                "target": documents.target(),
                 "options": documents.ref("Options"),
                 "priority": {"type": "integer", "minimum": -100, "maximum": 100, "default": 0},
                 "hint_job": {"type": "string", "description": "A job whose plan is where to start."},

@@ -60,7 +60,11 @@ _ACCEPTED = {
     openapi_extra={
         "parameters": OPTION_PARAMETERS,
         **documents.enveloped(
-            {"problem": documents.ref("Problem"), "options": documents.ref("Options")},
+            {
+                "problem": documents.ref("Problem"),
+                "target": documents.target(),
+                "options": documents.ref("Options"),
+            },
             ["problem"],
             {"problem": documents.PROBLEM, "options": {"time_limit": 5.0}},
         ),
