@@ -11,6 +11,7 @@ from functools import partial
 from benchmarks import growth, hard, large, models, published, starts, startup
 from benchmarks.hard.effort import Effort
 from benchmarks.page import put
+from benchmarks.service import rates
 
 ALL = {
     "startup": startup.measure,
@@ -19,6 +20,7 @@ ALL = {
     "growth": growth.measure,
     "models": models.measure,
     "starts": starts.measure,
+    "service": rates.measure,
 }
 HARD = "hard"
 
