@@ -72,13 +72,19 @@ class _Asking:
 
     def needs(self) -> Needs:
         plan = self._solve(self._problem, self._left() * _FIT_SHARE)
-        pools = tuple(self._of_pools(plan))
-        releases = tuple(self._releases(plan)) if plan.status is Status.INFEASIBLE else ()
-        return Needs(plan, pools, releases)
+        candidates = self._candidates(plan)
+        pools = tuple(self._of_pools(plan, _POOLS_SHARE if candidates else 1.0))
+        return Needs(plan, pools, tuple(self._releases(candidates)))
 
-    def _of_pools(self, plan: Plan) -> Iterator[Need]:
+    def _candidates(self, plan: Plan) -> list[Removal]:
+        """What may be too much, where something is."""
+        if plan.status is not Status.INFEASIBLE:
+            return []
+        return list(removals(self._problem, plan.explanation.buffers if plan.explanation is not None else ()))
+
+    def _of_pools(self, plan: Plan, share_of_time: float) -> Iterator[Need]:
         bounded = [(i, p, p.capacity) for i, p in enumerate(self._problem.pools) if p.capacity is not None]
-        until = self._end - self._left() * (1 - _POOLS_SHARE)
+        until = self._end - self._left() * (1 - share_of_time)
         for done, (index, pool, capacity) in enumerate(bounded):
             share = (until - time.monotonic()) / (len(bounded) - done)
             yield self._need(plan, index, pool, capacity, share)
@@ -103,9 +109,7 @@ class _Asking:
         # What fits as it is shows that the given capacity is enough.
         return Need(pool.id, capacity, least, capacity if plan.status in _PLANNED else None)
 
-    def _releases(self, plan: Plan) -> Iterator[Release]:
-        among = plan.explanation.buffers if plan.explanation is not None else ()
-        candidates = list(removals(self._problem, among))
+    def _releases(self, candidates: list[Removal]) -> Iterator[Release]:
         for done, removal in enumerate(candidates):
             found = self._solve(removal.problem, self._left() / (len(candidates) - done))
             helps = None if found.status is Status.UNKNOWN else found.status in _PLANNED

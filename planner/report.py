@@ -138,10 +138,14 @@ def _release_lines(found: "Needs") -> list[str]:
         return []
     helping = [release.removal for release in found.releases if release.helps]
     open_ended = sum(release.helps is None for release in found.releases)
-    lines = ["", "a plan exists without any one of these:" if helping else "no constraint alone is too much"]
+    lines = [""]
+    if helping:
+        lines.append("a plan exists without any one of these:")
+    elif not open_ended:
+        lines.append("no constraint alone is too much")
     lines += [f"  {plain(removal.message)} ({removal.path})" for removal in helping[:MOST_RELEASES]]
     if len(helping) > MOST_RELEASES:
         lines.append(f"  and {len(helping) - MOST_RELEASES:,} more")
     if open_ended:
-        lines.append(f"not decided within the time: {open_ended:,} of {len(found.releases):,}")
+        lines.append(f"constraints not decided within the time: {open_ended:,} of {len(found.releases):,}")
     return lines

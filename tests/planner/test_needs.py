@@ -1,7 +1,7 @@
 """What it would take, against every capacity and every removal tried by brute force."""
 
-from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from random import Random
 
 import pytest
@@ -20,15 +20,18 @@ def fits(problem: Problem) -> bool:
     return judge(replace(problem, objective=())).status is Status.OPTIMAL
 
 
-def misfits(count: int) -> Iterator[tuple[int, Problem]]:
-    """Tiny problems that no plan fits, most by a byte or a few."""
+@cache
+def asked(count: int = 16) -> list[tuple[int, Problem, Needs]]:
+    """Tiny problems that no plan fits, most by a byte or a few, and what they are told to need."""
+    pytest.importorskip("ortools", reason="the [cpsat] extra is not installed")
+    found: list[tuple[int, Problem, Needs]] = []
     seed = 0
-    while count:
+    while len(found) < count:
         seed += 1
-        problem = random_problem(Random(seed))
+        problem = random_problem(Random(seed), most_buffers=4)
         if any(pool.capacity is not None for pool in problem.pools) and not fits(problem):
-            count -= 1
-            yield seed, problem
+            found.append((seed, problem, needs(problem, 60.0)))
+    return found
 
 
 def least_capacity(problem: Problem, index: int) -> int | None:
@@ -43,10 +46,8 @@ def least_capacity(problem: Problem, index: int) -> int | None:
 
 
 def test_the_smallest_capacities_are_those_of_brute_force() -> None:
-    pytest.importorskip("ortools", reason="the [cpsat] extra is not installed")
     exact = ranges = 0
-    for seed, problem in misfits(40):
-        found = needs(problem, 60.0)
+    for seed, problem, found in asked():
         assert found.plan.status is Status.INFEASIBLE, seed
         told = {need.pool: need for need in found.pools}
         for index, pool in enumerate(problem.pools):
@@ -68,16 +69,14 @@ def test_the_smallest_capacities_are_those_of_brute_force() -> None:
 
 
 def test_a_constraint_helps_when_a_plan_exists_without_it() -> None:
-    pytest.importorskip("ortools", reason="the [cpsat] extra is not installed")
     helped = 0
-    for seed, problem in misfits(40):
-        found = needs(problem, 60.0)
+    for seed, problem, found in asked():
         told = {release.removal.path: release.helps for release in found.releases}
         for removal in removals(problem):
             # What is not told of touches none of the buffers that are in each other's way.
             assert told.get(removal.path, False) == fits(removal.problem), (seed, removal.path)
             helped += fits(removal.problem)
-    assert helped >= 10
+    assert helped >= 4
 
 
 def two(first: int, second: int) -> tuple[Buffer, ...]:
