@@ -1,6 +1,6 @@
 """Which pool and which offset, together: a master decides the pools, the native packing each pool's offsets.
 
-The master (CP-SAT) knows what must be apart at each moment, but no offsets, so its optimum is a bound. What it
+The master (CP-SAT) knows what is live at each moment, but no offsets, so its optimum is a bound. What it
 proposes is packed pool by pool. Items that turn out not to share a pool come back to it as a cut.
 
 Nothing here imports OR-tools until a solve needs it.

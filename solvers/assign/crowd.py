@@ -12,7 +12,7 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Crowd:
-    """Items of one pool, ascending; those that stay where the hint has them; parts whose overlap is not paid."""
+    """Items of one pool, ascending; which stay where the hint has them; parts whose overlap is not paid."""
 
     pool: int
     items: tuple[int, ...]
@@ -32,7 +32,9 @@ class Crowd:
 
 def instance_of(instance: Instance, crowd: Crowd) -> Instance:
     """The crowd as an instance in which each item has this pool and no other to go to."""
-    part = narrowed(restricted(_kept_apart(instance, crowd.apart), crowd.items), [crowd.pool] * len(crowd.items))
+    part = narrowed(
+        restricted(_kept_apart(instance, crowd.apart), crowd.items), [crowd.pool] * len(crowd.items)
+    )
     at = {item: k for k, item in enumerate(crowd.items)}
     for item, offset in crowd.stays:
         part.choice_low[at[item]] = part.choice_high[at[item]] = offset
@@ -73,7 +75,9 @@ def _kept_apart(instance: Instance, pairs: tuple[Pair, ...]) -> Instance:
     if found:
         listed = set(zip(conflicts[::2], conflicts[1::2], strict=True))
         conflicts = array("q", [part for pair in sorted(listed | found) for part in pair])
-        exempt = array("q", [value for entry in _entries(exempt) if entry[:2] not in found for value in entry])
+        exempt = array(
+            "q", [value for entry in _entries(exempt) if entry[:2] not in found for value in entry]
+        )
     return replace(instance, conflicts=conflicts, exempt=exempt, reuse=array("q"))
 
 

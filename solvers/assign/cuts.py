@@ -1,4 +1,4 @@
-"""From a few items that cannot share a pool below a height to a cut that also covers those at least as large."""
+"""From a few items that cannot share a pool to a cut that also covers those at least as large."""
 
 from dataclasses import dataclass
 
@@ -11,8 +11,11 @@ from solvers.models.relations import Relations, Span
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """One of these must hold: the pool is as high as `height`; an item of `alone` is elsewhere; a stay or a pair
-    kept apart is given up; of the items of a class fewer than its count are there."""
+    """One of these must hold.
+
+    The pool is as high as `height`; an item of `alone` is elsewhere; a stay or a pair kept apart is given up;
+    of the items of a class fewer than its count are there.
+    """
 
     pool: int
     height: int
@@ -58,7 +61,14 @@ class Lifter:
         classes = []
         while left:
             first, *rest = left
-            alike = [first, *(i for i in rest if self._covers(i, first, crowd.pool) and self._covers(first, i, crowd.pool))]
+            alike = [
+                first,
+                *(
+                    i
+                    for i in rest
+                    if self._covers(i, first, crowd.pool) and self._covers(first, i, crowd.pool)
+                ),
+            ]
             left = [item for item in left if item not in alike]
             more = [
                 item
@@ -76,10 +86,9 @@ class Lifter:
     def _covers(self, large: int, small: int, pool: int) -> bool:
         """Whether in this pool every place of the large item would do for the small one instead."""
         instance = self._relations.instance
-        here = [next((c for c in self._choices[i] if c.pool == pool), None) for i in (large, small)]
-        if here[0] is None or here[1] is None:
+        one, two = self._choice(large, pool), self._choice(small, pool)
+        if one is None or two is None:
             return False
-        one, two = here
         a, b = instance.item_parts[large], instance.item_parts[small]
         aligned = one.modulus % two.modulus == 0 and (one.residue - two.residue) % two.modulus == 0
         if not aligned or instance.part_size[a] < instance.part_size[b]:
@@ -90,6 +99,9 @@ class Lifter:
         if high < UNBOUNDED and instance.choice_high[one.index] > high:
             return False
         return _within(self._relations.lives[b], self._relations.lives[a])
+
+    def _choice(self, item: int, pool: int) -> Choice | None:
+        return next((choice for choice in self._choices[item] if choice.pool == pool), None)
 
 
 def _within(inner: list[Span], outer: list[Span]) -> bool:

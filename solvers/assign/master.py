@@ -16,7 +16,7 @@ from solvers.assign.room import Room
 from solvers.instance import Layout
 from solvers.models.cliques import cliques
 from solvers.models.places import choices, horizons, look_alikes, tops
-from solvers.models.relations import Rectangle, Relations, rows
+from solvers.models.relations import Relations, rows
 from solvers.solver import Kept, Task, Term, TermKind
 
 # CP-SAT's own type names are not exported under a stable name; expressions and literals are opaque here.
@@ -25,7 +25,8 @@ Literal = Any
 
 # Beyond this many entries rows are left out, the ones that need least first: cuts take their place.
 _MOST_ENTRIES = 300_000
-_HEIGHTS = {TermKind.PEAK, TermKind.POOL_PEAK, TermKind.MAX_PEAK}
+# Above every value of a term.
+_MOST = 1 << 61
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +53,13 @@ class Master:
         self._paid: dict[Pair, Literal] = {}
         self._reuse, self._fixed_reuse = relations.reuse()
         self._active = 0  # terms that count so far
+        self._ceiling = self.cp.new_constant(0)
         pools = range(task.instance.pool_count)
         self.taken: list[dict[int, Literal]] = [self._literals(item) for item in range(len(self.choices))]
         self._rooms = [Room(task.instance, pool, self.choices, self.horizon[pool]) for pool in pools]
-        self._peaks = {pool: self.cp.new_int_var(0, self.horizon[pool], f"peak{pool}") for pool in self._wanted()}
+        self._peaks = {
+            pool: self.cp.new_int_var(0, self.horizon[pool], f"peak{pool}") for pool in self._wanted()
+        }
         self._margins = [self.cp.new_int_var(0, 0, f"margin{pool}") for pool in pools]
         self._make_ends()
         self._make_loads()
@@ -71,6 +75,8 @@ class Master:
         self._active = 0 if term is None else term + 1
         self.cp.clear_objective()
         if term is not None:
+            self._ceiling = self.cp.new_int_var(0, _MOST, f"ceiling{term}")
+            self.cp.add(self._expressions[term] <= self._ceiling)
             self.cp.minimize(self._expressions[term])
 
     def hint(self, layout: Layout) -> None:
@@ -81,13 +87,24 @@ class Master:
                 for pool, literal in mine.items():
                     self.cp.add_hint(literal, layout.pool[item] == pool)
 
-    def leave(self, pool: int, margin: int) -> None:
-        """Keep so much of the pool empty: for proposals that pack more easily, and prove nothing."""
-        self.cp.proto.variables[self._margins[pool].index].domain[:] = [margin, margin]
+    def leave(self, margins: Sequence[int]) -> None:
+        """Keep so many cells of each pool empty, for proposals that pack more easily and prove nothing."""
+        for margin, cells in zip(self._margins, margins, strict=True):
+            self._narrow(margin, cells, cells)
+
+    def cap(self, value: int | None) -> None:
+        """Only solutions in which the objective is not above the value; None: any."""
+        self._narrow(self._ceiling, 0, _MOST if value is None else max(value, 0))
+
+    def cells(self, pool: int) -> int:
+        """How many cells the pool has."""
+        return self._rooms[pool].cells
 
     def add(self, cut: Cut) -> None:
         """What the packing has shown."""
-        ways: list[Literal] = [self.taken[item][cut.pool].negated() for item in cut.alone if not self._only(item)]
+        ways: list[Literal] = [
+            self.taken[item][cut.pool].negated() for item in cut.alone if not self._only(item)
+        ]
         stays = {(kept.item, kept.pool, kept.offset): literal for kept, literal in self._kept}
         ways += [stays[item, cut.pool, offset].negated() for item, offset in cut.stays]
         ways += [self._paid[pair] for pair in cut.apart]
@@ -122,6 +139,10 @@ class Master:
             tuple(crowd.among(crowd.items, item_of) for crowd in whole),
             tuple(self._height(pool, value) for pool in pools),
         )
+
+    def _narrow(self, variable: cp_model.IntVar, least: int, most: int) -> None:
+        domain = self.cp.proto.variables[variable.index].domain
+        domain[0], domain[1] = least, most
 
     def _kinds(self) -> set[TermKind]:
         return {term.kind for term in self.task.terms[: self._active]}
@@ -272,6 +293,3 @@ def _heaviest(loads: list[list[Pair]]) -> list[list[Pair]]:
             break
         kept.append(row)
     return kept
-
-
-__all__ = ["Master", "Proposal", "Rectangle"]

@@ -1,4 +1,4 @@
-"""One pool at a time: do these items fit below a height, and if not, which few of them are already too many."""
+"""One pool at a time: do these items fit below a height, and if not, which few are already too many."""
 
 from dataclasses import dataclass, replace
 
@@ -39,6 +39,10 @@ class Answer:
     packed: Packed | None
     dead: Dead | None = None
 
+    def fits(self, height: int) -> bool:
+        """Whether the layout is no higher."""
+        return self.packed is not None and self.packed.height <= height
+
 
 class Packer:
     """Packs crowds, and remembers the lowest layout of each."""
@@ -49,7 +53,7 @@ class Packer:
         self._known: dict[Crowd, Packed] = {}
 
     def pack(self, crowd: Crowd, height: int, effort: int, budget: _native.Budget) -> Answer:
-        """A layout no higher than `height`, or a part of the crowd that has none, or neither within the effort."""
+        """A layout no higher than `height`, or some of the crowd that have none, or neither."""
         if not crowd.items:
             return Answer(Packed((), 0))
         known = self._known.get(crowd)
@@ -77,9 +81,7 @@ class Packer:
         self._known[crowd] = found
         return found
 
-    def _shrunk(
-        self, part: Task, crowd: Crowd, dead: list[int], height: int, budget: _native.Budget
-    ) -> Dead:
+    def _shrunk(self, part: Task, crowd: Crowd, dead: list[int], height: int, budget: _native.Budget) -> Dead:
         """As few items as can be, and the least height they have been shown to need."""
         among = dead or list(range(len(crowd.items)))
         share = _share(budget, _SHRINK_STEPS)
@@ -98,14 +100,14 @@ def _share(budget: _native.Budget, steps: int) -> _native.Budget:
     )
 
 
-def _packed(part: Task, placed: tuple[bytes, bytes] | None, height: int) -> Packed | None:
+def _packed(placed: tuple[bytes, bytes] | None, height: int) -> Packed | None:
     if placed is None or height >= UNBOUNDED:
         return None
     offsets = tuple(layout_from(placed).offset)
     return None if -1 in offsets else Packed(offsets, height)
 
 
-def _layout(part: Task, packed: Packed | None, pool: int) -> Layout | None:
+def _layout(packed: Packed | None, pool: int) -> Layout | None:
     if packed is None:
         return None
     layout = Layout()
@@ -121,7 +123,7 @@ def _greedily(part: Task, pool: int, height: int, budget: _native.Budget) -> Pac
         part.instance.native, [(TermKind.POOL_PEAK, pool)], None, [height], part.seed, share, None
     )
     budget.count(share.work)
-    return None if values is None else _packed(part, placed, values[0])
+    return None if values is None else _packed(placed, values[0])
 
 
 def _exactly(
@@ -131,7 +133,7 @@ def _exactly(
     share = _share(budget, effort)
     placed, found, _, _, dead = _native.exact(
         part.instance.native,
-        _layout(part, start, pool),
+        _layout(start, pool),
         True,
         0,
         height,
@@ -143,7 +145,7 @@ def _exactly(
         _ignore,
     )
     budget.count(share.work)
-    return _packed(part, placed, found), dead
+    return _packed(placed, found), dead
 
 
 def _least_height(part: Task, budget: _native.Budget) -> int:
@@ -171,7 +173,7 @@ def _improved(
     part: Task, start: Packed, pool: int, height: int, effort: int, budget: _native.Budget
 ) -> Packed | None:
     """A lower layout by local search, for crowds too large to be searched through."""
-    layout = _layout(part, start, pool)
+    layout = _layout(start, pool)
     if layout is None:
         return None
     share = _share(budget, effort)
@@ -188,7 +190,7 @@ def _improved(
         _ignore,
     )
     budget.count(share.work)
-    return _packed(part, placed, found)
+    return _packed(placed, found)
 
 
 def _ignore(_value: int) -> None:

@@ -18,7 +18,7 @@ class Barrier:
 
 
 class Room:
-    """One pool below an end. Everything in it starts at `residue` modulo `grid`, so it takes whole cells of that.
+    """One pool below an end. All in it starts at `residue` modulo `grid`, so it takes whole cells of that.
 
     The first byte of a cell that something takes is never reserved, and never taken by something else.
     """

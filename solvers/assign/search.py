@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from enum import Enum, auto
 from functools import partial
 from typing import Any
 
@@ -26,6 +27,10 @@ _FIRST_EFFORT = 10_000_000
 _MORE = 4
 # Of what is left, how much one answer of the master may take.
 _SHARE = 0.3
+_SEEK_SHARE = 0.1
+# Turns that prove before better layouts are looked for, and the least part of a pool that is then left empty.
+_PATIENCE = 3
+_LEAST = 64
 # From so many workers on, CP-SAT has some that work on the linear relaxation.
 _MANY_WORKERS = 8
 # Steps of greedy for each item, when it lays anew what did not fit.
@@ -65,6 +70,14 @@ class Search:
         return Answer(answer.ended, answer.bound, budget.work, answer.failure)
 
 
+class _Outcome(Enum):
+    """What came of a proposal."""
+
+    PACKED = auto()
+    CUT = auto()  # some of it is shown not to fit
+    OPEN = auto()  # neither, within the effort
+
+
 class _Turns:
     """The turns of master and packing within one level."""
 
@@ -87,21 +100,43 @@ class _Turns:
         self._lifter = Lifter(relations, master.choices)
         self._effort = _FIRST_EFFORT
         self._bound: int | None = None
+        self._margins = [0] * task.instance.pool_count
 
     def run(self) -> Answer:
+        """Turns that prove; where several of them have not been enough, also turns for a better layout."""
+        turns, share = 0, _SHARE
         while not self._budget.spent:
-            proposal, infeasible = self._propose()
+            proposal, infeasible = self._propose(share, proves=True)
             if infeasible:
                 return Answer(Ended.INFEASIBLE)
             if self._met():
                 break
-            if proposal is None:
-                continue
-            if not self._pack(proposal):
-                self._effort *= _MORE
+            outcome = _Outcome.PACKED if proposal is None else self._pack(proposal)
             if self._met():
                 break
+            if outcome is _Outcome.OPEN:
+                self._effort *= _MORE
+            if outcome is _Outcome.PACKED:
+                # It is the master that has not been long enough at it.
+                share = min(2 * share, 1.0)
+            turns += 1
+            if turns > _PATIENCE and any(self._margins):
+                self._seek()
         return Answer(Ended.DONE, self._bound)
+
+    def _seek(self) -> None:
+        """Look for a better layout among those that leave some of each pool empty where packing failed."""
+        self._master.leave(self._margins)
+        values, term = self._best.values, self._level.term
+        if values is not None and term is not None:
+            self._master.cap(values[term] - 1)
+        proposal, infeasible = self._propose(_SEEK_SHARE, proves=False)
+        if proposal is not None:
+            self._pack(proposal)
+        elif infeasible:
+            self._margins = [margin // 2 for margin in self._margins]
+        self._master.leave([0] * len(self._margins))
+        self._master.cap(None)
 
     def _met(self) -> bool:
         """Whether the best layout is as good as can be, or as is asked for."""
@@ -114,21 +149,21 @@ class _Turns:
             return False
         return values[term] - self._bound <= self._level.gap * values[term]
 
-    def _propose(self) -> tuple[Proposal | None, bool]:
+    def _propose(self, share: float, *, proves: bool) -> tuple[Proposal | None, bool]:
         """A solution of the master, if it finds one; and whether it is shown that there is none."""
         begin = time.monotonic()
         seconds, work = self._budget.seconds_left, self._budget.work_left
         solver = configured(
             self._task,
-            None if seconds is None else seconds * _SHARE,
-            None if work is None else int(work * _SHARE),
+            None if seconds is None else seconds * share,
+            None if work is None else int(work * share),
             begin,
         )
         _prefer_relaxations(solver)
         if self._best.layout is not None:
             self._master.hint(self._best.layout)
         term = self._level.term
-        if term is not None:
+        if proves and term is not None:
             solver.best_bound_callback = partial(self._hear, term)
         status = solver.solve(self._master.cp)
         self._budget.count(max(int(solver.deterministic_time * STEPS_PER_SECOND), 1))
@@ -136,8 +171,10 @@ class _Turns:
             return None, True
         if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             return None, False
-        if term is not None:
-            bound = whole(solver.objective_value if status == cp_model.OPTIMAL else solver.best_objective_bound)
+        if proves and term is not None:
+            bound = whole(
+                solver.objective_value if status == cp_model.OPTIMAL else solver.best_objective_bound
+            )
             self._raise(term, bound)
 
         def read(expression: Any) -> int:
@@ -153,28 +190,35 @@ class _Turns:
             self._bound = bound
             self._best.bound(term, bound)
 
-    def _pack(self, proposal: Proposal) -> bool:
-        """Whether each pool is decided. What does not fit becomes cuts, and is laid elsewhere."""
+    def _pack(self, proposal: Proposal) -> _Outcome:
+        """Pack each pool. What does not fit becomes cuts where that is shown, and is laid elsewhere."""
+        outcome = _Outcome.PACKED
         answers: list[Found] = []
-        decided = True
         for crowd, height in zip(proposal.crowds, proposal.heights, strict=True):
             answer = self._packer.pack(crowd, height, self._effort, self._budget)
             answers.append(answer)
+            fits = answer.fits(height)
+            self._adapt(crowd.pool, packed=fits)
             if answer.dead is not None:
                 self._master.add(self._lifter.cut(answer.dead))
-            elif answer.packed is None or answer.packed.height > height:
-                decided = False
+                outcome = _Outcome.CUT
+            elif not fits and outcome is _Outcome.PACKED:
+                outcome = _Outcome.OPEN
         if all(answer.packed is not None for answer in answers):
             self._best.offer(_joined(proposal, answers, self._task.instance.item_count))
-        if any(
-            answer.packed is None or answer.packed.height > height
-            for answer, height in zip(answers, proposal.heights, strict=True)
-        ):
+        if outcome is not _Outcome.PACKED and not self._budget.spent:
             self._repair(proposal, answers)
-        return decided
+        return outcome
+
+    def _adapt(self, pool: int, *, packed: bool) -> None:
+        """More room where packing fails, less where it does not."""
+        margin = self._margins[pool]
+        self._margins[pool] = (
+            margin // 2 if packed else max(2 * margin, self._master.cells(pool) // _LEAST, 1)
+        )
 
     def _repair(self, proposal: Proposal, answers: Sequence[Found]) -> None:
-        """Lay everything anew, with what did not fit free to go to another of its pools: few items, then more."""
+        """Lay everything anew, with what did not fit free to go elsewhere: few items, then more."""
         pools = [-1] * self._task.instance.item_count
         loose: set[int] = set()
         for crowd, answer, height in zip(proposal.crowds, answers, proposal.heights, strict=True):
@@ -182,7 +226,7 @@ class _Turns:
                 pools[item] = crowd.pool
             if answer.dead is not None:
                 loose.update(answer.dead.crowd.items)
-            elif answer.packed is None or answer.packed.height > height:
+            elif not answer.fits(height):
                 loose.update(crowd.items)
         pools = [-1 if item in loose else pool for item, pool in enumerate(pools)]
         if not self._lay(pools) and not self._budget.spent:
@@ -206,7 +250,7 @@ class _Turns:
 
 
 def _prefer_relaxations(solver: cp_model.CpSolver) -> None:
-    """Loads are knapsacks: what proves bounds on them is the linear relaxation, which few workers go without."""
+    """Loads are knapsacks: only the linear relaxation bounds them, and few workers go without it."""
     if solver.parameters.num_workers == 1:
         solver.parameters.linearization_level = 2
     elif solver.parameters.num_workers < _MANY_WORKERS:
@@ -222,4 +266,3 @@ def _joined(proposal: Proposal, answers: Sequence[Found], items: int) -> Layout:
         for item, offset in zip(crowd.items, offsets, strict=True):
             layout.pool[item], layout.offset[item] = crowd.pool, offset
     return layout
-
