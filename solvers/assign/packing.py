@@ -1,5 +1,6 @@
 """One pool at a time: do these items fit below a height, and if not, which few are already too many."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from solvers import _native
@@ -34,10 +35,10 @@ class Dead:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is known of a crowd: its lowest layout, and what of it is shown to be too much, if anything."""
+    """What is known of a crowd: its lowest layout, and which of it are shown to be too many, if any."""
 
     packed: Packed | None
-    dead: Dead | None = None
+    dead: tuple[Dead, ...] = ()  # no item in two of them
 
     def fits(self, height: int) -> bool:
         """Whether the layout is no higher."""
@@ -70,10 +71,29 @@ class Packer:
             placed, dead = _exactly(part, best, crowd.pool, height, effort, budget)
             best = self._keep(crowd, best, placed)
             if dead is not None:
-                return Answer(best, self._shrunk(part, crowd, dead, height, budget))
+                return Answer(best, tuple(self._dead_sets(part, crowd, dead, height, effort, budget)))
         if best is not None and best.height > height:
             best = self._keep(crowd, best, _improved(part, best, crowd.pool, height, effort, budget))
         return Answer(best)
+
+    def _dead_sets(
+        self,
+        part: Task,
+        crowd: Crowd,
+        dead: list[int] | None,
+        height: int,
+        effort: int,
+        budget: _native.Budget,
+    ) -> Iterator[Dead]:
+        """A set that has no layout, then another one among the items that are left, and so on."""
+        while dead is not None:
+            few = self._shrunk(part, crowd, dead, height, budget)
+            yield few
+            crowd = crowd.among(set(crowd.items).difference(few.crowd.items), self._item_of)
+            if not crowd.items or budget.spent:
+                return
+            part = replace(self._task, instance=instance_of(self._task.instance, crowd))
+            _, dead = _exactly(part, None, crowd.pool, height, effort, budget)
 
     def _keep(self, crowd: Crowd, best: Packed | None, found: Packed | None) -> Packed | None:
         if found is None or (best is not None and best.height <= found.height):

@@ -199,10 +199,10 @@ class _Turns:
             answers.append(answer)
             fits = answer.fits(height)
             self._adapt(crowd.pool, packed=fits)
-            if answer.dead is not None:
-                self._master.add(self._lifter.cut(answer.dead))
+            for dead in answer.dead:
+                self._master.add(self._lifter.cut(dead))
                 outcome = _Outcome.CUT
-            elif not fits and outcome is _Outcome.PACKED:
+            if not fits and outcome is _Outcome.PACKED:
                 outcome = _Outcome.OPEN
         if all(answer.packed is not None for answer in answers):
             self._best.offer(_joined(proposal, answers, self._task.instance.item_count))
@@ -224,9 +224,9 @@ class _Turns:
         for crowd, answer, height in zip(proposal.crowds, answers, proposal.heights, strict=True):
             for item in crowd.items:
                 pools[item] = crowd.pool
-            if answer.dead is not None:
-                loose.update(answer.dead.crowd.items)
-            elif not answer.fits(height):
+            for dead in answer.dead:
+                loose.update(dead.crowd.items)
+            if not answer.dead and not answer.fits(height):
                 loose.update(crowd.items)
         pools = [-1 if item in loose else pool for item, pool in enumerate(pools)]
         if not self._lay(pools) and not self._budget.spent:
