@@ -25,8 +25,6 @@ Literal = Any
 
 # Beyond this many entries rows are left out, the ones that need least first: cuts take their place.
 _MOST_ENTRIES = 300_000
-# Above every value of a term.
-_MOST = 1 << 61
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +51,6 @@ class Master:
         self._paid: dict[Pair, Literal] = {}
         self._reuse, self._fixed_reuse = relations.reuse()
         self._active = 0  # terms that count so far
-        self._ceiling = self.cp.new_constant(0)
         pools = range(task.instance.pool_count)
         self.taken: list[dict[int, Literal]] = [self._literals(item) for item in range(len(self.choices))]
         self._rooms = [Room(task.instance, pool, self.choices, self.horizon[pool]) for pool in pools]
@@ -75,8 +72,6 @@ class Master:
         self._active = 0 if term is None else term + 1
         self.cp.clear_objective()
         if term is not None:
-            self._ceiling = self.cp.new_int_var(0, _MOST, f"ceiling{term}")
-            self.cp.add(self._expressions[term] <= self._ceiling)
             self.cp.minimize(self._expressions[term])
 
     def hint(self, layout: Layout) -> None:
@@ -92,9 +87,16 @@ class Master:
         for margin, cells in zip(self._margins, margins, strict=True):
             self._narrow(margin, cells, cells)
 
-    def cap(self, value: int | None) -> None:
-        """Only solutions in which the objective is not above the value; None: any."""
-        self._narrow(self._ceiling, 0, _MOST if value is None else max(value, 0))
+    def below(self, term: int, value: int) -> cp_model.IntVar:
+        """Only solutions in which the term is below the value, until that is dropped."""
+        held = self.cp.new_bool_var("held")
+        self.cp.add(self._expressions[term] < value).only_enforce_if(held)
+        self._narrow(held, 1, 1)
+        return held
+
+    def drop(self, held: cp_model.IntVar) -> None:
+        """No longer ask for that."""
+        self._narrow(held, 0, 0)
 
     def cells(self, pool: int) -> int:
         """How many cells the pool has."""

@@ -128,15 +128,15 @@ class _Turns:
         """Look for a better layout among those that leave some of each pool empty where packing failed."""
         self._master.leave(self._margins)
         values, term = self._best.values, self._level.term
-        if values is not None and term is not None:
-            self._master.cap(values[term] - 1)
+        held = None if values is None or term is None else self._master.below(term, values[term])
         proposal, infeasible = self._propose(_SEEK_SHARE, proves=False)
         if proposal is not None:
             self._pack(proposal)
         elif infeasible:
             self._margins = [margin // 2 for margin in self._margins]
         self._master.leave([0] * len(self._margins))
-        self._master.cap(None)
+        if held is not None:
+            self._master.drop(held)
 
     def _met(self) -> bool:
         """Whether the best layout is as good as can be, or as is asked for."""
@@ -167,6 +167,8 @@ class _Turns:
             solver.best_bound_callback = partial(self._hear, term)
         status = solver.solve(self._master.cp)
         self._budget.count(max(int(solver.deterministic_time * STEPS_PER_SECOND), 1))
+        if status == cp_model.MODEL_INVALID:
+            raise ValueError(f"CP-SAT refuses the master: {self._master.cp.validate()}"[:300])
         if status == cp_model.INFEASIBLE:
             return None, True
         if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
