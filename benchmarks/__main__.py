@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from benchmarks import growth, hard, large, models, published, starts, startup
+from benchmarks import growth, hard, large, models, pools, published, starts, startup
 from benchmarks.hard.effort import Effort
 from benchmarks.page import put
 from benchmarks.service import rates
@@ -19,6 +19,7 @@ ALL = {
     "large": large.measure,
     "growth": growth.measure,
     "models": models.measure,
+    "pools": pools.measure,
     "starts": starts.measure,
     "service": rates.measure,
 }
