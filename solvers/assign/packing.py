@@ -213,5 +213,5 @@ def _improved(
     return _packed(placed, found)
 
 
-def _ignore(_value: int) -> None:
+def _ignore(*_: object) -> None:
     pass
