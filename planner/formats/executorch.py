@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
+from planner.collector import collector_at_rest
 from planner.formats.cadence import read_given
 from planner.formats.cadence_writing import given_of
 from planner.formats.form import Format, Refusals
@@ -15,7 +16,6 @@ from planner.formats.native import laid_out, list_of_lines
 from planner.formats.plainly import refuse_beyond_buffers, refuse_pins, single_life
 from planner.problem import Alignment, Buffer, Bytes, Id, Problem, Time
 from planner.reading.findings import Findings
-from planner.reading.jsontext import collector_at_rest
 from planner.reading.parse import check_made
 from planner.reading.paths import Path
 from planner.reading.sections import index_before, read_elements
