@@ -44,6 +44,16 @@ class Worth:
         return self.peaks[next(i for i, pool in enumerate(self._problem.pools) if pool.id == term[5:])]
 
 
+def peaks(problem: Problem, placements: Iterable[Placement]) -> dict[str, int]:
+    """The largest end offset in each pool that is used."""
+    size_of = {buffer.id: buffer.size for buffer in problem.buffers}
+    found: dict[str, int] = {}
+    for place in placements:
+        if size := size_of[place.buffer]:
+            found[place.pool] = max(found.get(place.pool, 0), place.offset + size)
+    return found
+
+
 def placement_cost(problem: Problem, placements: Iterable[Placement]) -> int:
     """Accesses x cost of the pool, over all buffers."""
     cost_of = {pool.id: pool.cost for pool in problem.pools}

@@ -157,6 +157,11 @@ class Plan:
     version: str | None = Field(default=None, description="Version of memstow.")
 
 
+def is_bare(plan: Plan) -> bool:
+    """Whether the plan is a layout and nothing more, as forms without figures hold it: it claims nothing."""
+    return plan == Plan(status=Status.FEASIBLE, placements=plan.placements)
+
+
 def gap_of(value: int, bound: int) -> float:
     """How far the value can be from the optimum, as a fraction of the value."""
     return (value - bound) / value if value > bound else 0.0

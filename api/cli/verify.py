@@ -18,6 +18,7 @@ from planner.figures import plain
 
 if TYPE_CHECKING:
     from planner.plan import Plan
+    from planner.problem import Problem
     from planner.verify import Violation
 
 MOST_SHOWN = 100
@@ -66,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     elif violations:
         _print_violations(violations)
     else:
-        _print_praise(plan)
+        _print_praise(problem, plan)
     return Exit.INVALID if violations else Exit.DONE
 
 
@@ -88,6 +89,11 @@ def _print_violations(violations: "list[Violation]") -> None:
         print(f"  and {len(violations) - MOST_SHOWN:,} more")
 
 
-def _print_praise(plan: "Plan") -> None:
-    peaks = "".join(f", peak {use.peak:,} in {plain(use.pool)}" for use in plan.pools[:4])
-    print(f"valid: {plan.status}, {len(plan.placements):,} placements{peaks}")
+def _print_praise(problem: "Problem", plan: "Plan") -> None:
+    from planner.evaluate import peaks
+    from planner.plan import is_bare
+
+    status = "" if is_bare(plan) else f" {plan.status},"
+    found = list(peaks(problem, plan.placements).items())[:4]
+    shown = "".join(f", peak {peak:,} in {plain(pool)}" for pool, peak in found)
+    print(f"valid:{status} {len(plan.placements):,} placements{shown}")

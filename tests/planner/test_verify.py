@@ -334,6 +334,24 @@ def test_an_empty_objective_makes_every_plan_optimal() -> None:
     assert verify(problem, plan) == []
 
 
+def test_a_bare_layout_is_judged_by_its_places_alone() -> None:
+    plan = honest(PROBLEM, PLACES)
+    bare = Plan(status=Status.FEASIBLE, placements=plan.placements)
+    assert verify(PROBLEM, bare) == []
+    assert codes(verify(PROBLEM, replace(bare, placements=bare.placements[1:]))) == {Code.MISSING}
+    assert codes(verify(PROBLEM, replace(bare, placements=()))) == {Code.MISSING}
+    assert Code.OVERLAP in codes(
+        verify(PROBLEM, replace(bare, placements=honest(PROBLEM, places_with(c=("fast", 8))).placements))
+    )
+
+
+def test_a_plan_that_makes_any_claim_is_no_bare_layout() -> None:
+    plan = honest(PROBLEM, PLACES)
+    bare = Plan(status=Status.FEASIBLE, placements=plan.placements)
+    for claim in ({"pools": plan.pools}, {"objective": plan.objective}, {"digest": digest(PROBLEM)}):
+        assert verify(PROBLEM, replace(bare, **claim)) != []
+
+
 def test_a_plan_has_placements_if_and_only_if_its_status_says_so() -> None:
     plan = honest(PROBLEM, PLACES)
     assert Code.STATUS in codes(verify(PROBLEM, replace(plan, placements=())))

@@ -29,6 +29,16 @@ def test_a_valid_plan_exits_with_0(cli: Cli, three: Path, plan: Path) -> None:
     assert ran.out.startswith("valid: optimal, 3 placements, peak 150 in memory")
 
 
+@pytest.mark.parametrize("form", ["csv", "structured"])
+def test_a_plan_in_a_form_without_figures_is_judged_by_its_places(
+    cli: Cli, three: Path, tmp_path: Path, form: str
+) -> None:
+    path = tmp_path / "plan"
+    assert cli("solve", three, "--output", path, "--output-format", form).code == Exit.DONE
+    ran = cli("verify", three, path)
+    assert (ran.code, ran.out) == (Exit.DONE, "valid: 3 placements, peak 150 in memory\n")
+
+
 def test_an_invalid_plan_exits_with_1_and_lists_what_is_wrong(cli: Cli, three: Path, plan: Path) -> None:
     _without_the_last(plan)
     ran = cli("verify", three, plan)
