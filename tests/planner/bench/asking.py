@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from planner.bench.keepers import Keepers, Result
-from planner.bench.record import Record, from_line
+from planner.bench.record import Record, from_line, to_line
 from planner.bench.task import Asked, Given, Task
+from tests.planner.bench.test_record import RECORD
 
 OPTIONS: dict[str, Any] = {
     "format": None,
@@ -57,6 +58,17 @@ def recorded(result: Result) -> Record:
 
 def record_of(keepers: Keepers, of: Given, asked: Asked) -> Record:
     return recorded(keepers.perform(task(of, asked)))
+
+
+def line(seed: int, digest: str = "d" * 64, content: str = "", name: str = "exact") -> str:
+    """A record of a run of this solver, as a line."""
+    record = replace(
+        RECORD,
+        seed=seed,
+        instance=replace(RECORD.instance, digest=digest, content=content or given().content),
+        solver=solver(name).player("1"),
+    )
+    return to_line(record)
 
 
 def timeless(record: Record) -> Record:

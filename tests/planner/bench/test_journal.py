@@ -1,30 +1,13 @@
 """Whatever ended a run, what it wrote is there once, whole, and nothing is run again for nothing."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 from planner.bench.journal import Journal
-from planner.bench.record import RESULTS, from_line, hash_of, to_line
+from planner.bench.record import RESULTS, from_line
 from planner.errors import InputError, MemstowError
-from tests.planner.bench.asking import given, solver, task
-from tests.planner.bench.test_record import RECORD
-
-
-def line(seed: int, digest: str = "d" * 64) -> str:
-    values = json.loads(to_line(RECORD))
-    values["seed"] = seed
-    values["instance"] |= {"digest": digest, "content": given().content}
-    values["solver"] = {
-        "name": "exact",
-        "version": "1",
-        "external": False,
-        "options": solver("exact").options,
-    }
-    del values["record"], values["key"]
-    asked = values["solver"]["options"]
-    return json.dumps({"record": 1, "key": f"{digest}/exact/{seed}/{hash_of(asked)}", **values})
+from tests.planner.bench.asking import given, line, solver, task
 
 
 def written(folder: Path) -> list[int]:
