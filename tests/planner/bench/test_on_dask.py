@@ -1,13 +1,10 @@
 """A bench on a cluster has the results it has here, each once, with a worker killed on the way."""
 
-import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -15,73 +12,16 @@ import pytest
 
 from planner.bench.record import RESULTS, Record, from_line
 from tests.planner.bench.asking import timeless
+from tests.planner.bench.farm import ROOT, Farm
 from tests.planner.isolate.test_session import gone
 
 if find_spec("distributed") is None:
     pytest.skip("needs Dask: pip install 'memstow[dask]'", allow_module_level=True)
 
-ROOT = Path(__file__).parents[3]
 ASKED = (
     "generate:planted,n=120,seed=1..10",
     *("--solvers", "greedy,auto", "--seeds", "2", "--deterministic", "--work-limit", "3000000"),
 )
-
-
-class Farm:
-    """A scheduler and workers of Dask, as processes of their own on the loopback."""
-
-    def __init__(self, folder: Path, stack: ExitStack) -> None:
-        self._folder = folder
-        self._stack = stack
-        self.scheduler = self._start("scheduler", "--port", "0", "--scheduler-file", folder / "it")
-        self.workers: list[subprocess.Popen[bytes]] = []
-
-    @property
-    def address(self) -> str:
-        """Where the scheduler is, once it says so."""
-        end = time.monotonic() + 60
-        while time.monotonic() < end:
-            assert self.scheduler.poll() is None
-            if (self._folder / "it").exists() and (text := (self._folder / "it").read_text()):
-                address: str = json.loads(text)["address"]
-                return address
-            time.sleep(0.05)
-        raise AssertionError("no scheduler")
-
-    def add_worker(self) -> None:
-        """Another worker, of one thread."""
-        place = self._folder / f"worker{len(self.workers)}"
-        place.mkdir()
-        limits = ("--nthreads", "1", "--no-nanny", "--local-directory", place)
-        self.workers.append(self._start("worker", self.address, *limits, temporary=place))
-
-    def _start(
-        self, what: str, *arguments: object, temporary: Path | None = None
-    ) -> "subprocess.Popen[bytes]":
-        command = [sys.executable, "-m", "dask", what, "--host", "127.0.0.1", "--no-dashboard"]
-        process = subprocess.Popen(
-            [*command, *map(str, arguments)],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            cwd=ROOT,
-            env={**os.environ, "TMPDIR": str(temporary or self._folder)},
-            start_new_session=True,
-        )
-        self._stack.callback(_end, process)
-        return process
-
-
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    process.kill()
-    process.wait()
-
-
-@pytest.fixture
-def farm(tmp_path: Path) -> Iterator[Farm]:
-    folder = tmp_path / "farm"
-    folder.mkdir()
-    with ExitStack() as stack:
-        yield Farm(folder, stack)
 
 
 def bench(folder: Path, *more: str) -> "subprocess.Popen[str]":
