@@ -56,13 +56,14 @@ def perform(request: Message, tell: Tell) -> Message:
         problem = _problem(request)
     except InputError as error:
         return {"unreadable": str(error.issues[0])[:300]}
+    pressure = profile(problem.buffers)
     capacities = [pool.capacity for pool in problem.pools]
     tell(
         {
             "kind": "problem",
             "digest": digest(problem),
-            "features": features_of(problem),
-            "max_live": profile(problem.buffers).peak,
+            "features": features_of(problem, pressure),
+            "max_live": pressure.peak,
             "capacity": None if None in capacities else sum(filter(None, capacities)),
             "version": version_of(asked),
             "load": round(os.getloadavg()[0], 2),
