@@ -1,4 +1,4 @@
-"""Messages of a child to its keeper, several at a time: waking it for each would cost more than a quick run."""
+"""Messages of a child to its keeper, several at a time: waking it for each would cost more than a run may."""
 
 import os
 import threading
