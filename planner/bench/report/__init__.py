@@ -1,6 +1,6 @@
 """From the results of a run to its report: a page, Markdown with pictures, and tables for spreadsheets."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from planner.bench.rated import Bench
@@ -19,14 +19,14 @@ from planner.problem import Problem
 PAGE: Final = "report.html"
 MOST_MEMORY_PICTURES: Final = 100
 
-ProblemOf = Callable[[Instance], Problem | None]
-"""The problem of an instance, where it can still be had."""
+ProblemsOf = Callable[[Sequence[Instance]], Mapping[str, Problem]]
+"""By digest, the problems of these instances that can still be had."""
 
 
 def report(
     bench: Bench,
     title: str,
-    problem_of: ProblemOf,
+    problems_of: ProblemsOf,
     *,
     pair: tuple[str, str] | None = None,
     memory_pictures: int = MOST_MEMORY_PICTURES,
@@ -36,17 +36,13 @@ def report(
     drawn = pictures(bench, styles(bench.solvers), _pair(bench, rows, pair))
     files = [(picture, f"report-{picture.name}.svg") for picture in drawn]
     instances = instance_rows(bench)
-    chosen = {
-        row.instance.digest for row in most_telling([row for row in instances if row.picked], memory_pictures)
-    }
+    chosen = most_telling([row for row in instances if row.picked], memory_pictures)
+    problems = problems_of([row.instance for row in chosen])
 
     def memory_of(row: InstanceRow) -> str | None:
-        if row.instance.digest not in chosen or row.picked is None:
-            return None
-        layout, problem = bench.results.plan(row.picked.run), problem_of(row.instance)
-        if layout is None or problem is None:
-            return None
-        return memory_picture(problem, row.picked.run, layout)
+        problem = problems.get(row.instance.digest)
+        layout = bench.results.plan(row.picked.run) if problem and row.picked else None
+        return memory_picture(problem, row.picked.run, layout) if problem and row.picked and layout else None
 
     return {
         PAGE: page(title, bench, rows, drawn, instances, memory_of),

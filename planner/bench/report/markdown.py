@@ -55,9 +55,8 @@ def _claims(bench: Bench) -> Iterator[str]:
 
 def _instances(solvers: Sequence[str], rows: Sequence[InstanceRow]) -> Iterator[str]:
     shown = most_telling(rows, MOST_ROWS)
-    if len(shown) < len(rows):
-        yield f"The {count(len(shown))} of {count(len(rows))} on which solvers differ most."
-        yield ""
+    yield f"{words.INSTANCES_TOLD} {words.how_many(len(shown), len(rows))}".rstrip()
+    yield ""
     yield from _table(
         ("instance", "family", "buffers", "best known", *map(words.name, solvers)),
         [

@@ -81,12 +81,8 @@ def _figure(picture: Picture) -> str:
 
 def _instances(solvers: Sequence[str], rows: Sequence[InstanceRow], memory_of: MemoryOf) -> Iterator[str]:
     shown = most_telling(rows, MOST_ROWS)
-    less = f" The {count(len(shown))} of {count(len(rows))} on which solvers differ most." * (
-        len(shown) < len(rows)
-    )
-    yield "<h2>Instances</h2><p>Of each solver the ratio to the best known and the seconds, medians over the "
-    yield "seeds; ✓: proven with every seed. A row with a mark before its name opens the picture of its best plan."
-    yield f"{less}</p>"
+    yield f"<h2>Instances</h2><p>{words.INSTANCES_TOLD} A row with a mark before its name opens the picture "
+    yield f"of its best plan. {words.how_many(len(shown), len(rows))}</p>"
     for family, inside in groupby(shown, key=lambda row: row.instance.family):
         yield f'<h3>{_text(words.name(family))}</h3><div class="wide">'
         yield f'<div class="rows" style="--solvers: {len(solvers)}"><div class="head">'
