@@ -24,6 +24,7 @@ COMMANDS: Final = (
     "inspect",
     "convert",
     "generate",
+    "bench",
     "solvers",
     "schema",
     "serve",

@@ -35,9 +35,10 @@ def add_changes(parser: argparse.ArgumentParser) -> None:
 def read_problem(path: str, args: argparse.Namespace) -> "Problem":
     """The problem in the file, with the changes that the arguments ask for."""
     from planner import formats
+    from planner.changed import changed
 
     problem = formats.read_problem(_read(path), args.format)
-    return _changed(problem, getattr(args, "capacity", None), getattr(args, "fit_only", False))
+    return changed(problem, getattr(args, "capacity", None), getattr(args, "fit_only", False))
 
 
 def read_plan(path: str, problem: "Problem", form: str | None = None) -> "Plan":
@@ -59,23 +60,6 @@ def _read(path: str) -> bytes:
     from planner.reading.source import read_bytes
 
     return read_bytes(sys.stdin.buffer if path == STDIN else path)
-
-
-def _changed(problem: "Problem", capacity: int | None, fit_only: bool) -> "Problem":
-    from dataclasses import replace
-
-    if capacity is not None:
-        if len(problem.pools) != 1:
-            from planner.errors import InputError
-
-            raise InputError.single(
-                "several_pools",
-                "--capacity",
-                f"the problem has {len(problem.pools)} pools and --capacity sets that of an only one; "
-                "set the capacities in the file",
-            )
-        problem = replace(problem, pools=(replace(problem.pools[0], capacity=capacity),))
-    return replace(problem, objective=()) if fit_only else problem
 
 
 def warn_if_terminal(path: str | None) -> None:

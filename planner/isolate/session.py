@@ -7,11 +7,102 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from planner.isolate.frames import GarbageError, Message, Reader, pack
-from planner.isolate.process import Process
+from planner.isolate.process import Group, Process
 
 _TICK = 0.02
 _WATCH_MEMORY_SECONDS = 0.05
 _PIECE = 1 << 20
+
+
+class EndedError(Exception):
+    """A session that came to its end without the child's last message."""
+
+
+class MemoryLimitError(EndedError):
+    """The child used more than it may."""
+
+
+class Session:
+    """A request and what comes back. Its owner looks around in between, and ends it by an exception."""
+
+    def __init__(
+        self,
+        process: Group,
+        request: Message,
+        memory: int,
+        hear: Callable[[Message], None],
+        look: Callable[[float], None],
+    ) -> None:
+        self.until: float | None = None  # when the owner will look at the latest, on the monotonic clock
+        self._process = process
+        self._unsent = memoryview(b"")
+        self._memory = memory
+        self._hear = hear
+        self._look = look
+        self._reader = Reader()
+        self._memory_at = 0.0
+        self._poll = select.poll()
+        self._poll.register(process.events, select.POLLIN)
+        self.say(request)
+
+    def say(self, message: Message) -> None:
+        """Send a message as soon as the child takes it."""
+        self._unsent = memoryview(bytes(self._unsent) + pack(message))
+        self._poll.register(self._process.requests, select.POLLOUT)
+
+    def run(self) -> Message:
+        """Hear every message up to the last, `done`, which is returned; EndedError where none comes."""
+        while True:
+            now = time.monotonic()
+            self._look(now)
+            self._watch_memory(now)
+            wait = _TICK if self.until is None else min(_TICK, max(self.until - now, 0.0))
+            for pipe, _ in self._poll.poll(wait * 1000):
+                if pipe == self._process.requests:
+                    self._send()
+                    continue
+                done = self._receive()
+                if done is not None:
+                    return done
+
+    def _watch_memory(self, now: float) -> None:
+        if now < self._memory_at:
+            return
+        self._memory_at = now + _WATCH_MEMORY_SECONDS
+        used = self._process.memory()
+        if used > self._memory:
+            message = f"used {used >> 20} MiB of memory; {self._memory >> 20} are allowed"
+            raise MemoryLimitError(message)
+
+    def _send(self) -> None:
+        """Send a piece. A child that takes none has ended, and its own pipe will say so."""
+        try:
+            self._unsent = self._unsent[os.write(self._process.requests, self._unsent[:_PIECE]) :]
+        except BlockingIOError:
+            return
+        except BrokenPipeError:
+            self._unsent = memoryview(b"")
+        if not self._unsent:
+            self._poll.unregister(self._process.requests)
+
+    def _receive(self) -> Message | None:
+        """The last message, if it is here."""
+        try:
+            data = os.read(self._process.events, _PIECE)
+        except BlockingIOError:
+            return None
+        except OSError:
+            raise EndedError("closed by this process") from None
+        if not data:
+            raise EndedError(f"the child {self._process.ending()}")
+        try:
+            for message in self._reader.feed(data):
+                self._hear(message)
+                if message["kind"] == "done":
+                    return message
+        except GarbageError as error:
+            raise EndedError(f"the child sent garbage: {error}") from None
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,71 +116,19 @@ class Terms:
 
 def converse(process: Process, request: Message, terms: Terms, hear: Callable[[Message], None]) -> str | None:
     """Hear every message up to the last, `done`; otherwise why it came to an end without. Ends the child."""
+
+    def look(now: float) -> None:
+        if terms.until is not None and now >= terms.until:
+            raise EndedError("out of time")
+        if terms.cancelled():
+            raise EndedError("told to stop")
+
+    session = Session(process, request, terms.memory, hear, look)
+    session.until = terms.until
     try:
-        return _Session(process, request, terms, hear).run()
+        session.run()
+    except EndedError as error:
+        return str(error)
     finally:
         process.close()
-
-
-class _Session:
-    def __init__(
-        self, process: Process, request: Message, terms: Terms, hear: Callable[[Message], None]
-    ) -> None:
-        self._process = process
-        self._unsent = memoryview(pack(request))
-        self._terms = terms
-        self._hear = hear
-        self._reader = Reader()
-        self._memory_at = 0.0
-        self._poll = select.poll()
-        self._poll.register(process.events, select.POLLIN)
-        self._poll.register(process.requests, select.POLLOUT)
-
-    def run(self) -> str | None:
-        while True:
-            now = time.monotonic()
-            if self._terms.until is not None and now >= self._terms.until:
-                return "out of time"
-            if self._terms.cancelled():
-                return "told to stop"
-            if now >= self._memory_at:
-                self._memory_at = now + _WATCH_MEMORY_SECONDS
-                used = self._process.memory()
-                if used > self._terms.memory:
-                    return f"used {used >> 20} MiB of memory; {self._terms.memory >> 20} are allowed"
-            wait = _TICK if self._terms.until is None else min(_TICK, self._terms.until - now)
-            for pipe, _ in self._poll.poll(wait * 1000):
-                if pipe == self._process.requests:
-                    self._send()
-                    continue
-                try:
-                    over = self._receive()
-                except GarbageError as error:
-                    return f"the child sent garbage: {error}"
-                if over is not None:
-                    return over or None
-
-    def _send(self) -> None:
-        """Send a piece of the request. A child that takes none has ended, and its own pipe will say so."""
-        try:
-            self._unsent = self._unsent[os.write(self._process.requests, self._unsent[:_PIECE]) :]
-        except BlockingIOError:
-            return
-        except BrokenPipeError:
-            self._unsent = memoryview(b"")
-        if not self._unsent:
-            self._poll.unregister(self._process.requests)
-
-    def _receive(self) -> str | None:
-        """None: go on. Empty: done. Otherwise why it is over."""
-        try:
-            data = os.read(self._process.events, _PIECE)
-        except BlockingIOError:
-            return None
-        if not data:
-            return f"the child {self._process.ending()}"
-        for message in self._reader.feed(data):
-            self._hear(message)
-            if message["kind"] == "done":
-                return ""
-        return None
+    return None

@@ -1,0 +1,101 @@
+"""The child's side of a run: one request after another, each read, solved, judged and told of.
+
+It is forked from a keeper that has imported everything. By the end of its standard input it knows that the
+keeper is gone.
+"""
+
+import os
+import queue
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from planner import formats
+from planner.bench import attempt, outside
+from planner.bench.features import features_of
+from planner.bench.spent import cpu_seconds, peak_memory, reset_peak_memory
+from planner.changed import changed
+from planner.digest import digest
+from planner.errors import InputError
+from planner.generate.made import make
+from planner.isolate import leash
+from planner.isolate.child import Teller
+from planner.isolate.frames import Message, Reader
+from planner.pressure import profile
+from planner.problem import Problem
+
+_PIECE = 1 << 20
+
+Tell = Callable[[Message], None]
+
+
+def serve(events: int) -> None:
+    """Serve requests until there are no more."""
+    requests: queue.SimpleQueue[Message] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(requests,), daemon=True).start()
+    leash.be_modest()
+    teller = Teller(events)
+    while True:
+        request = requests.get()
+        leash.limit_memory(request["memory"])
+        try:
+            done = perform(request, teller.send)
+        except MemoryError:
+            done = {"status": "killed", "error": "out of memory"}
+        except Exception as error:
+            done = {"status": "error", "error": f"{type(error).__name__}: {error}"[:1000]}
+        # An outside program has told its own.
+        teller.send({"kind": "done", "cpu_total": cpu_seconds(), "peak_memory": peak_memory(), **done})
+
+
+def perform(request: Message, tell: Tell) -> Message:
+    """One run."""
+    reset_peak_memory()
+    asked: dict[str, Any] = request["asked"]
+    try:
+        problem = _problem(request)
+    except InputError as error:
+        return {"unreadable": str(error.issues[0])[:300]}
+    capacities = [pool.capacity for pool in problem.pools]
+    tell(
+        {
+            "kind": "problem",
+            "digest": digest(problem),
+            "features": features_of(problem),
+            "max_live": profile(problem.buffers).peak,
+            "capacity": None if None in capacities else sum(filter(None, capacities)),
+            "version": version_of(asked),
+            "load": round(os.getloadavg()[0], 2),
+        }
+    )
+    if asked["command"] is not None:
+        return outside.attempt(problem, request, tell)
+    return attempt.attempt(problem, request, request["memory"], tell)
+
+
+def version_of(asked: dict[str, Any]) -> str:
+    """The version of who solves."""
+    if asked["command"] is not None:
+        return outside.version_of(asked["command"][0])
+    return attempt.version_of(asked["name"])
+
+
+def _problem(request: Message) -> Problem:
+    options, generated = request["asked"]["options"], request["generated"]
+    if generated is None:
+        problem = formats.read_problem(request["data"].encode("latin-1"), options["format"])
+    else:
+        arguments = {name: value for name, value in generated.items() if name != "kind"}
+        problem = make(generated["kind"], arguments)
+    return changed(problem, options["capacity"], options["fit_only"])
+
+
+def _listen(requests: "queue.SimpleQueue[Message]") -> None:
+    """Hand on requests; when the keeper is gone, end."""
+    reader = Reader()
+    try:
+        while data := os.read(0, _PIECE):
+            for message in reader.feed(data):
+                requests.put(message)
+    finally:
+        leash.end_everything()

@@ -1,0 +1,60 @@
+"""Runs on a cluster of Dask distributed, whose scheduler is reached at an address.
+
+Dask gives a task to another worker when its worker is lost; the results of a task are counted once, here.
+"""
+
+import time
+import warnings
+from concurrent.futures import Future
+from typing import Final
+
+from distributed import Client
+
+from planner.bench.keepers import Result, perform
+from planner.bench.task import Task
+from planner.errors import MemstowError
+
+_CONNECT_SECONDS: Final = 30
+# For each thread of a worker one task that runs and one that waits; some for workers that are still to come.
+_FOR_A_THREAD: Final = 2
+_LEAST: Final = 8
+_LOOK_SECONDS: Final = 2.0
+
+
+class Cluster:
+    """Tasks go to whichever worker is free."""
+
+    def __init__(self, scheduler: str) -> None:
+        self._scheduler = scheduler
+        # A large instance travels with its task: Dask would rather have it there before.
+        warnings.filterwarnings("ignore", message="Sending large graph", category=UserWarning)
+        try:
+            self._client = Client(scheduler, timeout=_CONNECT_SECONDS, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise MemstowError(f"no scheduler of Dask can be reached at {scheduler}: {error}") from None
+        self._executor = self._client.get_executor(pure=False)
+        self._window = _LEAST
+        self._looked = 0.0
+
+    @property
+    def window(self) -> int:
+        """As many as keep the workers there are now busy."""
+        now = time.monotonic()
+        if now >= self._looked + _LOOK_SECONDS:
+            self._looked = now
+            self._window = max(_LEAST, _FOR_A_THREAD * sum(self._client.nthreads().values()))
+        return self._window
+
+    def submit(self, task: Task) -> Future[Result]:
+        """Have the task run by a worker."""
+        try:
+            future: Future[Result] = self._executor.submit(perform, task)
+        except Exception as error:
+            raise MemstowError(
+                f"the scheduler at {self._scheduler} is gone ({error}); --resume goes on"
+            ) from None
+        return future
+
+    def close(self) -> None:
+        """Leave the cluster; what runs there is called off."""
+        self._client.close()
