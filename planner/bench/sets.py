@@ -21,8 +21,6 @@ class PublicSet:
     """The files of instances below the folder of that name."""
     known: int | None = None
     """How many instances there are, where the set is closed."""
-    readable: bool = True
-    """Whether its files are problems as they are; else they are made into some first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +51,7 @@ SETS: Final = (
     ),
     PublicSet(
         "executorch",
-        "tensors of networks as ExecuTorch exports them, 54-387 buffers; export some with its memory planning",
+        "tensors of networks as ExecuTorch plans them, to be exported with it; 54-387 buffers",
         "github.com/pytorch/executorch, exir/memory_planning.py",
         "BSD-3-Clause",
         "*.json",
@@ -64,7 +62,6 @@ SETS: Final = (
         "github.com/apache/tvm, tests/python/tir-usmp",
         "Apache-2.0",
         "*.json",
-        readable=False,
     ),
     PublicSet(
         "pypto",

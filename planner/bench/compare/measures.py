@@ -45,11 +45,18 @@ def _bound(pair: Pair) -> Difference | None:
     return None if old is None or new is None else math.log((old + 1) / (new + 1))
 
 
+def _answered(run: Run) -> bool:
+    # What gave up at once was not fast, and what it took says nothing.
+    return run.valid or run.proven
+
+
 def _shifted(of: Callable[[Run], float | None], shift: float) -> Callable[[Pair], Difference | None]:
     # The shift keeps what is too small to be measured well from weighing as much as the rest.
     def difference(pair: Pair) -> Difference | None:
         old, new = of(pair.old), of(pair.new)
-        return None if old is None or new is None else math.log((new + shift) / (old + shift))
+        if old is None or new is None or not (_answered(pair.old) and _answered(pair.new)):
+            return None
+        return math.log((new + shift) / (old + shift))
 
     return difference
 
@@ -71,7 +78,7 @@ MEASURES: Final = (
     Measure("memory", "most memory", _shifted(lambda run: run.record.peak_memory, 1 << 20), noisy=True),
 )
 OUTCOMES: Final = (
-    Outcome("solved", "a valid plan, or a proof that there is none", lambda run: run.valid or run.proven),
+    Outcome("solved", "a valid plan, or a proof that there is none", _answered),
     Outcome("proven", "proven", lambda run: run.proven),
 )
 NAMES: Final = tuple(one.name for one in (*OUTCOMES, *MEASURES))

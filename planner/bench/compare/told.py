@@ -15,7 +15,10 @@ _MOST_LISTED: Final = 10
 def told(comparison: Comparison, deciding: Iterable[str]) -> str:
     """The comparison for a person."""
     decides = frozenset(deciding)
-    lines = table(_HEAD, [_cells(line) for line in comparison.lines], left=3)
+    changed = [line for line in comparison.lines if line.better or line.worse]
+    lines = table(_HEAD, [_cells(line) for line in changed], left=3) if changed else []
+    if len(changed) < len(comparison.lines):
+        lines.append(f"equal throughout: {count(len(comparison.lines) - len(changed))} measures of solvers")
     for one in comparison.contradictions[:_MOST_LISTED]:
         lines.append(f"not true: {claim(one)}")
     for line in comparison.lines:
