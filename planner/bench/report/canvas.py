@@ -6,6 +6,7 @@ picture is readable in light, in dark and in print, or to plain colours in a fil
 
 import io
 import re
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -134,7 +135,9 @@ def _plotting() -> Iterator[None]:
             "the pictures of a report need matplotlib: pip install 'memstow[bench]'"
         ) from None
     # Nothing of the user's own settings: the same figures give the same picture everywhere.
-    with matplotlib.rc_context():
+    with matplotlib.rc_context(), warnings.catch_warnings():
+        # Only measured with letters of here; shown with those of the reader.
+        warnings.filterwarnings("ignore", message="Glyph .* missing", category=UserWarning)
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_STYLE)
         yield

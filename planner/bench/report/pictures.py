@@ -12,12 +12,14 @@ from planner.bench.report.axes import (
     SHORTEST,
     decades,
     diagonal,
+    legend_name,
     lines,
     nothing,
     percents,
     points,
 )
 from planner.bench.report.canvas import Picture, Style, picture
+from planner.bench.report.words import name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,9 +75,9 @@ def pictures(bench: Bench, styles: Styles, pair: tuple[str, str] | None) -> list
         return drawn
     scatter = picture(
         "scatter",
-        f"{pair[0]} against {pair[1]}",
+        f"{name(pair[0])} against {name(pair[1])}",
         "A point is an instance with a seed: left the seconds, right how far the plan is above the best "
-        f"known. Below the line {pair[1]} is better. What lies beyond the dotted lines came to nothing.",
+        f"known. Below the line {name(pair[1])} is better. What lies beyond the dotted lines came to nothing.",
         2,
         partial(_scatter, bench, pair, styles[pair[0]]),
     )
@@ -166,7 +168,7 @@ def _scatter(bench: Bench, pair: tuple[str, str], style: Style, axes: "Sequence[
     axes[0].set(
         xlim=(SHORTEST / 1.5, longest * 1.5 * _UNSOLVED), ylim=(SHORTEST / 1.5, longest * 1.5 * _UNSOLVED)
     )
-    axes[0].set(title="Seconds", xlabel=pair[0], ylabel=pair[1])
+    axes[0].set(title="Seconds", xlabel=legend_name(pair[0]), ylabel=legend_name(pair[1]))
     worst = max([1.0, *(_excess(one.ratio) for two in both for one in two if one.ratio is not None)])
     values = [
         tuple(worst * _UNSOLVED if one.ratio is None else _excess(one.ratio) for one in two) for two in both
@@ -174,7 +176,7 @@ def _scatter(bench: Bench, pair: tuple[str, str], style: Style, axes: "Sequence[
     _against(axes[1], values, worst, style, math.asinh)
     percents(axes[1], "x", worst * _UNSOLVED)
     percents(axes[1], "y", worst * _UNSOLVED)
-    axes[1].set(title="Above the best known", xlabel=pair[0])
+    axes[1].set(title="Above the best known", xlabel=legend_name(pair[0]))
 
 
 def _against(
