@@ -7,6 +7,7 @@ import subprocess
 import threading
 import time
 from contextlib import suppress
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from shutil import which
@@ -34,9 +35,11 @@ _UNITS: Final = {"ms": 1e-3, "us": 1e-6, "µs": 1e-6}
 def attempt(problem: Problem, request: Message, tell: Tell) -> Message:
     """Run the program and judge what it wrote."""
     asked = request["asked"]
-    run = _Run(problem, asked["options"], Path.cwd())
+    command = asked["command"]
+    told_capacity = any("{capacity}" in part for part in command)
+    run = _Run(problem, _without(problem, told_capacity), asked["options"], Path.cwd())
     try:
-        arguments = [run.filled(part) for part in asked["command"]]
+        arguments = [run.filled(part) for part in command]
     except InputError as error:
         return {"status": "declined", "error": str(error)[:_TAIL]}
     try:
@@ -76,8 +79,9 @@ def version_of(command: str) -> str:
 class _Run:
     """The files of one run."""
 
-    def __init__(self, problem: Problem, options: dict[str, Any], folder: Path) -> None:
+    def __init__(self, problem: Problem, as_csv: Problem, options: dict[str, Any], folder: Path) -> None:
         self._problem = problem
+        self._as = {"csv": as_csv, "json": problem}
         self._options = options
         self._folder = folder
         self._output: Path | None = None
@@ -90,7 +94,7 @@ class _Run:
             for place in (f"{{input.{form}}}", "{input}" if form == "csv" else ""):
                 if place and place in part:
                     path = self._folder / f"input.{form}"
-                    path.write_bytes(formats.write_problem(self._problem, form))
+                    path.write_bytes(formats.write_problem(self._as[form], form))
                     part = part.replace(place, str(path))
             for place in (f"{{output.{form}}}", "{output}" if form == "csv" else ""):
                 if place and place in part:
@@ -170,6 +174,16 @@ def _environment() -> dict[str, str]:
     """That of the user, without what is meant for our own children."""
     ours = ("PYTHONPATH", "PYTHONWARNINGS", "PYTHONDONTWRITEBYTECODE", "MEMSTOW_FOLDER")
     return {name: value for name, value in os.environ.items() if name not in ours}
+
+
+def _without(problem: Problem, capacity: bool) -> Problem:
+    """The problem without what CSV has no place for and the program need not read there.
+
+    The capacity, if it is told in another way; that any plan will do, since one of a low peak will as well.
+    """
+    if capacity and len(problem.pools) == 1:
+        problem = replace(problem, pools=(replace(problem.pools[0], capacity=None),))
+    return problem if problem.objective else replace(problem, objective=None)
 
 
 def room(problem: Problem) -> int:

@@ -5,7 +5,7 @@ It travels as plain values: to a child, or to another machine first.
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
@@ -68,7 +68,12 @@ class Task:
                 "family": self.given.family,
                 "content": self.content,
             },
-            "asked": asdict(self.asked),
+            "asked": {
+                "name": self.asked.name,
+                "options": self.asked.options,
+                "command": self.asked.command,
+                "folder": self.asked.folder,
+            },
             "seed": self.seed,
         }
 

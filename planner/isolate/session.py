@@ -40,7 +40,8 @@ class Session:
         self._hear = hear
         self._look = look
         self._reader = Reader()
-        self._memory_at = 0.0
+        # A child that has only just been asked cannot have used much.
+        self._memory_at = time.monotonic() + _WATCH_MEMORY_SECONDS
         self._poll = select.poll()
         self._poll.register(process.events, select.POLLIN)
         self.say(request)
