@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from html import escape
 from itertools import groupby
 from typing import Final
 
@@ -85,4 +86,4 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 def _text(text: str) -> str:
     """Nothing in it is markup."""
-    return re.sub(r"([\\`*_\[\]<>|#~&$])", r"\\\1", text)
+    return escape(re.sub(r"([\\`*_\[\]|#~$])", r"\\\1", text), quote=False)
