@@ -65,6 +65,11 @@ def _work(kind: str) -> Callable[[Pair], Difference | None]:
     return _shifted(lambda run: run.record.work.get(kind), 1)
 
 
+def _measured(of: Callable[[Run], float], shift: float) -> Callable[[Pair], Difference | None]:
+    # Nothing takes no time: what is 0 was not measured, or left out of the file on purpose.
+    return _shifted(lambda run: of(run) or None, shift)
+
+
 MEASURES: Final = (
     Measure("value", "the objective of the plan", _value, noisy=False),
     Measure("bound", "what is proven", _bound, noisy=False),
@@ -72,10 +77,10 @@ MEASURES: Final = (
     Measure("rows", "rows touched", _work("rows"), noisy=False),
     Measure("steps", "steps of work", _work("steps"), noisy=False),
     Measure(
-        "seconds", "seconds until the answer", _shifted(lambda run: run.record.seconds, 0.01), noisy=True
+        "seconds", "seconds until the answer", _measured(lambda run: run.record.seconds, 0.01), noisy=True
     ),
-    Measure("cpu", "seconds of processors", _shifted(lambda run: run.record.cpu_seconds, 0.01), noisy=True),
-    Measure("memory", "most memory", _shifted(lambda run: run.record.peak_memory, 1 << 20), noisy=True),
+    Measure("cpu", "seconds of processors", _measured(lambda run: run.record.cpu_seconds, 0.01), noisy=True),
+    Measure("memory", "most memory", _measured(lambda run: run.record.peak_memory, 1 << 20), noisy=True),
 )
 OUTCOMES: Final = (
     Outcome("solved", "a valid plan, or a proof that there is none", _answered),

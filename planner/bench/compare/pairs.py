@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from planner.bench.record import hash_of
+from planner.bench.record import Machine, hash_of
 from planner.bench.results import Results, Run
 from planner.errors import InputError
 
@@ -79,14 +79,13 @@ def _notes(both: Iterable[Pair]) -> Iterator[str]:
             values = one.solver.options.get(name), other.solver.options.get(name)
             if values[0] != values[1]:
                 differing[f"{pair.solver}: {name}"] = values
-        machines |= {
-            _machine(one.machine.cpus, one.machine.system),
-            _machine(other.machine.cpus, other.machine.system),
-        }
+        machines |= {_machine(record.machine) for record in (one, other)}
     yield from (f"{name} was {was} and is {now}" for name, (was, now) in sorted(differing.items()))
+    # A file that is kept to compare with may leave out where it was made.
+    machines.discard("")
     if len(machines) > 1:
         yield f"machines differ, so seconds do not compare: {'; '.join(sorted(machines))}"
 
 
-def _machine(cpus: int, system: str) -> str:
-    return f"{cpus} processors, {system}"
+def _machine(machine: Machine) -> str:
+    return f"{machine.cpus} processors, {machine.system}" if machine.cpus else ""

@@ -144,9 +144,13 @@ def _plotting() -> Iterator[None]:
 
 
 def _legend(figure: "Figure", axes: "Sequence[Axes]") -> None:
-    handles, labels = axes[0].get_legend_handles_labels()
-    if handles:
-        figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 4))
+    # A panel where there is nothing to draw names nobody; the one beside it may.
+    named = {}
+    for panel in axes:
+        handles, labels = panel.get_legend_handles_labels()
+        named.update(zip(labels, handles, strict=True))
+    if named:
+        figure.legend(list(named.values()), list(named), loc="outside lower center", ncols=min(len(named), 4))
 
 
 def _bare(text: str, title: str) -> str:

@@ -77,7 +77,7 @@ def pictures(bench: Bench, styles: Styles, pair: tuple[str, str] | None) -> list
         "scatter",
         f"{name(pair[0])} against {name(pair[1])}",
         "A point is an instance with a seed: left the seconds, right how far the plan is above the best "
-        f"known. Below the line {name(pair[1])} is better; what lies beyond the dotted lines came to nothing.",
+        f"known. Below the line {name(pair[1])} is better; beyond the dotted lines there is nothing.",
         2,
         partial(_scatter, bench, pair, styles[pair[0]]),
     )
