@@ -5,7 +5,9 @@ Dask gives a task to another worker when its worker is lost; the results of a ta
 
 import time
 import warnings
+from collections.abc import Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import Final
 
 from distributed import Client
@@ -14,7 +16,6 @@ from planner.bench.keepers import Result, perform
 from planner.bench.task import Task
 from planner.errors import MemstowError
 
-_CONNECT_SECONDS: Final = 30
 # For each thread of a worker one task that runs and one that waits; some for workers that are still to come.
 _FOR_A_THREAD: Final = 2
 _LEAST: Final = 8
@@ -29,7 +30,7 @@ class Cluster:
         # A large instance travels with its task: Dask would rather have it there before.
         warnings.filterwarnings("ignore", message="Sending large graph", category=UserWarning)
         try:
-            self._client = Client(scheduler, timeout=_CONNECT_SECONDS, set_as_default=False)
+            self._client = Client(scheduler, set_as_default=False)
         except (OSError, ValueError) as error:
             raise MemstowError(f"no scheduler of Dask can be reached at {scheduler}: {error}") from None
         self._executor = self._client.get_executor(pure=False)
@@ -42,19 +43,25 @@ class Cluster:
         now = time.monotonic()
         if now >= self._looked + _LOOK_SECONDS:
             self._looked = now
-            self._window = max(_LEAST, _FOR_A_THREAD * sum(self._client.nthreads().values()))
+            with self._as_gone():
+                self._window = max(_LEAST, _FOR_A_THREAD * sum(self._client.nthreads().values()))
         return self._window
 
     def submit(self, task: Task) -> Future[Result]:
         """Have the task run by a worker."""
-        try:
+        with self._as_gone():
             future: Future[Result] = self._executor.submit(perform, task)
-        except Exception as error:
-            raise MemstowError(
-                f"the scheduler at {self._scheduler} is gone ({error}); --resume goes on"
-            ) from None
         return future
 
     def close(self) -> None:
         """Leave the cluster; what runs there is called off."""
         self._client.close()
+
+    @contextmanager
+    def _as_gone(self) -> Iterator[None]:
+        """What Dask has to say of a scheduler that it could not reach again."""
+        try:
+            yield
+        except Exception as error:
+            message = f"the scheduler of Dask at {self._scheduler} is gone; --resume goes on ({error})"
+            raise MemstowError(message) from None

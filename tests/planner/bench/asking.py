@@ -25,6 +25,17 @@ OPTIONS: dict[str, Any] = {
 THREE = b"id,lower,upper,size\na,0,2,100\nb,1,3,50\nc,2,4,100\n"
 """Its least peak is 150."""
 
+SIDE_BY_SIDE = """
+import csv, sys
+at = 0
+with open(sys.argv[1]) as problem, open(sys.argv[2], "w") as plan:
+    print("id,offset", file=plan)
+    for row in csv.DictReader(problem):
+        print(f"{row['id']},{at}", file=plan)
+        at += int(row["size"])
+"""
+"""An outside program: each buffer above the one before."""
+
 
 def given(data: bytes = THREE, name: str = "three") -> Given:
     return Given(name, "tiny", data=data)

@@ -15,6 +15,7 @@ from planner.digest import digest
 from planner.generate.planted import planted as make_planted
 from planner.isolate.process import Process
 from tests.planner.bench.asking import (
+    SIDE_BY_SIDE,
     THREE,
     given,
     planted,
@@ -26,17 +27,6 @@ from tests.planner.bench.asking import (
     timeless,
 )
 from tests.planner.isolate.test_session import gone
-
-SIDE_BY_SIDE = """
-import csv, sys
-at = 0
-with open(sys.argv[1]) as problem, open(sys.argv[2], "w") as plan:
-    print("id,offset", file=plan)
-    for row in csv.DictReader(problem):
-        print(f"{row['id']},{at}", file=plan)
-        at += int(row["size"])
-"""
-
 
 HOLDING = "{input} {output} {capacity}"
 
