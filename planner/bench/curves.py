@@ -10,7 +10,7 @@ MOST_POINTS: Final = 400
 """More points than this on a curve cannot be told apart in print."""
 MOMENTS: Final = 200
 """Moments at which means over time are taken."""
-PIXELS: Final = 250
+PIXELS: Final = 80
 """Points of a scatter that fall into the same square of so many across are one point."""
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from planner.bench.record import RESULTS, Ending, Instance, Layout, Player, Record, RecordError, from_line
 from planner.errors import InputError
@@ -70,6 +70,7 @@ def read(path: Path) -> Results:
     """The results in the file, or in the folder of a run; of several records of one key the last counts."""
     path = path / RESULTS if path.is_dir() else path
     records: dict[str, tuple[Record, int]] = {}
+    shared: dict[str, Any] = {}
     unreadable = 0
     for line, place in _lines(path):
         try:
@@ -77,7 +78,7 @@ def read(path: Path) -> Results:
         except RecordError:
             unreadable += 1
         else:
-            records[record.key] = (replace(record, plan=None), place)
+            records[record.key] = (_light(record, shared), place)
     if not records:
         raise InputError.single(
             "no_results", str(path), "there is no result in it; `memstow bench run` makes some"
@@ -96,6 +97,17 @@ def read(path: Path) -> Results:
         )
     )
     return Results(path, tuple(runs), tuple(sorted(set(labels.values()))), unreadable)
+
+
+def _light(record: Record, shared: dict[str, Any]) -> Record:
+    """The record without its plan, and with what many have in common held once."""
+    solver, instance = record.solver, record.instance
+    return replace(
+        record,
+        plan=None,
+        instance=shared.setdefault(f"{instance.digest} {instance.name} {instance.content}", instance),
+        solver=shared.setdefault(repr(_identity(solver)), solver),
+    )
 
 
 def _lines(path: Path) -> Iterator[tuple[bytes, int]]:
