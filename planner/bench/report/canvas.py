@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from planner.errors import MissingBackEndError
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -145,10 +146,10 @@ def _plotting() -> Iterator[None]:
 
 def _legend(figure: "Figure", axes: "Sequence[Axes]") -> None:
     # A panel where there is nothing to draw names nobody; the one beside it may.
-    named = {}
+    named: dict[str, Artist] = {}
     for panel in axes:
         handles, labels = panel.get_legend_handles_labels()
-        named.update(zip(labels, handles, strict=True))
+        named.update(zip(map(str, labels), handles, strict=True))
     if named:
         figure.legend(list(named.values()), list(named), loc="outside lower center", ncols=min(len(named), 4))
 
