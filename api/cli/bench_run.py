@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from planner.bench.executor import Executor
     from planner.bench.journal import Journal
-    from planner.bench.run import Tally
+    from planner.bench.tally import Tally
 
 LONGEST_RUN = 366 * 86_400
 

@@ -1,5 +1,6 @@
 """Where runs take place: behind the seam of `concurrent.futures`, so that a cluster is one more place."""
 
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Protocol
 
@@ -8,14 +9,14 @@ from planner.bench.task import Task
 
 
 class Executor(Protocol):
-    """Takes tasks, a few at a time."""
+    """Takes bundles of tasks, a few at a time."""
 
     @property
     def window(self) -> int:
-        """How many tasks to have under way: enough that nobody waits, few enough to hold in memory."""
+        """How many bundles to have under way: enough that nobody waits, few enough to hold in memory."""
 
-    def submit(self, task: Task) -> Future[Result]:
-        """Have the task run."""
+    def submit(self, tasks: Sequence[Task]) -> Future[list[Result]]:
+        """Have the first of the tasks run, and as many more as fit into a moment."""
 
     def close(self) -> None:
         """End what still runs."""
@@ -29,9 +30,9 @@ class Local:
         self._keepers = Keepers()
         self._threads = ThreadPoolExecutor(jobs, thread_name_prefix="memstow-bench")
 
-    def submit(self, task: Task) -> Future[Result]:
-        """Have the task run by the next keeper that is free."""
-        return self._threads.submit(self._keepers.perform, task)
+    def submit(self, tasks: Sequence[Task]) -> Future[list[Result]]:
+        """Have them run by the next keeper that is free."""
+        return self._threads.submit(self._keepers.perform_some, tasks)
 
     def close(self) -> None:
         """End what still runs."""

@@ -2,15 +2,15 @@
 
 from bisect import bisect_right
 
-from planner.pressure import profile, spans
+from planner.pressure import Profile, spans
 from planner.problem import ALWAYS, Problem
 
 
-def features_of(problem: Problem) -> dict[str, int]:
+def features_of(problem: Problem, profile: Profile) -> dict[str, int]:
     """Counts by name; besides buffers and pools, only what is there."""
     buffers = problem.buffers
     counts = {
-        "moments": len(profile(buffers).live),
+        "moments": len(profile.live),
         "overlaps": overlaps(problem),
         "terms": len(problem.terms()),
         "bounded": sum(pool.capacity is not None for pool in problem.pools),

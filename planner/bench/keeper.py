@@ -55,6 +55,7 @@ class Keeper:
         self._runs = 0
         self._cpu_before = 0.0
         self._until = 0.0
+        self._memory = int(machine.memory() * _MEMORY_SHARE / machine.processors())
         self._parent = select.poll()
         self._parent.register(0, 0)
 
@@ -64,7 +65,7 @@ class Keeper:
             self._child = Forked(child.serve)
             self._runs, self._cpu_before = 0, 0.0
         options: dict[str, Any] = request["asked"]["options"]
-        memory = options["memory"] or int(machine.memory() * _MEMORY_SHARE / machine.processors())
+        memory = options["memory"] or self._memory
         heard = Heard()
         begin = time.monotonic()
         self._until = begin + _READING_SECONDS

@@ -2,6 +2,8 @@
 
 import sys
 import threading
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,6 +14,8 @@ from planner.isolate.process import Process
 from planner.isolate.session import EndedError, Session
 
 _TRIES: Final = 3
+# Results wait no longer for those of the tasks that came with theirs.
+TOGETHER_SECONDS: Final = 0.5
 _NO_LIMIT: Final = 1 << 62
 
 
@@ -29,6 +33,7 @@ class Result:
 
     line: str | None = None
     unreadable: str | None = None
+    seconds: float = 0.0
 
 
 class Keepers:
@@ -44,6 +49,7 @@ class Keepers:
         failure = ""
         for _ in range(_TRIES):
             keeper = self._take()
+            begin = time.monotonic()
             try:
                 done = Session(keeper, task.message(), _NO_LIMIT, _ignore, self._look).run()
             except EndedError as error:
@@ -54,8 +60,18 @@ class Keepers:
                 raise
             else:
                 self._give_back(keeper)
-                return Result(done.get("line"), done.get("unreadable"))
+                return Result(done.get("line"), done.get("unreadable"), time.monotonic() - begin)
         raise LostError(f"the process that watches a run came to its end: {failure}")
+
+    def perform_some(self, tasks: Sequence[Task]) -> list[Result]:
+        """Run the first of the tasks, and as many more as there is time for while others wait."""
+        results: list[Result] = []
+        begin = time.monotonic()
+        for task in tasks:
+            results.append(self.perform(task))
+            if time.monotonic() >= begin + TOGETHER_SECONDS:
+                break
+        return results
 
     def stop(self) -> None:
         """Call off what runs, and end every keeper."""
@@ -87,9 +103,9 @@ class Keepers:
 _ours = Keepers()
 
 
-def perform(task: Task) -> Result:
-    """Run the task with the keepers of this process."""
-    return _ours.perform(task)
+def perform_some(tasks: Sequence[Task]) -> list[Result]:
+    """Run some of the tasks with the keepers of this process, at least the first."""
+    return _ours.perform_some(tasks)
 
 
 def _ignore(_message: Message) -> None:

@@ -5,14 +5,14 @@ Dask gives a task to another worker when its worker is lost; the results of a ta
 
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Final
 
 from distributed import Client
 
-from planner.bench.keepers import Result, perform
+from planner.bench.keepers import Result, perform_some
 from planner.bench.task import Task
 from planner.errors import MemstowError
 
@@ -47,10 +47,10 @@ class Cluster:
                 self._window = max(_LEAST, _FOR_A_THREAD * sum(self._client.nthreads().values()))
         return self._window
 
-    def submit(self, task: Task) -> Future[Result]:
-        """Have the task run by a worker."""
+    def submit(self, tasks: Sequence[Task]) -> Future[list[Result]]:
+        """Have them run by a worker."""
         with self._as_gone():
-            future: Future[Result] = self._executor.submit(perform, task)
+            future: Future[list[Result]] = self._executor.submit(perform_some, tasks)
         return future
 
     def close(self) -> None:

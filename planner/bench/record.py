@@ -4,7 +4,7 @@ A line is one JSON object with sorted keys. Its fields are described in docs/ben
 """
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from hashlib import sha256
 from typing import Any, Final
@@ -144,9 +144,7 @@ def hash_of(values: Values) -> str:
 
 def to_line(record: Record) -> str:
     """The record as a line of JSON without its end."""
-    values = asdict(record)
-    values["events"] = [_told(moment) for moment in record.events]
-    return _line({"record": FORMAT, "key": record.key, **values})
+    return _line({"record": FORMAT, "key": record.key, **_fields(record)})
 
 
 def from_line(line: str | bytes) -> Record:
@@ -185,9 +183,21 @@ def _record(values: Values) -> Record:
     return record
 
 
-def _told(moment: Moment) -> Values:
-    return {name: value for name, value in asdict(moment).items() if value is not None}
+def _fields(part: Any) -> Values:
+    """A part of a record as an object; `asdict` would copy every number of a layout."""
+    values = {name: getattr(part, name) for name in _FIELDS[type(part)]}
+    if isinstance(part, Moment):
+        return {name: value for name, value in values.items() if value is not None}
+    return values
+
+
+_FIELDS: Final = {
+    part: tuple(field.name for field in fields(part))
+    for part in (Instance, Player, Term, Moment, Judged, Layout, Machine, Record)
+}
 
 
 def _line(values: Values) -> str:
-    return json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return json.dumps(
+        values, default=_fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )

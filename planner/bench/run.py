@@ -1,50 +1,31 @@
-"""The run of a bench: each task to an executor, a few at a time; each result to the journal as it comes."""
+"""The run of a bench: each task to an executor, a few at a time; each result to the journal as it comes.
 
-import time
+Quick tasks travel in bundles. How many go together follows from how many were done of those before within the
+time that a bundle has; what was not done of one is asked for again.
+"""
+
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from threading import Event
 from typing import Final
 
 from planner.bench.executor import Executor
 from planner.bench.instances import Instances
 from planner.bench.journal import Journal
-from planner.bench.keepers import Result, StoppedError
+from planner.bench.keepers import TOGETHER_SECONDS, Result, StoppedError
+from planner.bench.tally import Tally
 from planner.bench.task import Asked, Task, tasks_of
 from planner.errors import MemstowError
 
 _TICK: Final = 0.1
 _TRIES: Final = 3
+# Tasks that travel together, and the bytes of their problems from which on they do not.
+_MOST_TOGETHER: Final = 64
+_HEAVY: Final = 4 << 20
 # A cluster that loses everything is not going to do better.
 _MOST_LOST: Final = 5
-_NOTED: Final = 20
-
-
-@dataclass(slots=True)
-class Tally:
-    """How far a run is."""
-
-    total: int
-    begin: float = field(default_factory=time.monotonic)
-    before: int = 0  # results that were there already
-    done: int = 0
-    same: int = 0  # runs on a problem that another file holds too
-    left_out: int = 0  # runs on what is no problem
-    lost: int = 0  # runs that came to nothing, through no fault of theirs
-    notes: list[str] = field(default_factory=list)  # what was left out or lost, and why; the first of them
-
-    @property
-    def settled(self) -> int:
-        """Runs that nothing more will come of."""
-        return self.before + self.done + self.same + self.left_out + self.lost
-
-    def seconds_left(self) -> float | None:
-        """About how long it will take, once there is something to tell it from."""
-        ran = self.settled - self.before
-        if not ran:
-            return None
-        return (time.monotonic() - self.begin) / ran * (self.total - self.settled)
 
 
 def run(
@@ -69,26 +50,52 @@ def _tasks(instances: Iterable[Instances], asked: Sequence[Asked], seeds: int) -
             yield from tasks_of(given, asked, seeds)
 
 
+@dataclass(frozen=True, slots=True)
+class _Try:
+    task: Task
+    number: int
+
+
 class _Run:
     def __init__(self, executor: Executor, journal: Journal, cancel: Event, tally: Tally) -> None:
         self._executor = executor
         self._journal = journal
         self._cancel = cancel
         self._tally = tally
-        self._running: dict[Future[Result], tuple[Task, int]] = {}
+        self._running: dict[Future[list[Result]], list[_Try]] = {}
+        self._again: deque[_Try] = deque()
+        self._together = 1
         self._unreadable: set[str] = set()
 
     def run(self, tasks: Iterator[Task]) -> None:
         more = True
         while (more or self._running) and not self._cancel.is_set():
             while more and len(self._running) < self._executor.window:
-                more = self._submit_next(tasks)
+                more = self._submit(self._bundle(tasks))
             done, _ = wait(self._running, timeout=_TICK, return_when=FIRST_COMPLETED)
             for future in done:
-                self._take(future, *self._running.pop(future))
+                self._take(future, self._running.pop(future))
+            more = more or bool(self._again)
 
-    def _submit_next(self, tasks: Iterator[Task]) -> bool:
-        """Whether there was a task left."""
+    def _submit(self, bundle: list[_Try]) -> bool:
+        """Whether there was anything to submit."""
+        if bundle:
+            self._running[self._executor.submit([one.task for one in bundle])] = bundle
+        return bool(bundle)
+
+    def _bundle(self, tasks: Iterator[Task]) -> list[_Try]:
+        bundle: list[_Try] = []
+        weight = 0
+        while len(bundle) < self._together and weight < _HEAVY:
+            one = self._again.popleft() if self._again else self._next(tasks)
+            if one is None:
+                break
+            bundle.append(one)
+            weight += len(one.task.given.data or b"")
+        return bundle
+
+    def _next(self, tasks: Iterator[Task]) -> _Try | None:
+        """The next task that has no result yet."""
         for task in tasks:
             if task.content in self._unreadable:
                 self._tally.left_out += 1
@@ -97,24 +104,28 @@ class _Run:
             elif self._journal.has(task):
                 self._tally.before += 1
             else:
-                self._submit(task, 1)
-                return True
-        return False
+                return _Try(task, 1)
+        return None
 
-    def _submit(self, task: Task, tries: int) -> None:
-        self._running[self._executor.submit(task)] = (task, tries)
-
-    def _take(self, future: Future[Result], task: Task, tries: int) -> None:
+    def _take(self, future: Future[list[Result]], bundle: list[_Try]) -> None:
         try:
-            result = future.result()
+            results = future.result()
         except StoppedError:
             return
         except Exception as error:
-            if tries < _TRIES:
-                self._submit(task, tries + 1)
-            else:
-                self._lose(task, error)
+            self._together = 1
+            for one in bundle:
+                self._try_again(one, error)
             return
+        for one, result in zip(bundle, results, strict=False):
+            self._keep(one.task, result)
+        self._again.extend(bundle[len(results) :])
+        if len(results) < len(bundle):
+            self._together = len(results)
+        elif len(bundle) == self._together and sum(one.seconds for one in results) < TOGETHER_SECONDS / 2:
+            self._together = min(2 * self._together, _MOST_TOGETHER)
+
+    def _keep(self, task: Task, result: Result) -> None:
         if result.line is None:
             self._leave_out(task, result.unreadable or "")
         elif self._journal.add(result.line):
@@ -125,16 +136,16 @@ class _Run:
     def _leave_out(self, task: Task, why: str) -> None:
         if task.content not in self._unreadable:
             self._unreadable.add(task.content)
-            self._note(f"{task.given.name} is left out: {why}")
+            self._tally.note(f"{task.given.name} is left out: {why}")
         self._tally.left_out += 1
 
-    def _lose(self, task: Task, error: Exception) -> None:
-        message = f"{task.given.name} by {task.asked.name} is lost: {type(error).__name__}: {error}"[:500]
+    def _try_again(self, one: _Try, error: Exception) -> None:
+        if one.number < _TRIES:
+            self._again.append(_Try(one.task, one.number + 1))
+            return
+        what = f"{one.task.given.name} by {one.task.asked.name}"
+        message = f"{what} is lost: {type(error).__name__}: {error}"[:500]
         self._tally.lost += 1
         if self._tally.lost >= _MOST_LOST and not self._tally.done:
             raise MemstowError(f"nothing runs there: {message}")
-        self._note(message)
-
-    def _note(self, text: str) -> None:
-        if len(self._tally.notes) < _NOTED:
-            self._tally.notes.append(text)
+        self._tally.note(message)

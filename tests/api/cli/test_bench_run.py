@@ -14,7 +14,7 @@ import pytest
 from api.cli.bench_run import _Progress
 from api.cli.exits import Exit
 from planner.bench.record import RESULTS, Record, from_line
-from planner.bench.run import Tally
+from planner.bench.tally import Tally
 from tests.api.cli.conftest import ROOT, Cli
 from tests.planner.bench.asking import timeless
 

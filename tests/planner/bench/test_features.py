@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.bench.features import features_of, overlaps
+from planner.pressure import profile
 from planner.problem import Buffer, Problem
 
 Ranges = list[tuple[int, int]]
@@ -27,7 +28,8 @@ def test_overlaps_are_the_pairs_that_overlap(ranges: Ranges) -> None:
 
 
 def test_what_is_not_there_is_not_told() -> None:
-    assert features_of(problem_of([(0, 2), (1, 2)])) == {
+    problem = problem_of([(0, 2), (1, 2)])
+    assert features_of(problem, profile(problem.buffers)) == {
         "buffers": 2,
         "pools": 1,
         "moments": 3,

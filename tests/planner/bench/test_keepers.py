@@ -250,3 +250,16 @@ def test_bytes_of_any_kind_travel(keepers: Keepers) -> None:
     odd = THREE.replace(b"a,", "ä\u2028,".encode())
     record = record_of(keepers, given(odd), solver("greedy"))
     assert record.status is Ending.OPTIMAL
+
+
+def test_of_several_tasks_as_many_are_done_as_fit_into_a_moment(keepers: Keepers, tmp_path: Path) -> None:
+    record_of(keepers, given(), solver("greedy"))
+    quick = [task(given(), solver("first-fit"), seed) for seed in range(3)]
+    done = [recorded(result).seed for result in keepers.perform_some(quick)]
+    assert done == [0, 1, 2][: len(done)]
+    assert done
+    sleeping = program(tmp_path, "import time; time.sleep(0.6)")
+    slow = [task(given(), sleeping, seed) for seed in range(3)]
+    (first,) = keepers.perform_some(slow)
+    assert recorded(first).status is Ending.UNKNOWN
+    assert first.seconds > 0.6

@@ -1,7 +1,8 @@
 """A bench asks for each run once, has few under way, tries what was lost again, and says what it left out."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
@@ -12,25 +13,30 @@ from planner.bench.instances import Generated
 from planner.bench.journal import Journal
 from planner.bench.keepers import LostError, Result
 from planner.bench.record import RESULTS, Ending, Record, from_line
-from planner.bench.run import Tally, run
+from planner.bench.run import run
+from planner.bench.tally import Tally
 from planner.bench.task import Given, Task
 from planner.errors import MemstowError
 from tests.planner.bench.asking import given, line, solver, timeless
 
 
 class Fake:
-    """Does each task at once, by a function."""
+    """Does each task at once, by a function; of those that come together, so many."""
 
-    def __init__(self, perform: Callable[[Task], Result], window: int = 3) -> None:
+    def __init__(self, perform: Callable[[Task], Result], window: int = 3, at_once: int = 64) -> None:
         self.window = window
+        self.bundles: list[int] = []
+        self._at_once = at_once
         self.asked: list[tuple[str, str, int]] = []
         self._perform = perform
 
-    def submit(self, task: Task) -> Future[Result]:
-        self.asked.append((task.given.name, task.asked.name, task.seed))
-        future: Future[Result] = Future()
+    def submit(self, tasks: Sequence[Task]) -> Future[list[Result]]:
+        self.bundles.append(len(tasks))
+        taken = tasks[: self._at_once]
+        self.asked += [(task.given.name, task.asked.name, task.seed) for task in taken]
+        future: Future[list[Result]] = Future()
         try:
-            future.set_result(self._perform(task))
+            future.set_result([self._perform(task) for task in taken])
         except Exception as error:
             future.set_exception(error)
         return future
@@ -117,24 +123,43 @@ def test_where_everything_is_lost_the_run_ends(journal: Journal) -> None:
 
 def test_few_tasks_are_under_way_however_many_there_are(journal: Journal) -> None:
     fake = Fake(recorded)
-    waiting: list[Future[Result]] = []
+    waiting: list[tuple[Future[list[Result]], Sequence[Task]]] = []
     most = 0
 
     class Slow(Fake):
-        def submit(self, task: Task) -> Future[Result]:
+        def submit(self, tasks: Sequence[Task]) -> Future[list[Result]]:
             nonlocal most
-            future: Future[Result] = Future()
-            waiting.append(future)
+            future: Future[list[Result]] = Future()
+            waiting.append((future, tasks))
             most = max(most, len(waiting))
             if len(waiting) == self.window:
-                for number, held in enumerate(waiting):
-                    held.set_result(Result(line=line(number, task.content, task.content)))
+                for held, together in waiting:
+                    held.set_result([recorded(task) for task in together])
                 waiting.clear()
             return future
 
     tally = all_of([given(b"%d" % n, str(n)) for n in range(60)], Slow(fake._perform, 4), journal)
     assert most <= 4
     assert tally.settled == 60
+
+
+def test_quick_tasks_travel_together_and_slow_ones_alone(journal: Journal) -> None:
+    quick = Fake(recorded, window=1)
+    all_of([given(b"%d" % n, str(n)) for n in range(200)], quick, journal)
+    assert quick.bundles == [1, 2, 4, 8, 16, 32, 64, 64, 9]
+    slow = Fake(lambda task: replace(recorded(task), seconds=5.0), window=1, at_once=1)
+    all_of([given(b"s%d" % n, str(n)) for n in range(20)], slow, journal)
+    assert set(slow.bundles) == {1}
+    slower = Fake(recorded, window=1, at_once=3)
+    tally = all_of([given(b"r%d" % n, str(n)) for n in range(20)], slower, journal)
+    assert max(slower.bundles) == 6
+    assert (tally.done, len(slower.asked)) == (20, 20), "what was not done of a bundle is asked for again"
+
+
+def test_large_problems_travel_alone(journal: Journal) -> None:
+    fake = Fake(recorded, window=1)
+    all_of([given(b"%d" % n * (3 << 20), str(n)) for n in range(9)], fake, journal)
+    assert max(fake.bundles) == 2
 
 
 def test_a_run_that_is_called_off_asks_for_nothing_more(journal: Journal) -> None:
