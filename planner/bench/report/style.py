@@ -51,7 +51,8 @@ h3 { font-size: 1rem; margin: 1.4rem 0 .3rem; }
   body { max-width: none; padding: 0; font-size: 9pt; }
   table, .rows { font-size: 6.5pt; }
   .rows { min-width: 0; }
-  .rows > div, .rows summary { grid-template-columns: 2fr 3em 8em repeat(var(--solvers), 1fr); }
+  .rows > div, .rows summary { grid-template-columns: 2fr 6em 9em repeat(var(--solvers), 1fr); }
+  .rows span, .rows i { padding: .2em .5em; }
   th, td { padding: .15rem .3rem; white-space: normal; }
   .plots { display: block; }
   h2, h3 { break-after: avoid; }
