@@ -101,13 +101,8 @@ def read(path: Path) -> Results:
 
 def _light(record: Record, shared: dict[str, Any]) -> Record:
     """The record without its plan, and with what many have in common held once."""
-    solver, instance = record.solver, record.instance
-    return replace(
-        record,
-        plan=None,
-        instance=shared.setdefault(f"{instance.digest} {instance.name} {instance.content}", instance),
-        solver=shared.setdefault(repr(_identity(solver)), solver),
-    )
+    instance, solver = (shared.setdefault(repr(one), one) for one in (record.instance, record.solver))
+    return replace(record, plan=None, instance=instance, solver=solver)
 
 
 def _lines(path: Path) -> Iterator[tuple[bytes, int]]:
