@@ -163,11 +163,10 @@ def _scatter(bench: Bench, pair: tuple[str, str], style: Style, axes: "Sequence[
     longest = max(_time(one) for two in both for one in two)
     times = [tuple(_time(one) if one.solved else longest * _UNSOLVED for one in two) for two in both]
     _against(axes[0], times, longest, style, math.log)
+    limits = (SHORTEST / 1.5, longest * 1.5 * _UNSOLVED)
+    axes[0].set(xlim=limits, ylim=limits)
     decades(axes[0], "x")
     decades(axes[0], "y")
-    axes[0].set(
-        xlim=(SHORTEST / 1.5, longest * 1.5 * _UNSOLVED), ylim=(SHORTEST / 1.5, longest * 1.5 * _UNSOLVED)
-    )
     axes[0].set(title="Seconds", xlabel=legend_name(pair[0]), ylabel=legend_name(pair[1]))
     worst = max([1.0, *(_excess(one.ratio) for two in both for one in two if one.ratio is not None)])
     values = [
