@@ -4,7 +4,6 @@ import argparse
 import os
 import re
 import shlex
-from shutil import which
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -54,6 +53,9 @@ def _solver(name: str, args: argparse.Namespace, local: bool) -> "Asked":
 
 
 def _external(text: str, args: argparse.Namespace, local: bool) -> "Asked":
+    # Slow to import, and this module is, whenever there is help to print.
+    from shutil import which
+
     from planner.bench.task import Asked
     from planner.errors import InputError
     from solvers.solver import names

@@ -141,6 +141,7 @@ def run(args: argparse.Namespace) -> int:
 
     from api.cli.interruptible import Interruptible
     from planner.bench.journal import Journal
+    from planner.bench.posed import remember
     from planner.bench.run import run as run_all
 
     # The command line does without for the short life of a solve; this may run for days.
@@ -149,6 +150,7 @@ def run(args: argparse.Namespace) -> int:
     asked = asked_of(args)
     journal = Journal(Path(args.output), args.resume)
     try:
+        remember(Path(args.output), args.paths)
         executor = _executor(args)
         progress = _Progress(sys.stderr) if is_terminal(sys.stderr) else None
 
