@@ -24,6 +24,7 @@ from planner.isolate import leash
 from planner.isolate.frames import Message, Reader
 from planner.pressure import profile
 from planner.problem import Problem
+from planner.reading.parse import parse_target
 
 _PIECE = 1 << 20
 # What is found on the way is told so often, so that it is known of a run that is killed.
@@ -99,7 +100,8 @@ def _problem(request: Message) -> Problem:
     else:
         arguments = {name: value for name, value in generated.items() if name != "kind"}
         problem = make(generated["kind"], arguments)
-    return changed(problem, options["capacity"], options["fit_only"])
+    target = None if options["target"] is None else parse_target(options["target"])
+    return changed(problem, target, options["capacity"], options["fit_only"])
 
 
 def _listen(requests: "queue.SimpleQueue[Message]", teller: Teller) -> None:
