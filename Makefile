@@ -5,7 +5,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 TOOLS := $(VENV)/.tools-installed
-INSTALLED := $(VENV)/.memstow-installed
+# An editable install knows the sources by name: where one has come or gone, it is made again.
+SOURCES := $(shell find planner solvers api -name '*.py' | LC_ALL=C sort | cksum | cut -d' ' -f1)
+INSTALLED := $(VENV)/.memstow-installed-$(SOURCES)
 # Folders count too, so that a source added or deleted is noticed.
 NATIVE := $(shell find solvers/native \( -type d -o -name '*.[ch]pp' \) 2>/dev/null)
 NATIVE_TESTS := $(shell find tests/native \( -type d -o -name '*.[ch]pp' \) 2>/dev/null)
@@ -38,9 +40,10 @@ $(TOOLS): constraints.txt | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r constraints.txt
 	@touch $@
 
-# An editable install: Python sources are read where they are, only a change in C++ builds again.
+# Python sources are read where they are, only a change in C++ builds again.
 $(INSTALLED): $(TOOLS) pyproject.toml CMakeLists.txt $(NATIVE)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@rm -f $(VENV)/.memstow-installed-*
 	@touch $@
 
 lint: $(TOOLS)

@@ -8,9 +8,10 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from benchmarks import growth, hard, large, models, published, starts, startup
+from benchmarks import growth, hard, large, models, pools, published, starts, startup
 from benchmarks.hard.effort import Effort
 from benchmarks.page import put
+from benchmarks.service import rates
 
 ALL = {
     "startup": startup.measure,
@@ -18,7 +19,9 @@ ALL = {
     "large": large.measure,
     "growth": growth.measure,
     "models": models.measure,
+    "pools": pools.measure,
     "starts": starts.measure,
+    "service": rates.measure,
 }
 HARD = "hard"
 

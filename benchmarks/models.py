@@ -42,10 +42,11 @@ def _several_pools() -> Iterator[tuple[object, ...]]:
     """Placement costs over three pools, two of them with room for a third of what lives at once."""
     for count in (20, 60, 200):
         for seed in range(2):
-            yield _row(f"three pools, seed {seed}", _three_pools(Random(seed), count))
+            yield _row(f"three pools, seed {seed}", three_pools(Random(seed), count))
 
 
-def _three_pools(rng: Random, count: int) -> Problem:
+def three_pools(rng: Random, count: int) -> Problem:
+    """Buffers at random, and costs of access that make pools matter."""
     buffers = []
     for i in range(count):
         size, begin = rng.randrange(1, 64) * 16, rng.randrange(count)

@@ -14,7 +14,6 @@ from planner.reduce import Reduction
 from planner.verify import verify
 from solvers import _native
 from solvers.instance import Layout
-from solvers.solver import Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ def judged(
     reduction: Reduction,
     bounds: Bounds,
     terms: dict[str, TermBound],
-    outcome: Outcome,
+    solver: str,
     layout: Layout,
     options: Options,
     prover: str,
@@ -77,13 +76,13 @@ def judged(
         placements=placements,
         pools=pools,
         objective=objective,
-        solver=outcome.solver,
+        solver=solver,
         prover=prover if any(entry.bound for entry in objective) else None,
     )
     violations = verify(problem, plan, options.hint)
     if violations:
         raise RefusedPlanError(
-            f"the plan of {outcome.solver} was refused; please report it: "
+            f"the plan of {solver} was refused; please report it: "
             + "; ".join(f"{v.code}: {v.message}" for v in violations[:5])
         )
     return _named(problem, plan)

@@ -1,17 +1,23 @@
 """What must hold between the fields of a problem. Every defect is found, each with a code and the way out."""
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from itertools import islice, pairwise
+from collections.abc import Collection, Iterable, Iterator
+from itertools import accumulate, islice, pairwise
 from math import lcm
 
 from planner.errors import InputError, Issue
 from planner.groups import Distances, cycles, group_alignment, rigid_groups
 from planner.pins import clashing_pins
-from planner.problem import ALWAYS, LIMIT, Buffer, Pool, Problem, access_count, allowed_pools
+from planner.problem import ALWAYS, LIMIT, Buffer, Pool, Problem, Reserved, access_count
 
 PLAIN_TERMS = ("peak", "max_peak", "placement_cost", "reuse_cost", "moves")
 
+
+_MOST_KINDS = 64
+# Entries of cycles that are gone through: there is an issue by then.
+_MOST_LINKS = 500_000
+_LONGEST_CHAIN = 10
 
 # A problem that contradicts itself everywhere is told so often enough.
 MOST_ISSUES = 1000
@@ -79,27 +85,63 @@ def _pool_issues(problem: Problem) -> Iterator[Issue]:
 
 
 def _buffer_issues(problem: Problem, pools: dict[str, Pool]) -> Iterator[Issue]:
+    alignments = _Alignments(pools.values())
+    reserved = {name: _Reserved(pool) for name, pool in pools.items()}
     for index, buffer in enumerate(problem.buffers):
-        if buffer.lifetime is not None or buffer.lifetimes is not None:
+        if not _has_one_plain_life(buffer):
             yield from _life_issues(f"$.buffers[{index}]", buffer)
         if buffer.pools is not None:
             yield from _allowed_pool_issues(f"$.buffers[{index}]", buffer.pools, pools)
         if buffer.pool is not None or buffer.offset is not None:
-            yield from _pin_issues(f"$.buffers[{index}]", buffer, pools)
+            yield from _pin_issues(f"$.buffers[{index}]", buffer, pools, reserved)
         if buffer.alignment > 1:
-            for name in _known(allowed_pools(problem, buffer), pools):
-                modulus = lcm(buffer.alignment, pools[name].alignment)
-                if modulus > LIMIT:
+            yield from alignments.issues(f"$.buffers[{index}].alignment", buffer)
+
+
+class _Alignments:
+    """Alignments of buffers with those of pools, each pair looked at once however many have them."""
+
+    def __init__(self, pools: Iterable[Pool]) -> None:
+        self._named: dict[int, dict[str, None]] = {}
+        for pool in pools:
+            self._named.setdefault(pool.alignment, {})[pool.id] = None
+        self._coarsest = max(self._named, default=1)
+        self._too_large: dict[int, list[tuple[int, int]]] = {}
+
+    def issues(self, path: str, buffer: Buffer) -> Iterator[Issue]:
+        """Where the common multiple cannot be reckoned with."""
+        wanted = _named_pools(buffer)
+        for alignment, modulus in self._beyond(buffer.alignment):
+            named = self._named[alignment]
+            for name in named if wanted is None else wanted:
+                if name in named:
                     yield Issue(
                         "alignment_too_large",
-                        f"$.buffers[{index}].alignment",
-                        f"with the alignment {pools[name].alignment} of pool {name!r} it makes {modulus}, "
+                        path,
+                        f"with the alignment {alignment} of pool {name!r} it makes {modulus}, "
                         f"above 2^62; use alignments that are powers of two",
                     )
+
+    def _beyond(self, alignment: int) -> list[tuple[int, int]]:
+        if alignment * self._coarsest <= LIMIT:
+            return []
+        found = self._too_large.get(alignment)
+        if found is None:
+            multiples = ((other, lcm(alignment, other)) for other in self._named)
+            found = self._too_large[alignment] = [
+                (a, multiple) for a, multiple in multiples if multiple > LIMIT
+            ]
+        return found
 
 
 def _known(names: Iterable[str], pools: dict[str, Pool]) -> Iterator[str]:
     return (name for name in names if name in pools)
+
+
+def _has_one_plain_life(buffer: Buffer) -> bool:
+    """Whether it is as most buffers are; looking no further saves time where there are many."""
+    life = buffer.lifetime
+    return buffer.lifetimes is None and (life is None or isinstance(life, str) or life[0] < life[1])
 
 
 def _life_issues(path: str, buffer: Buffer) -> Iterator[Issue]:
@@ -152,7 +194,9 @@ def _unknown_pool(path: str, name: str, pools: dict[str, Pool]) -> Issue:
     return Issue("unknown_pool", path, f"there is no pool {name!r}; the pools are {some}")
 
 
-def _pin_issues(path: str, buffer: Buffer, pools: dict[str, Pool]) -> Iterator[Issue]:
+def _pin_issues(
+    path: str, buffer: Buffer, pools: dict[str, Pool], reserved: dict[str, "_Reserved"]
+) -> Iterator[Issue]:
     if buffer.pool is None:
         yield Issue(
             "offset_without_pool",
@@ -171,10 +215,12 @@ def _pin_issues(path: str, buffer: Buffer, pools: dict[str, Pool]) -> Iterator[I
             f"pins the buffer to {buffer.pool!r}, which its `pools` do not allow; add it there",
         )
     if buffer.offset is not None:
-        yield from _offset_issues(f"{path}.offset", buffer, buffer.offset, pool)
+        yield from _offset_issues(f"{path}.offset", buffer, buffer.offset, pool, reserved[pool.id])
 
 
-def _offset_issues(path: str, buffer: Buffer, offset: int, pool: Pool) -> Iterator[Issue]:
+def _offset_issues(
+    path: str, buffer: Buffer, offset: int, pool: Pool, ranges: "_Reserved"
+) -> Iterator[Issue]:
     modulus = lcm(buffer.alignment, pool.alignment)
     address = offset + (pool.base or 0)
     if address % modulus:
@@ -197,14 +243,30 @@ def _offset_issues(path: str, buffer: Buffer, offset: int, pool: Pool) -> Iterat
             else f"its {buffer.size} bytes do not fit in pool {pool.id!r} of {end_of_pool}",
         )
     if buffer.size:
-        for reserved in pool.reserved:
-            if offset < reserved.offset + reserved.size and reserved.offset < end:
-                yield Issue(
-                    "pin_on_reserved",
-                    path,
-                    f"[{offset}, {end}) overlaps the reserved range "
-                    f"[{reserved.offset}, {reserved.offset + reserved.size}) of pool {pool.id!r}",
-                )
+        for reserved in ranges.within(offset, end):
+            yield Issue(
+                "pin_on_reserved",
+                path,
+                f"[{offset}, {end}) overlaps the reserved range "
+                f"[{reserved.offset}, {reserved.offset + reserved.size}) of pool {pool.id!r}",
+            )
+
+
+class _Reserved:
+    """The reserved ranges of a pool in the order of their offsets, and the farthest end up to each."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._ranges = sorted(pool.reserved, key=lambda it: it.offset)
+        self._offsets = [it.offset for it in self._ranges]
+        self._ends = list(accumulate((it.offset + it.size for it in self._ranges), max))
+
+    def within(self, begin: int, end: int) -> Iterator[Reserved]:
+        """Those that share an address with [begin, end)."""
+        for i in range(bisect_left(self._offsets, end) - 1, -1, -1):
+            if self._ends[i] <= begin:
+                return
+            if self._ranges[i].offset + self._ranges[i].size > begin:
+                yield self._ranges[i]
 
 
 def _named_pairs(problem: Problem) -> Iterator[tuple[str, str, str, str]]:
@@ -232,14 +294,24 @@ def _pair_issues(problem: Problem, index_of: dict[str, int]) -> Iterator[Issue]:
             yield Issue("pair_of_one", path, f"{first!r} is named twice; {field} takes two different buffers")
 
 
+def _chain(names: tuple[str, ...]) -> str:
+    if len(names) <= _LONGEST_CHAIN:
+        return " -> ".join(names)
+    return f"{' -> '.join(names[: _LONGEST_CHAIN - 2])} -> ... ({len(names) - 1} entries) -> {names[-1]}"
+
+
 def _tie_issues(problem: Problem, index_of: dict[str, int]) -> Iterator[Issue]:
     entry_of = {(tie.buffer, tie.base): i for i, tie in enumerate(problem.relative)}
+    links = 0
     for cycle in cycles(problem.relative):
+        links += len(cycle)
+        if links > _MOST_LINKS:
+            return
         if len(cycle) > 2:
             yield Issue(
                 "relative_cycle",
                 f"$.relative[{max(entry_of[link] for link in pairwise(cycle))}]",
-                f"the chain {' -> '.join(cycle)} comes back to its start; remove one of its entries",
+                f"the chain {_chain(cycle)} comes back to its start; remove one of its entries",
             )
     distances = Distances()
     for i, tie in enumerate(problem.relative):
@@ -261,35 +333,31 @@ def _group_issues(problem: Problem, pools: dict[str, Pool], index_of: dict[str, 
     ):
         return
     group_of: dict[int, tuple[int, int]] = {}
+    kinds = _kinds(pools.values())
     for number, group in enumerate(rigid_groups(problem, index_of)):
         members = [problem.buffers[i] for i in group.members]
+        aligned = list(zip(members, group.deltas, strict=True))
         group_of.update({i: (number, d) for i, d in zip(group.members, group.deltas, strict=True)})
         path = f"$.buffers[{group.members[0]}]"
         names = ", ".join(repr(b.id) for b in members[:8])
-        extent = max(d + b.size for b, d in zip(members, group.deltas, strict=True))
+        extent = max(d + b.size for b, d in aligned)
         if extent > LIMIT:
             yield Issue("group_too_large", path, f"{names} reach over {extent} bytes, above 2^62")
-        shared = [
-            name
-            for name in _known(allowed_pools(problem, members[0]), pools)
-            if all(name in allowed_pools(problem, b) for b in members)
-        ]
+        shared = _shared_pools(members, pools)
         if not shared:
             yield Issue(
                 "group_pools",
                 path,
                 f"{names} are tied together by `relative`, but no pool is allowed for all of them",
             )
-        elif all(
-            group_alignment(zip(members, group.deltas, strict=True), pools[name]) is None for name in shared
-        ):
+        elif _aligned_nowhere(aligned, kinds if shared is pools else _kinds(pools[name] for name in shared)):
             yield Issue(
                 "group_alignment",
                 path,
                 f"at the distances given by `relative`, {names} cannot all be aligned; "
                 "make the distances multiples of the alignments",
             )
-        starts = {b.offset - d for b, d in zip(members, group.deltas, strict=True) if b.offset is not None}
+        starts = {b.offset - d for b, d in aligned if b.offset is not None}
         if len(starts) > 1:
             yield Issue(
                 "group_pins_differ",
@@ -303,6 +371,29 @@ def _group_issues(problem: Problem, pools: dict[str, Pool], index_of: dict[str, 
                 f"with its pins, the group of {names} would begin at offset {min(starts)}, below 0",
             )
     yield from _inner_conflicts(problem, index_of, group_of)
+
+
+def _shared_pools(members: list[Buffer], pools: dict[str, Pool]) -> Collection[str]:
+    """Pools that every one of these buffers may go to, in the order of one that is particular."""
+    chosen = [names for buffer in members if (names := _named_pools(buffer)) is not None]
+    if not chosen:
+        return pools
+    sets = [frozenset(names) for names in chosen[1:]]
+    return [name for name in _known(chosen[0], pools) if all(name in others for others in sets)]
+
+
+def _kinds(pools: Iterable[Pool]) -> list[Pool]:
+    """One pool of each alignment and base."""
+    return list({(pool.alignment, pool.base): pool for pool in pools}.values())
+
+
+def _aligned_nowhere(aligned: list[tuple[Buffer, int]], kinds: list[Pool]) -> bool:
+    """Whether no pool has a place for the group; where it has too many to look at, the engine will tell."""
+    return len(kinds) <= _MOST_KINDS and all(group_alignment(aligned, pool) is None for pool in kinds)
+
+
+def _named_pools(buffer: Buffer) -> tuple[str, ...] | None:
+    return (buffer.pool,) if buffer.pool is not None else buffer.pools
 
 
 def _inner_conflicts(
@@ -323,10 +414,12 @@ def _inner_conflicts(
 
 
 def _term_issues(problem: Problem, pools: dict[str, Pool]) -> Iterator[Issue]:
+    seen: set[str] = set()
     for i, term in enumerate(problem.objective or ()):
         path = f"$.objective[{i}]"
-        if term in (problem.objective or ())[:i]:
+        if term in seen:
             yield Issue("repeated_term", path, f"{term!r} is in the list already; name each term once")
+        seen.add(term)
         if term.startswith("peak:"):
             if term[5:] not in pools:
                 yield _unknown_pool(path, term[5:], pools)

@@ -2,13 +2,16 @@
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from planner import answer
 from planner.bounds import Bounds, TermBound
 from planner.check import require_valid
+from planner.collector import collector_at_rest
 from planner.errors import DeclinedError, InputError
-from planner.events import Bound, Event, Incumbent, Listener, Phase
+from planner.events import Bound, Event, Incumbent, Listener, OnBetter, Phase
 from planner.kept import recounted
 from planner.options import Options
 from planner.plan import Exhausted, Explanation, Plan, Refuted, gap_of
@@ -19,6 +22,7 @@ from planner.roster import prepare
 from planner.tasks import task_of
 from planner.team import AUTO, Stage, asked_for, team_for
 from solvers import _native
+from solvers.instance import Layout
 from solvers.solver import Listeners, Outcome, Solver, Task
 
 # Building, naming and judging a plan takes about so long for each buffer; the search ends earlier by it.
@@ -36,29 +40,42 @@ def plan(
     options: Options | None = None,
     on_event: Listener | None = None,
     cancel: threading.Event | None = None,
+    on_better: OnBetter | None = None,
 ) -> Plan:
     """Solve the problem within the options' limits.
 
-    Events are told from a thread of the run. When `cancel` is set, the best plan so far is the answer.
+    Events, and better plans to be had for the asking, are told from threads of the run. When `cancel` is set,
+    the best plan so far is the answer.
     Raises InputError for a problem that contradicts itself, UnknownSolverError and DeclinedError for a solver
     that cannot be had.
     """
-    return _Run(problem, options or Options(), on_event, cancel or threading.Event()).plan()
+    return _Run(problem, options or Options(), on_event, cancel, on_better).plan()
+
+
+# The judged plan of a layout, by this solver, with these bounds.
+_Judge = Callable[[Layout, str, dict[str, TermBound]], Plan]
 
 
 class _Run:
     """One call of `plan`: what is known so far, and what is left of the budget."""
 
     def __init__(
-        self, problem: Problem, options: Options, on_event: Listener | None, cancel: threading.Event
+        self,
+        problem: Problem,
+        options: Options,
+        on_event: Listener | None,
+        cancel: threading.Event | None,
+        on_better: OnBetter | None,
     ) -> None:
         self._begin = time.monotonic()
         self._problem = problem
         self._options = options
         self._on_event = on_event
         self._cancel = cancel
+        self._on_better = on_better
         self._budget = _budget(options, len(problem.buffers))
         self._terms: dict[str, TermBound] = {}
+        self._rooted: dict[str, TermBound] = {}  # as they were before any solver's turn
         self._scales: list[int] = []  # by term: what one unit of its core value is worth
         self._best: Outcome | None = None
         self._proven = Proven()
@@ -88,16 +105,20 @@ class _Run:
         task, self._scales = task_of(reduction, bounds_of, self._options)
         if asked is not None:
             _require_willing(asked, task)
-        return self._take_turns(team_for(asked, task), task, reduction) or self._answer(reduction, bounds)
+        self._rooted = dict(self._terms)
+        judge = partial(self._judged, reduction, bounds)
+        return self._take_turns(team_for(asked, task), task, reduction, judge) or self._answer(
+            reduction, judge
+        )
 
-    def _take_turns(self, team: list[Stage], task: Task, reduction: Reduction) -> Plan | None:
+    def _take_turns(self, team: list[Stage], task: Task, reduction: Reduction, judge: _Judge) -> Plan | None:
         """Let each solver go on from what is known; a plan where it turns out that nothing fits."""
         for stage in team:
             if self._settled() or stage.solver.declines(task) is not None:
                 continue
             self._tell(Phase(stage.solver.name, self._elapsed()))
             budget = self._share(stage)
-            outcome = recounted(task, self._solve(stage.solver, task, budget))
+            outcome = recounted(task, self._solve(stage.solver, task, budget, judge))
             if budget is not self._budget:
                 self._budget.count(budget.work)
             if outcome.misfit is not None and not (self._best and self._best.fits):
@@ -111,15 +132,26 @@ class _Run:
         bounds = zip(self._terms.values(), self._scales, strict=True)
         return tuple(-(-bound.value // scale) for bound, scale in bounds)
 
-    def _answer(self, reduction: Reduction, bounds: Bounds) -> Plan:
+    def _answer(self, reduction: Reduction, judge: _Judge) -> Plan:
         self._tell(Phase("judge", self._elapsed()))
         best = self._best
         if best is None or best.layout is None or not best.fits:
             return answer.unknown(reduction, best.layout if best else None, self._stamp())
-        found = answer.judged(
-            reduction, bounds, self._terms, best, best.layout, self._options, self._prover, self._stamp()
-        )
+        found = judge(best.layout, best.solver, self._terms)
         return replace(found, seconds=self._stamp().seconds)
+
+    def _judged(
+        self, reduction: Reduction, bounds: Bounds, layout: Layout, solver: str, terms: dict[str, TermBound]
+    ) -> Plan:
+        with collector_at_rest():
+            return answer.judged(
+                reduction, bounds, terms, solver, layout, self._options, self._prover, self._stamp()
+            )
+
+    def _for_any_plan(self) -> dict[str, TermBound]:
+        """Bounds that do not depend on the plan: models prove those of later terms for the best one alone."""
+        first = dict(list(self._terms.items())[:1])
+        return self._rooted | first
 
     def _elapsed(self) -> float:
         return time.monotonic() - self._begin
@@ -188,13 +220,20 @@ class _Run:
             self._budget,
         )
 
-    def _solve(self, solver: Solver, task: Task, budget: _native.Budget) -> Outcome:
-        """Run the solver beside a watch on `cancel`, so that it can be told to stop."""
+    def _solve(self, solver: Solver, task: Task, budget: _native.Budget, judge: _Judge) -> Outcome:
+        """Run the solver, beside a watch where someone may tell it to stop: by `cancel`, or by Ctrl-C."""
         scale = self._scales[0] if self._scales else 1
+
+        def incumbent(by: str, value: int, layout: Layout) -> None:
+            self._tell(Incumbent(value * scale, by, self._elapsed()))
+            if self._on_better is not None:
+                self._on_better(lambda: judge(layout, by, self._for_any_plan()))
+
         listeners = Listeners(
-            lambda by, value: self._tell(Incumbent(value * scale, by, self._elapsed())),
-            lambda by, value: self._tell(Bound(value * scale, by, self._elapsed())),
+            incumbent, lambda by, value: self._tell(Bound(value * scale, by, self._elapsed()))
         )
+        if self._cancel is None and threading.current_thread() is not threading.main_thread():
+            return solver.solve(task, budget, listeners)
         outcomes: list[Outcome] = []
         errors: list[BaseException] = []
 
@@ -208,7 +247,7 @@ class _Run:
         thread.start()
         try:
             while thread.is_alive():
-                if self._cancel.is_set():
+                if self._cancel is not None and self._cancel.is_set():
                     self._budget.cancel()
                 thread.join(_TICK)
         except BaseException:

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from planner.plan import Plan
+
 
 @dataclass(frozen=True, slots=True)
 class Phase:
@@ -32,3 +34,6 @@ class Bound:
 
 Event = Phase | Incumbent | Bound
 Listener = Callable[[Event], None]
+
+# Told of each better plan as the way to have it, judged: that takes its time, and not everyone wants each.
+OnBetter = Callable[[Callable[[], Plan]], None]

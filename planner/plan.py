@@ -29,6 +29,20 @@ class Placement:
     offset: Bytes
 
 
+def placed(buffer: str, pool: str, offset: int) -> Placement:
+    """A placement of values known to be right: checking each is most of the time of a large plan."""
+    place = object.__new__(Placement)
+    _set_buffer(place, buffer)
+    _set_pool(place, pool)
+    _set_offset(place, offset)
+    return place
+
+
+_set_buffer, _set_pool, _set_offset = (
+    Placement.__dict__[name].__set__ for name in ("buffer", "pool", "offset")
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
 class Live:
     """The most bytes live at one moment, and when."""

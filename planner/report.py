@@ -1,14 +1,19 @@
 """The report of a plan for people: figures, who found it, why not, and a picture."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from planner.figures import count, names, percent, plain, seconds, table
 from planner.picture import Glyphs, layout
 from planner.plan import Explanation, Plan, PoolUse, Status, gap_of
 from planner.problem import Problem
 
+if TYPE_CHECKING:
+    # It brings all of the engine, which a report of a plan does not need.
+    from planner.needs import Need, Needs
+
 MOST_POOLS_PICTURED: Final = 4
 PICTURE_ROWS: Final = 12
+MOST_RELEASES: Final = 20
 
 
 def plan_report(problem: Problem, plan: Plan, width: int, glyphs: Glyphs) -> str:
@@ -101,3 +106,46 @@ def _unknown(plan: Plan) -> list[str]:
         f"{count(over.peak - over.capacity)} more than its capacity of {count(over.capacity)}"
         for over in plan.closest
     ]
+
+
+def needs_report(found: "Needs") -> str:
+    """What it would take for a plan to exist, for a person."""
+    match found.plan.status:
+        case Status.INFEASIBLE:
+            lines = _infeasible(found.plan)
+        case Status.UNKNOWN:
+            lines = ["not decided within the time whether a plan exists"]
+        case _:
+            lines = ["a plan exists"]
+    if found.pools:
+        lines += ["", *table(("pool", "capacity", "needs"), [_need_row(need) for need in found.pools])]
+    return "\n".join([*lines, *_release_lines(found)])
+
+
+def _need_row(need: "Need") -> tuple[str, str, str]:
+    if need.bound is None:
+        told = "no capacity is enough"
+    elif need.least is not None:
+        told = count(need.least)
+    else:
+        enough = "not known" if need.enough is None else count(need.enough)
+        told = f"at least {count(need.bound)}; enough: {enough}"
+    return plain(need.pool, most=40), count(need.capacity), told
+
+
+def _release_lines(found: "Needs") -> list[str]:
+    if found.plan.status is not Status.INFEASIBLE:
+        return []
+    helping = [release.removal for release in found.releases if release.helps]
+    open_ended = sum(release.helps is None for release in found.releases)
+    lines = [""]
+    if helping:
+        lines.append("a plan exists without any one of these:")
+    elif not open_ended:
+        lines.append("no constraint alone is too much")
+    lines += [f"  {plain(removal.message)} ({removal.path})" for removal in helping[:MOST_RELEASES]]
+    if len(helping) > MOST_RELEASES:
+        lines.append(f"  and {len(helping) - MOST_RELEASES:,} more")
+    if open_ended:
+        lines.append(f"constraints not decided within the time: {open_ended:,} of {len(found.releases):,}")
+    return lines

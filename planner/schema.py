@@ -9,14 +9,20 @@ from pydantic import TypeAdapter
 from planner.options import Options
 from planner.plan import Plan
 from planner.problem import Problem
+from planner.target import Target
 
-_MODELS: Final[dict[str, Any]] = {"problem": Problem, "options": Options, "plan": Plan}
+_MODELS: Final[dict[str, Any]] = {
+    "problem": Problem,
+    "options": Options,
+    "plan": Plan,
+    "target": Target,
+}
 KINDS: Final = tuple(_MODELS)
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "schema"
 
 
 def schema(kind: str) -> dict[str, Any]:
-    """The JSON Schema of `problem`, `options` or `plan`."""
+    """The JSON Schema of `problem`, `options`, `plan` or `target`."""
     made = TypeAdapter(_MODELS[kind]).json_schema()
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from planner.errors import UnknownSolverError
 from planner.roster import find, is_installed, is_model
 from solvers.exact import largest_part
-from solvers.solver import Solver, Task, names
+from solvers.solver import Solver, Task, TermKind, names
 
 AUTO = "auto"
 
@@ -19,6 +19,10 @@ _FIRST_PASSES = 40
 _SMALL = 500
 # From here on there may be parts that only the improver can lower, so it is asked again at the end.
 _LARGE = 4096
+
+
+# Where choosing pools is the problem, the constraint model of everything comes second and proves little more.
+_FIRST_MODEL_SHARE = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +54,12 @@ def team_for(asked: Solver | None, task: Task) -> list[Stage]:
         before = [Stage(greedy, 1.0)] if asked.name in (exact.name, improve.name) else []
         return [*before, Stage(asked, 1.0)]
     if improve.declines(task) is not None:
-        model = next((name for name in ("cpsat", "highs") if is_installed(name)), None)
-        return [Stage(greedy, _START_SHARE if model else 1.0), *([Stage(find(model), 1.0)] if model else [])]
+        models = _models_for(task)
+        start = Stage(greedy, _START_SHARE if models else 1.0)
+        return [
+            start,
+            *(Stage(find(name), 1.0 if name == models[-1] else _FIRST_MODEL_SHARE) for name in models),
+        ]
     if exact.declines(task) is not None:
         return [Stage(greedy, 1.0), Stage(improve, 1.0)]
     start = Stage(greedy, 1.0, _FIRST_PASSES * task.instance.item_count)
@@ -60,3 +68,11 @@ def team_for(asked: Solver | None, task: Task) -> list[Stage]:
     if task.instance.item_count <= _LARGE:
         return [start, Stage(improve, 0.15), Stage(exact, 1.0)]
     return [Stage(greedy, 1.0), Stage(improve, 0.3), Stage(exact, 0.5), Stage(improve, 1.0)]
+
+
+def _models_for(task: Task) -> list[str]:
+    """The models to ask, in turn: of those that do the same, the first that is installed."""
+    costs = any(term.kind is TermKind.REUSE_COST for term in task.terms) and len(task.instance.reuse) > 0
+    several = task.instance.pool_count > 1 and not costs
+    first = ["assign"] if several and is_installed("assign") else []
+    return first + [name for name in ("cpsat", "highs") if is_installed(name)][:1]

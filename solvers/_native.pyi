@@ -33,7 +33,7 @@ def greedy(
     lower_bounds: Sequence[int],
     seed: int,
     budget: Budget,
-    on_score: Callable[[list[int] | None, str], None] | None,
+    on_score: Callable[[list[int] | None, str, tuple[bytes, bytes]], None] | None,
 ) -> tuple[tuple[bytes, bytes], list[int] | None, str]: ...
 def score(
     instance: Instance,
@@ -54,7 +54,7 @@ def exact(
     deterministic: bool,
     seed: int,
     budget: Budget,
-    on_height: Callable[[int], None],
+    on_height: Callable[[int, tuple[bytes, bytes]], None],
     on_bound: Callable[[int], None],
 ) -> tuple[tuple[bytes, bytes] | None, int, int, list[tuple[int, int]], list[int] | None]: ...
 def exact_reach(instance: Instance, start: _instance.Layout | None, bound: int) -> tuple[int, bool]: ...
@@ -68,7 +68,7 @@ def improve(
     deterministic: bool,
     seed: int,
     budget: Budget,
-    on_height: Callable[[int], None],
+    on_height: Callable[[int, tuple[bytes, bytes]], None],
 ) -> tuple[tuple[bytes, bytes], int]: ...
 def dead_set(
     instance: Instance, items: Sequence[int], height: int, budget: Budget

@@ -35,7 +35,7 @@ class Classic:
             task.instance.native, [(term.kind, term.pool) for term in task.terms], task.hint, layout
         )
         if values:
-            listeners.incumbent(self.name, values[0])
+            listeners.incumbent(self.name, values[0], layout)
         return Outcome(layout, values is not None, tuple(values or ()), self.name)
 
 

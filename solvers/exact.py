@@ -35,6 +35,11 @@ class Exact:
     def solve(self, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:
         """The lowest layout it finds, and the heights that it has shown to be too low."""
         capacity = task.instance.capacity[0]
+
+        def on_height(height: int, placed: tuple[bytes, bytes]) -> None:
+            if task.terms and height <= capacity:
+                listeners.incumbent(self.name, height, layout_from(placed))
+
         placed, height, bound, refuted, dead = _native.exact(
             task.instance.native,
             task.start,
@@ -45,7 +50,7 @@ class Exact:
             task.deterministic,
             task.seed,
             budget,
-            lambda value: listeners.incumbent(self.name, value),
+            on_height,
             lambda value: listeners.bound(self.name, value),
         )
         if dead is not None:

@@ -24,9 +24,9 @@ class Greedy:
     def solve(self, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:
         """The best layout of the portfolio."""
 
-        def on_score(values: list[int] | None, name: str) -> None:
+        def on_score(values: list[int] | None, name: str, placed: tuple[bytes, bytes]) -> None:
             if values:
-                listeners.incumbent(f"greedy {name}", values[0])
+                listeners.incumbent(f"greedy {name}", values[0], layout_from(placed))
 
         placed, values, name = _native.greedy(
             task.instance.native,

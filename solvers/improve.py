@@ -21,6 +21,11 @@ class Improve:
         if task.start is None or min(task.start.offset, default=0) < 0:
             return Outcome(None, False, (), self.name)
         capacity = task.instance.capacity[0]
+
+        def on_height(height: int, placed: tuple[bytes, bytes]) -> None:
+            if task.terms and height <= capacity:
+                listeners.incumbent(self.name, height, layout_from(placed))
+
         placed, height = _native.improve(
             task.instance.native,
             task.start,
@@ -31,7 +36,7 @@ class Improve:
             task.deterministic,
             task.seed,
             budget,
-            lambda value: listeners.incumbent(self.name, value),
+            on_height,
         )
         fits = height <= capacity
         return Outcome(layout_from(placed), fits, (height,) if task.terms and fits else (), self.name)

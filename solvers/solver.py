@@ -58,15 +58,16 @@ class Task:
     hinted: int = 0  # how many buffers of some size the hint places
 
 
-OnValue = Callable[[str, int], None]
+OnIncumbent = Callable[[str, int, Layout], None]
+OnBound = Callable[[str, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Listeners:
-    """Who hears of better values and bounds of the first term, and who reached them."""
+    """Who hears of better layouts that fit and of better bounds: who reached them, and the first term."""
 
-    incumbent: OnValue
-    bound: OnValue
+    incumbent: OnIncumbent
+    bound: OnBound
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from planner import options, plan, problem
+from planner import options, plan, problem, target
 from planner.engine import plan as solve
 from planner.formats import read_problem
 from planner.plan import Status
-from planner.reading.parse import parse_options, parse_plan
+from planner.reading.parse import parse_options, parse_plan, parse_target
+from planner.target import retarget
 from planner.verify import verify
 
 PAGE = (Path(__file__).parents[1] / "docs" / "problem.md").read_text(encoding="utf-8")
@@ -38,6 +39,13 @@ def test_each_set_of_options_is_understood(text: str) -> None:
     assert all(getattr(read, name) is not None for name in raw)
 
 
+def test_the_target_is_understood_and_every_problem_without_names_can_have_it() -> None:
+    (text,) = examples("target")
+    read = parse_target(json.loads(text))
+    small = read_problem(b"id,lower,upper,size\na,0,2,64\n")
+    assert retarget(small, read).pools == read.pools
+
+
 def test_the_plan_is_understood_and_valid() -> None:
     (text,) = examples("plan")
     small = {
@@ -51,7 +59,7 @@ def test_the_plan_is_understood_and_valid() -> None:
     assert verify(it, parse_plan(json.loads(text))) == []
 
 
-@pytest.mark.parametrize("module", [problem, options, plan], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [problem, options, plan, target], ids=lambda module: module.__name__)
 def test_every_field_is_on_the_page(module: Any) -> None:
     for name, holder in vars(module).items():
         if dataclasses.is_dataclass(holder) and getattr(holder, "__module__", "") == module.__name__:

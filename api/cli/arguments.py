@@ -15,6 +15,7 @@ _UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _DECIMAL_UNITS = {"kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 _AMOUNT = re.compile(r"(?P<number>[0-9][0-9_]*(?:\.[0-9]+)?)\s*(?P<unit>[a-z]*)", re.ASCII)
 _LARGEST = 1 << 62
+LONGEST_RUN = 366 * 86_400
 
 
 class Help(argparse.RawDescriptionHelpFormatter):

@@ -5,7 +5,14 @@ import argparse
 from api.cli.arguments import Commands, add_command
 from api.cli.exits import Exit
 from api.cli.output import format_of, write_out
-from api.cli.source import READABLE, add_changes, add_problem, read_problem, warn_if_terminal
+from api.cli.source import (
+    READABLE,
+    add_changes,
+    add_problem,
+    read_problem,
+    refuse_two_stdins,
+    warn_if_terminal,
+)
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -34,6 +41,7 @@ def run(args: argparse.Namespace) -> int:
     from planner import formats
 
     source = getattr(args, "in")
+    refuse_two_stdins(source, args.target)
     warn_if_terminal(source)
     problem = read_problem(source, args)
     write_out(formats.write_problem(problem, format_of(args.out, args.output_format)), args.out)

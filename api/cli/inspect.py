@@ -2,11 +2,16 @@
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
 
-from api.cli.arguments import Commands, add_command, whole
+from api.cli.arguments import LONGEST_RUN, Commands, add_command, real, whole
 from api.cli.exits import Exit
-from api.cli.source import add_changes, add_problem, read_problem, warn_if_terminal
+from api.cli.source import add_changes, add_problem, read_problem, refuse_two_stdins, warn_if_terminal
 from api.cli.terminal import columns, draws_unicode
+
+if TYPE_CHECKING:
+    from planner.needs import Needs
+    from planner.problem import Problem
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -14,11 +19,12 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
     parser = add_command(
         commands,
         "inspect",
-        "show what is in a problem: counts, bounds, pressure over time, the hardest moments",
+        "show what is in a problem: counts, bounds, pressure over time, the hardest moments, what it needs",
         examples="""
 memstow inspect model.json
 memstow inspect model.csv --rows 20
 memstow inspect model.json --json
+memstow inspect model.json --needs --time-limit 60
 """,
     )
     add_problem(parser)
@@ -26,12 +32,26 @@ memstow inspect model.json --json
     parser.add_argument(
         "--rows", type=whole(0, 1000), default=5, metavar="N", help="hardest moments to list (default: 5)"
     )
+    parser.add_argument(
+        "--needs",
+        action="store_true",
+        help="say what it would take for a plan to exist: the smallest capacity of each pool, the others as "
+        "given, and constraints whose removal alone would do",
+    )
+    parser.add_argument(
+        "--time-limit",
+        type=real(0, LONGEST_RUN),
+        default=10.0,
+        metavar="S",
+        help="seconds that --needs may take (default: 10)",
+    )
     parser.add_argument("--json", action="store_true", help="print the facts as JSON")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Read and describe."""
+    refuse_two_stdins(args.file, args.target)
     warn_if_terminal(args.file)
     problem = read_problem(args.file, args)
 
@@ -40,11 +60,26 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         import json
 
-        print(json.dumps(facts(problem, args.rows), indent=2))
+        told = facts(problem, args.rows)
+        if args.needs:
+            from planner.needs import as_data
+
+            told["needs"] = as_data(_needs(problem, args.time_limit))
+        print(json.dumps(told, indent=2))
         return Exit.DONE
 
     from planner.picture import ASCII, UNICODE
 
     glyphs = UNICODE if draws_unicode(sys.stdout) else ASCII
     print(survey(problem, args.rows, columns(sys.stdout), glyphs))
+    if args.needs:
+        from planner.report import needs_report
+
+        print("", needs_report(_needs(problem, args.time_limit)), sep="\n")
     return Exit.DONE
+
+
+def _needs(problem: "Problem", seconds: float) -> "Needs":
+    from planner.needs import needs
+
+    return needs(problem, seconds)

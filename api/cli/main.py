@@ -26,6 +26,7 @@ COMMANDS: Final = (
     "generate",
     "bench",
     "solvers",
+    "targets",
     "schema",
     "serve",
     "keys",

@@ -6,7 +6,7 @@ from api.cli.arguments import Commands, add_command
 from api.cli.exits import Exit
 from api.cli.output import to_stdout
 
-KINDS = ("problem", "options", "plan")
+KINDS = ("problem", "options", "plan", "target")
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -14,7 +14,7 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
     parser = add_command(
         commands,
         "schema",
-        "print the JSON Schema of the problem, the options or the plan",
+        "print the JSON Schema of the problem, the options, the plan or a target",
         examples="memstow schema\nmemstow schema plan > plan.schema.json",
     )
     parser.add_argument("kind", nargs="?", choices=KINDS, default=KINDS[0], help="default: %(default)s")

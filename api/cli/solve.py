@@ -6,7 +6,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
-from api.cli.arguments import Commands, add_command, real, whole
+from api.cli.arguments import LONGEST_RUN, Commands, add_command, real, whole
 from api.cli.exits import Exit
 from api.cli.output import STDOUT, format_of, write_out
 from api.cli.source import (
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from planner.problem import Problem
 
 WRITABLE = ("json", "csv", "structured")
-LONGEST_RUN = 366 * 86_400
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -42,6 +41,7 @@ Exit code 0: a plan was found; 3: proven infeasible; 4: no plan and no proof; 13
         examples="""
 memstow solve model.json
 memstow solve model.csv --capacity 64KiB --output plan.json
+memstow solve model.json --target stm32h743
 memstow solve model.json --time-limit 60 --gap 0.01
 memstow solve model.json --picture plan.svg
 memstow solve model.json --json | memstow verify model.json -
@@ -114,7 +114,7 @@ def _add_results(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read, plan, show."""
-    refuse_two_stdins(args.file, args.hint)
+    refuse_two_stdins(args.file, args.hint, args.target)
     warn_if_terminal(args.file)
     problem = read_problem(args.file, args)
     options = _options(args, problem)

@@ -9,6 +9,7 @@ from api.cli.arguments import amount
 if TYPE_CHECKING:
     from planner.plan import Plan
     from planner.problem import Problem
+    from planner.target import Target
 
 STDIN = "-"
 READABLE = ("json", "csv", "structured", "executorch", "usmp")
@@ -25,6 +26,11 @@ def add_problem(parser: argparse.ArgumentParser, name: str = "file") -> None:
 def add_changes(parser: argparse.ArgumentParser) -> None:
     """What may be changed in the problem without editing its file."""
     parser.add_argument(
+        "--target",
+        metavar="TARGET",
+        help="plan for the pools of this target instead: a file, or a name that `memstow targets` lists",
+    )
+    parser.add_argument(
         "--capacity", type=amount, metavar="N", help="capacity of the only pool: 65536, 64KiB, 0x10000"
     )
     parser.add_argument(
@@ -38,7 +44,31 @@ def read_problem(path: str, args: argparse.Namespace) -> "Problem":
     from planner.changed import changed
 
     problem = formats.read_problem(_read(path), args.format)
-    return changed(problem, getattr(args, "capacity", None), getattr(args, "fit_only", False))
+    target = None if args.target is None else read_target(args.target)
+    return changed(problem, target, args.capacity, args.fit_only)
+
+
+def read_target(name: str) -> "Target":
+    """The target that ships under the name, or the one in the file."""
+    from dataclasses import replace
+
+    from planner.errors import InputError
+    from planner.reading.jsontext import parse_json
+    from planner.reading.parse import parse_target
+    from planner.reading.targets import shipped_target
+    from planner.target import shipped
+
+    if name in shipped():
+        return shipped_target(name)
+    try:
+        return parse_target(parse_json(_read(name)))
+    except InputError as error:
+        # A path inside a document says nothing where there are two of them.
+        inside = (i.path.startswith("$") for i in error.issues)
+        raise InputError(
+            replace(issue, path=f"--target {issue.path}") if within else issue
+            for issue, within in zip(error.issues, inside, strict=True)
+        ) from None
 
 
 def read_plan(path: str, problem: "Problem", form: str | None = None) -> "Plan":

@@ -31,8 +31,8 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
         "verify",
         "check that a plan is valid and that its figures are true",
         details="""
-Exit code 0: valid; 1: not valid, and every violation is listed. A plan that was made with --capacity or
---fit-only is for the problem so changed: give the same here.""",
+Exit code 0: valid; 1: not valid, and every violation is listed. A plan that was made with --target,
+--capacity or --fit-only is for the problem so changed: give the same here.""",
         examples="""
 memstow verify model.json plan.json
 memstow verify model.csv offsets.csv --capacity 64KiB
@@ -52,7 +52,7 @@ memstow solve model.json --json | memstow verify model.json -
 
 def run(args: argparse.Namespace) -> int:
     """Judge."""
-    refuse_two_stdins(args.problem, args.plan, args.hint)
+    refuse_two_stdins(args.problem, args.plan, args.hint, args.target)
     for path in (args.problem, args.plan, args.hint):
         warn_if_terminal(path)
     problem = read_problem(args.problem, args)

@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import dataclass
+from functools import cache
 from ipaddress import ip_address
 from typing import Final
 
@@ -90,6 +91,7 @@ class Gate:
         return _ANYONE
 
 
+@cache
 def is_loopback(host: str) -> bool:
     """Whether only this machine reaches the address."""
     if host == "localhost":

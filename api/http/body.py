@@ -2,6 +2,7 @@
 
 import asyncio
 import zlib
+from collections.abc import Iterator
 from typing import Any, Final
 
 from starlette.requests import ClientDisconnect, Request
@@ -11,6 +12,9 @@ from api.http.settings import Settings
 from planner import formats
 
 _PIECE: Final = 1 << 16
+# Unpacked at a time, in bytes; and how many steps of next to nothing are one.
+_STEP: Final = 1 << 18
+_SMALL_STEPS: Final = 256
 _VENDOR: Final = "application/vnd.memstow."
 MEDIA_TYPES: Final = {
     "json": f"{_VENDOR}problem+json",
@@ -41,7 +45,9 @@ async def read_body(request: Request, settings: Settings) -> bytes:
             async for piece in request.stream():
                 if unpacker is not None:
                     for start in range(0, len(piece), _PIECE):
-                        unpacker.feed(piece[start : start + _PIECE])
+                        for _ in unpacker.feed(piece[start : start + _PIECE]):
+                            # Others have their turn: a little that came may unpack to very much.
+                            await asyncio.sleep(0)
                     continue
                 size += len(piece)
                 if size > settings.max_body:
@@ -111,18 +117,26 @@ class _Unpacker:
         self._size = 0
         self._fed = False
 
-    def feed(self, data: bytes) -> None:
-        """Unpack a piece."""
+    def feed(self, data: bytes) -> Iterator[None]:
+        """Unpack what came, in steps that take a moment each."""
         self._fed = self._fed or bool(data)
-        while data:
+        steps = 0
+        full = False
+        while data or full:
+            steps += 1
+            if full or steps % _SMALL_STEPS == 0:
+                yield
             if self._stream.eof:
                 # gzip allows one member after another.
                 self._stream = zlib.decompressobj(wbits=31)
+            most = min(_STEP, self._most + 1 - self._size)
             try:
-                self._keep(self._stream.decompress(data, self._most + 1 - self._size))
+                piece = self._stream.decompress(data, most)
             except zlib.error as error:
                 raise _bad_gzip(str(error)) from None
+            self._keep(piece)
             data = self._stream.unconsumed_tail or self._stream.unused_data
+            full = len(piece) == most and not self._stream.eof
 
     def end(self) -> bytes:
         """All of it."""

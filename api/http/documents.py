@@ -10,6 +10,7 @@ from api.http.problems import MEDIA_TYPE
 from planner.options import Options
 from planner.plan import Plan
 from planner.problem import Problem
+from planner.target import Target
 
 PROBLEM: Final[dict[str, Any]] = {
     "version": 1,
@@ -138,6 +139,8 @@ _JOB: Final[dict[str, Any]] = {
     },
 }
 
+_MODELS: Final[dict[str, Any]] = {"Problem": Problem, "Options": Options, "Plan": Plan, "Target": Target}
+
 TITLES: Final = {
     400: "The body cannot be read.",
     401: "A key is needed, or the one sent is not known.",
@@ -161,7 +164,7 @@ _ALWAYS: Final = (401, 403, 408, 413, 422, 429, 500, 503)
 def schemas() -> dict[str, Any]:
     """The schemas that operations refer to."""
     found: dict[str, Any] = {"ProblemDocument": _PROBLEM_DOCUMENT, "Job": _JOB}
-    for name, model in (("Problem", Problem), ("Options", Options), ("Plan", Plan)):
+    for name, model in _MODELS.items():
         made = TypeAdapter(model).json_schema(ref_template="#/components/schemas/{model}")
         found |= made.pop("$defs", {})
         found[name] = made
@@ -171,6 +174,12 @@ def schemas() -> dict[str, Any]:
 def ref(name: str) -> dict[str, str]:
     """A reference to one of them."""
     return {"$ref": f"#/components/schemas/{name}"}
+
+
+def target() -> dict[str, Any]:
+    """What a member `target` may be."""
+    named = {"type": "string", "description": "The name of a target that comes with memstow."}
+    return {"anyOf": [ref("Target"), named]}
 
 
 def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:

@@ -3,34 +3,40 @@
 One plain ASGI middleware, because each layer costs time at a thousand requests a second.
 """
 
+import random
 import re
 import time
-import uuid
 from typing import Any, Final
 
 import structlog
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.http.problems import ProblemError, answer
+from api.http.problems import ProblemError, answer, problem_of
 from api.metrics import Metrics
 
 REQUEST_ID: Final = "memstow.request_id"
 _ID: Final = re.compile(r"[A-Za-z0-9._:-]{1,64}")
 _SAFE: Final = ("GET", "HEAD", "OPTIONS")
-_SECURITY: Final = (
-    ("x-content-type-options", "nosniff"),
-    ("x-frame-options", "DENY"),
-    ("referrer-policy", "no-referrer"),
-    ("cross-origin-resource-policy", "same-origin"),
+_DEFAULTS: Final = (
+    (b"cache-control", b"no-store"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
     (
-        "content-security-policy",
-        "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
-        "frame-ancestors 'none'",
+        b"content-security-policy",
+        b"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
+        b"frame-ancestors 'none'",
     ),
 )
 
 log = structlog.get_logger("memstow.http")
+
+
+def _new_id() -> str:
+    """An id that may be guessed: the randomness of the system would take a turn of the event loop."""
+    return f"{random.getrandbits(128):032x}"
 
 
 class Frame:
@@ -50,7 +56,7 @@ class Frame:
         begin = time.perf_counter()
         headers = Headers(scope=scope)
         given = headers.get("x-request-id", "")
-        request_id = given if _ID.fullmatch(given) else uuid.uuid4().hex
+        request_id = given if _ID.fullmatch(given) else _new_id()
         scope[REQUEST_ID] = request_id
         state: dict[str, Any] = {"status": 0, "seconds": 0.0}
 
@@ -58,11 +64,10 @@ class Frame:
             if message["type"] == "http.response.start":
                 state["status"] = message["status"]
                 state["seconds"] = time.perf_counter() - begin
-                out = MutableHeaders(scope=message)
-                out["x-request-id"] = request_id
-                for name, value in _SECURITY:
-                    out.setdefault(name, value)
-                out.setdefault("cache-control", "no-store")
+                own = message.get("headers", ())
+                named = {name for name, _ in own}
+                added = [pair for pair in _DEFAULTS if pair[0] not in named]
+                message["headers"] = [*own, *added, (b"x-request-id", request_id.encode())]
             await send(message)
 
         with structlog.contextvars.bound_contextvars(request=request_id):
@@ -72,13 +77,10 @@ class Frame:
                     await answer(refused, request_id)(scope, receive, sending)
                 else:
                     await self._app(scope, receive, sending)
-            except Exception:
+            except Exception as error:
                 log.exception("defect")
                 if not state["status"]:
-                    defect = ProblemError(
-                        500, "defect", "a defect of memstow; please report it with the id of this request"
-                    )
-                    await answer(defect, request_id)(scope, receive, sending)
+                    await answer(problem_of(error), request_id)(scope, receive, sending)
             finally:
                 self._note(scope, state)
 

@@ -50,6 +50,11 @@ class ProblemError(Exception):
         self.issues = issues
 
 
+_DEFECT: Final = ProblemError(
+    500, "defect", "a defect of memstow; please report it with the id of this request"
+)
+
+
 def answer(problem: ProblemError, request_id: str | None) -> Response:
     """The problem as a response."""
     document: dict[str, Any] = {
@@ -98,6 +103,8 @@ def problem_of(error: Exception) -> ProblemError:  # noqa: C901  (a table of one
             )
         case ChildError(code="declined"):
             return ProblemError(422, "declined", str(error))
+        case ChildError(code="defect"):
+            return _DEFECT
         case ChildError(code="out_of_memory"):
             return ProblemError(413, "out_of_memory", str(error))
         case ChildError():
@@ -115,7 +122,7 @@ def problem_of(error: Exception) -> ProblemError:  # noqa: C901  (a table of one
             return ProblemError(422, "invalid_request", str(error))
         case HTTPException():
             return _of_http(error)
-    return ProblemError(500, "defect", "a defect of memstow; please report it with the id of this request")
+    return _DEFECT
 
 
 def install(app: FastAPI) -> None:

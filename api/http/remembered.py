@@ -9,6 +9,10 @@ from typing import Final
 _OVERHEAD: Final = 500
 
 
+# The body, and what was said beside it. The bytes themselves: a digest would take a turn of the event loop.
+Key = tuple[bytes, tuple[str | None, ...]]
+
+
 @dataclass(frozen=True, slots=True)
 class Ready:
     """An answer that can be sent as it is."""
@@ -30,16 +34,9 @@ class Remembered:
         self._most = most_bytes
         self._bytes = 0
         self._lock = threading.Lock()
-        self._answers: OrderedDict[bytes, Ready] = OrderedDict()
+        self._answers: OrderedDict[Key, Ready] = OrderedDict()
 
-    @staticmethod
-    def key(body: bytes, *beside: str | None) -> bytes:
-        """What tells one request from another."""
-        hashed = hashlib.sha256(repr(beside).encode())
-        hashed.update(body)
-        return hashed.digest()
-
-    def find(self, key: bytes) -> Ready | None:
+    def find(self, key: Key) -> Ready | None:
         """The answer to this request."""
         with self._lock:
             answer = self._answers.get(key)
@@ -47,17 +44,20 @@ class Remembered:
                 self._answers.move_to_end(key)
             return answer
 
-    def keep(self, key: bytes, answer: Ready) -> None:
+    def keep(self, key: Key, answer: Ready) -> None:
         """Keep an answer, and let the oldest go."""
-        size = len(answer.body) + _OVERHEAD
+        size = _size(key, answer)
         if size > self._most:
             return
         with self._lock:
             old = self._answers.pop(key, None)
             if old is not None:
-                self._bytes -= len(old.body) + _OVERHEAD
+                self._bytes -= _size(key, old)
             self._answers[key] = answer
             self._bytes += size
             while self._bytes > self._most:
-                _, gone = self._answers.popitem(last=False)
-                self._bytes -= len(gone.body) + _OVERHEAD
+                self._bytes -= _size(*self._answers.popitem(last=False))
+
+
+def _size(key: Key, answer: Ready) -> int:
+    return len(key[0]) + len(answer.body) + _OVERHEAD

@@ -143,13 +143,18 @@ class Service:
         finally:
             self._fast_waiting -= 1
 
-    async def operate(self, what: str, arguments: dict[str, Any], size: int) -> dict[str, Any]:
-        """One operation: here when the body is small, in a child of its own when it is not."""
-        if size <= self.settings.fast_body:
+    async def operate(
+        self, what: str, arguments: dict[str, Any], size: int, seconds: float = 0.0
+    ) -> dict[str, Any]:
+        """One operation: here when the body is small, in a child of its own when it is not.
+
+        One that may take so many seconds besides reading its body has a child whatever its size.
+        """
+        if size <= self.settings.fast_body and not seconds:
             return await self.quickly(operations.OPERATIONS[what], arguments)
         if self._heavy_waiting >= self.settings.fast_waiting:
             raise _busy("fast_waiting")
-        watch = Watch(memory=self.settings.solve_memory, seconds=_READ_SECONDS)
+        watch = Watch(memory=self.settings.solve_memory, seconds=_READ_SECONDS + seconds)
         self._heavy_waiting += 1
         try:
             return await asyncio.get_running_loop().run_in_executor(

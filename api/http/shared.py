@@ -32,7 +32,12 @@ def service_of(request: Request) -> Service:
     return service
 
 
-Here = Annotated[Service, Depends(service_of)]
+async def _here(request: Request) -> Service:
+    """The same where FastAPI asks: it would send what is not async to a thread and wait for it there."""
+    return service_of(request)
+
+
+Here = Annotated[Service, Depends(_here)]
 FormatOfBody = Annotated[
     str | None,
     Query(description="Format of a body that is a problem alone; then options are in the query."),

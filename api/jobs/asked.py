@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -15,9 +15,11 @@ from planner.options import Options
 from planner.plan import Plan
 from planner.problem import Problem
 from planner.reading.jsontext import parse_json
-from planner.reading.parse import parse_options, parse_problem
+from planner.reading.parse import parse_options, parse_problem, parse_target
 from planner.reading.shown import shown
+from planner.reading.targets import shipped_target
 from planner.reading.wording import missing_field, unknown_field, wrong_type
+from planner.target import Target, retarget
 
 # How much is asked of a solver is part of the question; from where it starts is not, unless it was told.
 _OPTIONS: Final = (
@@ -72,8 +74,9 @@ def read_asked(body: bytes, form: Form, limits: Limits) -> Asked:
         problem = gathered(issues, "", lambda: read_problem(body, form.format, limits))
         options = gathered(issues, "query", lambda: options_of(dict(form.options), limits))
         return _asked(issues, problem, options, {})
-    raw = envelope(parse_json(body, limits.max_values), ("problem", "options", *form.members), ("problem",))
-    return _from_envelope(raw, "", limits)
+    members = ("problem", "target", "options", *form.members)
+    raw = envelope(parse_json(body, limits.max_values), members, ("problem",))
+    return _from_envelope(raw, limits)
 
 
 def read_batch(body: bytes, limits: Limits) -> tuple[dict[str, Any], list[tuple[Asked, str, str]]]:
@@ -189,15 +192,11 @@ def plan_of(body: bytes) -> Plan:
 _NOTHING: Final = Problem(version=1, buffers=())
 
 
-def _from_envelope(raw: dict[str, Any], place: str, limits: Limits) -> Asked:
+def _from_envelope(raw: dict[str, Any], limits: Limits) -> Asked:
     issues: list[Issue] = []
-    problem = gathered(issues, f"{place}problem", lambda: problem_of(raw["problem"], limits))
-    options = gathered(
-        issues,
-        f"{place}options",
-        lambda: options_of(raw.get("options", {}), limits),
-    )
-    members = {name: value for name, value in raw.items() if name not in ("problem", "options")}
+    problem = targeted(issues, raw, lambda: problem_of(raw["problem"], limits))
+    options = gathered(issues, "options", lambda: options_of(raw.get("options", {}), limits))
+    members = {name: value for name, value in raw.items() if name not in ("problem", "target", "options")}
     return _asked(issues, problem, options, members)
 
 
@@ -206,6 +205,21 @@ def problem_of(raw: object, limits: Limits) -> Problem:
     if isinstance(raw, str):
         return read_problem(raw.encode("utf-8", "surrogatepass"), None, limits)
     return _within(parse_problem(raw), limits)
+
+
+def targeted(issues: list[Issue], raw: Mapping[str, Any], read: Callable[[], Problem]) -> Problem | None:
+    """The problem of an envelope in the memories of its target, where it has one: a document or a name."""
+    problem: Problem | None = gathered(issues, "problem", read)
+    given = raw.get("target")
+    if given is None:
+        return problem
+    target: Target | None = gathered(
+        issues, "target", lambda: shipped_target(given) if isinstance(given, str) else parse_target(given)
+    )
+    if problem is None or target is None:
+        return None
+    moved_there: Problem | None = gathered(issues, "problem", lambda: retarget(problem, target))
+    return moved_there
 
 
 def _within(problem: Problem, limits: Limits) -> Problem:

@@ -1,8 +1,5 @@
 """The parent's side of an isolated run: a child of its own for each, told to stop in time, then stopped."""
 
-import contextlib
-import os
-import select
 import sys
 import threading
 import time
@@ -13,11 +10,10 @@ from typing import Any, Final
 from api.jobs.job import Stop
 from api.jobs.operations import issues_of, travelling
 from planner.errors import MemstowError
-from planner.isolate.frames import GarbageError, Message, Reader, pack
+from planner.isolate.frames import Message
 from planner.isolate.process import Process
+from planner.isolate.session import EndedError, MemoryLimitError, Session
 
-_TICK: Final = 0.05
-_PIECE: Final = 1 << 20
 # From the word to stop to the kill: a plan of a million buffers takes its time to be judged.
 _STOP_SECONDS: Final = 5.0
 
@@ -82,7 +78,7 @@ class Children:
             "seconds": watch.seconds,
         }
         try:
-            done = _Session(process, request, watch).run()
+            done = _Attended(process, request, watch).run()
         except ChildError as error:
             self.on_killed(error.code)
             raise
@@ -128,76 +124,45 @@ def _out_of_memory(watch: Watch) -> ChildError:
     return ChildError("out_of_memory", message)
 
 
-class _Session:
+class _Attended:
+    """A session, looked after: told to stop in time, and ended when that does not help."""
+
     def __init__(self, process: Process, request: Message, watch: Watch) -> None:
-        self._process = process
         self._watch = watch
-        self._unsent = memoryview(pack(request))
-        self._reader = Reader()
-        self._poll = select.poll()
-        self._poll.register(process.events, select.POLLIN)
-        self._poll.register(process.requests, select.POLLOUT)
+        self._session = Session(process, request, watch.memory, self._hear, self._look)
+        self._session.until = time.monotonic() + watch.seconds
         self._told_to_stop = False
-        self._until = time.monotonic() + watch.seconds
 
     def run(self) -> Message:
-        while True:
-            self._look_around()
-            for pipe, _ in self._poll.poll(_TICK * 1000):
-                if pipe == self._process.requests:
-                    self._send()
-                    continue
-                done = self._receive()
-                if done is not None:
-                    return done
+        """The child's last message."""
+        try:
+            return self._session.run()
+        except MemoryLimitError:
+            raise _out_of_memory(self._watch) from None
+        except EndedError as error:
+            self._look_whether_killed()
+            raise ChildError("child_lost", f"no answer from the solving process: {error}") from None
 
-    def _look_around(self) -> None:
+    def _hear(self, message: Message) -> None:
+        if message["kind"] != "done":
+            self._watch.hear(message)
+
+    def _look(self, now: float) -> None:
         watch = self._watch
-        if watch.killed():
-            raise ChildError("killed", "ended by the server")
-        now = time.monotonic()
-        if now >= self._until:
+        self._look_whether_killed()
+        if now >= (self._session.until or 0.0):
             if self._told_to_stop:
                 raise ChildError("stuck", "did not end when it was told to")
             self._tell_to_stop(now)
         elif watch.stopped() and not self._told_to_stop:
             self._tell_to_stop(now)
-        if self._process.memory() > watch.memory:
-            raise _out_of_memory(watch)
         watch.tick()
+
+    def _look_whether_killed(self) -> None:
+        if self._watch.killed():
+            raise ChildError("killed", "ended by the server")
 
     def _tell_to_stop(self, now: float) -> None:
         self._told_to_stop = True
-        self._until = now + _STOP_SECONDS
-        self._unsent = memoryview(bytes(self._unsent) + pack({"kind": "cancel"}))
-        with contextlib.suppress(KeyError):
-            self._poll.unregister(self._process.requests)
-        self._poll.register(self._process.requests, select.POLLOUT)
-
-    def _send(self) -> None:
-        try:
-            self._unsent = self._unsent[os.write(self._process.requests, self._unsent[:_PIECE]) :]
-        except BlockingIOError:
-            return
-        except BrokenPipeError:
-            self._unsent = memoryview(b"")
-        if not self._unsent:
-            self._poll.unregister(self._process.requests)
-
-    def _receive(self) -> Message | None:
-        try:
-            data = os.read(self._process.events, _PIECE)
-        except BlockingIOError:
-            return None
-        except OSError:
-            raise ChildError("killed", "ended by the server") from None
-        if not data:
-            raise ChildError("child_lost", f"the solving process {self._process.ending()}")
-        try:
-            for message in self._reader.feed(data):
-                if message["kind"] == "done":
-                    return message
-                self._watch.hear(message)
-        except GarbageError as error:
-            raise ChildError("child_lost", f"the solving process sent garbage: {error}") from None
-        return None
+        self._session.until = now + _STOP_SECONDS
+        self._session.say({"kind": "cancel"})

@@ -20,6 +20,7 @@ from api.jobs.asked import (
     read_asked,
     read_batch,
     read_problem,
+    targeted,
     written_options,
 )
 from api.jobs.solve import at_length, briefly, preferred
@@ -151,9 +152,9 @@ def verify(arguments: Values) -> dict[str, Any]:
     """The verdict on a plan from anyone."""
     from planner.verify import verify as judge
 
-    raw = envelope(_json(arguments), ("problem", "plan", "hint"), ("problem", "plan"))
+    raw = envelope(_json(arguments), ("problem", "target", "plan", "hint"), ("problem", "plan"))
     issues: list[Issue] = []
-    problem = _part(raw, "problem", issues, lambda it: _problem(it, arguments))
+    problem = targeted(issues, raw, lambda: _problem(raw["problem"], arguments))
     plan = _part(raw, "plan", issues, lambda it: _plan(it, problem))
     hint = _part(raw, "hint", issues, lambda it: _plan(it, problem)) if raw.get("hint") is not None else None
     if issues or problem is None or plan is None:
@@ -169,7 +170,13 @@ def inspect(arguments: Values) -> dict[str, Any]:
     """What is in a problem."""
     from planner.survey import facts
 
-    return {"body": json.dumps(facts(_alone(arguments), arguments["rows"])), "type": "json"}
+    problem = _alone(arguments)
+    told = facts(problem, arguments["rows"])
+    if arguments["needs"] is not None:
+        from planner.needs import as_data, needs
+
+        told["needs"] = as_data(needs(problem, arguments["needs"]))
+    return {"body": json.dumps(told), "type": "json"}
 
 
 def convert(arguments: Values) -> dict[str, Any]:
@@ -203,9 +210,9 @@ def _alone(arguments: Values) -> Problem:
     form, limits = _form(arguments), _limits(arguments)
     if form.format is not None:
         return read_problem(_body(arguments), form.format, limits)
-    raw = envelope(_json(arguments), ("problem",), ("problem",))
+    raw = envelope(_json(arguments), ("problem", "target"), ("problem",))
     issues: list[Issue] = []
-    problem: Problem | None = _part(raw, "problem", issues, lambda it: _problem(it, arguments))
+    problem = targeted(issues, raw, lambda: _problem(raw["problem"], arguments))
     if problem is None:
         raise InputError(issues)
     return problem

@@ -1,8 +1,4 @@
-"""A solve as the service runs it: a short attempt first, then the rest of the time in growing slices.
-
-The engine tells of better plans but hands one out at its end only. A long run is therefore cut into slices,
-each starting from the plan of the one before, so that what is lost with a server is a slice and not the run.
-"""
+"""A solve as the service runs it: a short attempt first, then the whole time, told of as it goes on."""
 
 import threading
 import time
@@ -10,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
+from api.jobs.publisher import OnPlan, Publisher
 from planner import engine
 from planner.better import better
 from planner.events import Event
@@ -20,13 +17,9 @@ from planner.roster import is_model
 from planner.team import AUTO
 from planner.verify import verify
 
-FIRST_SECONDS: Final = 0.25
-SLICE_SECONDS: Final = 10.0
-_LEAST_SECONDS: Final = 0.05
 # Only models heed it, and no model takes part in a moment's attempt.
 _MOMENT_MEMORY: Final = 1 << 30
 
-OnPlan = Callable[[Plan], None]
 OnEvent = Callable[[Event], None]
 
 
@@ -90,44 +83,25 @@ def at_length(
     cancel: threading.Event,
 ) -> Plan:
     """The plan of the whole run, never worse than a known one; better ones are told on the way."""
-    if options.deterministic:
-        return engine.plan(problem, options, on_event, cancel)
     begin = time.monotonic()
-    # The caller's hint is what `moves` counts from: it stays the hint.
-    counts_moves = "moves" in problem.terms()
-    best = known if known is not None and not counts_moves and not verify(problem, known) else None
-    length = FIRST_SECONDS if best is None else SLICE_SECONDS
-    while True:
-        left = options.time_limit - (time.monotonic() - begin)
-        # A last slice too short to be worth its start is joined to the one before.
-        since = time.monotonic()
-        seconds = left if left < 2 * length else length
-        start = best if best is not None and not counts_moves and best.placements else options.hint
-        piece = replace(options, time_limit=max(seconds, 0.0), hint=start)
-        found = engine.plan(problem, piece, _later(on_event, begin), cancel)
-        if best is None or better(found, best):
-            best = found
-        over = (
-            settled(best, options)
-            or cancel.is_set()
-            or seconds == left
-            or seconds <= _LEAST_SECONDS
-            or _ran_dry(since, seconds)
-        )
-        elapsed = time.monotonic() - begin
-        best = replace(best, seconds=round(elapsed, 6))
-        if over:
-            return best
-        on_plan(best)
-        length = max(2 * length, SLICE_SECONDS)
+    # What is bounded in work depends on nothing else that is known; `moves` counts from the caller's hint.
+    untouched = options.deterministic or "moves" in problem.terms()
+    start = None if untouched or known is None or verify(problem, known) else known
+    if start is not None and settled(start, options):
+        return replace(start, seconds=round(time.monotonic() - begin, 6))
+    if start is not None and start.placements:
+        options = replace(options, hint=start)
+    publisher = Publisher(on_plan, start)
+    publisher.start()
+    try:
+        found = engine.plan(problem, options, on_event, cancel, publisher.offer)
+    finally:
+        publisher.close()
+    if start is None or better(found, start):
+        return found
+    return replace(start, seconds=round(time.monotonic() - begin, 6))
 
 
 def _ran_dry(begin: float, seconds: float) -> bool:
     """Whether a run ended long before its time: there was nothing left to try."""
     return time.monotonic() - begin < seconds / 2
-
-
-def _later(on_event: OnEvent, begin: float) -> OnEvent:
-    """Events of a slice, timed from the start of the run."""
-    offset = time.monotonic() - begin
-    return lambda event: on_event(replace(event, seconds=event.seconds + offset))

@@ -34,13 +34,20 @@ def serve(events: int) -> None:
     """Serve requests until there are no more."""
     requests: queue.SimpleQueue[Message] = queue.SimpleQueue()
     teller = Teller(events)
+
+    def tell(message: Message) -> None:
+        teller.send(message)
+        if message["kind"] == "problem":
+            # Should the run end this process, it is known what it was a run on.
+            teller.flush()
+
     threading.Thread(target=_listen, args=(requests, teller), daemon=True).start()
     leash.be_modest()
     while True:
         request = requests.get()
         leash.limit_memory(request["memory"])
         try:
-            done = perform(request, teller.send)
+            done = perform(request, tell)
         except MemoryError:
             done = {"status": "killed", "error": "out of memory"}
         except Exception as error:

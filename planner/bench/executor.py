@@ -38,4 +38,3 @@ class Local:
         """End what still runs."""
         self._keepers.stop()
         self._threads.shutdown(cancel_futures=True)
-        self._keepers.stop()

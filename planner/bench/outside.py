@@ -115,12 +115,8 @@ class _Run:
 
     def reported_seconds(self) -> float | None:
         """The time it took by its own account, if it gives one."""
-        for path in (self.err, self.out) if self._output else (self.err,):
-            for line in reversed(path.read_bytes()[-_TAIL:].decode("utf-8", "replace").splitlines()):
-                if found := _REPORTED.match(line):
-                    factor = _UNITS.get((found["unit"] or "s").lower(), 1.0)
-                    return round(float(found["number"]) * factor, _DIGITS)
-        return None
+        found = reported_seconds(self.err)
+        return reported_seconds(self.out) if found is None and self._output else found
 
 
 def _measured(arguments: list[str], folder: str, run: "_Run") -> tuple[int, dict[str, Any]]:
@@ -184,6 +180,14 @@ def _without(problem: Problem, capacity: bool) -> Problem:
     if capacity and len(problem.pools) == 1:
         problem = replace(problem, pools=(replace(problem.pools[0], capacity=None),))
     return problem if problem.objective else replace(problem, objective=None)
+
+
+def reported_seconds(said: Path) -> float | None:
+    """The last time that the end of what a program said tells."""
+    for line in reversed(said.read_bytes()[-_TAIL:].decode("utf-8", "replace").splitlines()):
+        if found := _REPORTED.match(line):
+            return round(float(found["number"]) * _UNITS.get((found["unit"] or "s").lower(), 1.0), _DIGITS)
+    return None
 
 
 def room(problem: Problem) -> int:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Final
 
+from planner.collector import collector_at_rest
 from planner.errors import InputError, Issue
 from planner.formats.columns import Columns, header_columns
 from planner.formats.form import Format, Refusals
@@ -32,7 +33,7 @@ from planner.formats.plainly import live_ranges, refuse_beyond_buffers
 from planner.plan import Placement, Plan, Status
 from planner.problem import DEFAULT_POOL, LIMIT, Buffer, Problem
 from planner.reading.findings import MOST_REPORTED
-from planner.reading.jsontext import LONGEST_INTEGER, MOST_VALUES, check_marks, collector_at_rest, not_utf8
+from planner.reading.jsontext import LONGEST_INTEGER, MOST_VALUES, check_marks, not_utf8
 from planner.reading.parse import parse_problem
 from planner.reading.paths import Path, parse_path
 from planner.reading.shown import printable, shown

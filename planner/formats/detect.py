@@ -15,8 +15,10 @@ def problem_format(raw: Any) -> str:
     if isinstance(raw, dict) and not ("buffers" in raw or "version" in raw):
         if "schema_version" in raw or "problem" in raw:
             return "structured"
-        if "sizes" in raw or "edges" in raw:
+        if "sizes" in raw or "edges" in raw or "buffer_infos" in raw:
             return "usmp"
+        if "specs" in raw or "memory_config" in raw:
+            return "executorch"
     return "json"
 
 

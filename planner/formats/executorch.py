@@ -1,16 +1,21 @@
-"""The JSON list that ExecuTorch's tensors are exported to: id, size, life and alignment, and nothing else."""
+"""The JSON list that ExecuTorch's tensors are exported to: id, size, life and alignment, and nothing else.
+
+An object is what its planner for Cadence gets, with memories and placements: see `planner.formats.cadence`.
+"""
 
 from typing import Annotated, Any, Final
 
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
+from planner.collector import collector_at_rest
+from planner.formats.cadence import read_given
+from planner.formats.cadence_writing import given_of
 from planner.formats.form import Format, Refusals
-from planner.formats.native import list_of_lines
+from planner.formats.native import laid_out, list_of_lines
 from planner.formats.plainly import refuse_beyond_buffers, refuse_pins, single_life
 from planner.problem import Alignment, Buffer, Bytes, Id, Problem, Time
 from planner.reading.findings import Findings
-from planner.reading.jsontext import collector_at_rest
 from planner.reading.parse import check_made
 from planner.reading.paths import Path
 from planner.reading.sections import index_before, read_elements
@@ -29,23 +34,33 @@ class Tensor:
 
 
 def read_problem(raw: Any) -> Problem:
-    """The problem of a list of tensors."""
+    """The problem of a list of tensors, or of what Cadence's planner gets."""
     findings = Findings(raw)
-    if not isinstance(raw, list):
-        findings.add("wrong_root", (), wrong_type("a list", raw))
-        raise findings.error()
     with collector_at_rest():
-        tensors, lost = read_elements(Tensor, raw, findings, ())
-        problem = Problem(version=1, buffers=tuple(map(_buffer, tensors)))
-        check_made(problem, findings, lambda path: _place(path, lost))
-    if findings:
+        problem = read_given(raw, findings) if isinstance(raw, dict) else _read_list(raw, findings)
+    if findings or problem is None:
         raise findings.error()
     return problem
 
 
+def _read_list(raw: Any, findings: Findings) -> Problem | None:
+    if not isinstance(raw, list):
+        findings.add("wrong_root", (), wrong_type("a list or an object", raw))
+        return None
+    tensors, lost = read_elements(Tensor, raw, findings, ())
+    problem = Problem(version=1, buffers=tuple(map(_buffer, tensors)))
+    check_made(problem, findings, lambda path: _place(path, lost))
+    return problem
+
+
 def write_problem(problem: Problem) -> bytes:
-    """The problem as a list of tensors."""
+    """The problem as a list of tensors; as an object where memories or placements are given."""
     refusals = Refusals("executorch")
+    placed = problem.relative or any(b.pool is not None or b.pools is not None for b in problem.buffers)
+    if placed or len(problem.pools) > 1 or problem.pools[0].capacity is not None:
+        given = given_of(problem, refusals)
+        refusals.raise_any()
+        return laid_out(given)
     refuse_beyond_buffers(problem, refusals)
     refuse_pins(problem, refusals)
     lives = [single_life(b, f"$.buffers[{i}]", refusals) for i, b in enumerate(problem.buffers)]

@@ -6,10 +6,10 @@ from enum import Enum
 from functools import cache
 from typing import Any, Final
 
+from planner.collector import collector_at_rest
 from planner.formats.form import Format
 from planner.plan import Plan
 from planner.problem import Problem
-from planner.reading.jsontext import collector_at_rest
 from planner.reading.parse import parse_plan, parse_problem
 from planner.reading.shapes import fields_of
 

@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from planner.collector import collector_at_rest
 from planner.errors import InputError
 from planner.formats.form import Format
 from planner.formats.native import laid_out
@@ -12,7 +13,6 @@ from planner.formats.structured_writing import document_of
 from planner.plan import Placement, Plan, Status
 from planner.problem import Problem
 from planner.reading.findings import Findings
-from planner.reading.jsontext import collector_at_rest
 from planner.reading.parse import check_made
 from planner.reading.sections import read_whole
 from planner.reading.shown import shown

@@ -1,6 +1,7 @@
 """Cases of TVM's Unified Static Memory Planner: sizes, which buffers conflict, and pools, preferred first.
 
-Also the interval lists of its tests and of its neighbours: [first, last, size], both ends live.
+Also its own objects (`planner.formats.usmp_buffers`), and the interval lists of its tests and of its
+neighbours: [first, last, size], both ends live.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,12 +10,13 @@ from typing import Any, Final
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
+from planner.collector import collector_at_rest
 from planner.formats.form import Format, Refusals
 from planner.formats.native import laid_out
 from planner.formats.plainly import refuse_pins
+from planner.formats.usmp_buffers import infos_of, read_infos
 from planner.problem import DEFAULT_POOL, Buffer, Bytes, Id, Pair, Pool, Problem, Time
 from planner.reading.findings import Findings, Renamed
-from planner.reading.jsontext import collector_at_rest
 from planner.reading.parse import check_made
 from planner.reading.paths import Path
 from planner.reading.sections import index_before, read_elements, read_section
@@ -53,10 +55,15 @@ class Sized:
 
 
 def read_problem(raw: Any) -> Problem:
-    """The problem of a case or of a list of intervals."""
+    """The problem of a case, of TVM's objects or of a list of intervals."""
     findings = Findings(raw)
     with collector_at_rest():
-        problem = _read_rows(raw, findings) if isinstance(raw, list) else _read_case(raw, findings)
+        if isinstance(raw, list):
+            problem: Problem | None = _read_rows(raw, findings)
+        elif isinstance(raw, dict) and "buffer_infos" in raw:
+            problem = read_infos(raw, findings)
+        else:
+            problem = _read_case(raw, findings)
     if findings or problem is None:
         raise findings.error()
     return problem
@@ -75,27 +82,27 @@ def write_problem(problem: Problem) -> bytes:
             if getattr(pool, field) != default:
                 refusals.add(f"$.pools[{index}].{field}")
     refuse_pins(problem, refusals)
-    for index, buffer in enumerate(problem.buffers):
-        _refuse_beyond_size(f"$.buffers[{index}]", buffer, problem, refusals)
+    document = _case_of(problem) if _is_case(problem) else infos_of(problem, refusals)
     refusals.raise_any()
-    return laid_out(
-        {
-            "sizes": {buffer.id: buffer.size for buffer in problem.buffers},
-            "edges": [list(pair) for pair in problem.conflicts],
-            "pools": [{"name": pool.id, "size": pool.capacity} for pool in problem.pools],
-        }
+    return laid_out(document)
+
+
+def _is_case(problem: Problem) -> bool:
+    """Whether sizes, edges and pools say it all; TVM's own objects say more."""
+    names = tuple(pool.id for pool in problem.pools)
+    plain = (Buffer(id=b.id, size=b.size, pools=b.pools, pool=b.pool) for b in problem.buffers)
+    return all(
+        buffer == bare and buffer.pools in (None, names)
+        for buffer, bare in zip(problem.buffers, plain, strict=True)
     )
 
 
-def _refuse_beyond_size(path: str, buffer: Buffer, problem: Problem, refusals: Refusals) -> None:
-    if buffer.lifetime is not None or buffer.lifetimes:
-        refusals.add(f"{path}.lifetime", "conflicts are told by edges, not by times")
-    if buffer.alignment != 1:
-        refusals.add(f"{path}.alignment")
-    if buffer.accesses is not None:
-        refusals.add(f"{path}.accesses")
-    if buffer.pools is not None and buffer.pools != tuple(pool.id for pool in problem.pools):
-        refusals.add(f"{path}.pools", "every buffer may go to every pool, the first preferred")
+def _case_of(problem: Problem) -> dict[str, Any]:
+    return {
+        "sizes": {buffer.id: buffer.size for buffer in problem.buffers},
+        "edges": [list(pair) for pair in problem.conflicts],
+        "pools": [{"name": pool.id, "size": pool.capacity} for pool in problem.pools],
+    }
 
 
 def _read_case(raw: Any, findings: Findings) -> Problem | None:

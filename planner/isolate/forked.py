@@ -101,6 +101,7 @@ def _live(serve: Callable[[int], None], asked: int, told: int, folder: Path) -> 
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, 1)
         os.dup2(null, 2)
+        os.close(null)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         os.environ.update(TMPDIR=str(folder), MEMSTOW_FOLDER=str(folder))
         tempfile.tempdir = None

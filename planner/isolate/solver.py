@@ -117,7 +117,7 @@ class _Hearing:
         if self._values is None or values < self._values:
             self._layout, self._values = layout, values
             if values:
-                self._listeners.incumbent(self._name, values[0])
+                self._listeners.incumbent(self._name, values[0], layout)
 
     def _hear_bound(self, message: Message) -> None:
         match message:

@@ -4,20 +4,19 @@ Python's parser lets pass duplicate keys (the last wins), NaN and infinities, an
 that needs more memory than there is; a plan made from such a file would answer a question nobody asked.
 """
 
-import gc
 import json
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Final
 
+from planner.collector import collector_at_rest
 from planner.errors import InputError, Issue
 from planner.reading.paths import Path, json_path
 from planner.reading.shown import printable, shown
 from planner.reading.source import read_bytes
 
 # Those who read bytes read JSON next: they find both here.
-__all__ = ["MOST_VALUES", "collector_at_rest", "decoded", "parse_json", "read_bytes"]
+__all__ = ["MOST_VALUES", "decoded", "parse_json", "read_bytes"]
 
 MOST_VALUES: Final = 40_000_000
 LONGEST_INTEGER: Final = 4_300  # where Python draws the line
@@ -120,18 +119,6 @@ def _check_count(data: bytes, most_values: int) -> None:
     """Refuse what would need too much memory: each of these bytes can be one Python object."""
     if len(data) > most_values and sum(map(data.count, (b",", b"[", b"{"))) > most_values:
         raise InputError.single("too_large", "$", f"more than {most_values:,} values, the most that is read")
-
-
-@contextmanager
-def collector_at_rest() -> Iterator[None]:
-    """No garbage collection inside: millions of new objects, none of them garbage, would be gone through."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _finite(literal: str) -> float:

@@ -1,25 +1,29 @@
-"""JSON values to a problem, a plan or options, with every error of the document at once.
+"""JSON values to a problem, a plan, options or a target, with every error of the document at once.
 
 When the structure of some elements is broken, the rest is still checked for what its fields mean together, so
 that a document is mended in one go; issues that only the missing elements cause are not told.
 """
 
+import re
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 from planner.check import find_issues
+from planner.collector import collector_at_rest
 from planner.errors import Issue
 from planner.options import Options
 from planner.plan import Plan
 from planner.problem import DEFAULT_POOL, Pool, Problem
 from planner.reading.findings import Findings, Renamed
-from planner.reading.jsontext import collector_at_rest
 from planner.reading.paths import Path, parse_path
 from planner.reading.sections import Section, index_before, read_section, read_whole
+from planner.target import Target
 
 _T = TypeVar("_T")
 
 _STAND_INS: Final[dict[str, Any]] = {"version": 1, "buffers": (), "pools": (Pool(id=DEFAULT_POOL),)}
+# What `repr` makes of a string.
+_QUOTED: Final = re.compile(r"'(?:[^'\\]|\\.)*+'|\"(?:[^\"\\]|\\.)*+\"")
 _REFERENCES: Final = {"unknown_buffer": "buffers", "unknown_pool": "pools"}
 
 
@@ -37,6 +41,21 @@ def parse_plan(raw: object) -> Plan:
 def parse_options(raw: object) -> Options:
     """The options a JSON value describes."""
     return _whole(Options, raw)
+
+
+def parse_target(raw: object) -> Target:
+    """The target a JSON value describes."""
+    findings = Findings(raw)
+    section = read_section(Target, raw, findings)
+    pools = section.values.get("pools")
+    if pools:
+        # Its pools must hold together without any problem; what is broken of them is told already.
+        problem = Problem(version=1, buffers=(), pools=pools)
+        for issue in find_issues(problem):
+            findings.add(issue.code, _place_in_document(parse_path(issue.path), section), issue.message)
+    if findings:
+        raise findings.error()
+    return Target(**section.values)
 
 
 def check_made(problem: Problem, findings: Findings, place: Callable[[Path], Path]) -> None:
@@ -83,13 +102,12 @@ def _add_issues_of_the_rest(
     names = {field: _names_left_out(field, raw, section) for field in _REFERENCES.values()}
     for issue in issues:
         absent = names[_REFERENCES[issue.code]] if issue.code in _REFERENCES else set()
-        # The name in such a message is quoted, so one name being a part of another does no harm.
-        if absent is not None and not any(repr(name) in issue.message for name in absent):
+        if absent is not None and _first_quoted(issue.message) not in absent:
             findings.add(issue.code, _place_in_document(parse_path(issue.path), section), issue.message)
 
 
 def _names_left_out(field: str, raw: dict[str, Any], section: Section) -> set[str] | None:
-    """Ids of the elements left out of this list; None when one may have had any name."""
+    """Ids of the elements left out of this list, quoted; None when one may have had any name."""
     if field in section.broken:
         return None
     names: set[str] = set()
@@ -98,8 +116,14 @@ def _names_left_out(field: str, raw: dict[str, Any], section: Section) -> set[st
         name = element.get("id") if isinstance(element, dict) else None
         if not isinstance(name, str):
             return None
-        names.add(name)
+        names.add(repr(name))
     return names
+
+
+def _first_quoted(message: str) -> str | None:
+    """The first name in a message, as it is quoted there: the one that the message is about."""
+    found = _QUOTED.search(message)
+    return None if found is None else found.group()
 
 
 def _place_in_document(path: Path, section: Section) -> Path:

@@ -46,7 +46,9 @@ def least_height(pools: Sequence[tuple[Cells, int]], needed: int) -> int | None:
         return 0
     if cells(highest) < needed:
         return None
-    low, high = 0, highest
+    low, high = 0, min(needed, highest)
+    while cells(high) < needed:
+        low, high = high, min(2 * high, highest)
     while high - low > 1:
         middle = (low + high) // 2
         if cells(middle) >= needed:

@@ -1,5 +1,7 @@
 """Where the plan puts every buffer of the problem, by index, and which buffers it leaves out or invents."""
 
+from functools import cached_property
+
 from planner.plan import Placement
 from planner.verify.facts import Facts
 from planner.verify.findings import Code, Findings
@@ -69,7 +71,10 @@ class Layout:
         """Whether the two share a byte."""
         if self.pool[one] != self.pool[other] or self.pool[one] == NOWHERE:
             return False
-        return max(self.offset[one], self.offset[other]) < min(self.end(one), self.end(other))
+        return max(self.offset[one], self.offset[other]) < min(self.ends[one], self.ends[other])
 
-    def end(self, buffer: int) -> int:
-        return self.offset[buffer] + self.facts.buffers[buffer].size
+    @cached_property
+    def ends(self) -> list[int]:
+        """Where each buffer ends, once all are placed."""
+        placed = zip(self.offset, self.facts.buffers, strict=True)
+        return [offset + buffer.size for offset, buffer in placed]

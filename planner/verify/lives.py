@@ -25,7 +25,7 @@ class Lives:
         self.begin = [begin for _, begin, _ in lives]
         self.end = [end for _, _, end in lives]
         self.low = [layout.offset[i] for i in self.buffer]
-        self.high = [layout.offset[i] + facts.buffers[i].size for i in self.buffer]
+        self.high = [layout.ends[i] for i in self.buffer]
         self.group = [facts.rigid.group[i] for i in self.buffer]
         self.grouped = any(group != ALONE for group in self.group)
 

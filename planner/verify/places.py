@@ -79,7 +79,7 @@ def _check_pool(facts: Facts, buffer: Buffer, pool: int, findings: Findings) -> 
 
 
 def _check_reserved(facts: Facts, layout: Layout, buffer: int, findings: Findings) -> None:
-    pool, end = layout.pool[buffer], layout.end(buffer)
+    pool, end = layout.pool[buffer], layout.ends[buffer]
     ranges = facts.reserved[pool]
     position = bisect_right(ranges, layout.offset[buffer], key=lambda it: it[1])
     if position < len(ranges) and ranges[position][0] < end:

@@ -15,12 +15,12 @@ from planner.verify.lives import ENTER, Lives
 
 def occupied_at(facts: Facts, layout: Layout, placed: list[int], time: int) -> int:
     """Bytes occupied by those of these buffers that live at that time."""
-    return measure((layout.offset[i], layout.end(i)) for i in placed if facts.lives_at(i, time))
+    return measure((layout.offset[i], layout.ends[i]) for i in placed if facts.lives_at(i, time))
 
 
 def occupied_ever(layout: Layout, placed: list[int]) -> int:
     """Bytes that any of these buffers occupies at any time."""
-    return measure((layout.offset[i], layout.end(i)) for i in placed)
+    return measure((layout.offset[i], layout.ends[i]) for i in placed)
 
 
 def most_occupied(lives: Lives) -> int:

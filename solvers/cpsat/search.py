@@ -63,7 +63,7 @@ class Search:
             if status == cp_model.OPTIMAL and not level.gap and best.values is not None:
                 bound = best.values[level.term]
             elif abs(solver.best_objective_bound) < _MOST_EXACT:
-                bound = _whole(solver.best_objective_bound)
+                bound = whole(solver.best_objective_bound)
         return Answer(Ended.DONE, bound, work)
 
 
@@ -82,14 +82,14 @@ def configured(task: Task, seconds: float | None, work: int | None, begin: float
     return solver
 
 
-def _whole(bound: float) -> int:
+def whole(bound: float) -> int:
     """The least integer that is not below the bound; CP-SAT's bounds are integers kept in floats."""
     return round(bound)
 
 
 def _tell_bound(best: Best, term: int, bound: float) -> None:
     if 0 <= bound < _MOST_EXACT:
-        best.bound(term, _whole(bound))
+        best.bound(term, whole(bound))
 
 
 class _Teller(cp_model.CpSolverSolutionCallback):

@@ -35,6 +35,13 @@ BACK_ENDS: Final = {
         ("ortools",),
         "cpsat",
     ),
+    "assign": BackEnd(
+        "solvers.assign",
+        "several pools: a CP-SAT master chooses pools, the native search packs each, cuts go between",
+        "everything whose sums stay below 2^61",
+        ("ortools",),
+        "cpsat",
+    ),
     "cbc": BackEnd(
         "solvers.milp",
         "integer program of the largest end offset on PuLP, solved by CBC",

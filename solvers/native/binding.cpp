@@ -168,7 +168,9 @@ Layout to_layout(const Instance& instance, nb::handle from) {
 }
 
 // (pools, offsets) as the bytes of two arrays of 64-bit integers.
-std::pair<nb::bytes, nb::bytes> to_python(const Layout& layout) {
+using Placed = std::pair<nb::bytes, nb::bytes>;
+
+Placed to_python(const Layout& layout) {
     std::vector<std::int64_t> pools(layout.size());
     std::vector<std::int64_t> offsets(layout.size());
     for (std::size_t item = 0; item < layout.size(); ++item) {
@@ -189,7 +191,7 @@ nb::object to_python(const Score& score) {
     return values;
 }
 
-using OnScore = std::function<void(nb::object, const std::string&)>;
+using OnScore = std::function<void(nb::object, const std::string&, const Placed&)>;
 
 nb::tuple solve_greedily(const NativeInstance& self, const Terms& terms, nb::handle hint,
                          const std::vector<std::int64_t>& lower_bounds, std::uint64_t seed, Budget& budget,
@@ -203,9 +205,9 @@ nb::tuple solve_greedily(const NativeInstance& self, const Terms& terms, nb::han
         nb::gil_scoped_release release;
         OnLayout on_layout;
         if (on_score) {
-            on_layout = [&](const Layout&, const Score& score, const std::string& name) {
+            on_layout = [&](const Layout& layout, const Score& score, const std::string& name) {
                 nb::gil_scoped_acquire acquire;
-                (*on_score)(to_python(score), name);
+                (*on_score)(to_python(score), name, to_python(layout));
             };
         }
         result = greedy(self.instance, to_terms(terms), start, options, budget, on_layout);
@@ -219,8 +221,7 @@ nb::object score_of(const NativeInstance& self, const Terms& terms, nb::handle h
     return to_python(scorer(to_layout(self.instance, layout)));
 }
 
-std::pair<nb::bytes, nb::bytes> solve_classically(const NativeInstance& self, const std::string& name,
-                                                  Budget& budget) {
+Placed solve_classically(const NativeInstance& self, const std::string& name, Budget& budget) {
     Layout layout;
     {
         nb::gil_scoped_release release;
@@ -229,14 +230,15 @@ std::pair<nb::bytes, nb::bytes> solve_classically(const NativeInstance& self, co
     return to_python(layout);
 }
 
-using OnHeight = std::function<void(Bytes)>;
+using OnHeight = std::function<void(Bytes, const Placed&)>;
+using OnBound = std::function<void(Bytes)>;
 
 // Items as a list of indices.
 using Items = std::vector<Index>;
 
 nb::tuple search_exactly(const NativeInstance& self, nb::handle start, bool fit_only, Bytes bound,
                          Bytes limit, int workers, bool deterministic, std::uint64_t seed, Budget& budget,
-                         const OnHeight& on_height, const OnHeight& on_bound) {
+                         const OnHeight& on_height, const OnBound& on_bound) {
     ExactOptions options;
     options.limit = limit;
     options.fit_only = fit_only;
@@ -249,9 +251,9 @@ nb::tuple search_exactly(const NativeInstance& self, nb::handle start, bool fit_
     {
         nb::gil_scoped_release release;
         ExactEvents events;
-        events.incumbent = [&](const Layout&, Bytes height) {
+        events.incumbent = [&](const Layout& layout, Bytes height) {
             nb::gil_scoped_acquire acquire;
-            on_height(height);
+            on_height(height, to_python(layout));
         };
         events.bound = [&](Bytes proven, std::int64_t) {
             nb::gil_scoped_acquire acquire;
@@ -268,11 +270,9 @@ nb::tuple search_exactly(const NativeInstance& self, nb::handle start, bool fit_
     return nb::make_tuple(layout, result.height, result.bound, refuted, dead);
 }
 
-std::pair<std::pair<nb::bytes, nb::bytes>, Bytes> improve_layout(const NativeInstance& self, nb::handle start,
-                                                                 bool fit_only, Bytes bound, Bytes limit,
-                                                                 int workers, bool deterministic,
-                                                                 std::uint64_t seed, Budget& budget,
-                                                                 const OnHeight& on_height) {
+std::pair<Placed, Bytes> improve_layout(const NativeInstance& self, nb::handle start, bool fit_only,
+                                        Bytes bound, Bytes limit, int workers, bool deterministic,
+                                        std::uint64_t seed, Budget& budget, const OnHeight& on_height) {
     improver::ImproveOptions options;
     options.bound = bound;
     options.limit = limit;
@@ -284,10 +284,11 @@ std::pair<std::pair<nb::bytes, nb::bytes>, Bytes> improve_layout(const NativeIns
     improver::ImproveResult result;
     {
         nb::gil_scoped_release release;
-        result = improver::improve(self.instance, from, options, budget, [&](const Layout&, Bytes height) {
-            nb::gil_scoped_acquire acquire;
-            on_height(height);
-        });
+        result =
+            improver::improve(self.instance, from, options, budget, [&](const Layout& layout, Bytes height) {
+                nb::gil_scoped_acquire acquire;
+                on_height(height, to_python(layout));
+            });
     }
     return {to_python(result.layout), result.height};
 }

@@ -1,5 +1,6 @@
 """What happens to servers happens to a real one here: kills, lost stores, clients that go away."""
 
+import asyncio
 import os
 import resource
 import signal
@@ -28,7 +29,7 @@ from api.metrics import Metrics
 from tests.api.http.conftest import hard
 from tests.api.jobs.drafts import draft
 from tests.api.postgres import Postgres
-from tests.api.serving import Server, children_of, wait_for
+from tests.api.serving import PATIENCE, Server, children_of, wait_for
 
 
 def submit(client: httpx2.Client, problem: Any = PROBLEM, **options: Any) -> str:
@@ -252,22 +253,75 @@ def test_a_client_that_goes_away_leaves_no_job_behind(server: Server) -> None:
         wait_for(lambda: client.get("/v1/jobs").json()["jobs"] == [], "the job to be removed")
 
 
-def test_many_readers_of_events_hear_the_end(server: Server) -> None:
+@pytest.mark.parametrize("count", [1, 200], ids=["on one job", "on a job each"])
+def test_many_readers_of_events_hear_the_end(server: Server, count: int) -> None:
     with server.start().client() as client:
-        job = submit(client, hard(500, 9), time_limit=6.0)
-        heard: list[bool] = []
+        first = submit(client, hard(500, 9), time_limit=100.0)
+        wait_for(lambda: state_of(client, first) == "running", "the first job to keep the others waiting")
+        settings = [{"name": str(seed), "options": {"seed": seed}} for seed in range(count)]
+        body = {"problems": [{"problem": PROBLEM}], "settings": settings}
+        path = client.post("/v1/batches", json=body).headers["location"]
+        found = client.get(f"/v1/jobs?batch={path.rpartition('/')[2]}&limit=500").json()["jobs"]
+        jobs = [job["id"] for job in found]
+        assert len(jobs) == count
 
-        def read() -> None:
-            with server.client() as other, other.stream("GET", f"/v1/jobs/{job}/events") as stream:
-                heard.append(any(line == "event: done" for line in stream.iter_lines()))
+        async def read(reader: httpx2.AsyncClient, job: str) -> list[str]:
+            async with reader.stream("GET", f"/v1/jobs/{job}/events") as stream:
+                return [line async for line in stream.aiter_lines() if line.startswith("event: ")]
 
-        readers = [threading.Thread(target=read) for _ in range(200)]
-        for reader in readers:
-            reader.start()
-        assert client.get("/livez").elapsed.total_seconds() < 5
-        for reader in readers:
-            reader.join(60)
-        assert heard == [True] * 200
+        def open_streams() -> bool:
+            return "memstow_event_streams 200.0" in client.get("/metrics").text
+
+        async def read_all() -> list[list[str]]:
+            limits = httpx2.Limits(max_connections=None)
+            async with httpx2.AsyncClient(base_url=server.url, timeout=PATIENCE, limits=limits) as reader:
+                tasks = [asyncio.create_task(read(reader, jobs[i % count])) for i in range(200)]
+                await asyncio.to_thread(wait_for, open_streams, "all readers to be there")
+                assert await asyncio.to_thread(state_of, client, jobs[0]) == "queued"
+                await asyncio.to_thread(client.delete, f"/v1/jobs/{first}")
+                return await asyncio.gather(*tasks)
+
+        heard = asyncio.run(read_all())
+        assert [events[-1] for events in heard] == ["event: done"] * 200
+        wait_for(lambda: "memstow_event_streams 0.0" in client.get("/metrics").text, "the streams to end")
+
+
+def test_a_stream_goes_on_at_another_replica_where_it_was_left(pg: Postgres, tmp_path: Path) -> None:
+    database = pg.database()
+    servers = [Server(tmp_path / name, database=database) for name in ("one", "two", "three")]
+    try:
+        one, two, three = (server.start(slots=int(server is servers[0])).client() for server in servers)
+        job = submit(one, hard(400, 11), time_limit=4.0)
+        heard = read_events(one, job, 0, 3)
+        assert len(heard) == 3
+        for replica, most in ((two, 2), (three, 1000)):
+            heard += read_events(replica, job, heard[-1][0], most)
+        assert [number for number, _ in heard] == list(range(1, len(heard) + 1)), "none twice, none left out"
+        assert heard[-1][1] == "done"
+        assert read_events(two, job, 0, 1000) == heard
+        assert read_events(three, job, len(heard) - 1, 1000) == heard[-1:]
+        for client in (one, two, three):
+            client.close()
+    finally:
+        for server in servers:
+            server.kill()
+
+
+def read_events(client: httpx2.Client, job: str, after: int, most: int) -> list[tuple[int, str]]:
+    """(number, kind) of the events behind a number, up to the end of the stream or so many."""
+    found: list[tuple[int, str]] = []
+    fields: dict[str, str] = {}
+    with client.stream("GET", f"/v1/jobs/{job}/events", headers={"last-event-id": str(after)}) as stream:
+        assert stream.status_code == 200
+        for line in stream.iter_lines():
+            name, _, value = line.partition(": ")
+            fields[name] = value
+            if not line and "event" in fields:
+                found.append((int(fields["id"]), fields["event"]))
+                fields = {}
+                if len(found) == most:
+                    break
+    return found
 
 
 def test_a_long_queue_is_no_burden(server: Server) -> None:

@@ -36,9 +36,48 @@ _RICH: Final[dict[str, Any]] = {
     "objective": ["placement_cost", "peak:p", "peak"],
 }
 
+_CADENCE: Final[dict[str, Any]] = {
+    "memory_config": {
+        "memory_sizes": [64, 128],
+        "memory_alignments": [8, 16],
+        "memory_names": ["m", "n"],
+        "base_addrs": [16, 96],
+    },
+    "specs": [
+        {"id": "a", "allocated_memory": 16, "lifetime": [0, 4], "alignment": 8, "mem_id": 1},
+        {"id": "b", "allocated_memory": 8, "lifetime": [2, 3], "blocklist": [1]},
+        {"id": "c", "allocated_memory": 4, "lifetime": [1, 9]},
+    ],
+    "relative_placement": [{"dependent": "c", "source": "a", "offset": 16, "update_lifetime": True}],
+    "absolute_placement": [{"spec": "b", "pinned_memory_id": 2, "offset": 16}],
+    "extra_padding": 4,
+}
+
+_USMP: Final[dict[str, Any]] = {
+    "buffer_infos": [
+        {
+            "name_hint": "a",
+            "size_bytes": 9,
+            "pool_candidates": ["m", "n"],
+            "conflicts": ["b"],
+            "kind": "input",
+        },
+        {"name_hint": "b", "size_bytes": 7, "pool_candidates": ["n"], "conflicts": ["a"], "alignment": 4},
+        {"name_hint": "w", "size_bytes": 5, "pool_candidates": ["f"], "constant": True},
+    ],
+    "pool_infos": [
+        {"pool_name": "m", "size_hint_bytes": 9},
+        {"pool_name": "n", "size_hint_bytes": -1},
+        {"pool_name": "f", "kind": "constant"},
+    ],
+    "memory_pressure": 16,
+}
+
 PROBLEMS: Final = (
     *(formats.write_problem(PROBLEM, name) for name in ("json", "csv", "structured", "executorch")),
     json.dumps(_RICH).encode(),
+    json.dumps(_CADENCE).encode(),
+    json.dumps(_USMP).encode(),
     b'id,start,end,size,gaps,offset\na,0,9,8,2-3 4-5@2:6,16\n"b",-4,9,8,,\r\n',
     b'{"sizes": {"a": 3, "b": 4}, "edges": [["a", "b"]], "pools": [{"name": "m", "size": null}]}',
     b"[[0, 159, 2048], [0, 13, 7904]]",

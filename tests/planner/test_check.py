@@ -221,3 +221,44 @@ def test_pins_may_share_bytes_in_place() -> None:
     shared = [{"input": "a", "output": "b"}]
     assert find_issues(problem(buffers=both, in_place=shared)) == []
     assert [i.code for i in find_issues(problem(buffers=both))] == ["pins_clash"]
+
+
+def test_a_pin_is_told_of_each_reserved_range_it_is_on_and_of_no_other() -> None:
+    ranges = [(0, 4), (2, 30), (8, 2), (12, 1), (20, 4), (40, 8)]
+    reserved = [{"offset": offset, "size": size} for offset, size in ranges]
+    for offset in range(45):
+        found = find_issues(
+            problem(
+                buffers=[{"id": "a", "size": 3, "pool": "p", "offset": offset}],
+                pools=[{"id": "p", "reserved": reserved}],
+            )
+        )
+        told = {issue.message.partition("range ")[2] for issue in found}
+        assert told == {
+            f"[{begin}, {begin + size}) of pool 'p'"
+            for begin, size in ranges
+            if begin < offset + 3 and offset < begin + size
+        }
+
+
+def test_alignments_are_looked_at_in_the_pools_a_buffer_may_go_to() -> None:
+    buffer = {"id": "a", "size": 1, "alignment": 2**40 - 1}
+    pools = [{"id": "p", "alignment": 2**30}, {"id": "q", "alignment": 2**30}, {"id": "r"}]
+    chosen: list[tuple[dict[str, Any], int]] = [
+        ({}, 2),
+        ({"pools": ["q", "r"]}, 1),
+        ({"pool": "r", "offset": 0}, 0),
+        ({"pool": "p", "offset": 0}, 1),
+    ]
+    for wanted, told in chosen:
+        found = find_issues(problem(buffers=[{**buffer, **wanted}], pools=pools))
+        assert [issue.code for issue in found] == ["alignment_too_large"] * told
+
+
+def test_a_long_cycle_is_told_in_short() -> None:
+    named = [{"id": f"b{i}", "size": 1} for i in range(1000)]
+    ties = [{"buffer": f"b{i}", "base": f"b{(i + 1) % 1000}", "offset": 1} for i in range(1000)]
+    (cycle, _) = find_issues(problem(buffers=named, relative=ties))
+    assert "b0 -> b1 ->" in cycle.message
+    assert "(1000 entries) -> b0" in cycle.message
+    assert len(cycle.message) < 300

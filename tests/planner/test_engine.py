@@ -107,14 +107,6 @@ def test_what_is_reserved_may_lie_in_a_hole_of_a_rigid_group() -> None:
     assert found.objective[0].value == 9
 
 
-def test_on_tiny_problems_auto_decides_whatever_the_objective() -> None:
-    pytest.importorskip("ortools", reason="the [cpsat] extra is not installed")
-    for seed in range(40):
-        problem = random_problem(Random(seed))
-        found = agrees_with_brute_force(problem, options_for(problem), seed)
-        assert found.status in (Status.OPTIMAL, Status.INFEASIBLE), seed
-
-
 def test_bounds_are_never_above_the_optimum_of_any_term() -> None:
     for seed in range(TINY, 2 * TINY):
         problem = random_problem(Random(seed))

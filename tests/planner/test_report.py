@@ -2,10 +2,12 @@
 
 from dataclasses import replace
 
+from planner.needs import Need, Needs, Release
 from planner.picture import ASCII
-from planner.plan import Least, Live, Plan, PoolUse, Status, TermValue
+from planner.plan import Explanation, Least, Live, Plan, PoolUse, Status, TermValue
 from planner.problem import Buffer, Pool, Problem
-from planner.report import plan_report
+from planner.relaxed import Removal
+from planner.report import needs_report, plan_report
 from tests.api.cli.fakes import infeasible, stacked, unknown
 
 PROBLEM = Problem(
@@ -66,3 +68,23 @@ def test_no_plan_and_no_proof_tells_how_close_it_came() -> None:
     text = _report(PROBLEM, unknown(PROBLEM))
     assert text.startswith("unknown: no plan that fits was found in 1.50 s")
     assert "needs 130 in memory, 30 more than its capacity of 100" in text
+
+
+def test_what_it_takes_is_told_with_what_is_not_known() -> None:
+    problem = Problem(version=1, pools=(Pool(id="p", capacity=8),), buffers=())
+    removal = Removal("conflict", "$.conflicts[0]", "'a' and 'b' conflict", problem)
+    plan = Plan(status=Status.INFEASIBLE, explanation=Explanation(code="x", message="too much"))
+    pools = (Need("p", 8, 9, 9), Need("q", 8, 9, None), Need("r", 8, 9, 12), Need("s", 8, None, None))
+    told = needs_report(Needs(plan, pools, (Release(removal, True), Release(removal, None))))
+    rows = [line.split(maxsplit=2) for line in told.splitlines() if line[:1] in "pqrs" and " 8 " in line]
+    assert rows == [
+        ["p", "8", "9"],
+        ["q", "8", "at least 9; enough: not known"],
+        ["r", "8", "at least 9; enough: 12"],
+        ["s", "8", "no capacity is enough"],
+    ]
+    assert "without any one of these:\n  'a' and 'b' conflict ($.conflicts[0])" in told
+    assert "1 of 2" in told
+    none = needs_report(Needs(plan, (), (Release(removal, None),)))
+    assert "no constraint alone" not in none
+    assert "no constraint alone is too much" in needs_report(Needs(plan, (), (Release(removal, False),)))

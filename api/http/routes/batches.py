@@ -138,7 +138,7 @@ async def submit_batch(request: Request, service: Here) -> Response:
         for kept in read["jobs"]
     ]
     title = None if name is None else printable(name, 200)
-    promise = promise_of(request, caller, body)
+    promise = await service.in_thread(promise_of, request, caller, body)
     batch, _ = await service.in_thread(service.queue.submit_batch, caller.key_id, title, drafts, promise)
     service.runner.wake()
     document = await _described(service, caller, batch)

@@ -55,6 +55,7 @@ _JOB = documents.ref("Job")
         **documents.enveloped(
             {
                 "problem": documents.ref("Problem"),
+                "target": documents.target(),
                 "options": documents.ref("Options"),
                 "priority": {"type": "integer", "minimum": -100, "maximum": 100, "default": 0},
                 "hint_job": {"type": "string", "description": "A job whose plan is where to start."},
@@ -76,7 +77,8 @@ async def submit(
     arguments = {"body": body, "form": form, "limits": service.limits_of(caller)}
     kept = await service.operate("read", arguments, len(body))
     draft = await draft_of(service, caller, request, kept)
-    job, _ = await service.in_thread(service.queue.submit, draft, promise_of(request, caller, body))
+    promise = await service.in_thread(promise_of, request, caller, body)
+    job, _ = await service.in_thread(service.queue.submit, draft, promise)
     service.runner.wake()
     found = await service.in_thread(service.queue.get, job)
     return as_json({"id": job} if found is None else job_json(found), 202, {"Location": job_path(job)})

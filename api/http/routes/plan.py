@@ -10,7 +10,7 @@ from starlette.responses import Response
 from api.http import documents
 from api.http.auth import Caller
 from api.http.problems import ProblemError
-from api.http.remembered import Ready, Remembered, ready
+from api.http.remembered import Ready, ready
 from api.http.service import Service
 from api.http.shared import (
     OPTION_NAMES,
@@ -60,7 +60,11 @@ _ACCEPTED = {
     openapi_extra={
         "parameters": OPTION_PARAMETERS,
         **documents.enveloped(
-            {"problem": documents.ref("Problem"), "options": documents.ref("Options")},
+            {
+                "problem": documents.ref("Problem"),
+                "target": documents.target(),
+                "options": documents.ref("Options"),
+            },
             ["problem"],
             {"problem": documents.PROBLEM, "options": {"time_limit": 5.0}},
         ),
@@ -80,32 +84,34 @@ async def plan(
     body, form = await form_of(request, service, format)
     to = output_format(request, output_format_name)
     fresh = wants_fresh(request)
-    options = tuple(request.query_params.get(name) for name in OPTION_NAMES)
     limits = service.limits_of(caller)
-    key = Remembered.key(body, form.format, to, limits.time_setting, *options)
-    wants_job = "respond-async" in request.headers.get("prefer", "")
-    remembered = None if fresh or wants_job else service.remembered.find(key)
+    if len(body) > service.settings.fast_body or "respond-async" in request.headers.get("prefer", ""):
+        kept = await service.operate("read", {"body": body, "form": form, "limits": limits}, len(body))
+        return await _as_job(request, service, caller, body, kept, to)
+    options = tuple(request.query_params.get(name) for name in OPTION_NAMES)
+    key = (body, (form.format, to, limits.time_setting, *options))
+    remembered = None if fresh else service.remembered.find(key)
     if remembered is not None:
         service.metrics.cache.labels("hit").inc()
         return _sent(remembered, "hit")
-    if len(body) <= service.settings.fast_body and not wants_job:
-        tried = await service.quickly(service.fast.attempt, body, form, limits, to, fresh)
-    else:
-        kept = await service.operate("read", {"body": body, "form": form, "limits": limits}, len(body))
-        tried = Tried(None, to, False, kept)
-    if tried.plan is not None:
-        answer = ready(tried.plan, plan_media_type(tried.format))
-        service.remembered.keep(key, answer)
-        return _sent(answer, "hit" if tried.cached else "miss")
-    return await _as_job(request, service, caller, body, tried, to)
+
+    def attempt() -> tuple[Tried, Ready | None]:
+        tried = service.fast.attempt(body, form, limits, to, fresh)
+        return tried, None if tried.plan is None else ready(tried.plan, plan_media_type(tried.format))
+
+    tried, answer = await service.quickly(attempt)
+    if answer is None:
+        assert tried.draft is not None  # noqa: S101
+        return await _as_job(request, service, caller, body, tried.draft, to)
+    service.remembered.keep(key, answer)
+    return _sent(answer, "hit" if tried.cached else "miss")
 
 
 async def _as_job(
-    request: Request, service: Service, caller: Caller, body: bytes, tried: Tried, to: str
+    request: Request, service: Service, caller: Caller, body: bytes, kept: dict[str, Any], to: str
 ) -> Response:
-    assert tried.draft is not None  # noqa: S101
-    draft = await draft_of(service, caller, request, tried.draft)
-    promise = promise_of(request, caller, body)
+    draft = await draft_of(service, caller, request, kept)
+    promise = await service.in_thread(promise_of, request, caller, body)
     job, made = await service.in_thread(service.queue.submit, draft, promise)
     service.runner.wake()
     wanted = request.headers.get("prefer", "")
@@ -172,11 +178,11 @@ async def plan_in(service: Service, job: str, to: str) -> Ready | None:
         return None
     found = await service.in_thread(service.queue.get, job)
     if to == "json" or found is None or found.status not in ("optimal", "feasible"):
-        return ready(body, plan_media_type("json"))
+        return await service.in_thread(ready, body, plan_media_type("json"))
     problem = await service.in_thread(service.queue.document, job, "problem")
     arguments: dict[str, Any] = {"problem": (problem or b"").decode(), "plan": body.decode(), "to": to}
     written = await service.operate("rewrite_plan", arguments, len(body) + len(problem or b""))
-    return ready(written["body"].encode(), plan_media_type(to))
+    return await service.in_thread(ready, written["body"].encode(), plan_media_type(to))
 
 
 def _sent(answer: Ready, cache: str, headers: dict[str, str] | None = None) -> Response:

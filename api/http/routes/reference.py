@@ -1,5 +1,6 @@
 """What does not change while a server runs: solvers, schemas, examples, the version."""
 
+import json
 import platform
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -44,7 +45,7 @@ def _solvers() -> list[dict[str, Any]]:
 @router.get(
     "/v1/schema",
     operation_id="get_schema",
-    summary="The JSON Schema of the problem, the options or the plan",
+    summary="The JSON Schema of the problem, the options, the plan or a target",
     response_class=Response,
     responses=documents.answers(
         200, "The schema.", {"type": "object", "title": "Problem"}, {"type": "object"}
@@ -53,13 +54,38 @@ def _solvers() -> list[dict[str, Any]]:
 async def get_schema(
     request: Request,
     service: Here,
-    kind: Annotated[str, Query(description="problem, options or plan.")] = "problem",
+    kind: Annotated[str, Query(description="problem, options, plan or target.")] = "problem",
 ) -> Response:
     """Schema."""
     await service.caller(request)
     if kind not in KINDS:
         raise ProblemError(422, "unknown_schema", f"use one of {', '.join(KINDS)}")
     return as_json(await service.in_thread(schema, kind))
+
+
+@router.get(
+    "/v1/targets",
+    operation_id="list_targets",
+    summary="The targets that come with memstow, each with its pools and the source of its facts",
+    response_class=Response,
+    responses=documents.answers(
+        200,
+        "The targets.",
+        {"targets": [{"version": 1, "name": "nrf52840", "pools": [{"id": "ram", "capacity": 262144}]}]},
+        {"type": "object", "required": ["targets"], "properties": {"targets": {"type": "array"}}},
+    ),
+)
+async def list_targets(request: Request, service: Here) -> Response:
+    """Targets."""
+    await service.caller(request)
+    return as_json({"targets": await service.in_thread(_targets)})
+
+
+def _targets() -> list[Any]:
+    from planner.reading.targets import shipped_text
+    from planner.target import shipped
+
+    return [json.loads(shipped_text(name)) for name in shipped()]
 
 
 @router.get(

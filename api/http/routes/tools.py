@@ -16,7 +16,9 @@ from planner import formats
 router = APIRouter(tags=["tools"])
 
 _ALONE = documents.enveloped(
-    {"problem": documents.ref("Problem")}, ["problem"], {"problem": documents.PROBLEM}
+    {"problem": documents.ref("Problem"), "target": documents.target()},
+    ["problem"],
+    {"problem": documents.PROBLEM},
 )
 
 
@@ -42,6 +44,7 @@ _ALONE = documents.enveloped(
     openapi_extra=documents.enveloped(
         {
             "problem": documents.ref("Problem"),
+            "target": documents.target(),
             "plan": documents.ref("Plan"),
             "hint": documents.ref("Plan"),
         },
@@ -61,7 +64,9 @@ async def verify(request: Request, service: Here) -> Response:
 @router.post(
     "/v1/inspect",
     operation_id="inspect",
-    summary="What is in a problem: counts, sizes, bounds, the hardest moments",
+    summary="What is in a problem: counts, sizes, bounds, the hardest moments, what it needs",
+    description="With `needs` the solvers are asked for the smallest capacity of each pool, the others as "
+    "given, and for constraints whose removal alone lets a plan exist; never for longer than `sync_seconds`.",
     response_class=Response,
     responses=documents.answers(
         200,
@@ -78,14 +83,19 @@ async def inspect(
     request: Request,
     service: Here,
     rows: Annotated[int, Query(ge=0, le=1000, description="Hardest moments to list.")] = 5,
+    needs: Annotated[bool, Query(description="Also say what it would take for a plan to exist.")] = False,
+    time_limit: Annotated[
+        float, Query(ge=0, allow_inf_nan=False, description="Seconds that `needs` may take.")
+    ] = 10.0,
     format: FormatOfBody = None,  # noqa: A002
 ) -> Response:
     """Inspect."""
-    await service.caller(request)
+    caller = await service.caller(request)
     form = format_of(request, format)
     body = await read_body(request, service.settings)
-    arguments = {**_arguments(service, body, form), "rows": rows}
-    return _sent(await service.operate("inspect", arguments, len(body)))
+    seconds = min(time_limit, service.settings.sync_seconds, service.limits_of(caller).max_time_limit)
+    arguments = {**_arguments(service, body, form), "rows": rows, "needs": seconds if needs else None}
+    return _sent(await service.operate("inspect", arguments, len(body), seconds if needs else 0.0))
 
 
 @router.post(

@@ -63,7 +63,7 @@ class Placer {
         peaks_.assign(instance_.pools.size(), 0);
         layout.assign(extents_.size(), Place{});
         layout_ = &layout;
-        constexpr std::size_t kStride = 1024;
+        constexpr std::size_t kStride = 64;
         for (std::size_t i = 0; i < order.size(); ++i) {
             if (i >= kWhole && i % kStride == 0 && budget.spent()) {
                 for (const Index item : order.subspan(i)) settle(item, stack(item));

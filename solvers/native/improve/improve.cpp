@@ -60,7 +60,7 @@ class Run {
         const int workers = std::max(1, options.workers);
         for (int k = 0; k < workers && !budget.spent(); ++k) {
             const std::uint64_t seed = options.seed + 0x9E37u * static_cast<std::uint64_t>(k);
-            workers_.push_back(std::make_unique<Worker>(instance, goal, start, seed, k % 2 == 1));
+            workers_.push_back(std::make_unique<Worker>(instance, goal, start, seed, k % 2 == 1, budget));
         }
     }
 

@@ -18,8 +18,9 @@ constexpr std::int64_t kDecodeSteps = 50;
 
 }  // namespace
 
-KeySearch::KeySearch(const Instance& instance, Index pool, Bytes bound, std::uint64_t seed)
-    : instance_(instance), pool_(pool), bound_(bound), random_(seed), skyline_(instance) {
+KeySearch::KeySearch(const Instance& instance, Index pool, Bytes bound, std::uint64_t seed,
+                     const Budget& budget)
+    : instance_(instance), pool_(pool), bound_(bound), budget_(budget), random_(seed), skyline_(instance) {
     box_of_.resize(at(instance.item_count()), -1);
     for (std::size_t i = 0; i < skyline_.boxes().size(); ++i) {
         box_of_[at(skyline_.boxes()[i].item)] = static_cast<Index>(i);
@@ -158,11 +159,11 @@ void KeySearch::decode(Bytes height, const Skyline::Stop& stop) {
     for (const Index item : order_) {
         if (!is_pinned[at(item)]) order.push_back(item);
     }
-    Budget
-        unlimited;  // the shared one must not be counted in: its work decides when a deterministic run ends
+    // The shared one must not be counted in: its work decides when a deterministic run ends.
+    Budget own(-1, -1, &budget_);
     const auto place = [&](auto& placer) {
         if (!placer) placer.emplace(instance_);
-        return placer->run(order, Tactics{}, unlimited, layout, height - 1);
+        return placer->run(order, Tactics{}, own, layout, height - 1);
     };
     const bool done = instance_.parts.size() <= kMostPairParts ? place(pairs_) : place(tree_);
     if (stop(kDecodeSteps * static_cast<std::int64_t>(instance_.parts.size())) || !done) return;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "budget.hpp"
 #include "greedy/pair_board.hpp"
 #include "greedy/placer.hpp"
 #include "greedy/tree_board.hpp"
@@ -14,7 +15,7 @@ namespace memstow::improver {
 
 class KeySearch {
   public:
-    KeySearch(const Instance& instance, Index pool, Bytes bound, std::uint64_t seed);
+    KeySearch(const Instance& instance, Index pool, Bytes bound, std::uint64_t seed, const Budget& budget);
 
     // Goes on until told to stop or until there is a layout lower than `height`, which is then in `layout`.
     bool run(Bytes height, const Skyline::Stop& stop);
@@ -46,6 +47,7 @@ class KeySearch {
     const Instance& instance_;
     Index pool_;
     Bytes bound_;
+    const Budget& budget_;
     Random random_;
     Skyline skyline_;
     std::optional<Placer<PairBoard>> pairs_;

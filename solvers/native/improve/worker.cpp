@@ -34,7 +34,7 @@ Bytes height_of(const Instance& instance, Index pool, const Layout& layout) {
 }
 
 Worker::Worker(const Instance& instance, const Goal& goal, const Layout& start, std::uint64_t seed,
-               bool ejects_first)
+               bool ejects_first, const Budget& budget)
     : instance_(instance),
       goal_(goal),
       best_(start),
@@ -44,7 +44,7 @@ Worker::Worker(const Instance& instance, const Goal& goal, const Layout& start, 
       left_(kTurn),
       share_(kFirstShare),
       patience_(kAttempt) {
-    if (one_choice_each(instance, goal.pool)) keys_.emplace(instance, goal.pool, goal.bound, seed);
+    if (one_choice_each(instance, goal.pool)) keys_.emplace(instance, goal.pool, goal.bound, seed, budget);
 }
 
 void Worker::adopt(const Layout& layout, Bytes height) {

@@ -18,7 +18,7 @@ class Worker {
         Bytes unit;  // heights only matter in steps of it
     };
     Worker(const Instance& instance, const Goal& goal, const Layout& start, std::uint64_t seed,
-           bool ejects_first);
+           bool ejects_first, const Budget& budget);
 
     // Works until told to stop, or has a lower layout: then true.
     using Stop = std::function<bool(std::int64_t steps)>;

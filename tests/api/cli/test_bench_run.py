@@ -249,3 +249,24 @@ def test_the_progress_line_tells_the_time_left() -> None:
     tally.lost = 1
     assert progress.line(4000.0).startswith("301 of 1,200 runs  1:06:40 gone")
     assert progress.line(30.2).endswith("1 lost")
+
+
+def test_problems_are_run_in_the_memories_of_a_target(cli: Cli, three: Path, tmp_path: Path) -> None:
+    asked = (
+        "bench",
+        "run",
+        three,
+        "--target",
+        "corstone300",
+        "--solvers",
+        "greedy",
+        "--output",
+        tmp_path / "out",
+    )
+    assert cli(*asked).code == Exit.DONE
+    (record,) = records(tmp_path / "out")
+    pools = record.solver.options["target"]["pools"]
+    assert record.instance.features["pools"] == len(pools) > 1
+    assert record.objective[0].term == "placement_cost"
+    assert cli(*asked, "--resume").code == Exit.DONE
+    assert records(tmp_path / "out") == [record]

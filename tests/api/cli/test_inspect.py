@@ -31,3 +31,18 @@ def test_an_empty_problem_can_be_inspected(cli: Cli, tmp_path: Path) -> None:
     path.write_text('{"version": 1, "buffers": []}')
     ran = cli("inspect", path)
     assert (ran.code, ran.err) == (Exit.DONE, "")
+
+
+def test_what_it_needs_is_told_in_words_and_as_data(cli: Cli, three: Path) -> None:
+    told = cli("inspect", three, "--capacity", "120", "--needs").out
+    assert "memory       120    150" in told
+    assert "no constraint alone is too much" in told
+    data = json.loads(cli("inspect", three, "--capacity", "120", "--needs", "--json").out)["needs"]
+    assert (data["status"], data["pools"][0]["least"], data["releases"]) == ("infeasible", 150, [])
+    assert "a plan exists" in cli("inspect", three, "--needs").out
+
+
+def test_without_time_it_is_said_that_nothing_was_decided(cli: Cli, three: Path) -> None:
+    told = cli("inspect", three, "--capacity", "120", "--needs", "--time-limit", "0").out
+    assert "not decided within the time whether a plan exists" in told
+    assert "at least 0; enough: not known" in told

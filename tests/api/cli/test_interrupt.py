@@ -60,8 +60,10 @@ def test_a_second_ctrl_c_ends_at_once(three: Path) -> None:
 
 def test_ctrl_c_while_reading_exits_130_without_a_traceback() -> None:
     with door("0", "solve", "-", stdin=subprocess.PIPE) as process:
-        # Blocked in the read of standard input, which has no end yet.
-        time.sleep(1.0)
+        # More than a pipe holds: once it is written, standard input is being read, and has no end yet.
+        assert process.stdin is not None
+        process.stdin.write(b" " * (1 << 20))
+        process.stdin.flush()
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
     assert process.returncode == Exit.INTERRUPTED

@@ -61,10 +61,45 @@ def test_a_problem_is_converted(client: TestClient) -> None:
     problem_document(client.post("/v1/convert?to=xml", json={"problem": PROBLEM}), 422, "unknown_format")
 
 
+def test_what_a_problem_needs_is_told_when_asked_for(client: TestClient) -> None:
+    tight = {**PROBLEM, "pools": [{"id": "memory", "capacity": 12000}]}
+    assert "needs" not in client.post("/v1/inspect", json={"problem": tight}).json()
+    told = client.post("/v1/inspect?needs=true&time_limit=20", json={"problem": tight}).json()["needs"]
+    assert told["status"] == "infeasible"
+    assert [(need["pool"], need["least"]) for need in told["pools"]] == [("memory", 12288)]
+    problem_document(
+        client.post("/v1/inspect?needs=true&time_limit=nan", json={"problem": tight}), 422, "invalid_request"
+    )
+
+
+def test_a_problem_is_meant_in_the_memories_of_its_target(client: TestClient) -> None:
+    board = {"version": 1, "pools": [{"id": "p", "capacity": 65536, "alignment": 64}]}
+    plan = client.post("/v1/plan", json={"problem": PROBLEM, "target": board}).json()
+    assert {place["pool"] for place in plan["placements"]} == {"p"}
+    verdict = {"problem": PROBLEM, "target": board, "plan": plan}
+    assert client.post("/v1/verify", json=verdict).json()["valid"]
+    assert not client.post("/v1/verify", json={"problem": PROBLEM, "plan": plan}).json()["valid"]
+    facts = client.post("/v1/inspect", json={"problem": CSV, "target": "rp2040"}).json()
+    assert facts["pools"][0]["capacity"] == 262144
+    listed = client.get("/v1/targets").json()["targets"]
+    assert "rp2040" in {target["name"] for target in listed}
+    pinned = {**PROBLEM, "objective": ["peak:memory"]}
+    wrong = {"problem": pinned, "target": board}
+    document = problem_document(client.post("/v1/plan", json=wrong), 422, "not_in_target")
+    assert [e["path"] for e in document["errors"]] == ["$.problem.objective[0]"]
+    both = {"problem": {"version": 1}, "target": {"version": 1}}
+    document = problem_document(client.post("/v1/jobs", json=both), 422, "missing_field")
+    assert {e["path"] for e in document["errors"]} == {"$.problem.buffers", "$.target.pools"}
+    document = problem_document(
+        client.post("/v1/plan", json={"problem": PROBLEM, "target": "none"}), 422, "unknown_target"
+    )
+    assert [e["path"] for e in document["errors"]] == ["$.target"]
+
+
 def test_what_does_not_change_can_be_read(client: TestClient) -> None:
     names = [solver["name"] for solver in client.get("/v1/solvers").json()["solvers"]]
     assert {"greedy", "exact"} <= set(names)
-    for kind in ("problem", "options", "plan"):
+    for kind in ("problem", "options", "plan", "target"):
         assert client.get(f"/v1/schema?kind={kind}").json() == schema(kind)
     problem_document(client.get("/v1/schema?kind=x"), 422, "unknown_schema")
     listed = client.get("/v1/examples").json()["examples"]

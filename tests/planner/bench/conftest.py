@@ -1,5 +1,6 @@
 """Keepers that end with the test, and leave nothing behind."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,4 +18,7 @@ def keepers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Keepers
     found = Keepers()
     yield found
     found.stop()
+    end = time.monotonic() + 10
+    while any(folders.iterdir()) and time.monotonic() < end:
+        time.sleep(0.01)
     assert list(folders.iterdir()) == []

@@ -12,6 +12,7 @@ import pytest
 from planner.bench.keepers import Keepers, LostError, StoppedError
 from planner.bench.record import Ending, Record
 from planner.digest import digest
+from planner.formats import read_problem
 from planner.generate.planted import planted as make_planted
 from planner.isolate.process import Process
 from tests.planner.bench.asking import (
@@ -135,11 +136,13 @@ def test_an_outside_program_may_speak_json_and_standard_output(keepers: Keepers,
 def test_an_outside_program_that_fails_is_told_of(
     keepers: Keepers, tmp_path: Path, body: str, ending: Ending, said: str
 ) -> None:
-    asked = program(tmp_path, f"import os, sys, time\n{body}", time_limit=1.0, memory=500 << 20)
+    limit = 1.0 if ending is Ending.KILLED and said == "out of time" else 30.0
+    asked = program(tmp_path, f"import os, sys, time\n{body}", time_limit=limit, memory=500 << 20)
     record = record_of(keepers, given(), asked)
     assert record.status is ending, record.error
     assert said in (record.error or "")
     assert record.plan is None
+    assert record.instance.digest == digest(read_problem(THREE))
     assert record_of(keepers, given(), solver("greedy")).status is Ending.OPTIMAL, (
         "the next run is not touched"
     )

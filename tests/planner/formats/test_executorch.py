@@ -24,7 +24,7 @@ def test_a_tensor_is_a_buffer() -> None:
 @pytest.mark.parametrize(
     ("raw", "code", "place"),
     [
-        ({}, "wrong_root", "$"),
+        (3, "wrong_root", "$"),
         ([3], "not_an_object", "$[0]"),
         ([{**TENSOR, "upper": 0}], "empty_lifetime", "$[0].lower"),
         ([TENSOR, TENSOR], "duplicate_buffer", "$[1].id"),

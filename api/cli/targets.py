@@ -1,0 +1,49 @@
+"""`memstow targets`: the devices whose memories come with memstow."""
+
+import argparse
+
+from api.cli.arguments import Commands, add_command
+from api.cli.exits import Exit
+from api.cli.output import to_stdout
+
+
+def add(commands: "Commands[argparse.ArgumentParser]") -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "targets",
+        "list the targets that come with memstow, or print one",
+        details="""
+A target is the pools of a device: `memstow solve MODEL --target NAME` plans for them. Print one into a
+file to change it: the file can be given as --target as well.""",
+        examples="""
+memstow targets
+memstow targets rp2040 > board.json
+memstow solve model.json --target board.json
+""",
+    )
+    parser.add_argument("name", nargs="?", metavar="NAME", help="the target to print, as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """List or print."""
+    from planner.reading.targets import shipped_text
+
+    if args.name is None:
+        _list()
+    else:
+        to_stdout(shipped_text(args.name, "NAME"))
+    return Exit.DONE
+
+
+def _list() -> None:
+    from planner.figures import human
+    from planner.reading.targets import shipped_target
+    from planner.target import shipped
+
+    width = max(map(len, shipped()))
+    for name in shipped():
+        pools = shipped_target(name).pools
+        told = (f"{p.id} ({'unlimited' if p.capacity is None else human(p.capacity)})" for p in pools)
+        print(f"{name:{width}}  {', '.join(told)}")

@@ -1,0 +1,1 @@
+"""The service under load, client and server on the same processors."""

@@ -1,0 +1,80 @@
+"""Servers of their own for each round, and what can be seen of them from outside."""
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from urllib.request import urlopen
+
+from planner import formats
+from planner.generate.network import network
+
+
+@contextmanager
+def running(command: list[str], port: int) -> Iterator[int]:
+    """A server until the block ends; its process."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                break
+            time.sleep(0.05)
+        yield process.pid
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+@contextmanager
+def service(**settings: object) -> Iterator[tuple[int, int]]:
+    """The service on a folder of its own: its port and its process."""
+    port = free_port()
+    with tempfile.TemporaryDirectory() as folder:
+        config = Path(folder) / "memstow.toml"
+        lines = [
+            f"{name} = {json.dumps(value)}"
+            for name, value in {"key_rate": 1e6, "key_burst": 10**6, **settings}.items()
+        ]
+        config.write_text("\n".join(lines))
+        command = [sys.executable, "-m", "api.cli.main", "serve", "--port", str(port)]
+        with running([*command, "--data", f"{folder}/data", "--config", str(config)], port) as pid:
+            yield port, pid
+
+
+def free_port() -> int:
+    """A port nobody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return int(probe.getsockname()[1])
+
+
+def bodies(count: int) -> list[bytes]:
+    """Problems of 30 buffers, each another."""
+    return [b'{"problem": ' + formats.write_problem(network(30, seed)) + b"}" for seed in range(count)]
+
+
+def resident(pid: int) -> int:
+    """Bytes of memory of a process."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def worked(pid: int) -> float:
+    """Seconds of a processor that a process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def lag_p99(port: int) -> float:
+    """Seconds that the event loop is late at the 99th percentile: the upper end of a bucket."""
+    with urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+        text = answer.read().decode()
+    counts = re.findall(r'memstow_loop_lag_seconds_bucket\{le="([^"]+)"\} (\S+)', text)
+    total = float(counts[-1][1])
+    return next(float(le) for le, count in counts if float(count) >= 0.99 * total)

@@ -1,0 +1,77 @@
+"""From a problem to arrays, and from a layout back to placements.
+
+Rigid groups become one item, times become 64-bit, and all sizes and offsets are divided by their common unit:
+a plan can be pressed down until every offset is a sum of sizes and given offsets, so no optimum is lost.
+Buffers of size 0 are placed here, since nothing depends on where they are.
+"""
+
+from collections.abc import Iterator
+from math import gcd
+
+from planner.collector import collector_at_rest
+from planner.groups import rigid_groups
+from planner.plan import Explanation, Placement, Plan
+from planner.problem import Problem
+from planner.reduce.build import build
+from planner.reduce.reduction import Reduction
+from planner.reduce.rooms import Body, Rooms, first_aligned, no_place
+from planner.reduce.unit import common_unit
+
+__all__ = ["Reduction", "reduce"]
+
+
+def reduce(problem: Problem, kept: Plan | None = None) -> Reduction | Explanation:
+    """The arrays of a valid problem, or why some buffer has no place even alone.
+
+    Places of `kept` can be taken whatever they are: for objectives that count what moves.
+    """
+    with collector_at_rest():
+        return _reduce(problem, kept)
+
+
+def _reduce(problem: Problem, kept: Plan | None) -> Reduction | Explanation:
+    buffers = problem.buffers
+    index_of = {buffer.id: index for index, buffer in enumerate(buffers)}
+    rooms = Rooms(problem)
+    bodies: list[Body] = []
+    alone: list[tuple[int, Placement]] = []
+    for members, deltas in _tied_together(problem, index_of):
+        body = rooms.body(members, deltas)
+        if not body.spots:
+            return no_place(problem, members)
+        if buffers[members[0]].size or any(buffers[i].size for i in members):
+            bodies.append(body)
+        else:
+            alone.extend(_anywhere(problem, body))
+    unit = gcd(common_unit(problem, bodies), *_offsets(problem, kept))
+    return build(problem, index_of, bodies, tuple(alone), max(unit, 1))
+
+
+def _tied_together(
+    problem: Problem, index_of: dict[str, int]
+) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Buffers and groups as (members, deltas), in the order of their first buffers."""
+    group_at = {group.members[0]: group for group in rigid_groups(problem, index_of)}
+    grouped = {i for group in group_at.values() for i in group.members}
+    alone = (0,)
+    for index in range(len(problem.buffers)):
+        if index not in grouped:
+            yield (index,), alone
+        elif index in group_at:
+            yield group_at[index].members, group_at[index].deltas
+
+
+def _anywhere(problem: Problem, body: Body) -> Iterator[tuple[int, Placement]]:
+    """The first place in the cheapest pool, for buffers without a byte."""
+    best = min(body.spots, key=lambda spot: spot.cost)
+    start = first_aligned(best.where, body.low)
+    pool = problem.pools[best.pool].id
+    for i, delta in zip(body.members, body.deltas, strict=True):
+        yield i, Placement(buffer=problem.buffers[i].id, pool=pool, offset=start + delta)
+
+
+def _offsets(problem: Problem, kept: Plan | None) -> Iterator[int]:
+    """The offsets that a plan gives to buffers that have bytes."""
+    if kept is not None:
+        sized = {buffer.id for buffer in problem.buffers if buffer.size}
+        yield from (place.offset for place in kept.placements if place.buffer in sized)

@@ -1,0 +1,62 @@
+"""A problem as arrays, with the way back."""
+
+from array import array
+from dataclasses import dataclass
+
+from planner.plan import Placement, placed
+from planner.problem import Problem
+from solvers.instance import Instance, Layout
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """A problem as arrays, with the way back."""
+
+    problem: Problem
+    instance: Instance
+    unit: int
+    part_buffer: "array[int]"  # by part: index of its buffer
+    riders: "tuple[tuple[int, int, int], ...]"  # (buffer, item, delta) of empty members of groups
+    alone: "tuple[tuple[int, Placement], ...]"  # empty buffers (by index) that belong to no item
+    moments: list[int] | None  # by time of the instance: the time of the problem, where they differ
+
+    def moment(self, time: int | None) -> int | None:
+        """The time of the problem for a time of the instance."""
+        return time if self.moments is None or time is None else self.moments[time]
+
+    def placements(self, layout: Layout) -> tuple[Placement, ...]:
+        """The layout in the user's terms, in the order of the buffers. Every item has a place."""
+        instance, buffers = self.instance, self.problem.buffers
+        names = [pool.id for pool in self.problem.pools]
+        found: list[Placement | None] = [None] * len(buffers)
+        starts, deltas = instance.item_parts, instance.part_delta
+        for item, (pool, offset) in enumerate(zip(layout.pool, layout.offset, strict=True)):
+            name = names[pool]
+            for part in range(starts[item], starts[item + 1]):
+                index = self.part_buffer[part]
+                place = (offset + deltas[part]) * self.unit
+                found[index] = placed(buffers[index].id, name, place)
+        for index, item, delta in self.riders:
+            place = layout.offset[item] * self.unit + delta
+            found[index] = placed(buffers[index].id, names[layout.pool[item]], place)
+        for index, placement in self.alone:
+            found[index] = placement
+        return tuple(p for p in found if p is not None)
+
+    def layout(self, placements: tuple[Placement, ...]) -> Layout:
+        """The items as the placements have them; -1 where they say nothing that an item could follow."""
+        pool_of = {pool.id: i for i, pool in enumerate(self.problem.pools)}
+        place_of = {p.buffer: p for p in placements}
+        pools: list[int] = []
+        offsets: list[int] = []
+        starts = self.instance.item_parts
+        for item in range(self.instance.item_count):
+            part = starts[item]
+            place = place_of.get(self.problem.buffers[self.part_buffer[part]].id)
+            pool = -1 if place is None else pool_of.get(place.pool, -1)
+            start = -1
+            if place is not None and pool >= 0 and place.offset % self.unit == 0:
+                start = place.offset // self.unit - self.instance.part_delta[part]
+            pools.append(pool if start >= 0 else -1)
+            offsets.append(max(start, -1))
+        return Layout(array("q", pools), array("q", offsets))

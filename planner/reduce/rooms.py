@@ -1,0 +1,144 @@
+"""Where a buffer or a rigid group may go when it is there alone."""
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from planner.groups import Congruence, group_alignment
+from planner.plan import Explanation
+from planner.problem import LIMIT, Buffer, Pool, Problem, allowed_pools
+from planner.ranges import merged
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A pool an item may go to, and the offsets at which it is aligned there."""
+
+    pool: int
+    cost: int  # of one access
+    where: Congruence
+
+
+class Body(NamedTuple):
+    """A buffer or a rigid group on its way to become an item, in bytes."""
+
+    members: tuple[int, ...]
+    deltas: tuple[int, ...]
+    spots: list[Spot]
+    low: int
+    high: int
+
+
+class _Room:
+    """A pool while buffers are tried in it alone."""
+
+    def __init__(self, number: int, pool: Pool) -> None:
+        self.number = number
+        self.pool = pool
+        self.end = LIMIT if pool.capacity is None else pool.capacity
+        self.reserved = merged([(r.offset, r.offset + r.size) for r in pool.reserved])
+        begins = [0] + [end for _, end in self.reserved]
+        ends = [begin for begin, _ in self.reserved] + [self.end]
+        self.widest = max(end - begin for begin, end in zip(begins, ends, strict=True))
+
+    def has(self, where: Congruence, low: int, high: int, footprints: list[tuple[int, int]]) -> bool:
+        """Whether the footprints (delta, size) fit, at an offset allowed within [low, high]."""
+        if low != high and len(footprints) == 1 and footprints[0][1] + where.modulus <= self.widest:
+            return True
+        start = first_aligned(where, low)
+        moved = True
+        while moved:
+            if start > high or any(start + delta + size > self.end for delta, size in footprints):
+                return False
+            moved = False
+            for delta, size in footprints:
+                begin = start + delta
+                after = bisect_right(self.reserved, begin, key=lambda r: r[1])
+                if size and after < len(self.reserved) and self.reserved[after][0] < begin + size:
+                    start = first_aligned(where, self.reserved[after][1] - delta)
+                    moved = True
+        return True
+
+
+def first_aligned(where: Congruence, low: int) -> int:
+    return low + (where.residue - low) % where.modulus
+
+
+class Rooms:
+    """Where buffers and groups may go. What only alignment and allowed pools decide is worked out once."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._rooms = {pool.id: _Room(number, pool) for number, pool in enumerate(problem.pools)}
+        # By alignment and pools: the spots, and the size up to which a buffer fits in all of them.
+        self._aligned: dict[tuple[int, tuple[str, ...]], tuple[list[Spot], int]] = {}
+        self._narrowest = min(room.widest for room in self._rooms.values())
+        self._everywhere = tuple(self._rooms)
+
+    def body(self, members: tuple[int, ...], deltas: tuple[int, ...]) -> Body:
+        """The buffers with the pools in which they have a place when they are there alone."""
+        if len(members) > 1:
+            return self._group(members, deltas)
+        buffer = self._problem.buffers[members[0]]
+        names = self._allowed(buffer)
+        known = self._aligned.get((buffer.alignment, names))
+        if known is None:
+            spots = self._spots(names, [(buffer, 0)])
+            steps = (spot.where.modulus for spot in spots)
+            known = self._aligned[buffer.alignment, names] = spots, self._narrowest - max(steps, default=0)
+        spots, roomy = known
+        if buffer.offset is None:
+            low, high = 0, LIMIT
+            if buffer.size <= roomy:
+                return Body(members, deltas, spots, low, high)
+        else:
+            low = high = buffer.offset
+        fitting = [s for s in spots if self._room(s).has(s.where, low, high, [(0, buffer.size)])]
+        return Body(members, deltas, fitting, low, high)
+
+    def _allowed(self, buffer: Buffer) -> tuple[str, ...]:
+        anywhere = buffer.pool is None and buffer.pools is None
+        return self._everywhere if anywhere else allowed_pools(self._problem, buffer)
+
+    def _group(self, members: tuple[int, ...], deltas: tuple[int, ...]) -> Body:
+        tied = [(self._problem.buffers[i], delta) for i, delta in zip(members, deltas, strict=True)]
+        allowed = [set(self._allowed(buffer)) for buffer, _ in tied]
+        names = self._allowed(tied[0][0])
+        spots = self._spots(tuple(n for n in names if all(n in some for some in allowed)), tied)
+        starts = {buffer.offset - delta for buffer, delta in tied if buffer.offset is not None}
+        low, high = (min(starts), max(starts)) if starts else (0, LIMIT)
+        footprints = [(delta, buffer.size) for buffer, delta in tied]
+        fitting = [s for s in spots if self._room(s).has(s.where, low, high, footprints)]
+        return Body(members, deltas, fitting, low, high)
+
+    def _spots(self, names: tuple[str, ...], tied: list[tuple[Buffer, int]]) -> list[Spot]:
+        rooms = (self._rooms[name] for name in names)
+        aligned = ((room, group_alignment(tied, room.pool)) for room in rooms)
+        return [Spot(room.number, room.pool.cost, where) for room, where in aligned if where is not None]
+
+    def _room(self, spot: Spot) -> _Room:
+        return self._rooms[self._problem.pools[spot.pool].id]
+
+
+def no_place(problem: Problem, members: tuple[int, ...]) -> Explanation:
+    buffers = [problem.buffers[i] for i in members]
+    ids = tuple(b.id for b in buffers)
+    names = ", ".join(map(repr, ids[:8])) + (" ..." if len(ids) > 8 else "")
+    pools = [p for p in problem.pools if p.id in allowed_pools(problem, buffers[0])]
+    sizes = ", ".join(
+        f"{p.id!r} ({'unbounded' if p.capacity is None else p.capacity}"
+        + (f", {sum(r.size for r in p.reserved)} reserved" if p.reserved else "")
+        + ")"
+        for p in pools[:8]
+    )
+    largest = max(buffers, key=lambda b: b.size)
+    one = pools[0] if len(pools) == 1 else None
+    what = f"the {largest.size} bytes of {names}" if len(buffers) == 1 else f"the rigid group of {names}"
+    return Explanation(
+        code="no_place",
+        message=f"{what} fit in no pool allowed, even alone, as aligned and pinned: {sizes}",
+        pool=one.id if one else None,
+        capacity=one.capacity if one else None,
+        reserved=sum(r.size for r in one.reserved) if one and one.reserved else None,
+        buffers=ids,
+    )

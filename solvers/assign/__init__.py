@@ -1,0 +1,55 @@
+"""Which pool and which offset, together: a master decides the pools, the native packing each pool's offsets.
+
+The master (CP-SAT) knows what is live at each moment, but no offsets, so its optimum is a bound. What it
+proposes is packed pool by pool. Items that turn out not to share a pool come back to it as a cut.
+
+Nothing here imports OR-tools until a solve needs it.
+"""
+
+from solvers.cpsat import CpSat
+from solvers.instance import Layout
+from solvers.models.exact import Examiner
+from solvers.models.levels import lexicographic
+from solvers.models.model import Limits, Report, Verdict
+from solvers.models.relations import Relations
+from solvers.solver import Task
+
+
+class Assign:
+    """The master and the packing, in turns."""
+
+    name = "assign"
+    summary = "pools by a CP-SAT master, offsets by the native packing, cuts between the two"
+
+    def declines(self, task: Task) -> str | None:
+        """It honours everything whose numbers CP-SAT can add up."""
+        return CpSat().declines(task)
+
+    def warm(self) -> None:
+        """Import OR-tools."""
+        from ortools.sat.python import cp_model
+
+        from solvers.assign import search
+        from solvers.cpsat import explain
+
+        _ = cp_model, search, explain
+
+    def solve(self, task: Task, start: Layout | None, limits: Limits, report: Report) -> Verdict:
+        """Solve level by level; explain what cannot fit."""
+        from solvers.assign.search import Search
+
+        relations = Relations(task.instance)
+        examiner = Examiner(task, relations)
+        search = Search(task, relations, examiner.values(start) if start is not None else None, limits)
+        verdict = lexicographic(task, examiner, start, limits, report, search)
+        if not verdict.infeasible:
+            return verdict
+        from solvers.cpsat.explain import smallest_core
+
+        report.infeasible()
+        return Verdict(infeasible=True, core=smallest_core(task, limits, search.left()), work=verdict.work)
+
+
+def make(_name: str) -> Assign:
+    """The back end."""
+    return Assign()

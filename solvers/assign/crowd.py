@@ -1,0 +1,86 @@
+"""The items that share one pool, and how they are to stand there: what the master proposes for a pool."""
+
+from array import array
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from solvers.instance import Instance
+from solvers.models.subset import restricted
+
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """Items of one pool, ascending; which stay where the hint has them; parts whose overlap is not paid."""
+
+    pool: int
+    items: tuple[int, ...]
+    stays: tuple[Pair, ...] = ()  # (item, offset)
+    apart: tuple[Pair, ...] = ()  # parts (first, second), the lower one first
+
+    def among(self, items: Iterable[int], item_of: list[int]) -> "Crowd":
+        """The same for some of the items."""
+        chosen = set(items)
+        return Crowd(
+            self.pool,
+            tuple(sorted(chosen)),
+            tuple(stay for stay in self.stays if stay[0] in chosen),
+            tuple(pair for pair in self.apart if item_of[pair[0]] in chosen and item_of[pair[1]] in chosen),
+        )
+
+
+def instance_of(instance: Instance, crowd: Crowd) -> Instance:
+    """The crowd as an instance in which each item has this pool and no other to go to."""
+    part = narrowed(
+        restricted(_kept_apart(instance, crowd.apart), crowd.items), [crowd.pool] * len(crowd.items)
+    )
+    at = {item: k for k, item in enumerate(crowd.items)}
+    for item, offset in crowd.stays:
+        part.choice_low[at[item]] = part.choice_high[at[item]] = offset
+    return part
+
+
+def narrowed(instance: Instance, pools: Iterable[int]) -> Instance:
+    """The instance in which items keep the choice of the pool given, or all choices where that is -1."""
+    kept: list[int] = []
+    starts = array("q", [0])
+    for item, pool in enumerate(pools):
+        kept += [
+            c
+            for c in range(instance.choice_start[item], instance.choice_start[item + 1])
+            if pool in (-1, instance.choice_pool[c])
+        ]
+        starts.append(len(kept))
+
+    def of(values: "array[int]") -> "array[int]":
+        return array("q", [values[c] for c in kept])
+
+    return replace(
+        instance,
+        choice_start=starts,
+        choice_pool=of(instance.choice_pool),
+        choice_modulus=of(instance.choice_modulus),
+        choice_residue=of(instance.choice_residue),
+        choice_low=of(instance.choice_low),
+        choice_high=of(instance.choice_high),
+        choice_cost=of(instance.choice_cost),
+    )
+
+
+def _kept_apart(instance: Instance, pairs: tuple[Pair, ...]) -> Instance:
+    """The instance in which these pairs conflict, with nothing that exempts them, and no cost of overlap."""
+    found = set(pairs)
+    conflicts, exempt = instance.conflicts, instance.exempt
+    if found:
+        listed = set(zip(conflicts[::2], conflicts[1::2], strict=True))
+        conflicts = array("q", [part for pair in sorted(listed | found) for part in pair])
+        exempt = array(
+            "q", [value for entry in _entries(exempt) if entry[:2] not in found for value in entry]
+        )
+    return replace(instance, conflicts=conflicts, exempt=exempt, reuse=array("q"))
+
+
+def _entries(exempt: "array[int]") -> Iterator[tuple[int, int, int]]:
+    for at in range(0, len(exempt), 3):
+        yield exempt[at], exempt[at + 1], exempt[at + 2]

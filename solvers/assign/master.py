@@ -1,0 +1,297 @@
+"""The master: which pool each item goes to, as a CP-SAT model that knows loads and costs but no offsets.
+
+Every layout of the task is a solution of it, so its optimum is a bound.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from ortools.sat.python import cp_model
+
+from solvers.assign.crowd import Crowd, Pair
+from solvers.assign.cuts import Cut
+from solvers.assign.room import Room
+from solvers.instance import Layout
+from solvers.models.cliques import cliques
+from solvers.models.places import choices, horizons, look_alikes, tops
+from solvers.models.relations import Relations, rows
+from solvers.solver import Kept, Task, Term, TermKind
+
+# CP-SAT's own type names are not exported under a stable name; expressions and literals are opaque here.
+Expr = Any
+Literal = Any
+
+# Beyond this many entries rows are left out, the ones that need least first: cuts take their place.
+_MOST_ENTRIES = 300_000
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A solution of the master: who goes where, and how high each pool may become for it to be one."""
+
+    crowds: tuple[Crowd, ...]
+    heights: tuple[int, ...]
+
+
+class Master:
+    """The pools of a task as a CP-SAT model."""
+
+    def __init__(self, task: Task, relations: Relations, first_value: int | None) -> None:
+        self.task = task
+        self.relations = relations
+        self.cp = cp_model.CpModel()
+        self.horizon = horizons(task, relations, first_value)
+        self.choices = choices(task.instance, self.horizon)
+        self._tops = tops(task.instance)
+        self._always = self.cp.new_constant(1)
+        self._locks: dict[int, int] = {}
+        self._kept: list[tuple[Kept, Literal]] = []
+        self._paid: dict[Pair, Literal] = {}
+        self._reuse, self._fixed_reuse = relations.reuse()
+        self._active = 0  # terms that count so far
+        pools = range(task.instance.pool_count)
+        self.taken: list[dict[int, Literal]] = [self._literals(item) for item in range(len(self.choices))]
+        self._rooms = [Room(task.instance, pool, self.choices, self.horizon[pool]) for pool in pools]
+        self._peaks = {
+            pool: self.cp.new_int_var(0, self.horizon[pool], f"peak{pool}") for pool in self._wanted()
+        }
+        self._margins = [self.cp.new_int_var(0, 0, f"margin{pool}") for pool in pools]
+        self._make_ends()
+        self._make_loads()
+        self._break_symmetry()
+        self._expressions = [self._expression(term) for term in task.terms]
+
+    def ask(self, term: int | None, locks: Sequence[int]) -> None:
+        """Make one term the objective, with the ones before it held."""
+        for at, value in enumerate(locks):
+            if value < self._locks.get(at, value + 1):
+                self.cp.add(self._expressions[at] <= value)
+                self._locks[at] = value
+        self._active = 0 if term is None else term + 1
+        self.cp.clear_objective()
+        if term is not None:
+            self.cp.minimize(self._expressions[term])
+
+    def hint(self, layout: Layout) -> None:
+        """Where to start from."""
+        self.cp.clear_hints()
+        for item, mine in enumerate(self.taken):
+            if len(mine) > 1:
+                for pool, literal in mine.items():
+                    self.cp.add_hint(literal, layout.pool[item] == pool)
+
+    def leave(self, margins: Sequence[int]) -> None:
+        """Keep so many cells of each pool empty, for proposals that pack more easily and prove nothing."""
+        for margin, cells in zip(self._margins, margins, strict=True):
+            self._narrow(margin, cells, cells)
+
+    def below(self, term: int, value: int) -> cp_model.IntVar:
+        """Only solutions in which the term is below the value, until that is dropped."""
+        held = self.cp.new_bool_var("held")
+        self.cp.add(self._expressions[term] < value).only_enforce_if(held)
+        self._narrow(held, 1, 1)
+        return held
+
+    def drop(self, held: cp_model.IntVar) -> None:
+        """No longer ask for that."""
+        self._narrow(held, 0, 0)
+
+    def cells(self, pool: int) -> int:
+        """How many cells the pool has."""
+        return self._rooms[pool].cells
+
+    def add(self, cut: Cut) -> None:
+        """What the packing has shown."""
+        ways: list[Literal] = [
+            self.taken[item][cut.pool].negated() for item in cut.alone if not self._only(item)
+        ]
+        stays = {(kept.item, kept.pool, kept.offset): literal for kept, literal in self._kept}
+        ways += [stays[item, cut.pool, offset].negated() for item, offset in cut.stays]
+        ways += [self._paid[pair] for pair in cut.apart]
+        for items, count in cut.classes:
+            fewer = self.cp.new_bool_var("fewer")
+            some = sum(self.taken[item][cut.pool] for item in items)
+            self.cp.add(some < count).only_enforce_if(fewer)
+            ways.append(fewer)
+        peak = self._peaks.get(cut.pool)
+        if cut.height <= self.horizon[cut.pool] and peak is not None:
+            higher = self.cp.new_bool_var("higher")
+            self.cp.add(peak >= cut.height).only_enforce_if(higher)
+            ways.append(higher)
+        self.cp.add_bool_or(ways)
+
+    def read(self, value: Any) -> Proposal:
+        """The proposal of a solution, given what reads the value of an expression."""
+        pools = range(self.task.instance.pool_count)
+        crowds: list[list[int]] = [[] for _ in pools]
+        for item, mine in enumerate(self.taken):
+            crowds[next(pool for pool, literal in mine.items() if value(literal))].append(item)
+        kinds = self._kinds()
+        stays: list[Pair] = []
+        if TermKind.MOVES in kinds:
+            stays = [(kept.item, kept.offset) for kept, literal in self._kept if value(literal)]
+        apart: list[Pair] = []
+        if TermKind.REUSE_COST in kinds:
+            apart = [pair for pair, paid in self._paid.items() if not value(paid)]
+        item_of = self.relations.item_of
+        whole = [Crowd(pool, tuple(crowds[pool]), tuple(stays), tuple(apart)) for pool in pools]
+        return Proposal(
+            tuple(crowd.among(crowd.items, item_of) for crowd in whole),
+            tuple(self._height(pool, value) for pool in pools),
+        )
+
+    def _narrow(self, variable: cp_model.IntVar, least: int, most: int) -> None:
+        domain = self.cp.proto.variables[variable.index].domain
+        domain[0], domain[1] = least, most
+
+    def _kinds(self) -> set[TermKind]:
+        return {term.kind for term in self.task.terms[: self._active]}
+
+    def _height(self, pool: int, value: Any) -> int:
+        """How high the pool may become without a term that counts passing its value."""
+        height = self.horizon[pool]
+        for at, term in enumerate(self.task.terms[: self._active]):
+            if term.kind is TermKind.PEAK:
+                height = min(height, value(self._peaks[pool]))
+            elif term.kind is TermKind.MAX_PEAK or (term.kind is TermKind.POOL_PEAK and term.pool == pool):
+                most = self._locks.get(at)
+                height = min(height, value(self._expressions[at]) if most is None else most)
+        return height
+
+    def _literals(self, item: int) -> dict[int, Literal]:
+        mine = self.choices[item]
+        if len(mine) == 1:
+            return {mine[0].pool: self._always}
+        literals = {choice.pool: self.cp.new_bool_var(f"in{item}_{choice.pool}") for choice in mine}
+        self.cp.add_exactly_one(literals.values())
+        return literals
+
+    def _only(self, item: int) -> bool:
+        return len(self.choices[item]) == 1
+
+    def _wanted(self) -> Iterable[int]:
+        """Pools whose ends a term asks for."""
+        if any(term.kind in (TermKind.PEAK, TermKind.MAX_PEAK) for term in self.task.terms):
+            return range(self.task.instance.pool_count)
+        return sorted({term.pool for term in self.task.terms if term.kind is TermKind.POOL_PEAK})
+
+    def _make_ends(self) -> None:
+        """No item ends lower than alone."""
+        for item, mine in enumerate(self.choices):
+            for choice in mine:
+                if choice.pool in self._peaks:
+                    end = choice.least() + self._tops[item]
+                    literal = self.taken[item][choice.pool]
+                    self.cp.add(self._peaks[choice.pool] >= end).only_enforce_if(literal)
+
+    def _make_loads(self) -> None:
+        rectangles, _ = self.relations.rectangles()
+        for pool, room in enumerate(self._rooms):
+            mine = [r for r in rectangles if pool in self.taken[r.item]]
+            loads = [[(r.item, r.size) for r in row] for row in rows(mine)]
+            loads += self._listed(pool)
+            if pool not in self._peaks:
+                # What fits however it is chosen says nothing.
+                loads = [row for row in loads if sum(room.cells_of(size) for _, size in row) > room.cells]
+            passed = [self.cp.new_bool_var(f"passed{pool}") for _ in room.barriers]
+            self._order_barriers(pool, passed)
+            for row in _heaviest(loads):
+                self._add_load(pool, row, passed)
+
+    def _listed(self, pool: int) -> list[list[Pair]]:
+        item_of, sizes = self.relations.item_of, self.task.instance.part_size
+        sets = cliques(self.relations)
+        mine = ([p for p in parts if pool in self.taken[item_of[p]]] for parts in sets)
+        return [[(item_of[p], sizes[p]) for p in parts] for parts in mine if len(parts) > 1]
+
+    def _order_barriers(self, pool: int, passed: list[Literal]) -> None:
+        peak = self._peaks.get(pool)
+        for barrier, literal in zip(self._rooms[pool].barriers, passed, strict=True):
+            if peak is not None:
+                self.cp.add(peak > barrier.end).only_enforce_if(literal)
+        for lower, higher in pairwise(passed):
+            self.cp.add_implication(higher, lower)
+
+    def _add_load(self, pool: int, row: list[Pair], passed: list[Literal]) -> None:
+        """What is live at once takes that many cells, wherever it is."""
+        room, margin, peak = self._rooms[pool], self._margins[pool], self._peaks.get(pool)
+        cells = sum(room.cells_of(size) * self.taken[item][pool] for item, size in row)
+        self.cp.add(cells + margin <= room.cells)
+        if peak is None:
+            return
+        start = room.residue - max(room.loss(size) for _, size in row)
+        self.cp.add(peak >= room.grid * (cells + margin) + min(start, 0))
+        for barrier, literal in zip(room.barriers, passed, strict=True):
+            self.cp.add(cells <= barrier.below).only_enforce_if(literal.negated())
+            self.cp.add(peak >= room.grid * (cells + barrier.taken) + start).only_enforce_if(literal)
+
+    def _break_symmetry(self) -> None:
+        """Items that can be exchanged go to pools in one order."""
+        for alike in look_alikes(self.task, self.relations):
+            pools = [choice.pool for choice in self.choices[alike[0]]]
+            if len(pools) > 1:
+                ranks = [
+                    sum(rank * self.taken[item][pool] for rank, pool in enumerate(pools)) for item in alike
+                ]
+                for one, two in pairwise(ranks):
+                    self.cp.add(one <= two)
+
+    def _expression(self, term: Term) -> Expr:
+        instance = self.task.instance
+        match term.kind:
+            case TermKind.PEAK:
+                return sum(self._peaks.values())
+            case TermKind.POOL_PEAK:
+                return self._peaks[term.pool]
+            case TermKind.MAX_PEAK:
+                most = self.cp.new_int_var(0, max(self.horizon), "max_peak")
+                for peak in self._peaks.values():
+                    self.cp.add(most >= peak)
+                return most
+            case TermKind.PLACEMENT_COST:
+                return sum(
+                    instance.choice_cost[choice.index] * self.taken[item][choice.pool]
+                    for item, mine in enumerate(self.choices)
+                    for choice in mine
+                )
+            case TermKind.REUSE_COST:
+                return self._reuse_cost()
+            case TermKind.MOVES:
+                return self._moves()
+
+    def _reuse_cost(self) -> Expr:
+        for reuse in self._reuse:
+            pair = (reuse.first, reuse.second)
+            self._paid.setdefault(pair, self.cp.new_bool_var(f"paid{pair}"))
+        return sum(r.cost * self._paid[r.first, r.second] for r in self._reuse) + self._fixed_reuse
+
+    def _moves(self) -> Expr:
+        for kept in self.task.kept:
+            for choice in self.choices[kept.item]:
+                if choice.pool == kept.pool and choice.step_of(kept.offset) is not None:
+                    stays = self.cp.new_bool_var(f"stays{kept.item}_{kept.offset}")
+                    self.cp.add_implication(stays, self.taken[kept.item][kept.pool])
+                    self._kept.append((kept, stays))
+        by_item: dict[int, list[Literal]] = {}
+        for kept, stays in self._kept:
+            by_item.setdefault(kept.item, []).append(stays)
+        for literals in by_item.values():
+            self.cp.add_at_most_one(literals)
+        return self.task.hinted - sum(kept.count * stays for kept, stays in self._kept)
+
+
+def _heaviest(loads: list[list[Pair]]) -> list[list[Pair]]:
+    """Each load once; only the ones that need most where there are too many."""
+    unique = list({tuple(row): row for row in loads}.values())
+    if sum(map(len, unique)) <= _MOST_ENTRIES:
+        return unique
+    unique.sort(key=lambda row: -sum(size for _, size in row))
+    kept, entries = [], 0
+    for row in unique:
+        entries += len(row)
+        if entries > _MOST_ENTRIES:
+            break
+        kept.append(row)
+    return kept

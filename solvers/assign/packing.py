@@ -1,0 +1,217 @@
+"""One pool at a time: do these items fit below a height, and if not, which few are already too many."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from solvers import _native
+from solvers.assign.crowd import Crowd, instance_of
+from solvers.greedy import layout_from
+from solvers.instance import UNBOUNDED, Layout
+from solvers.solver import Task, TermKind
+
+# Steps of greedy for each item: its first passes find most of what it finds.
+_GREEDY_PASSES = 40
+# Steps for making a set that does not fit smaller, and for how high it has to be.
+_SHRINK_STEPS = 40_000_000
+# No one packing may take more of the time that is left.
+_SHARE = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """The offsets of a crowd by item, and the highest end."""
+
+    offsets: tuple[int, ...]
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class Dead:
+    """Some of a crowd that cannot end below `height`, whatever the others do."""
+
+    crowd: Crowd
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is known of a crowd: its lowest layout, and which of it are shown to be too many, if any."""
+
+    packed: Packed | None
+    dead: tuple[Dead, ...] = ()  # no item in two of them
+
+    def fits(self, height: int) -> bool:
+        """Whether the layout is no higher."""
+        return self.packed is not None and self.packed.height <= height
+
+
+class Packer:
+    """Packs crowds, and remembers the lowest layout of each."""
+
+    def __init__(self, task: Task, item_of: list[int]) -> None:
+        self._task = task
+        self._item_of = item_of
+        self._known: dict[Crowd, Packed] = {}
+
+    def pack(self, crowd: Crowd, height: int, effort: int, budget: _native.Budget) -> Answer:
+        """A layout no higher than `height`, or some of the crowd that have none, or neither."""
+        if not crowd.items:
+            return Answer(Packed((), 0))
+        known = self._known.get(crowd)
+        if known is not None and known.height <= height:
+            return Answer(known)
+        part = replace(
+            self._task,
+            instance=instance_of(self._task.instance, crowd),
+        )
+        best = known
+        if best is None:
+            best = self._keep(crowd, None, _greedily(part, crowd.pool, height, budget))
+        if best is None or best.height > height:
+            placed, dead = _exactly(part, best, crowd.pool, height, effort, budget)
+            best = self._keep(crowd, best, placed)
+            if dead is not None:
+                return Answer(best, tuple(self._dead_sets(part, crowd, dead, height, effort, budget)))
+        if best is not None and best.height > height:
+            best = self._keep(crowd, best, _improved(part, best, crowd.pool, height, effort, budget))
+        return Answer(best)
+
+    def _dead_sets(
+        self,
+        part: Task,
+        crowd: Crowd,
+        dead: list[int] | None,
+        height: int,
+        effort: int,
+        budget: _native.Budget,
+    ) -> Iterator[Dead]:
+        """A set that has no layout, then another one among the items that are left, and so on."""
+        while dead is not None:
+            few = self._shrunk(part, crowd, dead, height, budget)
+            yield few
+            crowd = crowd.among(set(crowd.items).difference(few.crowd.items), self._item_of)
+            if not crowd.items or budget.spent:
+                return
+            part = replace(self._task, instance=instance_of(self._task.instance, crowd))
+            _, dead = _exactly(part, None, crowd.pool, height, effort, budget)
+
+    def _keep(self, crowd: Crowd, best: Packed | None, found: Packed | None) -> Packed | None:
+        if found is None or (best is not None and best.height <= found.height):
+            return best
+        self._known[crowd] = found
+        return found
+
+    def _shrunk(self, part: Task, crowd: Crowd, dead: list[int], height: int, budget: _native.Budget) -> Dead:
+        """As few items as can be, and the least height they have been shown to need."""
+        among = dead or list(range(len(crowd.items)))
+        share = _share(budget, _SHRINK_STEPS)
+        few, _ = _native.dead_set(part.instance.native, among, height, share)
+        budget.count(share.work)
+        small = crowd.among([crowd.items[k] for k in few], self._item_of)
+        core = replace(self._task, instance=instance_of(self._task.instance, small))
+        return Dead(small, max(height + 1, _least_height(core, budget)))
+
+
+def _share(budget: _native.Budget, steps: int) -> _native.Budget:
+    left = budget.seconds_left
+    work = budget.work_left
+    return _native.Budget(
+        -1.0 if left is None else left * _SHARE, steps if work is None else min(steps, work), budget
+    )
+
+
+def _packed(placed: tuple[bytes, bytes] | None, height: int) -> Packed | None:
+    if placed is None or height >= UNBOUNDED:
+        return None
+    offsets = tuple(layout_from(placed).offset)
+    return None if -1 in offsets else Packed(offsets, height)
+
+
+def _layout(packed: Packed | None, pool: int) -> Layout | None:
+    if packed is None:
+        return None
+    layout = Layout()
+    layout.pool.extend([pool] * len(packed.offsets))
+    layout.offset.extend(packed.offsets)
+    return layout
+
+
+def _greedily(part: Task, pool: int, height: int, budget: _native.Budget) -> Packed | None:
+    """A layout within the capacity by the greedy's first passes."""
+    share = _share(budget, _GREEDY_PASSES * part.instance.item_count)
+    placed, values, _ = _native.greedy(
+        part.instance.native, [(TermKind.POOL_PEAK, pool)], None, [height], part.seed, share, None
+    )
+    budget.count(share.work)
+    return None if values is None else _packed(placed, values[0])
+
+
+def _exactly(
+    part: Task, start: Packed | None, pool: int, height: int, effort: int, budget: _native.Budget
+) -> tuple[Packed | None, list[int] | None]:
+    """A layout, and the items shown to have none below the height (none named: all of them)."""
+    share = _share(budget, effort)
+    placed, found, _, _, dead = _native.exact(
+        part.instance.native,
+        _layout(start, pool),
+        True,
+        0,
+        height,
+        part.workers,
+        part.deterministic,
+        part.seed,
+        share,
+        _ignore,
+        _ignore,
+    )
+    budget.count(share.work)
+    return _packed(placed, found), dead
+
+
+def _least_height(part: Task, budget: _native.Budget) -> int:
+    """A height that no layout of these few is below."""
+    share = _share(budget, _SHRINK_STEPS)
+    pool = part.instance.choice_pool[0]
+    _, _, bound, _, dead = _native.exact(
+        part.instance.native,
+        None,
+        False,
+        0,
+        part.instance.capacity[pool],
+        part.workers,
+        part.deterministic,
+        part.seed,
+        share,
+        _ignore,
+        _ignore,
+    )
+    budget.count(share.work)
+    return UNBOUNDED if dead is not None else bound
+
+
+def _improved(
+    part: Task, start: Packed, pool: int, height: int, effort: int, budget: _native.Budget
+) -> Packed | None:
+    """A lower layout by local search, for crowds too large to be searched through."""
+    layout = _layout(start, pool)
+    if layout is None:
+        return None
+    share = _share(budget, effort)
+    placed, found = _native.improve(
+        part.instance.native,
+        layout,
+        True,
+        0,
+        height,
+        part.workers,
+        part.deterministic,
+        part.seed,
+        share,
+        _ignore,
+    )
+    budget.count(share.work)
+    return _packed(placed, found)
+
+
+def _ignore(*_: object) -> None:
+    pass

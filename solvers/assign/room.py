@@ -1,0 +1,64 @@
+"""How much room a pool has for what is live at once, in cells of the grid that all offsets there follow."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import gcd
+
+from solvers.instance import Instance
+from solvers.models.places import Choice
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """A reserved range: what is not in the `below` cells free below it ends above `end`."""
+
+    below: int
+    taken: int  # cells that it and the ranges below it take
+    end: int
+
+
+class Room:
+    """One pool below an end. All in it starts at `residue` modulo `grid`, so it takes whole cells of that.
+
+    The first byte of a cell that something takes is never reserved, and never taken by something else.
+    """
+
+    def __init__(self, instance: Instance, pool: int, choices: Sequence[Sequence[Choice]], end: int) -> None:
+        self.grid, self.residue = _grid(instance, pool, choices)
+        first, last = instance.reserved_start[pool], instance.reserved_start[pool + 1]
+        taken = 0
+        self.barriers: list[Barrier] = []
+        for begin, stop in zip(
+            instance.reserved_begin[first:last], instance.reserved_end[first:last], strict=True
+        ):
+            if begin >= end:
+                break
+            below = self._starts_below(begin) - taken
+            taken += self._starts_below(min(stop, end)) - self._starts_below(begin)
+            self.barriers.append(Barrier(below, taken, stop))
+        self.cells = self._starts_below(end) - taken
+
+    def cells_of(self, size: int) -> int:
+        """The cells that so many bytes take."""
+        return -(-size // self.grid)
+
+    def loss(self, size: int) -> int:
+        """The bytes of its cells that so many bytes do not need."""
+        return self.cells_of(size) * self.grid - size
+
+    def _starts_below(self, end: int) -> int:
+        return max(-(-(end - self.residue) // self.grid), 0)
+
+
+def _grid(instance: Instance, pool: int, choices: Sequence[Sequence[Choice]]) -> tuple[int, int]:
+    """The widest grid that every part which may be in the pool starts on."""
+    grid, residue = 0, -1
+    for item, mine in enumerate(choices):
+        for choice in mine:
+            if choice.pool != pool:
+                continue
+            for part in range(instance.item_parts[item], instance.item_parts[item + 1]):
+                start = choice.residue + instance.part_delta[part]
+                residue = start if residue < 0 else residue
+                grid = gcd(grid, choice.modulus, start - residue)
+    return (grid, residue % grid) if grid else (1, 0)

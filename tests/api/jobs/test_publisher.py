@@ -1,0 +1,107 @@
+"""A long run tells of its best plan while it goes on, better ones each time, and nothing behind its end."""
+
+import threading
+import time
+from dataclasses import replace
+
+from api.jobs.publisher import Publisher
+from api.jobs.solve import at_length
+from planner.engine import plan
+from planner.events import Event
+from planner.generate.planted import planted
+from planner.options import Options
+from planner.plan import Plan, Status, TermValue
+from planner.verify import verify
+from tests.api.serving import wait_for
+
+
+def worth(value: int) -> Plan:
+    term = TermValue(term="peak", value=value, bound=1, gap=0.5, certificate=None)
+    return Plan(status=Status.FEASIBLE, objective=(term,))
+
+
+def test_a_long_run_tells_of_judged_plans_before_its_end() -> None:
+    problem = planted(500, 2)
+    told: list[tuple[Plan, float]] = []
+    heard: list[Event] = []
+    last = at_length(
+        problem,
+        Options(time_limit=3.0),
+        None,
+        lambda found: told.append((found, time.monotonic())),
+        heard.append,
+        threading.Event(),
+    )
+    end = time.monotonic()
+    assert told
+    assert all(verify(problem, found) == [] and at <= end for found, at in told)
+    values = [found.objective[0].value for found, _ in told]
+    assert values == sorted(set(values), reverse=True)
+    assert values[-1] >= last.objective[0].value
+
+
+def test_a_run_is_never_worse_than_what_is_known_and_says_nothing_that_is() -> None:
+    problem = planted(300, 4)
+    known = plan(problem, Options(time_limit=2.0))
+    told: list[Plan] = []
+    options = Options(time_limit=0.5, solver="greedy")
+    last = at_length(problem, options, known, told.append, lambda _: None, threading.Event())
+    assert last.objective[0].value <= known.objective[0].value
+    assert all(found.objective[0].value < known.objective[0].value for found in told)
+
+
+def test_what_is_proven_already_is_not_solved_again() -> None:
+    problem = planted(40, 4)
+    known = replace(plan(problem, Options(time_limit=5.0)), seconds=0.0)
+    assert known.status is Status.OPTIMAL
+    heard: list[Event] = []
+    last = at_length(
+        problem, Options(time_limit=60.0), known, lambda _: None, heard.append, threading.Event()
+    )
+    assert replace(last, seconds=0.0) == known
+    assert heard == []
+
+
+def test_only_the_newest_is_judged_and_worse_ones_are_not_told() -> None:
+    told: list[int] = []
+    judged: list[int] = []
+    publisher = Publisher(lambda found: told.append(found.objective[0].value), None)
+
+    def offer(value: int) -> None:
+        def judge() -> Plan:
+            judged.append(value)
+            return worth(value)
+
+        publisher.offer(judge)
+
+    for value in (9, 8, 7):
+        offer(value)
+    publisher.start()
+    wait_for(lambda: told, "the first plan")
+    offer(8)
+    wait_for(lambda: len(judged) == 2, "the second look")
+    offer(5)
+    wait_for(lambda: len(told) == 2, "a better plan")
+    publisher.close()
+    offer(1)
+    time.sleep(0.5)
+    assert (judged, told) == ([7, 8, 5], [7, 5])
+
+
+def test_a_plan_that_is_judged_when_the_run_ends_is_not_told() -> None:
+    told: list[Plan] = []
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow() -> Plan:
+        begun.set()
+        go_on.wait(10)
+        return worth(3)
+
+    publisher = Publisher(told.append, None)
+    publisher.offer(slow)
+    publisher.start()
+    assert begun.wait(10)
+    publisher.close()
+    go_on.set()
+    time.sleep(0.2)
+    assert told == []

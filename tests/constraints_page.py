@@ -1,0 +1,118 @@
+"""docs/constraints.md: its examples, the drawings of their plans, and the table of who honours them.
+
+`python -m tests.constraints_page` makes the drawings and the table anew.
+"""
+
+import json
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from planner.bounds import Bounds
+from planner.engine import plan
+from planner.formats import read_problem
+from planner.options import Options
+from planner.plan import Plan
+from planner.problem import Problem
+from planner.reading.parse import parse_options
+from planner.reduce import Reduction, reduce
+from planner.svg import svg
+from planner.tasks import task_of
+from solvers.models.register import BACK_ENDS, model
+from solvers.solver import Task, find, names
+
+DOCS: Final = Path(__file__).parents[1] / "docs"
+PAGE: Final = DOCS / "constraints.md"
+_BEGIN, _END = "<!-- honoured: begin -->\n", "<!-- honoured: end -->\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One section of the page that shows a constraint."""
+
+    title: str
+    problem: Problem
+    options: Options
+
+    @property
+    def name(self) -> str:
+        """As in the name of its drawing."""
+        return re.sub(r"[^a-z]+", "-", self.title.lower())
+
+    @property
+    def drawing(self) -> Path:
+        """Where it is committed."""
+        return DOCS / "constraints" / f"{self.name}.svg"
+
+    def drawn(self) -> str:
+        """The plan as a picture. Greedy in deterministic mode finds the same plan everywhere."""
+        return svg(replace(self.problem, name=self.title), self.plan("greedy"))
+
+    def plan(self, solver: str) -> Plan:
+        """The plan of this solver."""
+        deterministic = solver not in BACK_ENDS and solver != "auto"
+        limits = replace(self.options, solver=solver, deterministic=deterministic, time_limit=30.0)
+        return plan(self.problem, limits)
+
+    def honoured_by(self) -> list[str]:
+        """The solvers that do not decline it."""
+        task = self._task()
+        return [name for name in names() if self._solver_declines(name, task) is None]
+
+    @staticmethod
+    def _solver_declines(name: str, task: Task) -> str | None:
+        return model(name).declines(task) if name in BACK_ENDS else find(name).declines(task)
+
+    def _task(self) -> Task:
+        reduction = reduce(self.problem)
+        assert isinstance(reduction, Reduction)
+        bounds = Bounds(reduction)
+        terms = {term: bounds.of_term(term).value for term in self.problem.terms()}
+        return task_of(reduction, terms, self.options)[0]
+
+
+def text() -> str:
+    """The page as it is committed."""
+    return PAGE.read_text(encoding="utf-8")
+
+
+def examples() -> list[Example]:
+    """Those of the page, in its order."""
+    found = []
+    for title, section in re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", text(), re.MULTILINE | re.DOTALL):
+        problems = re.findall(r"```json problem\n(.*?)```", section, re.DOTALL)
+        options = re.findall(r"```json options\n(.*?)```", section, re.DOTALL)
+        if problems:
+            (one,) = problems
+            chosen = parse_options(json.loads(options[0])) if options else Options()
+            found.append(Example(title, read_problem(one.encode()), chosen))
+    return found
+
+
+def table() -> str:
+    """Who honours what, as the page has it."""
+    lines = ["| constraint | honoured by |", "| --- | --- |"]
+    for example in examples():
+        honoured = ", ".join(f"`{name}`" for name in example.honoured_by())
+        lines.append(f"| [{example.title}](#{example.name}) | {honoured} |")
+    return "\n".join(lines) + "\n"
+
+
+def with_table() -> str:
+    """The page with the table as it is now."""
+    before, rest = text().split(_BEGIN)
+    _, after = rest.split(_END)
+    return f"{before}{_BEGIN}\n{table()}\n{_END}{after}"
+
+
+def main() -> None:
+    """Write the drawings and the table anew."""
+    for example in examples():
+        example.drawing.parent.mkdir(exist_ok=True)
+        example.drawing.write_text(example.drawn(), encoding="utf-8")
+    PAGE.write_text(with_table(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

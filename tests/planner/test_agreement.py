@@ -1,0 +1,58 @@
+"""The engine against brute force: tiny problems with one to three pools and every constraint and term mixed.
+
+MEMSTOW_AGREEMENT=20000 in the environment tries so many.
+"""
+
+import os
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from planner.engine import plan
+from planner.options import Options
+from planner.plan import Plan
+from planner.problem import Problem
+from planner.verify import verify
+from tests.problems import TERMS, random_problem
+from tests.referee import best
+from tests.stale import stale_plan
+
+pytest.importorskip("ortools", reason="the [cpsat] extra is not installed")
+
+TRIED = int(os.environ.get("MEMSTOW_AGREEMENT", 60))
+
+
+def mixed(seed: int) -> tuple[Problem, Plan | None]:
+    """A problem, and the plan its `moves` are counted from where they are a term."""
+    rng = Random(seed)
+    # With five buffers and three pools the brute force can take minutes.
+    problem = random_problem(rng, most_buffers=4)
+    if rng.random() < 0.7:
+        return problem, None
+    terms = [*TERMS, *(f"peak:{pool.id}" for pool in problem.pools)]
+    chosen = ["moves", *rng.sample(terms, rng.choice((0, 1, 2)))]
+    rng.shuffle(chosen)
+    return replace(problem, objective=tuple(chosen)), stale_plan(problem, rng)
+
+
+def test_status_and_every_level_of_the_objective_are_those_of_brute_force() -> None:
+    for seed in range(TRIED):
+        problem, hint = mixed(seed)
+        found = plan(problem, Options(time_limit=30.0, hint=hint))
+        status, vector = best(problem, hint)
+        assert found.status is status, seed
+        assert verify(problem, found, hint) == [], seed
+        if vector is not None:
+            assert tuple(term.value for term in found.objective) == vector, seed
+            assert tuple(term.bound for term in found.objective) == vector, seed
+
+
+def test_the_mixture_holds_one_to_three_pools_every_term_and_every_constraint() -> None:
+    problems = [mixed(seed)[0] for seed in range(400)]
+    assert {len(problem.pools) for problem in problems} == {1, 2, 3}
+    terms = {term for problem in problems for term in problem.terms()}
+    assert terms >= {*TERMS, "moves", "peak:fast", "peak:slow", "peak:far"}
+    for constraint in ("conflicts", "exclusive", "relative", "in_place", "reuse_costs"):
+        for pools in (1, 2, 3):
+            assert any(getattr(p, constraint) for p in problems if len(p.pools) == pools), constraint

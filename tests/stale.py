@@ -1,0 +1,17 @@
+"""Plans that a hint may be: right for some buffers, out of date for others, silent on the rest."""
+
+from random import Random
+
+from planner.plan import Placement, Plan, Status
+from planner.problem import Problem
+
+
+def stale_plan(problem: Problem, rng: Random) -> Plan:
+    """Places for some buffers, in pools there are and in one there is not; they need not fit."""
+    pools = [pool.id for pool in problem.pools] * 4 + ["gone"]
+    places = tuple(
+        Placement(buffer=buffer.id, pool=rng.choice(pools), offset=rng.randint(0, 6))
+        for buffer in problem.buffers
+        if rng.random() < 0.8
+    )
+    return Plan(status=Status.FEASIBLE, placements=places)
