@@ -4,10 +4,13 @@ from dataclasses import replace
 
 from planner.errors import InputError
 from planner.problem import Problem
+from planner.target import Target, retarget
 
 
-def changed(problem: Problem, capacity: int | None, fit_only: bool) -> Problem:
-    """The problem with this capacity of its only pool, and perhaps without an objective."""
+def changed(problem: Problem, target: Target | None, capacity: int | None, fit_only: bool) -> Problem:
+    """The problem in the memories of the target, with this capacity of an only pool, without an objective."""
+    if target is not None:
+        problem = retarget(problem, target)
     if capacity is not None:
         if len(problem.pools) != 1:
             raise InputError.single(

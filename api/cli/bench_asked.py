@@ -4,6 +4,7 @@ import argparse
 import os
 import re
 import shlex
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 _GENERATE: Final = "generate:"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 _RANGE: Final = re.compile(r"(\d+)\.\.(\d+)", re.ASCII)
-_COMMON: Final = ("format", "capacity", "fit_only", "time_limit", "memory")
+_COMMON: Final = ("format", "target", "capacity", "fit_only", "time_limit", "memory")
 _OURS: Final = ("gap", "deterministic", "work_limit", "workers")
 
 
@@ -83,7 +84,13 @@ def _external(text: str, args: argparse.Namespace, local: bool) -> "Asked":
 
 
 def _options(args: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: getattr(args, name) for name in names}
+    from api.cli.source import read_target
+
+    options = {name: getattr(args, name) for name in names}
+    if args.target is not None:
+        # Whole, since where it is run there may be no such file.
+        options["target"] = asdict(read_target(args.target))
+    return options
 
 
 def _generated(path: str) -> "Generated":

@@ -23,17 +23,13 @@ def add_problem(parser: argparse.ArgumentParser, name: str = "file") -> None:
     )
 
 
-def add_target(parser: argparse.ArgumentParser) -> None:
-    """The memories to plan for, when they are not the problem's."""
+def add_changes(parser: argparse.ArgumentParser) -> None:
+    """What may be changed in the problem without editing its file."""
     parser.add_argument(
         "--target",
         metavar="TARGET",
         help="plan for the pools of this target instead: a file, or a name that `memstow targets` lists",
     )
-
-
-def add_changes(parser: argparse.ArgumentParser) -> None:
-    """What may be changed in the problem without editing its file."""
     parser.add_argument(
         "--capacity", type=amount, metavar="N", help="capacity of the only pool: 65536, 64KiB, 0x10000"
     )
@@ -48,11 +44,8 @@ def read_problem(path: str, args: argparse.Namespace) -> "Problem":
     from planner.changed import changed
 
     problem = formats.read_problem(_read(path), args.format)
-    if args.target is not None:
-        from planner.target import retarget
-
-        problem = retarget(problem, read_target(args.target))
-    return changed(problem, args.capacity, args.fit_only)
+    target = None if args.target is None else read_target(args.target)
+    return changed(problem, target, args.capacity, args.fit_only)
 
 
 def read_target(name: str) -> "Target":

@@ -17,6 +17,7 @@ from planner.digest import digest
 from planner.errors import InputError
 from planner.generate.made import make
 from planner.problem import Problem
+from planner.reading.parse import parse_target
 
 PATHS: Final = "paths.json"
 """In the folder of a run: what it was told to run, so that reports find the problems again."""
@@ -32,7 +33,8 @@ def problem_of(
         problem = make(
             generated["kind"], {name: value for name, value in generated.items() if name != "kind"}
         )
-    return changed(problem, options["capacity"], options["fit_only"])
+    target = None if options["target"] is None else parse_target(options["target"])
+    return changed(problem, target, options["capacity"], options["fit_only"])
 
 
 def found_again(
@@ -58,7 +60,7 @@ def found_again(
 def _again(given: Given, run: Run) -> Problem | None:
     try:
         return problem_of(given.data, given.generated, run.record.solver.options)
-    except (InputError, KeyError):
+    except (InputError, KeyError):  # the file has changed, or the record is from before an option
         return None
 
 
