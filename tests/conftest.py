@@ -1,8 +1,13 @@
 """What tests of every package share."""
 
+from collections.abc import Iterator
+from contextlib import ExitStack
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+from tests.planner.bench.farm import Farm
 
 
 @pytest.fixture(scope="session")
@@ -12,3 +17,14 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("../shared/data is not here")
     return folder.resolve()
+
+
+@pytest.fixture
+def farm(tmp_path: Path) -> Iterator[Farm]:
+    """A cluster of Dask without workers yet."""
+    if find_spec("distributed") is None:
+        pytest.skip("needs Dask: pip install 'memstow[dask]'")
+    folder = tmp_path / "farm"
+    folder.mkdir()
+    with ExitStack() as stack:
+        yield Farm(folder, stack)

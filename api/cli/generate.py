@@ -1,20 +1,16 @@
 """`memstow generate`: problems of any size, made from a seed."""
 
 import argparse
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Any
 
 from api.cli.arguments import Commands, Help, add_command, amount, real, whole
 from api.cli.exits import Exit
 from api.cli.output import format_of, write_out
 from planner.generate.features import FEATURES
 
-if TYPE_CHECKING:
-    from planner.problem import Problem
-
 WRITABLE = ("json", "csv", "structured")
-
-Make = Callable[[argparse.Namespace], "Problem"]
+# What a generator is not told: where its problem goes.
+_OURS = {"command", "version", "kind", "output", "output_format", "run"}
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -38,7 +34,7 @@ memstow generate random --n 50 --features pools,pins,alignments
 
 
 def _add_kind(
-    kinds: "Commands[argparse.ArgumentParser]", name: str, summary: str, examples: str, make: Make
+    kinds: "Commands[argparse.ArgumentParser]", name: str, summary: str, examples: str
 ) -> argparse.ArgumentParser:
     parser = kinds.add_parser(
         name,
@@ -58,7 +54,7 @@ def _add_kind(
     parser.add_argument(
         "--output-format", choices=WRITABLE, help="format to write (default: csv for .csv, json for the rest)"
     )
-    parser.set_defaults(run=run, make=make)
+    parser.set_defaults(run=run)
     return parser
 
 
@@ -72,7 +68,6 @@ memstow generate planted --n 100
 memstow generate planted --n 1000000 --output million.csv
 memstow generate planted --n 500 --height 64KiB --horizon 400 --slack 0.2
 """,
-        _planted,
     )
     parser.add_argument("--height", type=amount, metavar="H", help="the optimum in bytes (default: 1MiB)")
     parser.add_argument(
@@ -106,7 +101,6 @@ def _add_network(kinds: "Commands[argparse.ArgumentParser]") -> None:
         "network",
         "tensors of made-up neural networks: chains, residuals, branches",
         "memstow generate network --n 300\nmemstow generate network --n 40 --element 1 --in-place",
-        _network,
     )
     parser.add_argument(
         "--element", type=whole(1, 16), default=4, metavar="B", help="bytes of an element (default: 4)"
@@ -129,7 +123,6 @@ memstow generate random --n 20
 memstow generate random --n 50 --features pools,pins,alignments
 memstow generate random --n 12 --features all --seed 3
 """,
-        _random,
     )
     parser.add_argument(
         "--features",
@@ -159,34 +152,13 @@ def _features(text: str) -> tuple[str, ...]:
 def run(args: argparse.Namespace) -> int:
     """Make the problem and write it."""
     from planner import formats
+    from planner.generate.made import make
 
-    problem = args.make(args)
+    problem = make(args.kind, arguments_of(args))
     write_out(formats.write_problem(problem, format_of(args.output, args.output_format)), args.output)
     return Exit.DONE
 
 
-def _planted(args: argparse.Namespace) -> "Problem":
-    from planner.generate.planted import DEFAULT_HEIGHT, planted
-
-    return planted(
-        args.n,
-        args.seed,
-        height=DEFAULT_HEIGHT if args.height is None else args.height,
-        horizon=args.horizon,
-        live=args.live,
-        alignment=args.alignment,
-        slack=args.slack,
-        drop=args.drop,
-    )
-
-
-def _network(args: argparse.Namespace) -> "Problem":
-    from planner.generate.network import network
-
-    return network(args.n, args.seed, element=args.element, alignment=args.alignment, in_place=args.in_place)
-
-
-def _random(args: argparse.Namespace) -> "Problem":
-    from planner.generate.mixed import mixed
-
-    return mixed(args.n, args.seed, features=args.features, horizon=args.horizon, largest=args.largest)
+def arguments_of(args: argparse.Namespace) -> dict[str, Any]:
+    """What the generator is told; what was left out is its to choose."""
+    return {name: value for name, value in vars(args).items() if name not in _OURS and value is not None}

@@ -13,7 +13,7 @@ from types import FrameType
 from typing import Generic, TypeVar
 
 from api.cli.exits import Exit
-from api.cli.progress import REDRAW_SECONDS, Progress
+from api.cli.progress import REDRAW_SECONDS, Line
 
 Result = TypeVar("Result")
 
@@ -33,7 +33,7 @@ class Interruptible(Generic[Result]):
         """Whether Ctrl-C asked for an early end."""
         return self._cancel.is_set()
 
-    def run(self, progress: Progress | None) -> Result:
+    def run(self, progress: Line | None) -> Result:
         """The result of the work, be it cut short."""
         # A daemon: the second Ctrl-C must not wait for it.
         thread = threading.Thread(target=self._in_thread, name="memstow-solve", daemon=True)

@@ -4,6 +4,7 @@ The thread that waits draws it, so it costs the run nothing.
 """
 
 import time
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, TextIO
 
 from api.cli.terminal import columns
@@ -14,16 +15,47 @@ if TYPE_CHECKING:
 REDRAW_SECONDS = 0.1
 
 
-class Progress:
-    """Listens to a run and shows the latest it heard."""
+class Line(ABC):
+    """A line that is drawn over itself."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._began = time.monotonic()
+        self._drawn = 0
+
+    @abstractmethod
+    def line(self, elapsed: float) -> str:
+        """What there is to say."""
+
+    def draw(self) -> None:
+        """Rewrite the line."""
+        text = self.line(time.monotonic() - self._began)[: columns(self._stream) - 1]
+        self._put("\r" + text.ljust(self._drawn))
+        self._drawn = len(text)
+
+    def clear(self) -> None:
+        """Leave the line empty for what comes next."""
+        if self._drawn:
+            self._put("\r" + " " * self._drawn + "\r")
+            self._drawn = 0
+
+    def _put(self, text: str) -> None:
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except (OSError, ValueError):
+            # The terminal went away; the run goes on without an audience.
+            self._drawn = 0
+
+
+class Progress(Line):
+    """Listens to a run and shows the latest it heard."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(stream)
         self._peak: int | None = None
         self._bound: int | None = None
         self._phase = "start"
-        self._drawn = 0
 
     def hear(self, event: "Event") -> None:
         """Take note; called from the thread that solves."""
@@ -50,23 +82,3 @@ class Progress:
             gap = (self._peak - self._bound) / self._peak if self._peak > self._bound else 0.0
             parts.append(f"gap {percent(gap)}")
         return "  ".join([*parts, self._phase, f"{elapsed:.1f} s"])
-
-    def draw(self) -> None:
-        """Rewrite the line."""
-        text = self.line(time.monotonic() - self._began)[: columns(self._stream) - 1]
-        self._put("\r" + text.ljust(self._drawn))
-        self._drawn = len(text)
-
-    def clear(self) -> None:
-        """Leave the line empty for what comes next."""
-        if self._drawn:
-            self._put("\r" + " " * self._drawn + "\r")
-            self._drawn = 0
-
-    def _put(self, text: str) -> None:
-        try:
-            self._stream.write(text)
-            self._stream.flush()
-        except (OSError, ValueError):
-            # The terminal went away; the run goes on without an audience.
-            self._drawn = 0

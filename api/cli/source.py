@@ -23,13 +23,17 @@ def add_problem(parser: argparse.ArgumentParser, name: str = "file") -> None:
     )
 
 
-def add_changes(parser: argparse.ArgumentParser) -> None:
-    """What may be changed in the problem without editing its file."""
+def add_target(parser: argparse.ArgumentParser) -> None:
+    """The memories to plan for, when they are not the problem's."""
     parser.add_argument(
         "--target",
         metavar="TARGET",
         help="plan for the pools of this target instead: a file, or a name that `memstow targets` lists",
     )
+
+
+def add_changes(parser: argparse.ArgumentParser) -> None:
+    """What may be changed in the problem without editing its file."""
     parser.add_argument(
         "--capacity", type=amount, metavar="N", help="capacity of the only pool: 65536, 64KiB, 0x10000"
     )
@@ -41,9 +45,14 @@ def add_changes(parser: argparse.ArgumentParser) -> None:
 def read_problem(path: str, args: argparse.Namespace) -> "Problem":
     """The problem in the file, with the changes that the arguments ask for."""
     from planner import formats
+    from planner.changed import changed
 
     problem = formats.read_problem(_read(path), args.format)
-    return _changed(problem, args.target, args.capacity, args.fit_only)
+    if args.target is not None:
+        from planner.target import retarget
+
+        problem = retarget(problem, read_target(args.target))
+    return changed(problem, args.capacity, args.fit_only)
 
 
 def read_target(name: str) -> "Target":
@@ -88,27 +97,6 @@ def _read(path: str) -> bytes:
     from planner.reading.source import read_bytes
 
     return read_bytes(sys.stdin.buffer if path == STDIN else path)
-
-
-def _changed(problem: "Problem", target: str | None, capacity: int | None, fit_only: bool) -> "Problem":
-    from dataclasses import replace
-
-    if target is not None:
-        from planner.target import retarget
-
-        problem = retarget(problem, read_target(target))
-    if capacity is not None:
-        if len(problem.pools) != 1:
-            from planner.errors import InputError
-
-            raise InputError.single(
-                "several_pools",
-                "--capacity",
-                f"the problem has {len(problem.pools)} pools and --capacity sets that of an only one; "
-                "set the capacities in the file",
-            )
-        problem = replace(problem, pools=(replace(problem.pools[0], capacity=capacity),))
-    return replace(problem, objective=()) if fit_only else problem
 
 
 def warn_if_terminal(path: str | None) -> None:

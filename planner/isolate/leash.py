@@ -9,8 +9,10 @@ import faulthandler
 import os
 import shutil
 import signal
+import sys
 
 _NICER = 5
+_PR_SET_CHILD_SUBREAPER = 36
 _LATE_SECONDS = 10.0
 # Address space is more than memory: threads reserve stacks and arenas that they never touch.
 _ADDRESS_SPACE_ABOVE = 8 << 30
@@ -51,3 +53,11 @@ def limit_memory(limit: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def adopt_orphans() -> None:
+    """Become the parent of all descendants whose own parent ends, so that none can get away."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -26,8 +27,50 @@ def command_for(name: str) -> list[str]:
     return [sys.executable, "-P", "-m", "planner.isolate.child", name, "{events}"]
 
 
-class Process:
-    """A child in a session of its own, with a temporary folder of its own."""
+class Group(ABC):
+    """A child that leads a process group, its pipes and its temporary folder."""
+
+    folder: Path
+    events: int
+    requests: int
+
+    @property
+    @abstractmethod
+    def id(self) -> int:
+        """The process id, which is also the id of its group."""
+
+    @abstractmethod
+    def alive(self) -> bool:
+        """Whether it has not ended yet."""
+
+    @abstractmethod
+    def ending(self) -> str:
+        """How it ended, for people."""
+
+    def memory(self) -> int:
+        """Resident bytes of the child and what it started; 0 where the system does not tell."""
+        return sum(map(_resident, (self.id, *_descendants(self.id)))) if self.alive() else 0
+
+    def _kill(self) -> None:
+        if not self.alive():
+            # It led its group; what it started and left behind is still in it.
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.id, signal.SIGKILL)
+            return
+        # What it started goes first, so that it can reap it: where nobody reaps orphans they would stay.
+        started = list(_descendants(self.id))
+        for process in started:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(process, signal.SIGKILL)
+        end = time.monotonic() + _FAREWELL_SECONDS
+        while started and time.monotonic() < end and self.alive() and any(_descendants(self.id)):
+            time.sleep(0.001)
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.id, signal.SIGKILL)
+
+
+class Process(Group):
+    """A child started anew in a session of its own."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
@@ -72,10 +115,6 @@ class Process:
             return f"killed by signal {-code}" if code < 0 else f"ended with status {code}"
         return "closed its pipe"
 
-    def memory(self) -> int:
-        """Resident bytes of the child and what it started; 0 where the system does not tell."""
-        return sum(map(_resident, (self.id, *_children(self.id)))) if self.alive() else 0
-
     def close(self, wait: float = _REAP_SECONDS) -> None:
         """Kill the group, wait for its end, close the pipes, remove the folder. May be called twice."""
         if self._closed:
@@ -93,23 +132,6 @@ class Process:
             threading.Thread(target=self._bury, daemon=True).start()
             return
         shutil.rmtree(self.folder, ignore_errors=True)
-
-    def _kill(self) -> None:
-        if not self.alive():
-            # It led its group; what it started and left behind is still in it.
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.id, signal.SIGKILL)
-            return
-        # What it started goes first, so that it can reap it: where nobody reaps orphans they would stay.
-        started = list(_children(self.id))
-        for process in started:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(process, signal.SIGKILL)
-        end = time.monotonic() + _FAREWELL_SECONDS
-        while started and time.monotonic() < end and self.alive() and any(_children(self.id)):
-            time.sleep(0.001)
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.id, signal.SIGKILL)
 
     def _bury(self) -> None:
         self._popen.wait()
@@ -129,10 +151,20 @@ def _environment(folder: Path) -> dict[str, str]:
     }
 
 
-def _children(process: int) -> Iterator[int]:
+def _descendants(process: int) -> Iterator[int]:
+    for child in children(process):
+        yield child
+        yield from _descendants(child)
+
+
+def children(process: int) -> list[int]:
+    """Processes that it started and that nobody has reaped; none where the system does not tell."""
+    found: list[int] = []
     with contextlib.suppress(OSError, ValueError):
-        for task in Path(f"/proc/{process}/task").iterdir():
-            yield from map(int, (task / "children").read_text().split())
+        for task in os.listdir(f"/proc/{process}/task"):
+            with open(f"/proc/{process}/task/{task}/children") as file:
+                found += map(int, file.read().split())
+    return found
 
 
 def _resident(process: int) -> int:

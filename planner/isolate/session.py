@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from planner.isolate.frames import GarbageError, Message, Reader, pack
-from planner.isolate.process import Process
+from planner.isolate.process import Group, Process
 
 _TICK = 0.02
 _WATCH_MEMORY_SECONDS = 0.05
@@ -27,7 +27,7 @@ class Session:
 
     def __init__(
         self,
-        process: Process,
+        process: Group,
         request: Message,
         memory: int,
         hear: Callable[[Message], None],
@@ -40,7 +40,8 @@ class Session:
         self._hear = hear
         self._look = look
         self._reader = Reader()
-        self._memory_at = 0.0
+        # A child that has only just been asked cannot have used much.
+        self._memory_at = time.monotonic() + _WATCH_MEMORY_SECONDS
         self._poll = select.poll()
         self._poll.register(process.events, select.POLLIN)
         self.say(request)

@@ -12,6 +12,8 @@ from api.cli.exits import Exit
 from api.cli.main import COMMANDS, build_parser
 from tests.api.cli.conftest import ROOT, Cli
 from tests.api.serving import Server
+from tests.planner.bench.asking import SIDE_BY_SIDE
+from tests.planner.bench.farm import Farm
 
 PAGE = (ROOT / "docs" / "cli.md").read_text()
 README = (ROOT / "README.md").read_text()
@@ -65,11 +67,21 @@ def test_every_option_is_documented_and_none_is_made_up(command: str) -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_examples_run(
-    cli: Cli, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: Server
+    cli: Cli,
+    command: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    server: Server,
+    request: pytest.FixtureRequest,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "memstow.toml").write_text("max_queued = 100\n")
+    (tmp_path / "mine.py").write_text(SIDE_BY_SIDE)
     for example in _examples(_sections()[command]):
+        if "--scheduler" in example:
+            farm: Farm = request.getfixturevalue("farm")
+            farm.add_worker()
+            example = [farm.address if word.startswith("tcp:") else word for word in example]
         if "--server" in example:
             key = cli("keys", "create", "--name", "docs", "--data", server.data).out.strip()
             place = {"--server": server.start().url, "--key": key}

@@ -1,0 +1,1 @@
+"""Many problems x many solvers: run, record, compare, draw."""

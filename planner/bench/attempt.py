@@ -1,0 +1,106 @@
+"""One run of one of our own solvers: measured, judged, and told in values that a record is made of."""
+
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any
+
+import planner
+from planner import engine
+from planner.bench.judgement import Judgement, judgement_of
+from planner.bench.spent import Spent
+from planner.errors import DeclinedError, MemstowError
+from planner.events import Bound, Event, Incumbent, Phase
+from planner.isolate.frames import Message
+from planner.options import Options
+from planner.plan import Exhausted, Plan
+from planner.problem import Problem
+from solvers.models.register import BACK_ENDS
+
+Tell = Callable[[Message], None]
+
+_DIGITS = 6
+# Of the memory a run may use, what the process of a model may: the rest is for who started it.
+_MODEL_SHARE = 0.8
+
+
+class Hearing:
+    """Tells each better value and bound once, and keeps what a solver ended early by."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell = tell
+        self._incumbent: int | None = None
+        self._bound: int | None = None
+        self.failure: str | None = None
+
+    def hear(self, event: Event) -> None:
+        """Take note of an event of the run."""
+        match event:
+            case Phase() if " ended early: " in event.name:
+                self.failure = event.name
+            case Incumbent() if self._incumbent is None or event.value < self._incumbent:
+                self._incumbent = event.value
+                self._send(event.seconds, incumbent=event.value)
+            case Bound() if self._bound is None or event.value > self._bound:
+                self._bound = event.value
+                self._send(event.seconds, bound=event.value)
+
+    def _send(self, seconds: float, **value: int) -> None:
+        self._tell({"kind": "event", "seconds": round(seconds, _DIGITS), **value})
+
+
+def attempt(problem: Problem, request: Message, memory: int, tell: Tell) -> Message:
+    """Solve and judge; what came of it."""
+    asked = request["asked"]
+    hearing = Hearing(tell)
+    spent = Spent()
+    try:
+        plan = engine.plan(problem, _options(asked, request["seed"], memory), hearing.hear)
+    except DeclinedError as error:
+        return {"status": "declined", "error": str(error), **spent.values()}
+    except MemstowError as error:
+        return {"status": "error", "error": str(error)[:1000], **spent.values()}
+    used = spent.values()
+    tell({"kind": "judging"})
+    return {**outcome(judgement_of(problem, plan), plan), **used, "error": hearing.failure}
+
+
+def outcome(judgement: Judgement, plan: Plan) -> Message:
+    """What a judged plan adds to a record."""
+    first = judgement.objective[0] if judgement.objective else None
+    return {
+        "status": plan.status.value if judgement.valid else "invalid",
+        "judged": {"valid": judgement.valid, "violations": list(judgement.codes)},
+        "objective": [list(term) for term in judgement.objective],
+        "peak": judgement.peak,
+        "bound": None if first is None else first.bound,
+        "plan": judgement.layout,
+        "work": _work(plan),
+    }
+
+
+def version_of(solver: str) -> str:
+    """The version of memstow, and of what else solves."""
+    back_end = BACK_ENDS.get(solver)
+    needed = [] if back_end is None else [f"{name} {version(name)}" for name in back_end.needs]
+    return " ".join((planner.__version__, *needed))
+
+
+def _options(asked: dict[str, Any], seed: int, memory: int) -> Options:
+    options = asked["options"]
+    return Options(
+        solver=asked["name"],
+        time_limit=float(options["time_limit"]),
+        gap=float(options["gap"]),
+        deterministic=options["deterministic"],
+        work_limit=options["work_limit"],
+        workers=options["workers"],
+        memory_limit=int(memory * _MODEL_SHARE),
+        seed=seed,
+    )
+
+
+def _work(plan: Plan) -> dict[str, int]:
+    """What a run took in counts, the same on every machine where the run is deterministic."""
+    proofs = [term.certificate for term in plan.objective if isinstance(term.certificate, Exhausted)]
+    nodes = sum(refuted.nodes for proof in proofs for refuted in proof.refuted)
+    return {"steps": plan.work, **({"nodes": nodes} if proofs else {})}

@@ -1,0 +1,115 @@
+"""The child's side of a run: one request after another, each read, solved, judged and told of.
+
+It is forked from a keeper that has imported everything. By the end of its standard input it knows that the
+keeper is gone.
+"""
+
+import os
+import queue
+import select
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from planner.bench import attempt, outside
+from planner.bench.features import features_of
+from planner.bench.posed import problem_of
+from planner.bench.spent import cpu_seconds, peak_memory, reset_peak_memory
+from planner.bench.telling import Teller
+from planner.digest import digest
+from planner.errors import InputError
+from planner.isolate import leash
+from planner.isolate.frames import Message, Reader
+from planner.pressure import profile
+from planner.problem import Problem
+
+_PIECE = 1 << 20
+# What is found on the way is told so often, so that it is known of a run that is killed.
+_TELL_MILLISECONDS = 50
+
+Tell = Callable[[Message], None]
+
+
+def serve(events: int) -> None:
+    """Serve requests until there are no more."""
+    requests: queue.SimpleQueue[Message] = queue.SimpleQueue()
+    teller = Teller(events)
+
+    def tell(message: Message) -> None:
+        teller.send(message)
+        if message["kind"] == "problem":
+            # Should the run end this process, it is known what it was a run on.
+            teller.flush()
+
+    threading.Thread(target=_listen, args=(requests, teller), daemon=True).start()
+    leash.be_modest()
+    while True:
+        request = requests.get()
+        leash.limit_memory(request["memory"])
+        try:
+            done = perform(request, tell)
+        except MemoryError:
+            done = {"status": "killed", "error": "out of memory"}
+        except Exception as error:
+            done = {"status": "error", "error": f"{type(error).__name__}: {error}"[:1000]}
+        # An outside program has told its own.
+        teller.send({"kind": "done", "cpu_total": cpu_seconds(), "peak_memory": peak_memory(), **done})
+        teller.flush()
+
+
+def perform(request: Message, tell: Tell) -> Message:
+    """One run."""
+    reset_peak_memory()
+    asked: dict[str, Any] = request["asked"]
+    try:
+        problem = _problem(request)
+    except InputError as error:
+        return {"unreadable": str(error.issues[0])[:300]}
+    pressure = profile(problem.buffers)
+    capacities = [pool.capacity for pool in problem.pools]
+    tell(
+        {
+            "kind": "problem",
+            "digest": digest(problem),
+            "features": features_of(problem, pressure),
+            "max_live": pressure.peak,
+            "capacity": None if None in capacities else sum(filter(None, capacities)),
+            "version": version_of(asked),
+            "load": round(os.getloadavg()[0], 2),
+        }
+    )
+    if asked["command"] is not None:
+        return outside.attempt(problem, request, tell)
+    return attempt.attempt(problem, request, request["memory"], tell)
+
+
+def version_of(asked: dict[str, Any]) -> str:
+    """The version of who solves."""
+    if asked["command"] is not None:
+        return outside.version_of(asked["command"][0])
+    return attempt.version_of(asked["name"])
+
+
+def _problem(request: Message) -> Problem:
+    data = request["data"]
+    given = None if data is None else data.encode("latin-1")
+    return problem_of(given, request["generated"], request["asked"]["options"])
+
+
+def _listen(requests: "queue.SimpleQueue[Message]", teller: Teller) -> None:
+    """Hand on requests, and now and then what there is to tell; when the keeper is gone, end."""
+    reader = Reader()
+    poll = select.poll()
+    poll.register(0, select.POLLIN)
+    try:
+        while True:
+            if not poll.poll(_TELL_MILLISECONDS):
+                teller.flush()
+                continue
+            data = os.read(0, _PIECE)
+            if not data:
+                break
+            for message in reader.feed(data):
+                requests.put(message)
+    finally:
+        leash.end_everything()

@@ -1,0 +1,40 @@
+"""What tells instances apart: counts of what is in a problem, as small numbers."""
+
+from bisect import bisect_right
+
+from planner.pressure import Profile, spans
+from planner.problem import ALWAYS, Problem
+
+
+def features_of(problem: Problem, profile: Profile) -> dict[str, int]:
+    """Counts by name; besides buffers and pools, only what is there."""
+    buffers = problem.buffers
+    counts = {
+        "moments": len(profile.live),
+        "overlaps": overlaps(problem),
+        "terms": len(problem.terms()),
+        "bounded": sum(pool.capacity is not None for pool in problem.pools),
+        "reserved": sum(len(pool.reserved) for pool in problem.pools),
+        "aligned": sum(buffer.alignment > 1 for buffer in buffers),
+        "pinned": sum(buffer.offset is not None for buffer in buffers),
+        "empty": sum(not buffer.size for buffer in buffers),
+        "always": sum(buffer.lifetime == ALWAYS for buffer in buffers),
+        "timeless": sum(buffer.lifetime is None and buffer.lifetimes is None for buffer in buffers),
+        "several_lifetimes": sum(len(buffer.lifetimes or ()) > 1 for buffer in buffers),
+        "conflicts": len(problem.conflicts),
+        "exclusive": len(problem.exclusive),
+        "relative": len(problem.relative),
+        "in_place": len(problem.in_place),
+        "reuse_costs": len(problem.reuse_costs),
+    }
+    present = {name: count for name, count in counts.items() if count}
+    return {"buffers": len(buffers), "pools": len(problem.pools), **present}
+
+
+def overlaps(problem: Problem) -> int:
+    """Pairs of live ranges that overlap, counted without looking at any pair."""
+    ranges = [span for buffer in problem.buffers for span in spans(buffer) if span[0] < span[1]]
+    ends = sorted(end for _, end in ranges)
+    # Two ranges are apart when one ends before, or as, the other begins.
+    apart = sum(bisect_right(ends, begin) for begin, _ in ranges)
+    return len(ranges) * (len(ranges) - 1) // 2 - apart

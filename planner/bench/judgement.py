@@ -1,0 +1,80 @@
+"""What the judge says of a plan from anyone, and what the plan is worth."""
+
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from planner.evaluate import peaks, placement_cost, reuse_cost
+from planner.plan import Placement, Plan, Status, is_bare
+from planner.problem import Problem
+from planner.verify import verify
+
+# A layout of more buffers is not kept: a picture of it would show nothing.
+MOST_KEPT: Final = 2000
+
+
+class Valued(NamedTuple):
+    """A term of the objective."""
+
+    term: str
+    value: int
+    bound: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The verdict and, of a valid plan, its figures."""
+
+    valid: bool
+    codes: tuple[str, ...] = ()
+    objective: tuple[Valued, ...] = ()
+    peak: int | None = None
+    layout: dict[str, list[int]] | None = None
+
+
+def judgement_of(problem: Problem, plan: Plan) -> Judgement:
+    """Judge the plan; a bare layout by its places alone."""
+    codes = tuple(sorted({violation.code.value for violation in verify(problem, plan)}))
+    if codes:
+        return Judgement(False, codes)
+    if plan.status not in (Status.OPTIMAL, Status.FEASIBLE):
+        return Judgement(True)
+    if not is_bare(plan):
+        objective = tuple(Valued(term.term, term.value, term.bound) for term in plan.objective)
+        return Judgement(True, (), objective, sum(use.peak for use in plan.pools), _layout(problem, plan))
+    found = peaks(problem, plan.placements)
+    return Judgement(True, (), _worth(problem, plan, found), sum(found.values()), _layout(problem, plan))
+
+
+def _worth(problem: Problem, plan: Plan, peak_of: dict[str, int]) -> tuple[Valued, ...]:
+    """The terms that placements alone tell; `moves` need the plan they are counted from."""
+    in_order = _in_order(problem, plan)
+    values = []
+    for term in problem.terms():
+        match term.partition(":"):
+            case "peak", "", _:
+                value = sum(peak_of.values())
+            case "max_peak", _, _:
+                value = max(peak_of.values(), default=0)
+            case "peak", _, pool:
+                value = peak_of.get(pool, 0)
+            case "placement_cost", _, _:
+                value = placement_cost(problem, in_order)
+            case "reuse_cost", _, _:
+                value = reuse_cost(problem, in_order)
+            case _:
+                break
+        values.append(Valued(term, value, None))
+    return tuple(values)
+
+
+def _in_order(problem: Problem, plan: Plan) -> list[Placement]:
+    place_of = {placement.buffer: placement for placement in plan.placements}
+    return [place_of[buffer.id] for buffer in problem.buffers]
+
+
+def _layout(problem: Problem, plan: Plan) -> dict[str, list[int]] | None:
+    if len(problem.buffers) > MOST_KEPT:
+        return None
+    index = {pool.id: number for number, pool in enumerate(problem.pools)}
+    places = _in_order(problem, plan)
+    return {"pool": [index[place.pool] for place in places], "offset": [place.offset for place in places]}

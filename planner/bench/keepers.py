@@ -1,0 +1,112 @@
+"""Runs tasks through keepers, from as many threads as wanted: here, or on a worker of a cluster."""
+
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from planner.bench.task import Task
+from planner.errors import MemstowError
+from planner.isolate.frames import Message
+from planner.isolate.process import Process
+from planner.isolate.session import EndedError, Session
+
+_TRIES: Final = 3
+# Results wait no longer for those of the tasks that came with theirs.
+TOGETHER_SECONDS: Final = 0.5
+_NO_LIMIT: Final = 1 << 62
+
+
+class LostError(MemstowError):
+    """A run that came to nothing through no fault of its own."""
+
+
+class StoppedError(MemstowError):
+    """A run that was called off."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of a task: the record, or why the instance is none."""
+
+    line: str | None = None
+    unreadable: str | None = None
+    seconds: float = 0.0
+
+
+class Keepers:
+    """Keepers that wait for work; as many are started as are wanted at once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._idle: list[Process] = []
+        self._stopped = threading.Event()
+
+    def perform(self, task: Task) -> Result:
+        """Run the task; LostError when keepers end again and again, StoppedError when called off."""
+        failure = ""
+        for _ in range(_TRIES):
+            keeper = self._take()
+            begin = time.monotonic()
+            try:
+                done = Session(keeper, task.message(), _NO_LIMIT, _ignore, self._look).run()
+            except EndedError as error:
+                keeper.close()
+                failure = str(error)
+            except BaseException:
+                keeper.close()
+                raise
+            else:
+                self._give_back(keeper)
+                return Result(done.get("line"), done.get("unreadable"), time.monotonic() - begin)
+        raise LostError(f"the process that watches a run came to its end: {failure}")
+
+    def perform_some(self, tasks: Sequence[Task]) -> list[Result]:
+        """Run the first of the tasks, and as many more as there is time for while others wait."""
+        results: list[Result] = []
+        begin = time.monotonic()
+        for task in tasks:
+            results.append(self.perform(task))
+            if time.monotonic() >= begin + TOGETHER_SECONDS:
+                break
+        return results
+
+    def stop(self) -> None:
+        """Call off what runs, and end every keeper."""
+        self._stopped.set()
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for keeper in idle:
+            keeper.close()
+
+    def _take(self) -> Process:
+        self._look(0.0)
+        with self._lock:
+            if self._idle:
+                return self._idle.pop()
+        return Process([sys.executable, "-P", "-m", "planner.bench.keeper", "{events}"])
+
+    def _give_back(self, keeper: Process) -> None:
+        with self._lock:
+            if not self._stopped.is_set():
+                self._idle.append(keeper)
+                return
+        keeper.close()
+
+    def _look(self, _now: float) -> None:
+        if self._stopped.is_set():
+            raise StoppedError("called off")
+
+
+_ours = Keepers()
+
+
+def perform_some(tasks: Sequence[Task]) -> list[Result]:
+    """Run some of the tasks with the keepers of this process, at least the first."""
+    return _ours.perform_some(tasks)
+
+
+def _ignore(_message: Message) -> None:
+    """A keeper says nothing but its last word."""

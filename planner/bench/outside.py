@@ -1,0 +1,198 @@
+"""One run of an outside program: given a file, measured as a process, judged as ours are."""
+
+import os
+import re
+import resource
+import subprocess
+import threading
+import time
+from contextlib import suppress
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from shutil import which
+from typing import Any, Final
+
+from planner import formats
+from planner.bench.attempt import Tell, outcome
+from planner.bench.judgement import judgement_of
+from planner.errors import InputError
+from planner.isolate.forked import MAXRSS_UNIT
+from planner.isolate.frames import Message
+from planner.plan import Plan, Status
+from planner.problem import Problem
+from planner.reading.source import read_bytes
+
+_SAMPLE_SECONDS = 0.01
+_DIGITS = 6
+_TAIL = 500
+# What a program says of its own time: a line that is a number alone, or one that names the time.
+_NUMBER: Final = r"(?P<number>\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*(?P<unit>ms|us|µs|s|sec|seconds)?"
+_REPORTED: Final = re.compile(rf"^\s*(?:.*\b(?:time|elapsed|took|seconds)\b[^\d\n]*)?{_NUMBER}\W*$", re.I)
+_UNITS: Final = {"ms": 1e-3, "us": 1e-6, "µs": 1e-6}
+
+
+def attempt(problem: Problem, request: Message, tell: Tell) -> Message:
+    """Run the program and judge what it wrote."""
+    asked = request["asked"]
+    command = asked["command"]
+    told_capacity = any("{capacity}" in part for part in command)
+    run = _Run(problem, _without(problem, told_capacity), asked["options"], Path.cwd())
+    try:
+        arguments = [run.filled(part) for part in command]
+    except InputError as error:
+        return {"status": "declined", "error": str(error)[:_TAIL]}
+    try:
+        code, used = _measured(arguments, asked["folder"], run)
+    except OSError as error:
+        return {"status": "error", "error": f"{arguments[0]} cannot be started: {error.strerror}"}
+    tell({"kind": "judging"})
+    used["reported_seconds"] = run.reported_seconds()
+    if code:
+        ended = f"killed by signal {-code}" if code < 0 else f"ended with status {code}"
+        return {"status": "error", "error": f"{ended}: {run.said()}".rstrip(": "), **used}
+    written = run.written()
+    if written is None:
+        return {"status": "unknown", "error": "it wrote no plan", **used}
+    try:
+        plan = formats.read_plan(written, problem)
+    except InputError as error:
+        return {"status": "error", "error": f"what it wrote is no plan: {error}"[:_TAIL], **used}
+    used["reported_seconds"] = used["reported_seconds"] or plan.seconds or None
+    layout = Plan(status=Status.FEASIBLE, placements=plan.placements)
+    judgement = judgement_of(problem, layout)
+    for term in judgement.objective[:1]:
+        tell({"kind": "event", "seconds": used["seconds"], "incumbent": term.value})
+    return {**outcome(judgement, layout), **used, "work": {}}
+
+
+def version_of(command: str) -> str:
+    """Which program it is: the beginning of the SHA-256 of its file."""
+    path = which(command)
+    if path is None:
+        return "missing"
+    with suppress(OSError):
+        return f"sha256:{sha256(Path(path).read_bytes()).hexdigest()[:12]}"
+    return "unreadable"
+
+
+class _Run:
+    """The files of one run."""
+
+    def __init__(self, problem: Problem, as_csv: Problem, options: dict[str, Any], folder: Path) -> None:
+        self._problem = problem
+        self._as = {"csv": as_csv, "json": problem}
+        self._options = options
+        self._folder = folder
+        self._output: Path | None = None
+        self.out = folder / "stdout"
+        self.err = folder / "stderr"
+
+    def filled(self, part: str) -> str:
+        """An argument with its places filled in; InputError where the format cannot hold the problem."""
+        for form in ("csv", "json"):
+            for place in (f"{{input.{form}}}", "{input}" if form == "csv" else ""):
+                if place and place in part:
+                    path = self._folder / f"input.{form}"
+                    path.write_bytes(formats.write_problem(self._as[form], form))
+                    part = part.replace(place, str(path))
+            for place in (f"{{output.{form}}}", "{output}" if form == "csv" else ""):
+                if place and place in part:
+                    self._output = self._folder / f"output.{form}"
+                    part = part.replace(place, str(self._output))
+        part = part.replace("{capacity}", str(room(self._problem)))
+        return part.replace("{seconds}", f"{self._options['time_limit']:g}")
+
+    def written(self) -> bytes | None:
+        """The plan, from its file, or from standard output where no file was asked for."""
+        path = self._output or self.out
+        return read_bytes(path) or None if path.is_file() else None
+
+    def said(self) -> str:
+        """The end of what it complained."""
+        text = self.err.read_bytes()[-_TAIL:].decode("utf-8", "replace").strip()
+        return " ".join(text.split())
+
+    def reported_seconds(self) -> float | None:
+        """The time it took by its own account, if it gives one."""
+        found = reported_seconds(self.err)
+        return reported_seconds(self.out) if found is None and self._output else found
+
+
+def _measured(arguments: list[str], folder: str, run: "_Run") -> tuple[int, dict[str, Any]]:
+    """The exit status of the program, and what it used."""
+    # A process begins with the peak memory of the one it was started from; only more than that is its own.
+    floor = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with run.out.open("wb") as out, run.err.open("wb") as err:
+        begin = time.monotonic()
+        # It stays in the group of this process, which is killed as a whole.
+        program = subprocess.Popen(  # noqa: S603
+            arguments, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=folder, env=_environment()
+        )
+        sampler = _Sampler(program.pid)
+        _, status, used = os.wait4(program.pid, 0)
+        seconds = time.monotonic() - begin
+        program.returncode = os.waitstatus_to_exitcode(status)
+    sampled = sampler.end()
+    peak = used.ru_maxrss * MAXRSS_UNIT if used.ru_maxrss > floor or not sampled else sampled
+    return program.returncode, {
+        "seconds": round(seconds, _DIGITS),
+        "cpu_seconds": round(used.ru_utime + used.ru_stime, _DIGITS),
+        "peak_memory": peak,
+    }
+
+
+class _Sampler:
+    """Reads the peak memory of a process now and then, for as long as it runs."""
+
+    def __init__(self, process: int) -> None:
+        self._status = Path(f"/proc/{process}/status")
+        self._peak = 0
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._sample, daemon=True)
+        self._thread.start()
+
+    def end(self) -> int:
+        """The largest that was seen; 0 where the system does not tell."""
+        self._over.set()
+        self._thread.join()
+        return self._peak
+
+    def _sample(self) -> None:
+        while not self._over.wait(_SAMPLE_SECONDS):
+            with suppress(OSError):
+                for line in self._status.read_text().splitlines():
+                    if line.startswith("VmHWM:"):
+                        self._peak = max(self._peak, int(line.split()[1]) << 10)
+
+
+def _environment() -> dict[str, str]:
+    """That of the user, without what is meant for our own children."""
+    ours = ("PYTHONPATH", "PYTHONWARNINGS", "PYTHONDONTWRITEBYTECODE", "MEMSTOW_FOLDER")
+    return {name: value for name, value in os.environ.items() if name not in ours}
+
+
+def _without(problem: Problem, capacity: bool) -> Problem:
+    """The problem without what CSV has no place for and the program need not read there.
+
+    The capacity, if it is told in another way; that any plan will do, since one of a low peak will as well.
+    """
+    if capacity and len(problem.pools) == 1:
+        problem = replace(problem, pools=(replace(problem.pools[0], capacity=None),))
+    return problem if problem.objective else replace(problem, objective=None)
+
+
+def reported_seconds(said: Path) -> float | None:
+    """The last time that the end of what a program said tells."""
+    for line in reversed(said.read_bytes()[-_TAIL:].decode("utf-8", "replace").splitlines()):
+        if found := _REPORTED.match(line):
+            return round(float(found["number"]) * _UNITS.get((found["unit"] or "s").lower(), 1.0), _DIGITS)
+    return None
+
+
+def room(problem: Problem) -> int:
+    """Bytes a program may use: what the pools have; where one is unbounded, room for all side by side."""
+    capacities = [pool.capacity for pool in problem.pools]
+    if None not in capacities:
+        return sum(capacity for capacity in capacities if capacity is not None)
+    return sum(-(-buffer.size // buffer.alignment) * buffer.alignment for buffer in problem.buffers)

@@ -1,0 +1,203 @@
+"""One run of one solver on one instance, as a line of `results.jsonl`: the runner writes it, reports read it.
+
+A line is one JSON object with sorted keys. Its fields are described in docs/bench.md.
+"""
+
+import json
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
+from hashlib import sha256
+from typing import Any, Final
+
+from planner.errors import MemstowError
+
+FORMAT: Final = 1
+RESULTS: Final = "results.jsonl"
+"""The file in the folder of a run."""
+
+Values = dict[str, Any]
+
+
+class RecordError(MemstowError):
+    """A line that is not a record of this format."""
+
+
+class Ending(StrEnum):
+    """How a run ended."""
+
+    OPTIMAL = "optimal"
+    FEASIBLE = "feasible"
+    INFEASIBLE = "infeasible"
+    UNKNOWN = "unknown"
+    DECLINED = "declined"
+    """The solver cannot honour something in the problem, and said so."""
+    ERROR = "error"
+    """It failed by itself, or what it sent cannot be understood."""
+    KILLED = "killed"
+    """It was ended by us (time, memory) or by the system."""
+    INVALID = "invalid"
+    """It gave a plan that the judge refuses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """The problem that was solved."""
+
+    name: str
+    family: str
+    digest: str  # of the problem, whatever the file looks like
+    content: str  # SHA-256 of the bytes it was read from, or of what it was generated from
+    features: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Player:
+    """Who solved it, and what was asked."""
+
+    name: str
+    version: str
+    external: bool
+    options: Values
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One term of the objective; no bound where none is proven."""
+
+    term: str
+    value: int
+    bound: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A better value or a better bound of the first term of the objective, and when it came."""
+
+    seconds: float
+    incumbent: int | None = None
+    bound: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What the judge said, in codes."""
+
+    valid: bool
+    violations: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Places by buffer, in the order of the problem: the index of the pool, and the offset."""
+
+    pool: tuple[int, ...]
+    offset: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Where it ran, and how busy that was at the start."""
+
+    cpus: int
+    memory: int
+    system: str
+    python: str
+    load: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """Everything that is known of one run."""
+
+    instance: Instance
+    solver: Player
+    seed: int
+    status: Ending
+    objective: tuple[Term, ...] = ()
+    peak: int | None = None  # summed over the pools
+    bound: int | None = None  # of the first term, as the gap
+    gap: float | None = None
+    max_live: int = 0  # most bytes live at once, of the problem
+    capacity: int | None = None  # of all pools; None: one is unbounded
+    events: tuple[Moment, ...] = ()
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    peak_memory: int = 0
+    reported_seconds: float | None = None
+    work: dict[str, int] = field(default_factory=dict)
+    judged: Judged | None = None  # None: there was nothing to judge
+    plan: Layout | None = None  # None: there is none, or it has too many buffers
+    machine: Machine
+    error: str | None = None
+
+    @property
+    def key(self) -> str:
+        """There is one record of a key: `digest/solver/seed/options`."""
+        asked = hash_of(self.solver.options)
+        return f"{self.instance.digest}/{self.solver.name}/{self.seed}/{asked}"
+
+
+def hash_of(values: Values) -> str:
+    """A short name of a JSON object."""
+    return sha256(_line(values).encode()).hexdigest()[:12]
+
+
+def to_line(record: Record) -> str:
+    """The record as a line of JSON without its end."""
+    return _line({"record": FORMAT, "key": record.key, **_fields(record)})
+
+
+def from_line(line: str | bytes) -> Record:
+    """The record of a line; RecordError for what is none."""
+    try:
+        values = json.loads(line)
+    except ValueError as error:
+        raise RecordError(f"a record is a line of JSON: {error}") from None
+    if not isinstance(values, dict) or values.get("record") != FORMAT:
+        raise RecordError(f"expected a record of format {FORMAT}")
+    try:
+        return _record(values)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise RecordError(f"a record with a wrong field: {type(error).__name__}: {error}") from None
+
+
+def _record(values: Values) -> Record:
+    key = values.pop("key")
+    del values["record"]
+    judged, plan = values["judged"], values["plan"]
+    record = Record(
+        **{
+            **values,
+            "instance": Instance(**values["instance"]),
+            "solver": Player(**values["solver"]),
+            "status": Ending(values["status"]),
+            "objective": tuple(Term(**term) for term in values["objective"]),
+            "events": tuple(Moment(**moment) for moment in values["events"]),
+            "judged": None if judged is None else Judged(judged["valid"], tuple(judged["violations"])),
+            "plan": None if plan is None else Layout(tuple(plan["pool"]), tuple(plan["offset"])),
+            "machine": Machine(**values["machine"]),
+        }
+    )
+    if record.key != key:
+        raise ValueError(f"the key {key!r} is not that of its fields")
+    return record
+
+
+def _fields(part: Any) -> Values:
+    """A part of a record as an object; `asdict` would copy every number of a layout."""
+    values = {name: getattr(part, name) for name in _FIELDS[type(part)]}
+    if isinstance(part, Moment):
+        return {name: value for name, value in values.items() if value is not None}
+    return values
+
+
+_FIELDS: Final = {
+    part: tuple(field.name for field in fields(part))
+    for part in (Instance, Player, Term, Moment, Judged, Layout, Machine, Record)
+}
+
+
+def _line(values: Values) -> str:
+    return json.dumps(
+        values, default=_fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )

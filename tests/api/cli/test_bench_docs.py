@@ -1,0 +1,62 @@
+"""docs/bench.md says what is so: its examples run, and every field and status is there."""
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from api.cli.exits import Exit
+from planner.bench.record import Ending, to_line
+from tests.api.cli.conftest import ROOT, Cli
+from tests.planner.bench.asking import SIDE_BY_SIDE
+from tests.planner.bench.test_record import RECORD
+
+PAGE = (ROOT / "docs" / "bench.md").read_text()
+
+
+def _examples() -> list[list[str]]:
+    blocks = re.findall(r"^```console\n(.*?)^```", PAGE, flags=re.MULTILINE | re.DOTALL)
+    lines = [line[2:] for block in blocks for line in block.splitlines() if line.startswith("$ memstow ")]
+    return [shlex.split(line)[1:] for line in lines]
+
+
+def _fields(values: dict[str, Any], before: str = "") -> Iterator[str]:
+    for name, value in values.items():
+        if isinstance(value, dict) and name in ("instance", "solver"):
+            yield from _fields(value, f"{name}.")
+        else:
+            yield f"{before}{name}"
+
+
+def test_the_examples_run_and_so_does_the_python(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "models").mkdir()
+    (tmp_path / "mine.py").write_text(SIDE_BY_SIDE)
+    examples = _examples()
+    assert examples
+    for example in examples:
+        ran = cli(*example)
+        assert (ran.code, ran.err) == (Exit.DONE, ""), example
+    (script,) = re.findall(r"^```python\n(.*?)^```", PAGE, flags=re.MULTILINE | re.DOTALL)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert re.fullmatch(r"\d+ proven, the last at \d+\n", done.stdout)
+
+
+def test_every_field_and_every_status_is_described_and_none_is_made_up() -> None:
+    described = {
+        name
+        for row in re.findall(r"^\| (`.*?) \|", PAGE, flags=re.MULTILINE)
+        for name in re.findall(r"`([a-z_.]+)`", row)
+    }
+    fields = set(_fields(json.loads(to_line(RECORD))))
+    statuses = {ending.value for ending in Ending}
+    assert fields | statuses <= described
+    assert described - fields - statuses <= set()

@@ -1,0 +1,251 @@
+"""`memstow bench run`: what it is asked, and that a run killed at any moment ends as one left in peace."""
+
+import io
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from api.cli.bench_run import _Progress
+from api.cli.exits import Exit
+from planner.bench.record import RESULTS, Record, from_line
+from planner.bench.tally import Tally
+from tests.api.cli.conftest import ROOT, Cli
+from tests.planner.bench.asking import timeless
+
+DETERMINISTIC = ("--deterministic", "--work-limit", "300000")
+MADE = "generate:planted,n=80,seed=1..12"
+
+
+def records(folder: Path) -> list[Record]:
+    return [from_line(line) for line in (folder / RESULTS).read_text().splitlines()]
+
+
+def compared(folder: Path) -> list[Record]:
+    return sorted((timeless(record) for record in records(folder)), key=lambda record: record.key)
+
+
+def bench(*arguments: str | Path) -> list[str]:
+    return [sys.executable, "-m", "api.cli.main", "bench", "run", *map(str, arguments)]
+
+
+def test_files_and_generated_problems_by_several_solvers(cli: Cli, three: Path, tmp_path: Path) -> None:
+    ran = cli(
+        "bench",
+        "run",
+        three,
+        "generate:network,n=20..21,in-place",
+        "--solvers",
+        "greedy, exact",
+        "--seeds",
+        "2",
+        "--output",
+        tmp_path / "out",
+    )
+    assert (ran.code, ran.err) == (Exit.DONE, "")
+    found = records(tmp_path / "out")
+    assert len({record.key for record in found}) == len(found) == 12
+    assert {record.instance.family for record in found} == {
+        tmp_path.name,
+        "network,n=20,alignment=64,element=4,in_place=True",
+        "network,n=21,alignment=64,element=4,in_place=True",
+    }
+    assert ran.out.splitlines()[0].split() == ["solver", "optimal"]
+    assert {tuple(row.split()) for row in ran.out.splitlines()[-2:]} == {("exact", "6"), ("greedy", "6")}
+
+
+def test_options_reach_the_solver(cli: Cli, three: Path, tmp_path: Path) -> None:
+    given = ("--capacity", "149", "--fit-only", "--gap", "0.5", "--workers", "2", "--memory", "1GiB")
+    ran = cli("bench", "run", three, "--output", tmp_path / "out", "--time-limit", "3", *given)
+    assert ran.code == Exit.DONE
+    (record,) = records(tmp_path / "out")
+    assert record.status == "infeasible"
+    assert record.capacity == 149
+    assert record.solver.name == "auto"
+    expected = {"gap": 0.5, "workers": 2, "memory": 1 << 30, "time_limit": 3.0, "fit_only": True}
+    assert expected.items() <= record.solver.options.items()
+
+
+def test_results_are_not_mixed_unasked_but_added_to_when_asked(cli: Cli, three: Path, tmp_path: Path) -> None:
+    first = ("bench", "run", three, "--output", tmp_path / "out", "--solvers", "greedy")
+    assert cli(*first).code == Exit.DONE
+    again = cli(*first)
+    assert again.code == Exit.USAGE
+    assert "--resume" in again.err
+    assert cli(*first[:-1], "greedy,exact", "--resume").code == Exit.DONE
+    assert sorted(record.solver.name for record in records(tmp_path / "out")) == ["exact", "greedy"]
+
+
+def test_what_is_no_problem_is_left_out_and_named(cli: Cli, three: Path, tmp_path: Path) -> None:
+    (tmp_path / "poem.csv").write_text("roses,are\nred,\n")
+    ran = cli("bench", "run", tmp_path, "--output", tmp_path / "out")
+    assert ran.code == Exit.DONE
+    assert "poem is left out" in ran.err
+    assert [record.instance.name for record in records(tmp_path / "out")] == [three.stem]
+    only = cli("bench", "run", tmp_path / "poem.csv", "--output", tmp_path / "other")
+    assert only.code == Exit.USAGE
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("nothing.csv",), "no_instances"),
+        (("three.json", "--solvers", "nobody"), "there is no solver 'nobody'"),
+        (("three.json", "--solvers", "greedy,greedy"), "each name once"),
+        (("three.json", "--solvers", ","), "give some solvers"),
+        (("three.json", "--external", "mine"), "is not like"),
+        (("three.json", "--external", "mine=/bin/cat {output}"), "{input}"),
+        (("three.json", "--external", "mine=/no/such {input}"), "no program"),
+        (("three.json", "--external", "mine=cat {input} '"), "No closing quotation"),
+        (("three.json", "--external", "greedy=cat {input}"), "a solver of memstow"),
+        (("generate:planted,n=5..3",), "write the smaller first"),
+        (("generate:planted,n=many",), "not a whole number"),
+        (("generate:spirals",), "invalid choice"),
+        (("three.json", "--executor", "dask"), "go together"),
+        (("three.json", "--scheduler", "tcp://localhost:1"), "go together"),
+    ],
+)
+def test_what_cannot_be_asked_is_told_before_anything_runs(
+    cli: Cli,
+    three: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    said: str,
+) -> None:
+    monkeypatch.chdir(three.parent)
+    ran = cli("bench", "run", *arguments, "--output", tmp_path / "out")
+    assert ran.code == Exit.USAGE
+    assert said in ran.err
+    assert not (tmp_path / "out" / RESULTS).exists() or not records(tmp_path / "out")
+
+
+def test_an_outside_program_by_a_path_from_here(
+    cli: Cli, three: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "mine.sh"
+    script.write_text("#!/bin/sh\nprintf 'id,offset\\na,0\\nb,100\\nc,0\\n' > $2\n")
+    script.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    # c lies on a, which ends as it begins.
+    ran = cli("bench", "run", three, "--external", "mine=./mine.sh {input} {output}", "--output", "out")
+    assert (ran.code, ran.err) == (Exit.DONE, "")
+    (record,) = records(tmp_path / "out")
+    assert (record.solver.name, record.status, record.peak) == ("mine", "feasible", 150)
+
+
+def test_a_run_killed_again_and_again_ends_as_one_left_in_peace(cli: Cli, tmp_path: Path) -> None:
+    asked = (MADE, "--solvers", "greedy,exact,auto", "--seeds", "2", "--jobs", "2", *DETERMINISTIC)
+    assert cli("bench", "run", *asked, "--output", tmp_path / "peace").code == Exit.DONE
+    chance = random.Random(5)
+    folders = tmp_path / "folders"
+    folders.mkdir()
+    environment = {**os.environ, "TMPDIR": str(folders)}
+    killed = 0
+    for _ in range(40):
+        command = bench(*asked, "--output", tmp_path / "killed", "--resume")
+        run = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=ROOT, env=environment
+        )
+        try:
+            run.wait(1.0 + chance.random() * 2)
+        except subprocess.TimeoutExpired:
+            run.send_signal(signal.SIGKILL)
+            killed += 1
+        _, complaint = run.communicate()
+        if run.returncode == 0:
+            break
+        assert run.returncode == -signal.SIGKILL, complaint
+    assert run.returncode == 0
+    assert killed
+    assert compared(tmp_path / "killed") == compared(tmp_path / "peace")
+    assert len(compared(tmp_path / "peace")) == 12 * 3 * 2
+    end = time.monotonic() + 5
+    while any(folders.iterdir()) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert list(folders.iterdir()) == [], "folders of processes are left"
+
+
+def test_ctrl_c_keeps_what_is_recorded(tmp_path: Path) -> None:
+    asked = ("generate:planted,n=300,seed=1..500", "--solvers", "improve", "--time-limit", "0.3")
+    run = subprocess.Popen(
+        bench(*asked, "--output", tmp_path / "out"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=ROOT,
+        text=True,
+    )
+    while not (tmp_path / "out" / RESULTS).exists() or not (tmp_path / "out" / RESULTS).stat().st_size:
+        assert run.poll() is None
+        time.sleep(0.05)
+    run.send_signal(signal.SIGINT)
+    out, complaint = run.communicate(timeout=20)
+    assert run.returncode == Exit.INTERRUPTED
+    assert "--resume goes on" in complaint
+    assert "improve" in out
+    assert records(tmp_path / "out")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads memory from /proc")
+def test_memory_does_not_grow_with_the_number_of_instances(tmp_path: Path) -> None:
+    """Of the bench itself; ten times the instances may cost what their names and keys take."""
+
+    def peak(count: int) -> int:
+        asked = (f"generate:planted,n=3,seed=1..{count}", "--solvers", "first-fit", "--jobs", "2")
+        script = (
+            "import resource, sys; from api.cli.main import main; code = main(sys.argv[1:]); "
+            "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss); sys.exit(code)"
+        )
+        command = [
+            sys.executable,
+            "-c",
+            script,
+            "bench",
+            "run",
+            *asked,
+            "--output",
+            str(tmp_path / str(count)),
+        ]
+        ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=250, check=True)
+        return int(ran.stdout.splitlines()[-1]) << 10
+
+    few, many = peak(200), peak(2000)
+    assert len(records(tmp_path / "2000")) == 2000
+    assert many - few < 4 << 20
+
+
+def test_the_public_sets_can_be_run(cli: Cli, shared_data: Path, tmp_path: Path) -> None:
+    sets = [shared_data / "minimalloc" / "[A-C].*.csv", shared_data / "executorch", shared_data / "usmp"]
+    sets += [shared_data / "minimalloc-dsa-rp", shared_data / "tflite" / "problems"]
+    ran = cli(
+        "bench",
+        "run",
+        *sets,
+        "--solvers",
+        "greedy,first-fit,auto",
+        *DETERMINISTIC,
+        "--output",
+        tmp_path / "out",
+    )
+    assert ran.code == Exit.DONE
+    found = records(tmp_path / "out")
+    solved = [record for record in found if record.status in ("optimal", "feasible")]
+    assert all(record.judged is not None and record.judged.valid for record in solved)
+    assert {"minimalloc", "executorch"} <= {record.instance.family for record in solved}
+    assert {record.status for record in found} <= {"optimal", "feasible", "declined"}
+
+
+def test_the_progress_line_tells_the_time_left() -> None:
+    progress = _Progress(io.StringIO())
+    assert progress.line(0.0) == "start"
+    tally = Tally(total=1200, begin=time.monotonic() - 30, done=300, before=0)
+    progress.hear(tally)
+    assert progress.line(30.2) == "300 of 1,200 runs  0:30 gone  about 1:30 left"
+    tally.lost = 1
+    assert progress.line(4000.0).startswith("301 of 1,200 runs  1:06:40 gone")
+    assert progress.line(30.2).endswith("1 lost")

@@ -1,0 +1,60 @@
+"""A cluster of Dask for tests: real processes on the loopback."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+
+
+class Farm:
+    """A scheduler and workers of Dask, as processes of their own on the loopback."""
+
+    def __init__(self, folder: Path, stack: ExitStack) -> None:
+        self._folder = folder
+        self._stack = stack
+        self.scheduler = self._start("scheduler", "--port", "0", "--scheduler-file", folder / "it")
+        self.workers: list[subprocess.Popen[bytes]] = []
+
+    @property
+    def address(self) -> str:
+        """Where the scheduler is, once it says so."""
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            assert self.scheduler.poll() is None
+            if (self._folder / "it").exists() and (text := (self._folder / "it").read_text()):
+                address: str = json.loads(text)["address"]
+                return address
+            time.sleep(0.05)
+        raise AssertionError("no scheduler")
+
+    def add_worker(self) -> None:
+        """Another worker, of one thread."""
+        place = self._folder / f"worker{len(self.workers)}"
+        place.mkdir()
+        limits = ("--nthreads", "1", "--no-nanny", "--local-directory", place)
+        self.workers.append(self._start("worker", self.address, *limits, temporary=place))
+
+    def _start(
+        self, what: str, *arguments: object, temporary: Path | None = None
+    ) -> "subprocess.Popen[bytes]":
+        command = [sys.executable, "-m", "dask", what, "--host", "127.0.0.1", "--no-dashboard"]
+        process = subprocess.Popen(
+            [*command, *map(str, arguments)],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd=ROOT,
+            env={**os.environ, "TMPDIR": str(temporary or self._folder)},
+            start_new_session=True,
+        )
+        self._stack.callback(_end, process)
+        return process
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    process.kill()
+    process.wait()

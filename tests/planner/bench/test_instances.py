@@ -1,0 +1,71 @@
+"""Instances are found, named and counted before any is read."""
+
+from pathlib import Path
+
+import pytest
+
+from planner.bench.instances import Generated, files
+from planner.errors import InputError
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    root = tmp_path / "public"
+    for name in ("b.csv", "a.12.json", "deep/er/c.csv", "readme.md"):
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+    return root
+
+
+def names(path: Path | str) -> list[tuple[str, str]]:
+    found = files(str(path))
+    listed = [(given.family, given.name) for given in found]
+    assert len(found) == len(listed)
+    return listed
+
+
+def test_a_folder_gives_what_is_in_it_and_below(folder: Path) -> None:
+    assert names(folder) == [("public", "a.12"), ("public", "b"), ("deep", "deep/er/c")]
+
+
+def test_a_file_has_the_family_of_its_folder(folder: Path) -> None:
+    assert names(folder / "b.csv") == [("public", "b")]
+    assert [given.data for given in files(str(folder / "b.csv"))] == [b"b.csv"]
+
+
+def test_a_pattern_gives_what_matches(folder: Path) -> None:
+    assert names(f"{folder}/*.csv") == [("public", "b")]
+    assert names(f"{folder}/**/*.csv") == [("public", "b"), ("deep", "deep/er/c")]
+
+
+def test_a_folder_named_by_a_dot_has_the_name_it_has(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    assert names(".")[0] == ("public", "a.12")
+    assert names("b.csv") == [("public", "b")]
+
+
+@pytest.mark.parametrize("path", ["nothing.csv", "*.txt", "empty"])
+def test_where_nothing_is_that_is_told(folder: Path, path: str) -> None:
+    (folder / "empty").mkdir()
+    with pytest.raises(InputError, match=r"no_instances"):
+        files(str(folder / path))
+
+
+def test_a_file_that_goes_away_meanwhile_says_so_and_the_rest_go_on(folder: Path) -> None:
+    found = files(str(folder))
+    (folder / "a.12.json").unlink()
+    first, second, _ = found
+    assert first.data is None
+    assert "not_found" in (first.unreadable or "")
+    assert second.data == b"b.csv"
+
+
+def test_generated_instances_are_one_for_each_size_and_seed() -> None:
+    made = Generated("planted", {"slack": 0.5}, range(10, 12), range(3))
+    listed = list(made)
+    assert len(made) == len(listed) == 6
+    assert listed[0].name == "planted,n=10,slack=0.5,seed=0"
+    assert {given.family for given in listed} == {"planted,n=10,slack=0.5", "planted,n=11,slack=0.5"}
+    assert len({given.content for given in listed}) == 6
+    assert listed[-1].generated == {"kind": "planted", "n": 11, "seed": 2, "slack": 0.5}

@@ -1,0 +1,123 @@
+"""A forked child is as isolated as one started anew, and what it used is known when it is closed."""
+
+import signal
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from tests.planner.isolate.test_session import gone
+
+# Forking is for processes of one thread, which a test runner need not be.
+START = """
+import json, os, sys, time
+from planner.isolate.forked import Forked
+from planner.isolate.frames import pack
+from planner.isolate.session import EndedError, Session
+
+def say(**message):
+    print(json.dumps(message), flush=True)
+
+def talk(child, look=lambda now: None, memory=1 << 40):
+    try:
+        return Session(child, {"kind": "hello"}, memory, lambda message: None, look).run()
+    except EndedError as error:
+        return {"failure": str(error)}
+"""
+
+
+def run(body: str) -> list[str]:
+    """What a script prints in which children are forked."""
+    script = f"{START}\n{textwrap.dedent(body)}"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True
+    )
+    return done.stdout.splitlines()
+
+
+def test_it_hears_and_answers_in_a_folder_and_group_of_its_own() -> None:
+    (told,) = run("""
+    def serve(events):
+        heard = os.read(0, 1000)
+        os.write(events, pack({"kind": "done", "heard": b"hello" in heard, "group": os.getpgrp(),
+                               "here": os.getcwd(), "temporary": os.environ["TMPDIR"]}))
+        time.sleep(60)
+    child = Forked(serve)
+    done = talk(child)
+    assert done["heard"] and done["group"] == child.id != os.getpgrp()
+    assert done["here"] == done["temporary"] == str(child.folder)
+    child.close()
+    print(child.status, child.alive(), child.folder.exists())
+    """)
+    assert told == f"{-signal.SIGKILL} False False"
+
+
+def test_it_keeps_no_pipe_of_its_parent_open() -> None:
+    (told,) = run("""
+    ours, other = os.pipe()
+    def serve(events):
+        found = []
+        for number in (ours, other):
+            try:
+                os.fstat(number)
+                found.append(number)
+            except OSError:
+                pass
+        os.write(events, pack({"kind": "done", "open": found}))
+    child = Forked(serve)
+    print(talk(child)["open"])
+    child.close()
+    """)
+    assert told == "[]"
+
+
+@pytest.mark.parametrize(
+    ("does", "said"),
+    [
+        ("os._exit(3)", "the child ended with status 3"),
+        ("os.kill(os.getpid(), 11)", "the child killed by signal 11"),
+        ("raise ValueError", "the child ended with status 70"),
+        ("os.write(events, b'garbage' * 100)", "garbage"),
+    ],
+)
+def test_how_it_ended_is_told(does: str, said: str) -> None:
+    (told,) = run(f"""
+    def serve(events):
+        {does}
+    child = Forked(serve)
+    print(talk(child)["failure"])
+    child.close()
+    """)
+    assert said in told
+
+
+def test_what_it_used_is_known_and_its_own() -> None:
+    (told,) = run("""
+    def serve(events):
+        held = b"x" * (200 << 20)
+        end = time.process_time() + 0.3
+        while time.process_time() < end: pass
+        os.write(events, pack({"kind": "done"}))
+        time.sleep(60)
+    for _ in range(2):
+        child = Forked(serve)
+        talk(child)
+        child.close()
+    print(0.3 <= child.usage.cpu_seconds < 0.6 and 200 << 20 < child.usage.peak_memory < 400 << 20)
+    """)
+    assert told == "True"
+
+
+def test_what_it_started_ends_with_it() -> None:
+    (process,) = run("""
+    import subprocess
+    def serve(events):
+        started = subprocess.Popen(["sleep", "600"])
+        os.write(events, pack({"kind": "done", "started": started.pid}))
+        time.sleep(60)
+    child = Forked(serve)
+    print(talk(child)["started"])
+    child.close()
+    """)
+    assert gone(int(process))
