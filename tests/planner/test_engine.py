@@ -111,7 +111,7 @@ def test_on_tiny_problems_auto_decides_whatever_the_objective() -> None:
     pytest.importorskip("ortools", reason="the [cpsat] extra is not installed")
     for seed in range(40):
         problem = random_problem(Random(seed))
-        found = agrees_with_brute_force(problem, options_for(problem), seed)
+        found = agrees_with_brute_force(problem, options_for(problem, time_limit=30.0), seed)
         assert found.status in (Status.OPTIMAL, Status.INFEASIBLE), seed
 
 
