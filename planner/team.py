@@ -21,10 +21,6 @@ _SMALL = 500
 _LARGE = 4096
 
 
-# Where choosing pools is the problem, the constraint model of everything comes second and proves little more.
-_FIRST_MODEL_SHARE = 0.8
-
-
 @dataclass(frozen=True, slots=True)
 class Stage:
     """One solver's turn."""
@@ -56,10 +52,7 @@ def team_for(asked: Solver | None, task: Task) -> list[Stage]:
     if improve.declines(task) is not None:
         models = _models_for(task)
         start = Stage(greedy, _START_SHARE if models else 1.0)
-        return [
-            start,
-            *(Stage(find(name), 1.0 if name == models[-1] else _FIRST_MODEL_SHARE) for name in models),
-        ]
+        return [start, *(Stage(find(name), 1.0) for name in models)]
     if exact.declines(task) is not None:
         return [Stage(greedy, 1.0), Stage(improve, 1.0)]
     start = Stage(greedy, 1.0, _FIRST_PASSES * task.instance.item_count)
@@ -71,7 +64,7 @@ def team_for(asked: Solver | None, task: Task) -> list[Stage]:
 
 
 def _models_for(task: Task) -> list[str]:
-    """The models to ask, in turn: of those that do the same, the first that is installed."""
+    """The models to ask, in turn: another one has a turn only where the one before ends early."""
     costs = any(term.kind is TermKind.REUSE_COST for term in task.terms) and len(task.instance.reuse) > 0
     several = task.instance.pool_count > 1 and not costs
     first = ["assign"] if several and is_installed("assign") else []
