@@ -130,6 +130,8 @@ def test_a_second_server_on_the_same_folder_is_refused(server: Server) -> None:
 def test_a_locked_store_is_a_word_to_try_again_and_passes(server: Server) -> None:
     with server.start().client() as client:
         assert client.post("/v1/plan", json={"problem": PROBLEM}).status_code == 200
+        running = submit(client, hard(300, 12), time_limit=1.0)
+        wait_for(lambda: state_of(client, running) == "running", "it to run")
         blocker = sqlite3.connect(server.data / "memstow.sqlite", isolation_level=None)
         blocker.execute("BEGIN EXCLUSIVE")
         answer = client.post("/v1/jobs", json={"problem": PROBLEM})
@@ -140,6 +142,7 @@ def test_a_locked_store_is_a_word_to_try_again_and_passes(server: Server) -> Non
         blocker.close()
         job = submit(client)
         assert over(client, job)["state"] == "done"
+        assert over(client, running)["state"] == "done", "what ended meanwhile was written down later"
         assert "memstow_store_errors_total" in client.get("/metrics").text
 
 
