@@ -89,18 +89,18 @@ def test_sigterm_puts_running_jobs_back_with_their_best_plan_and_ends_in_time(se
 
         def listen() -> None:
             with server.client() as other, other.stream("GET", f"/v1/jobs/{job}/events") as stream:
-                heard.extend(stream.iter_lines())
+                for line in stream.iter_lines():
+                    heard.append(line)
 
         listener = threading.Thread(target=listen)
         listener.start()
-        time.sleep(0.3)
+        wait_for(lambda: any("event: " in line for line in heard), "an event")
         begin = time.monotonic()
         server.signal(signal.SIGTERM)
         assert server.wait() == 0
         assert time.monotonic() - begin < 6
         listener.join(5)
         assert not listener.is_alive(), "the stream ended politely"
-        assert any("event: " in line for line in heard)
     with server.start(slots=0).client() as client:
         found = client.get(f"/v1/jobs/{job}").json()
         assert found["state"] == "queued"
