@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from planner.errors import UnknownSolverError
 from planner.roster import find, is_installed, is_model
 from solvers.exact import largest_part
-from solvers.solver import Solver, Task, names
+from solvers.solver import Solver, Task, TermKind, names
 
 AUTO = "auto"
 
@@ -47,9 +47,13 @@ def team_for(asked: Solver | None, task: Task) -> list[Stage]:
     if asked is not None:
         if is_model(asked.name):
             return [Stage(greedy, _START_SHARE), Stage(asked, 1.0)]
-        before = [Stage(greedy, 1.0)] if asked.name in (exact.name, improve.name) else []
+        before = [Stage(greedy, 1.0)] if asked.name in (exact.name, improve.name, "reuse") else []
         return [*before, Stage(asked, 1.0)]
     if improve.declines(task) is not None:
+        reuse = find("reuse")
+        if any(term.kind is TermKind.REUSE_COST for term in task.terms) and reuse.declines(task) is None:
+            start = Stage(greedy, _START_SHARE, _FIRST_PASSES * task.instance.item_count)
+            return [start, Stage(reuse, 1.0)]
         model = next((name for name in ("cpsat", "highs") if is_installed(name)), None)
         return [Stage(greedy, _START_SHARE if model else 1.0), *([Stage(find(model), 1.0)] if model else [])]
     if exact.declines(task) is not None:

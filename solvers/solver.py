@@ -84,6 +84,7 @@ class ModelBound:
     term: int
     value: int
     locks: tuple[int, ...]
+    searches: int = 0  # that ran dry for it; 0: the word of a model
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +136,7 @@ _HOMES = {
     "greedy": "solvers.greedy",
     "exact": "solvers.exact",
     "improve": "solvers.improve",
+    "reuse": "solvers.reuse",
     "first-fit": "solvers.classics",
     "tflm": "solvers.classics",
     "cadence-position": "solvers.classics",

@@ -1,0 +1,125 @@
+#include "local_search.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+namespace memstow {
+namespace {
+
+std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+
+double env(const char* name, double value) {
+    const char* text = std::getenv(name);
+    return text == nullptr ? value : std::atof(text);
+}
+
+}  // namespace
+
+LocalSearch::LocalSearch(const Instance& instance, const Costs& costs, std::uint64_t seed)
+    : board_(instance, costs),
+      pairs_(costs.pairs),
+      parts_(instance.parts),
+      random_(seed),
+      is_out_(static_cast<std::size_t>(instance.item_count()), 0) {
+    for (const Part& part : instance.parts) item_of_.push_back(part.item);
+    double sum = 0;
+    for (const ReuseCost& pair : pairs_) sum += static_cast<double>(pair.cost);
+    if (!pairs_.empty()) scale_ = sum / static_cast<double>(pairs_.size());
+}
+
+void LocalSearch::start(Bytes height, const std::vector<Bytes>& offsets) {
+    board_.set_height(height);
+    now_ = best_ = offsets;
+    Bytes twice = 0;
+    for (Index i = 0; i < board_.count(); ++i) twice += board_.cost_of(i, now_);
+    now_cost_ = best_cost_ = twice / 2;
+}
+
+void LocalSearch::take_out(Index item) {
+    if (is_out_[at(item)]) return;
+    now_cost_ -= board_.cost_of(item, now_);
+    is_out_[at(item)] = 1;
+    out_.push_back(item);
+    before_.push_back(now_[at(item)]);
+    now_[at(item)] = kUnplaced;
+}
+
+// An item of a pair that overlaps, else any.
+Index LocalSearch::pick_paying() {
+    for (int tries = 0; tries < 50; ++tries) {
+        const ReuseCost& pair = pairs_[random_.below(pairs_.size())];
+        const Part &a = parts_[at(pair.first)], &b = parts_[at(pair.second)];
+        const Bytes x = now_[at(a.item)] + a.delta, y = now_[at(b.item)] + b.delta;
+        if (x < y + b.size && y < x + a.size) return random_.below(2) == 0 ? a.item : b.item;
+    }
+    return static_cast<Index>(random_.below(now_.size()));
+}
+
+void LocalSearch::choose() {
+    static const double most = env("RS_MOST", 10);
+    const Index first = pick_paying();
+    take_out(first);
+    const auto relations = board_.relations(first);
+    if (relations.empty()) return;
+    for (auto more = random_.below(static_cast<std::size_t>(most)); more > 0; --more) {
+        take_out(relations[random_.below(relations.size())].other);
+    }
+}
+
+bool LocalSearch::put_back() {
+    static const double noise = env("RS_NOISE", 0.5);
+    static const double where = env("RS_ANY", 0.5);
+    order_.clear();
+    for (const Index item : out_) {
+        const double size = static_cast<double>(board_.top(item));
+        order_.emplace_back(-size * (1 - noise + noise * random_.unit()), item);
+    }
+    std::sort(order_.begin(), order_.end());
+    const bool anywhere = random_.unit() < where;
+    for (const auto& [key, item] : order_) {
+        const Board::Spot spot = board_.cheapest(item, now_, anywhere, random_);
+        if (spot.offset == kUnplaced) return false;
+        now_[at(item)] = spot.offset;
+        now_cost_ += spot.cost;
+    }
+    return true;
+}
+
+void LocalSearch::restore() {
+    for (std::size_t k = 0; k < out_.size(); ++k) now_[at(out_[k])] = before_[k];
+}
+
+void LocalSearch::step() {
+    const Bytes cost = now_cost_;
+    out_.clear();
+    before_.clear();
+    choose();
+    const bool back = put_back();
+    for (const Index item : out_) is_out_[at(item)] = 0;
+    const double worse = static_cast<double>(now_cost_ - cost) / scale_;
+    if (!back || (worse > 0 && worse > -heat_ * std::log(random_.unit() + 1e-12))) {
+        restore();
+        now_cost_ = cost;
+    } else if (now_cost_ < best_cost_) {
+        best_cost_ = now_cost_;
+        best_ = now_;
+    }
+}
+
+void LocalSearch::run(std::int64_t most_steps, Bytes enough, Budget& budget) {
+    static const double hot = env("RS_HOT", 1.0), cold = env("RS_COLD", 0.1), moves = env("RS_MOVES", 20000);
+    if (pairs_.empty() || now_.empty()) return;
+    const std::int64_t until = board_.steps() + most_steps;
+    while (board_.steps() < until && best_cost_ > enough && !budget.spent()) {
+        const double done = static_cast<double>(round_ % static_cast<std::int64_t>(moves)) / moves;
+        heat_ = hot * std::pow(cold / hot, done);
+        if (round_ % static_cast<std::int64_t>(moves) == 0) { now_ = best_; now_cost_ = best_cost_; }
+        ++round_;
+        const std::int64_t before = board_.steps();
+        step();
+        budget.count(board_.steps() - before);
+    }
+}
+
+}  // namespace memstow
