@@ -38,10 +38,21 @@ class Cheapest:
     def __init__(self, instance: Instance, items: Sequence[int], seed: int) -> None: ...
     def offer(self, offsets: Sequence[int]) -> None: ...
     def cheapest(
-        self, height: int, enough: int | None, budget: Budget, on_cost: Callable[[int], None]
+        self,
+        height: int,
+        enough: int | None,
+        budget: Budget,
+        on_cost: Callable[[int], None],
+        on_bound: Callable[[int], None],
     ) -> _Found: ...
     def lowest(
-        self, height: int, cost: int, bound: int, budget: Budget, on_height: Callable[[int], None]
+        self,
+        height: int,
+        cost: int,
+        bound: int,
+        budget: Budget,
+        on_height: Callable[[int], None],
+        on_bound: Callable[[int], None],
     ) -> _Found: ...
 
 def greedy(

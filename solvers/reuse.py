@@ -74,15 +74,15 @@ class _Pool:
 
     def fit(self, budget: _native.Budget) -> None:
         """Any layout within the height."""
-        self._take(self._search.cheapest(self.height, _MOST_COST, budget, lambda _cost: None))
+        self._take(self._search.cheapest(self.height, _MOST_COST, budget, _unheard, _unheard))
 
-    def lower_cost(self, budget: _native.Budget, hear: _OnValue) -> None:
+    def lower_cost(self, budget: _native.Budget, on_cost: _OnValue, on_bound: _OnValue) -> None:
         """The cheapest layout within the height."""
-        self._take(self._search.cheapest(self.height, None, budget, hear))
+        self._take(self._search.cheapest(self.height, None, budget, on_cost, on_bound))
 
-    def lower_top(self, budget: _native.Budget, hear: _OnValue) -> None:
+    def lower_top(self, budget: _native.Budget, on_top: _OnValue, on_bound: _OnValue) -> None:
         """The lowest layout within the cost."""
-        self._take(self._search.lowest(self.height, self.cost, self.bound, budget, hear))
+        self._take(self._search.lowest(self.height, self.cost, self.bound, budget, on_top, on_bound))
 
     def _take(self, found: tuple[list[int] | None, int, int, int, list[int] | None, int]) -> None:
         offsets, paid, top, bound, self.dead, self.searches = found
@@ -112,10 +112,10 @@ class _Run:
 
     def outcome(self) -> Outcome:
         """What came of it."""
+        self._take_turns(self._budget, self._without_layout, _Pool.fit)
         for pool in self._pools:
-            pool.fit(self._budget)
             if pool.dead is not None:
-                return self._misfit(pool.dead)
+                return self._misfit(pool.dead or pool.items)
         if any(pool.offsets is None for pool in self._pools):
             return Outcome(None, False, (), self._name)
         for at, term in enumerate(self._task.terms):
@@ -127,12 +127,33 @@ class _Run:
         fits = values is not None
         return Outcome(layout, fits, tuple(values or ()), self._name, bounds=tuple(self._bounds))
 
+    def _without_layout(self) -> list[_Pool]:
+        """Pools that may still fit; none when one of them does not, since then nothing does."""
+        if any(pool.dead is not None for pool in self._pools):
+            return []
+        return [pool for pool in self._pools if pool.offsets is None]
+
     def _misfit(self, dead: list[int]) -> Outcome:
         instance = self._task.instance
-        among = dead or range(instance.item_count)
-        capacity = instance.capacity[instance.choice_pool[among[0]]]
-        items, _ = _native.dead_set(instance.native, among, capacity, self._budget)
+        capacity = instance.capacity[instance.choice_pool[dead[0]]]
+        items, _ = _native.dead_set(instance.native, dead, capacity, self._budget)
         return Outcome(None, False, (), self._name, misfit=tuple(items))
+
+    @staticmethod
+    def _take_turns(
+        budget: _native.Budget,
+        waiting: Callable[[], list[_Pool]],
+        act: Callable[[_Pool, _native.Budget], None],
+    ) -> None:
+        """Let the pools that wait go on in turn, each time for longer, until none does."""
+        turn = _FIRST_TURN
+        while (left := waiting()) and not budget.spent:
+            for pool in left:
+                part = budget if len(left) == 1 else _native.Budget(-1.0, turn, budget)
+                act(pool, part)
+                if part is not budget:
+                    budget.count(part.work)
+            turn *= _LONGER_TURNS
 
     def _settle(self, at: int, term: Term) -> None:
         """Make one term as small as can be, and narrow what the pools may do by what was found."""
@@ -148,7 +169,8 @@ class _Run:
             value, bound = self._minimise(at, mine, _Pool.lower_top, lambda pool: pool.top, together)
             for pool in mine:
                 pool.height = min(pool.height, value) if together is _largest else pool.top
-        searches = sum(pool.searches for pool in self._pools)
+        # What no search was needed for was refuted at its root.
+        searches = max(sum(pool.searches for pool in self._pools), 1)
         if self._separate:
             self._bounds.append(ModelBound(at, bound, tuple(self._locks), searches))
         self._locks.append(value)
@@ -159,7 +181,7 @@ class _Run:
         self,
         at: int,
         pools: list[_Pool],
-        lower: Callable[[_Pool, _native.Budget, _OnValue], None],
+        lower: Callable[[_Pool, _native.Budget, _OnValue, _OnValue], None],
         value_of: Callable[[_Pool], int],
         together: Callable[[Iterable[int]], int],
     ) -> tuple[int, int]:
@@ -167,30 +189,29 @@ class _Run:
         budget = self._share(at)
         for pool in pools:
             pool.bound = self._task.lower_bounds[at] if len(self._pools) == 1 else 0
-        turn, told = _FIRST_TURN, -1
-        while True:
-            least = together(pool.bound for pool in pools)
-            if at == 0 and least > told:
-                self._listeners.bound(self._name, told := least)
-            enough = least if together is _largest else 0
-            left = [pool for pool in pools if value_of(pool) > max(pool.bound, enough)]
-            if not left or budget.spent:
-                break
-            for pool in left:
-                others = [value_of(other) for other in pools if other is not pool]
 
-                def hear(value: int, others: list[int] = others) -> None:
-                    if at == 0:
-                        self._listeners.incumbent(self._name, together([*others, value]))
+        def bound() -> int:
+            return together(pool.bound for pool in pools)
 
-                part = budget if len(left) == 1 else _native.Budget(-1.0, turn, budget)
-                lower(pool, part, hear)
-                if part is not budget:
-                    budget.count(part.work)
-            turn *= _LONGER_TURNS
+        def waiting() -> list[_Pool]:
+            enough = bound() if together is _largest else 0
+            return [pool for pool in pools if value_of(pool) > max(pool.bound, enough)]
+
+        def act(pool: _Pool, part: _native.Budget) -> None:
+            others = [other for other in pools if other is not pool]
+
+            def on_value(value: int) -> None:
+                self._listeners.incumbent(self._name, together([*map(value_of, others), value]))
+
+            def on_bound(value: int) -> None:
+                self._listeners.bound(self._name, together([*(other.bound for other in others), value]))
+
+            lower(pool, part, *((on_value, on_bound) if at == 0 else (_unheard, _unheard)))
+
+        self._take_turns(budget, waiting, act)
         if budget is not self._budget:
             self._budget.count(budget.work)
-        return together(map(value_of, pools)), least
+        return together(map(value_of, pools)), bound()
 
     def _share(self, at: int) -> _native.Budget:
         """What a term may use: all of it for the last one."""
@@ -210,6 +231,10 @@ class _Run:
             for item, offset in zip(pool.items, pool.offsets or (), strict=True):
                 layout.offset[item] = offset
         return layout
+
+
+def _unheard(_value: int) -> None:
+    pass
 
 
 def _largest(values: Iterable[int]) -> int:

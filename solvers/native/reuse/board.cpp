@@ -72,14 +72,14 @@ Bytes Board::cost_of(Index item, const std::vector<Bytes>& offsets) const {
     return cost;
 }
 
-// The ranges of offsets, both ends included, at which the item overlaps nothing that it must not, whatever its
-// alignment; and those at which it pays, ends excluded.
+// The ranges of offsets, both ends included, at which the item overlaps nothing that it must not, whatever
+// its alignment; and those at which it pays, ends excluded.
 void Board::find_free(Index item, const std::vector<Bytes>& offsets) {
     taken_.clear();
     paid_.clear();
     prices_.clear();
     const auto relations = relations_[item];
-    steps_ += static_cast<std::int64_t>(relations.size());
+    steps_ += static_cast<std::int64_t>(relations.size()) + 1;
     for (const Relation& relation : relations) {
         const Bytes x = offsets[at(relation.other)];
         if (x == kUnplaced) continue;

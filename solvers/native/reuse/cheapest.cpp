@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "../improve/improve.hpp"
 #include "../search/exact.hpp"
 
 namespace memstow {
@@ -80,7 +81,7 @@ void Cheapest::learn(const Offsets& offsets) {
         if (oldest != layouts_.end()) layouts_.erase(oldest);
     }
     layouts_.push_back(std::move(known));
-    if (better && on_cost_) on_cost_(cost);
+    if (better && events_ != nullptr && events_->value) events_->value(cost);
 }
 
 // The cheapest within the limits, or the lowest; of several the one that is better in the other too.
@@ -201,13 +202,50 @@ void Cheapest::search_nearby(std::int64_t steps, Bytes enough, Budget& budget) {
     if (nearby_.cost() < before) learn(nearby_.offsets());
 }
 
+Layout Cheapest::layout_of(const Known& known) const {
+    Layout layout;
+    for (const Bytes offset : known.offsets) layout.push_back({instance_.choices[0][0].pool, offset});
+    return layout;
+}
+
+// Lowers the lowest layout known, whatever it costs then.
+void Cheapest::improve(Bytes height, bool fit_only, Bytes bound, Budget& budget) {
+    const Known* known = best({}, true);
+    if (known == nullptr) return;
+    improver::ImproveOptions options;
+    options.pool = instance_.choices[0][0].pool;
+    options.deterministic = true;
+    options.bound = bound;
+    options.limit = height;
+    options.fit_only = fit_only;
+    options.seed = seed_;
+    const improver::ImproveResult result =
+        improver::improve(instance_, layout_of(*known), options, budget, {});
+    if (result.height < known->top) learn(offsets_of(result.layout));
+}
+
 // Any layout within the height, or that there is none.
 void Cheapest::find_any(Budget& budget) {
     while (best({height_}, false) == nullptr && !none_ && !budget.spent()) {
-        if (ask({}, effort_, budget) == Answer::none) none_ = true;
+        if (ask({}, effort_, budget) == Answer::none) {
+            none_ = true;
+        } else if (best({height_}, false) == nullptr) {
+            Budget part(-1, effort_, &budget);
+            improve(height_, true, 0, part);
+            budget.count(part.work());
+        }
         effort_ *= 2;
     }
     effort_ = kFirstEffort;
+}
+
+void Cheapest::raise_bound(Bytes bound) {
+    if (bound <= bound_) return;
+    bound_ = bound;
+    const Known* known = best({height_}, false);
+    if (events_ != nullptr && events_->bound && (known == nullptr || bound <= known->cost)) {
+        events_->bound(bound);
+    }
 }
 
 // Lowers the cost and raises its bound until they meet, or until it is clear whether it can be `enough`.
@@ -228,10 +266,9 @@ void Cheapest::decide(Bytes height, std::optional<Bytes> enough, Budget& budget)
         for (const Core& core : cores_) {
             if (core.height >= height_) sets.push_back(core.pairs);
         }
-        const HittingSet paid =
-            cheapest_hitting_set(sets, weights_, bound_ - costs_.fixed, effort_, budget);
+        const HittingSet paid = cheapest_hitting_set(sets, weights_, bound_ - costs_.fixed, effort_, budget);
         budget.count(paid.steps);
-        bound_ = std::max(bound_, paid.bound + costs_.fixed);
+        raise_bound(paid.bound + costs_.fixed);
         if (settled(enough)) break;
         const ElementSet apart = all_but(paid.chosen);
         const Answer answer = ask(apart, effort_, budget);
@@ -261,14 +298,15 @@ Cheapest::Found Cheapest::found(const Limits& limits, bool lowest, Bytes bound) 
 }
 
 Cheapest::Found Cheapest::cheapest(Bytes height, std::optional<Bytes> enough, Budget& budget,
-                                   const OnValue& on_value) {
-    on_cost_ = on_value;
+                                   const Events& events) {
+    events_ = &events;
     decide(height, enough, budget);
-    on_cost_ = nullptr;
+    events_ = nullptr;
     return found({height}, false, bound_);
 }
 
-// Of the pairs that the lowest layout known keeps apart, none needs to be given up to lower it further, perhaps.
+// Of the pairs that the lowest layout known keeps apart, none needs to be given up to lower it further,
+// perhaps.
 void Cheapest::press(const Limits& limits, Bytes bound, std::int64_t most_work, Budget& budget) {
     const Known* known = best(limits, true);
     if (known == nullptr || known->top <= bound) return;
@@ -277,8 +315,7 @@ void Cheapest::press(const Limits& limits, Bytes bound, std::int64_t most_work, 
     options.limit = limits.height;
     options.memory = kTables;
     options.seed = seed_;
-    const Index pool = instance_.choices[0][0].pool;
-    for (const Bytes offset : known->offsets) options.start.push_back({pool, offset});
+    options.start = layout_of(*known);
     Budget part(-1, most_work, &budget);
     const ExactResult result =
         solve_exact(kept_apart(instance_, costs_, all_but(known->paid)), options, part);
@@ -286,20 +323,18 @@ void Cheapest::press(const Limits& limits, Bytes bound, std::int64_t most_work, 
     if (!result.layout.empty() && result.height < known->top) learn(offsets_of(result.layout));
 }
 
-// The lowest layout whatever it costs; returns the bound on its height.
-Bytes Cheapest::ignore_costs(Bytes height, Bytes bound, Budget& budget, const OnValue& on_value) {
+// The exact search for the lowest layout whatever it costs; returns the bound on its height.
+Bytes Cheapest::search_all(Bytes height, Bytes bound, Budget& budget, const Events& events) {
     ExactOptions options;
     options.bound = bound;
     options.limit = height;
     options.seed = seed_;
     const Known* known = best({height}, true);
-    if (known != nullptr) {
-        const Index pool = instance_.choices[0][0].pool;
-        for (const Bytes offset : known->offsets) options.start.push_back({pool, offset});
-    }
-    ExactEvents events;
-    if (on_value) events.incumbent = [&](const Layout&, Bytes value) { on_value(value); };
-    const ExactResult result = solve_exact(instance_, options, budget, events);
+    if (known != nullptr) options.start = layout_of(*known);
+    ExactEvents told;
+    if (events.value) told.incumbent = [&](const Layout&, Bytes value) { events.value(value); };
+    if (events.bound) told.bound = [&](Bytes proven, std::int64_t) { events.bound(proven); };
+    const ExactResult result = solve_exact(instance_, options, budget, told);
     refuted_ += static_cast<std::int64_t>(result.refuted.size());
     if (result.status == ExactStatus::infeasible) {
         height_ = height;
@@ -311,9 +346,27 @@ Bytes Cheapest::ignore_costs(Bytes height, Bytes bound, Budget& budget, const On
     return result.bound;
 }
 
-Cheapest::Found Cheapest::lowest(const Limits& limits, Bytes bound, Budget& budget, const OnValue& on_value) {
+// The same, with turns for the improver where the search alone does not get to the end.
+Bytes Cheapest::ignore_costs(Bytes height, Bytes bound, Budget& budget, const Events& events) {
+    for (std::int64_t work = kFirstEffort; !budget.spent() && !none_; work *= 4) {
+        Budget search(-1, work, &budget);
+        bound = search_all(height, bound, search, events);
+        budget.count(search.work());
+        const Known* known = best({height}, true);
+        const Bytes before = known == nullptr ? height + 1 : known->top;
+        if (before <= bound) break;
+        Budget nearby(-1, work / 2, &budget);
+        improve(height, false, bound, nearby);
+        budget.count(nearby.work());
+        known = best({height}, true);
+        if (known != nullptr && known->top < before && events.value) events.value(known->top);
+    }
+    return bound;
+}
+
+Cheapest::Found Cheapest::lowest(const Limits& limits, Bytes bound, Budget& budget, const Events& events) {
     if (limits.cost >= costs_.fixed + sum_of(weights_)) {
-        bound = ignore_costs(limits.height, bound, budget, on_value);
+        bound = ignore_costs(limits.height, bound, budget, events);
         return found(limits, true, bound);
     }
     std::int64_t work = kFirstEffort;
@@ -321,7 +374,7 @@ Cheapest::Found Cheapest::lowest(const Limits& limits, Bytes bound, Budget& budg
     const auto top = [&] {
         const Known* known = best(limits, true);
         if (known == nullptr) return limits.height + 1;
-        if (known->top < told && on_value) on_value(told = known->top);
+        if (known->top < told && events.value) events.value(told = known->top);
         return known->top;
     };
     // Heights below `bound` are refuted; each is tried for a while, the least one and the middle in turns.
@@ -334,7 +387,10 @@ Cheapest::Found Cheapest::lowest(const Limits& limits, Bytes bound, Budget& budg
             Budget part(-1, work, &budget);
             decide(height, limits.cost, part);
             budget.count(part.work());
-            if (none_ || bound_ > limits.cost) bound = std::max(bound, height + 1);
+            if ((none_ || bound_ > limits.cost) && height >= bound) {
+                bound = height + 1;
+                if (events.bound && bound <= top()) events.bound(bound);
+            }
         }
         work *= 2;
     }

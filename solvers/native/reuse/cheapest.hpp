@@ -1,8 +1,8 @@
 // The cheapest layout of one pool within a height, and the lowest within a cost, with bounds (docs/reuse.md).
 //
 // A *core* is a set of pairs that no layout within some height keeps apart all together: each layout pays for
-// one of them at least. So the cheapest set of pairs that hits every core is a bound on the cost, and a layout
-// that keeps all other pairs apart is the cheapest.
+// one of them at least. So the cheapest set of pairs that hits every core is a bound on the cost, and a
+// layout that keeps all other pairs apart is the cheapest.
 #pragma once
 
 #include <functional>
@@ -31,20 +31,22 @@ class Cheapest {
         Bytes cost = std::numeric_limits<Bytes>::max();
     };
     struct Found {
-        Offsets offsets;          // of the best layout within the limits; empty when none is known
-        Bytes cost = 0, top = 0;  // of it
-        Bytes bound = 0;          // of what was asked for: no layout within the limits has less
-        bool none = false;        // proven: there is no layout within the height
-        std::vector<Index> dead;  // then: items that are enough for that, if known
+        Offsets offsets;           // of the best layout within the limits; empty when none is known
+        Bytes cost = 0, top = 0;   // of it
+        Bytes bound = 0;           // of what was asked for: no layout within the limits has less
+        bool none = false;         // proven: there is no layout within the height
+        std::vector<Index> dead;   // then: items that are enough for that, if known
         std::int64_t refuted = 0;  // searches that ran dry, over all calls
     };
-    // Told of each better value of what was asked for.
-    using OnValue = std::function<void(Bytes value)>;
+    // Told of each better value of what was asked for, and of each better bound on it.
+    struct Events {
+        std::function<void(Bytes value)> value, bound;
+    };
 
     // Both go on from what earlier calls have found and proven.
     // `enough`: a layout that costs no more is all that is wanted, or the proof that there is none.
-    Found cheapest(Bytes height, std::optional<Bytes> enough, Budget& budget, const OnValue& on_value);
-    Found lowest(const Limits& limits, Bytes bound, Budget& budget, const OnValue& on_value);
+    Found cheapest(Bytes height, std::optional<Bytes> enough, Budget& budget, const Events& events);
+    Found lowest(const Limits& limits, Bytes bound, Budget& budget, const Events& events);
 
   private:
     struct Core {
@@ -61,16 +63,20 @@ class Cheapest {
     void decide(Bytes height, std::optional<Bytes> enough, Budget& budget);
     bool settled(std::optional<Bytes> enough) const;
     void find_any(Budget& budget);
+    void improve(Bytes height, bool fit_only, Bytes bound, Budget& budget);
+    void raise_bound(Bytes bound);
     Answer ask(const ElementSet& apart, std::int64_t most_work, Budget& budget);
     bool known_to_hold(const ElementSet& apart) const;
     void find_cores(ElementSet apart, Budget& budget);
     ElementSet shrunk(ElementSet apart, Budget& budget);
     void search_nearby(std::int64_t steps, Bytes enough, Budget& budget);
     void press(const Limits& limits, Bytes bound, std::int64_t most_work, Budget& budget);
-    Bytes ignore_costs(Bytes height, Bytes bound, Budget& budget, const OnValue& on_value);
+    Bytes search_all(Bytes height, Bytes bound, Budget& budget, const Events& events);
+    Bytes ignore_costs(Bytes height, Bytes bound, Budget& budget, const Events& events);
     void learn(const Offsets& offsets);
     const Known* best(const Limits& limits, bool lowest) const;
     ElementSet all_but(const ElementSet& pairs) const;
+    Layout layout_of(const Known& known) const;
     Found found(const Limits& limits, bool lowest, Bytes bound) const;
 
     const Instance instance_;
@@ -89,8 +95,8 @@ class Cheapest {
     Bytes bound_ = 0;  // on the cost
     bool none_ = false;
     std::vector<Index> dead_;
-    std::int64_t effort_ = 0;  // most work of one search
-    OnValue on_cost_;
+    std::int64_t effort_ = 0;         // most work of one search
+    const Events* events_ = nullptr;  // while costs are asked for
 };
 
 }  // namespace memstow

@@ -139,7 +139,8 @@ Bytes Search::bound() {
     for (std::size_t k = 0; k < sets_.size(); ++k) {
         if (hits_[k] == 0) order_.push_back(static_cast<Index>(k));
     }
-    std::stable_sort(order_.begin(), order_.end(), [&](Index a, Index b) { return open_[at(a)] < open_[at(b)]; });
+    std::stable_sort(order_.begin(), order_.end(),
+                     [&](Index a, Index b) { return open_[at(a)] < open_[at(b)]; });
     Bytes total = 0;
     for (const Index k : order_) {
         Bytes least = std::numeric_limits<Bytes>::max();

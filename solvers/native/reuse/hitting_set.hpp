@@ -19,8 +19,8 @@ struct HittingSet {
     std::int64_t steps = 0;
 };
 
-// The bound meets the cost unless `most_steps` or the budget ended it. No set that hits every set costs less than
-// `known`. Every set has an element, every weight is above 0.
+// The bound meets the cost unless `most_steps` or the budget ended it. No set that hits every set costs less
+// than `known`. Every set has an element, every weight is above 0.
 HittingSet cheapest_hitting_set(const std::vector<ElementSet>& sets, const std::vector<Bytes>& weights,
                                 Bytes known, std::int64_t most_steps, const Budget& budget);
 

@@ -1,5 +1,5 @@
-// Lowers the cost of a layout of one pool: takes some items out and puts each back where it is cheapest, again
-// and again, and keeps what is no worse than chance allows.
+// Lowers the cost of a layout of one pool: takes some items out and puts each back where it is cheapest,
+// again and again, and keeps what is no worse than chance allows.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,7 @@ class LocalSearch {
     void step();
     void choose();
     void take_out(Index item);
-    bool put_back();
+    bool put_back();  // false when one has no place left
     void restore();
     Index pick_paying();
 
@@ -35,16 +35,17 @@ class LocalSearch {
     std::vector<Index> item_of_;  // by part
     std::vector<Part> parts_;
     Random random_;
-    double scale_ = 1;
+    std::int64_t round_, move_ = 0;
+    double scale_ = 1;  // cost of an average pair
 
     std::vector<Bytes> now_, best_;
     Bytes now_cost_ = 0, best_cost_ = 0;
-    double heat_ = 0;
+    double heat_ = 0;  // how much worse a move may make it
+    // Of the move at hand: the items taken out, and where each was.
     std::vector<Index> out_;
     std::vector<Bytes> before_;
     std::vector<char> is_out_;
     std::vector<std::pair<double, Index>> order_;
-    std::int64_t round_ = 0;
 };
 
 }  // namespace memstow
