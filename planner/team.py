@@ -19,6 +19,10 @@ _FIRST_PASSES = 40
 _SMALL = 500
 # From here on there may be parts that only the improver can lower, so it is asked again at the end.
 _LARGE = 4096
+# Up to so many items a model may prove a reuse cost that the search for it does not; with more it only takes
+# time from the search.
+_FEW = 64
+_BEFORE_MODEL = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +54,13 @@ def team_for(asked: Solver | None, task: Task) -> list[Stage]:
         before = [Stage(greedy, 1.0)] if asked.name in (exact.name, improve.name, "reuse") else []
         return [*before, Stage(asked, 1.0)]
     if improve.declines(task) is not None:
+        model = next((name for name in ("cpsat", "highs") if is_installed(name)), None)
         reuse = find("reuse")
         if any(term.kind is TermKind.REUSE_COST for term in task.terms) and reuse.declines(task) is None:
+            few = task.instance.item_count <= _FEW
             start = Stage(greedy, _START_SHARE, _FIRST_PASSES * task.instance.item_count)
-            return [start, Stage(reuse, 1.0)]
-        model = next((name for name in ("cpsat", "highs") if is_installed(name)), None)
+            last = [Stage(find(model), 1.0)] if model and few else []
+            return [start, Stage(reuse, _BEFORE_MODEL if last else 1.0), *last]
         return [Stage(greedy, _START_SHARE if model else 1.0), *([Stage(find(model), 1.0)] if model else [])]
     if exact.declines(task) is not None:
         return [Stage(greedy, 1.0), Stage(improve, 1.0)]

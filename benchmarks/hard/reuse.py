@@ -1,4 +1,4 @@
-"""Reuse costs: kernels with a cost on overlaps between pipes, and two of A-K with costs, next to the best known."""
+"""Reuse costs: kernels with a cost on overlaps, and two of A-K with costs, next to the best known."""
 
 import csv
 import json
@@ -52,7 +52,9 @@ def measure(effort: Effort) -> str:
 def _best_known() -> dict[Key, int | None]:
     with (DATA / "pypto" / "best_known.csv").open() as file:
         return {
-            (row["source_path"], row["source_instance"], row["source_fingerprint"]): int(cost) if cost else None
+            (row["source_path"], row["source_instance"], row["source_fingerprint"]): int(cost)
+            if cost
+            else None
             for row in csv.DictReader(file)
             if (cost := row["best_known_cost"]) is not None
         }

@@ -130,12 +130,49 @@ void Board::add_holes(Index item, const std::vector<Bytes>& offsets) {
         const bool fits = allowed(item, offset) &&
                           std::none_of(relations.begin(), relations.end(), [&](const Relation& relation) {
                               const Bytes x = offsets[at(relation.other)];
-                              if (x == kUnplaced || relation.cost != kForbidden) return false;
-                              if (relation.hole != kNoHole && x + relation.hole == offset) return false;
-                              return x + relation.below < offset && offset < x + relation.above;
+                              return x != kUnplaced && forbids(relation, x, offset);
                           });
         if (fits) free_.push_back({offset, offset});
     }
+}
+
+Bytes Board::least_in_the_way(Index item, const std::vector<Bytes>& offsets,
+                              const std::vector<double>& weights, double scale, Random& random) {
+    const auto relations = relations_[item];
+    Bytes best = kUnplaced;
+    double least = 0;
+    int equals = 0;
+    const auto weigh = [&](Bytes from) {
+        const Bytes offset = next(item, from);
+        if (offset < 0 || !allowed(item, offset)) return;
+        double weight = 0;
+        for (const Relation& relation : relations) {
+            ++steps_;
+            const Bytes x = offsets[at(relation.other)];
+            if (x == kUnplaced) continue;
+            if (relation.cost == kForbidden) {
+                if (forbids(relation, x, offset)) weight += weights[at(relation.other)];
+            } else if (x + relation.below < offset && offset < x + relation.above) {
+                weight += static_cast<double>(relation.cost) / scale;
+            }
+            if (best != kUnplaced && weight > least) return;
+        }
+        equals = best == kUnplaced || weight < least ? 1 : equals + 1;
+        if (equals > 1 && random.below(static_cast<std::size_t>(equals)) > 0) return;
+        best = offset;
+        least = weight;
+    };
+    for (const Range& range : allowed_[item]) {
+        weigh(range.begin);
+        weigh(std::min(range.end, height_ - tops_[at(item)]) - modulus_[at(item)] + 1);
+    }
+    for (const Relation& relation : relations) {
+        const Bytes x = offsets[at(relation.other)];
+        if (x == kUnplaced) continue;
+        weigh(x + relation.above);
+        weigh(x + relation.below - modulus_[at(item)] + 1);
+    }
+    return best;
 }
 
 // Costs fall only at the ends of what is paid for, so a cheapest offset is the first allowed one at or above

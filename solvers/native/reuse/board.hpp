@@ -41,6 +41,19 @@ class Board {
     // The cheapest offset of an item among the others that have one; without an offset when it has none. Of
     // several that cost the same it is the lowest, or any when `anywhere`.
     Spot cheapest(Index item, const std::vector<Bytes>& offsets, bool anywhere, Random& random);
+    // The offset at which least stands in the way: what must go adds up by `weights` (by item), costs are
+    // divided by `scale`. Without an offset when it has none even alone.
+    Bytes least_in_the_way(Index item, const std::vector<Bytes>& offsets, const std::vector<double>& weights,
+                           double scale, Random& random);
+    // Calls f(other) for each item that must not overlap this one and does.
+    template <class F>
+    void visit_in_the_way(Index item, const std::vector<Bytes>& offsets, F&& f) const {
+        const Bytes offset = offsets[static_cast<std::size_t>(item)];
+        for (const Relation& relation : relations_[item]) {
+            const Bytes x = offsets[static_cast<std::size_t>(relation.other)];
+            if (x != kUnplaced && forbids(relation, x, offset)) f(relation.other);
+        }
+    }
     // What an item at its offset pays for overlaps.
     Bytes cost_of(Index item, const std::vector<Bytes>& offsets) const;
     std::int64_t steps() const { return steps_; }  // relations looked at so far
@@ -50,6 +63,11 @@ class Board {
     void find_free(Index item, const std::vector<Bytes>& offsets);
     void add_holes(Index item, const std::vector<Bytes>& offsets);
     void consider(Bytes offset, bool anywhere, Random& random);
+    static bool forbids(const Relation& relation, Bytes x, Bytes offset) {
+        if (relation.cost != kForbidden || (relation.hole != kNoHole && x + relation.hole == offset))
+            return false;
+        return x + relation.below < offset && offset < x + relation.above;
+    }
     bool allowed(Index item, Bytes offset) const;
     Bytes next(Index item, Bytes from) const;
 

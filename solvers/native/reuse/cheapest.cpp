@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "../bounds.hpp"
 #include "../improve/improve.hpp"
 #include "../search/exact.hpp"
 
@@ -16,6 +17,9 @@ constexpr std::int64_t kFirstEffort = 500'000;
 constexpr std::int64_t kShrinkEffort = 200'000;
 constexpr std::int64_t kNearbyFirst = 20'000;
 constexpr std::size_t kMostLayouts = 64;
+// Looking for a heavy clique takes time with the square of the items.
+constexpr Index kMostInClique = 512;
+constexpr std::int64_t kCliqueNodes = 2'000;
 constexpr std::size_t kTables = std::size_t{16} << 20;
 
 Bytes sum_of(const std::vector<Bytes>& values) {
@@ -117,13 +121,19 @@ bool Cheapest::known_to_hold(const ElementSet& apart) const {
 // Is there a layout within the height that keeps these pairs apart?
 Cheapest::Answer Cheapest::ask(const ElementSet& apart, std::int64_t most_work, Budget& budget) {
     if (known_to_hold(apart)) return Answer::layout;
+    const Instance asked = kept_apart(instance_, costs_, apart);
+    if (find_clique(asked, budget)) {
+        ++refuted_;
+        dead_ = clique_;
+        return Answer::none;
+    }
     ExactOptions options;
     options.limit = height_;
     options.fit_only = true;
     options.memory = kTables;
     options.seed = seed_;
     Budget part(-1, most_work, &budget);
-    const ExactResult result = solve_exact(kept_apart(instance_, costs_, apart), options, part);
+    const ExactResult result = solve_exact(asked, options, part);
     budget.count(part.work());
     if (result.status == ExactStatus::infeasible) {
         ++refuted_;
@@ -135,20 +145,73 @@ Cheapest::Answer Cheapest::ask(const ElementSet& apart, std::int64_t most_work, 
     return Answer::layout;
 }
 
+// Whether there are items that must all be apart and are larger together than the height.
+bool Cheapest::find_clique(const Instance& asked, Budget& budget) {
+    clique_.clear();
+    const Index n = instance_.item_count();
+    if (n > kMostInClique) return false;
+    budget.count(std::int64_t{n} * n * 8);
+    const std::vector<bool> all(instance_.pools.size(), true);
+    const LiveBound bound = clique_bound(asked, all, 1, kCliqueNodes, height_);
+    if (bound.bytes <= height_) return false;
+    for (const Index part : bound.parts) clique_.push_back(instance_.parts[at(part)].item);
+    std::sort(clique_.begin(), clique_.end());
+    clique_.erase(std::unique(clique_.begin(), clique_.end()), clique_.end());
+    return true;
+}
+
+ElementSet Cheapest::pairs_among(const ElementSet& apart, std::vector<Index> items) const {
+    std::sort(items.begin(), items.end());
+    const auto among = [&](Index part) {
+        return std::binary_search(items.begin(), items.end(), instance_.parts[at(part)].item);
+    };
+    ElementSet found;
+    for (const Index k : apart) {
+        if (among(costs_.pairs[at(k)].first) && among(costs_.pairs[at(k)].second)) found.push_back(k);
+    }
+    return found;
+}
+
+// The pairs within the clique, once it is without the items that it can do without; those of most pairs go
+// first.
+ElementSet Cheapest::within_clique(const ElementSet& apart) const {
+    std::vector<Index> items = clique_;
+    ElementSet pairs = pairs_among(apart, items);
+    const auto size = [&](Index item) {
+        Bytes largest = 0;
+        for (const Part& part : instance_.parts_of(item)) largest = std::max(largest, part.size);
+        return largest;
+    };
+    Bytes sum = 0;
+    for (const Index item : items) sum += size(item);
+    for (;;) {
+        std::vector<Index> degree(instance_.parts.size(), 0);
+        for (const Index k : pairs) {
+            ++degree[at(instance_.parts[at(costs_.pairs[at(k)].first)].item)];
+            ++degree[at(instance_.parts[at(costs_.pairs[at(k)].second)].item)];
+        }
+        const auto key = [&](Index item) { return std::pair(degree[at(item)], -size(item)); };
+        auto drop = items.end();
+        for (auto item = items.begin(); item != items.end(); ++item) {
+            if (sum - size(*item) <= height_) continue;
+            if (drop == items.end() || key(*item) > key(*drop)) drop = item;
+        }
+        if (drop == items.end()) return pairs;
+        sum -= size(*drop);
+        items.erase(drop);
+        pairs = pairs_among(pairs, items);
+    }
+}
+
 // A part of these pairs, of which it is known that they cannot all be apart, that cannot either.
 ElementSet Cheapest::shrunk(ElementSet apart, Budget& budget) {
+    if (!clique_.empty()) return within_clique(apart);
     std::vector<Index> items = dead_;
     if (items.empty()) {
         for (Index i = 0; i < instance_.item_count(); ++i) items.push_back(i);
     }
     items = dead_set(kept_apart(instance_, costs_, apart), items, height_, budget, kShrinkEffort).items;
-    const auto matters = [&](Index part) {
-        return std::binary_search(items.begin(), items.end(), instance_.parts[at(part)].item);
-    };
-    std::erase_if(apart, [&](Index k) {
-        const ReuseCost& pair = costs_.pairs[at(k)];
-        return !matters(pair.first) || !matters(pair.second);
-    });
+    apart = pairs_among(apart, items);
     const auto dies = [&](const ElementSet& some) {
         if (known_to_hold(some)) return false;
         ExactOptions options;
@@ -178,7 +241,7 @@ ElementSet Cheapest::shrunk(ElementSet apart, Budget& budget) {
 
 // These pairs cannot all be apart: which of them, and which of the rest, and so on.
 void Cheapest::find_cores(ElementSet apart, Budget& budget) {
-    while (!budget.spent()) {
+    for (const std::int64_t until = budget.work() + effort_; budget.work() < until && !budget.spent();) {
         const ElementSet core = shrunk(apart, budget);
         if (core.empty()) {
             none_ = true;

@@ -69,6 +69,9 @@ class Cheapest {
     bool known_to_hold(const ElementSet& apart) const;
     void find_cores(ElementSet apart, Budget& budget);
     ElementSet shrunk(ElementSet apart, Budget& budget);
+    bool find_clique(const Instance& asked, Budget& budget);
+    ElementSet pairs_among(const ElementSet& apart, std::vector<Index> items) const;
+    ElementSet within_clique(const ElementSet& apart) const;
     void search_nearby(std::int64_t steps, Bytes enough, Budget& budget);
     void press(const Limits& limits, Bytes bound, std::int64_t most_work, Budget& budget);
     Bytes search_all(Bytes height, Bytes bound, Budget& budget, const Events& events);
@@ -94,8 +97,9 @@ class Cheapest {
     Bytes height_ = 0;
     Bytes bound_ = 0;  // on the cost
     bool none_ = false;
-    std::vector<Index> dead_;
-    std::int64_t effort_ = 0;         // most work of one search
+    std::vector<Index> dead_;    // items that answered the last question with no; none when that is not known
+    std::vector<Index> clique_;  // the same, where they are too large together and all must be apart
+    std::int64_t effort_ = 0;    // most work of one search
     const Events* events_ = nullptr;  // while costs are asked for
 };
 

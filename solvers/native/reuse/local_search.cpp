@@ -10,6 +10,7 @@ std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 
 // Measured on two problems of 154 and 296 buffers; other values were some per cent worse (docs/reuse.md).
 constexpr std::size_t kMostTakenOut = 10;
+constexpr std::size_t kMostEjections = 20;  // of a move, of what stands in the way of what is put back
 constexpr double kSizeNoise = 0.9;  // how much chance there is in the order of putting back, largest first
 constexpr double kAnywhere = 0.7;   // how often any of the cheapest offsets does, not the lowest
 constexpr double kHot = 0.7;        // heat at the begin and end of a round, in costs of an average pair
@@ -24,7 +25,8 @@ LocalSearch::LocalSearch(const Instance& instance, const Costs& costs, std::uint
       parts_(instance.parts),
       random_(seed),
       round_(kFirstRound),
-      is_out_(static_cast<std::size_t>(instance.item_count()), 0) {
+      is_out_(static_cast<std::size_t>(instance.item_count()), 0),
+      stays_(static_cast<std::size_t>(instance.item_count()), 1) {
     for (const Part& part : instance.parts) item_of_.push_back(part.item);
     double sum = 0;
     for (const ReuseCost& pair : pairs_) sum += static_cast<double>(pair.cost);
@@ -76,13 +78,45 @@ bool LocalSearch::put_back() {
         order_.emplace_back(-size * (1 - kSizeNoise * random_.unit()), item);
     }
     std::sort(order_.begin(), order_.end());
+    waiting_.clear();
+    for (auto entry = order_.rbegin(); entry != order_.rend(); ++entry) waiting_.push_back(entry->second);
     const bool anywhere = random_.unit() < kAnywhere;
-    for (const auto& [key, item] : order_) {
-        const Board::Spot spot = board_.cheapest(item, now_, anywhere, random_);
-        if (spot.offset == kUnplaced) return false;
+    for (std::size_t tries = out_.size() + kMostEjections; !waiting_.empty(); --tries) {
+        if (tries == 0) return false;
+        const Index item = waiting_.back();
+        waiting_.pop_back();
+        if (!put(item, anywhere)) return false;
+    }
+    return true;
+}
+
+// Where it costs least; where there is no room, in the place of what has been in the way least often.
+bool LocalSearch::put(Index item, bool anywhere) {
+    const Board::Spot spot = board_.cheapest(item, now_, anywhere, random_);
+    if (spot.offset != kUnplaced) {
         now_[at(item)] = spot.offset;
         now_cost_ += spot.cost;
+        return true;
     }
+    const Bytes offset = board_.least_in_the_way(item, now_, stays_, scale_, random_);
+    if (offset == kUnplaced) return false;
+    now_[at(item)] = offset;
+    std::vector<Index> blockers;
+    board_.visit_in_the_way(item, now_, [&](Index other) { blockers.push_back(other); });
+    now_[at(item)] = kUnplaced;
+    for (const Index other : blockers) {
+        if (now_[at(other)] == kUnplaced) continue;  // in the way with several parts
+        stays_[at(other)] += 1;
+        if (is_out_[at(other)]) {
+            now_cost_ -= board_.cost_of(other, now_);
+            now_[at(other)] = kUnplaced;
+        } else {
+            take_out(other);
+        }
+        waiting_.insert(waiting_.begin(), other);
+    }
+    now_[at(item)] = offset;
+    now_cost_ += board_.cost_of(item, now_);
     return true;
 }
 
@@ -96,7 +130,10 @@ void LocalSearch::step() {
     before_.clear();
     choose();
     const bool back = put_back();
-    for (const Index item : out_) is_out_[at(item)] = 0;
+    for (const Index item : out_) {
+        is_out_[at(item)] = 0;
+        stays_[at(item)] = 1;
+    }
     const double worse = static_cast<double>(now_cost_ - cost) / scale_;
     if (!back || (worse > 0 && worse > -heat_ * std::log(random_.unit() + 1e-12))) {
         restore();

@@ -26,7 +26,8 @@ class LocalSearch {
     void step();
     void choose();
     void take_out(Index item);
-    bool put_back();  // false when one has no place left
+    bool put_back();  // false when that takes too long
+    bool put(Index item, bool anywhere);
     void restore();
     Index pick_paying();
 
@@ -46,6 +47,8 @@ class LocalSearch {
     std::vector<Bytes> before_;
     std::vector<char> is_out_;
     std::vector<std::pair<double, Index>> order_;
+    std::vector<Index> waiting_;
+    std::vector<double> stays_;  // by item: how much there is against taking it out
 };
 
 }  // namespace memstow
