@@ -67,7 +67,7 @@ def _kernels(policy: str) -> Iterator[tuple[str, Key, Problem]]:
         if notes.get("dsa_rp_edge_policy") == policy:
             fields = ("corpus_source_path", "dsa_rp_source_instance", "corpus_source_fingerprint_fnv1a64")
             one, two, three = (str(notes[field]) for field in fields)
-            yield path.stem, (one, two, three), read_problem(data)
+            yield str(path.relative_to(DATA / "pypto")), (one, two, three), read_problem(data)
 
 
 def _row(policy: str, seconds: float) -> tuple[object, ...]:
