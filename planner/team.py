@@ -14,6 +14,10 @@ _START_SHARE = 0.25
 # Greedy's first passes over the items find most of what it finds; what its later ones better, the exact
 # search betters sooner. On minimalloc A-K the first ones take 15 ms of 70.
 _FIRST_PASSES = 40
+# Up to so many items a model may prove a reuse cost that the search for it does not; with more it only takes
+# time from the search.
+_FEW = 64
+_BEFORE_MODEL = 0.5
 # Up to here, by its largest independent part, the exact search finds plans sooner than the improver does;
 # beyond, the improver goes first.
 _SMALL = 500
@@ -41,14 +45,26 @@ def asked_for(name: str) -> Solver | None:
         raise UnknownSolverError(f"there is no solver {name!r}; use one of {known}") from None
 
 
+def _reuse_team(task: Task) -> list[Stage]:
+    """The search for the least reuse cost after a quick start; then a model, where there is little to choose."""
+    count = task.instance.item_count
+    start = Stage(find("greedy"), _START_SHARE, _FIRST_PASSES * count)
+    model = next((name for name in ("cpsat", "highs") if is_installed(name)), None)
+    if model is None or count > _FEW:
+        return [start, Stage(find("reuse"), 1.0)]
+    return [start, Stage(find("reuse"), _BEFORE_MODEL), Stage(find(model), 1.0)]
+
+
 def team_for(asked: Solver | None, task: Task) -> list[Stage]:
     """The turns of a run. Greedy comes first wherever another starts from a plan."""
     greedy, exact, improve = find("greedy"), find("exact"), find("improve")
     if asked is not None:
         if is_model(asked.name):
             return [Stage(greedy, _START_SHARE), Stage(asked, 1.0)]
-        before = [Stage(greedy, 1.0)] if asked.name in (exact.name, improve.name) else []
+        before = [Stage(greedy, 1.0)] if asked.name in (exact.name, improve.name, "reuse") else []
         return [*before, Stage(asked, 1.0)]
+    if any(term.kind is TermKind.REUSE_COST for term in task.terms) and find("reuse").declines(task) is None:
+        return _reuse_team(task)
     if improve.declines(task) is not None:
         models = _models_for(task)
         start = Stage(greedy, _START_SHARE if models else 1.0)
