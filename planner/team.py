@@ -15,7 +15,7 @@ _START_SHARE = 0.25
 # search betters sooner. On minimalloc A-K the first ones take 15 ms of 70.
 _FIRST_PASSES = 40
 # Up to here, by its largest independent part, the exact search finds plans sooner than the improver does;
-# beyond, the improver goes first.
+# beyond, the improver goes first, but for what has no slack at any time.
 _SMALL = 500
 # From here on there may be parts that only the improver can lower, so it is asked again at the end.
 _LARGE = 4096
@@ -55,8 +55,12 @@ def team_for(asked: Solver | None, task: Task) -> list[Stage]:
     if exact.declines(task) is not None:
         return [Stage(greedy, 1.0), Stage(improve, 1.0)]
     start = Stage(greedy, 1.0, _FIRST_PASSES * task.instance.item_count)
-    if largest_part(task) < _SMALL:
+    largest, level = largest_part(task)
+    large = task.instance.item_count > _LARGE
+    if largest < _SMALL or (level and not large):
         return [start, Stage(exact, 0.5), Stage(improve, 0.3), Stage(exact, 1.0)]
-    if task.instance.item_count <= _LARGE:
+    if not large:
         return [start, Stage(improve, 0.15), Stage(exact, 1.0)]
+    if level:
+        return [Stage(greedy, 1.0), Stage(exact, 0.5), Stage(improve, 1.0)]
     return [Stage(greedy, 1.0), Stage(improve, 0.3), Stage(exact, 0.5), Stage(improve, 1.0)]

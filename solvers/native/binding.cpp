@@ -355,10 +355,11 @@ NB_MODULE(_native, m) {
         [](const NativeInstance& self, nb::handle start, Bytes bound) {
             const Layout layout = to_layout(self.instance, start);
             const Reach reach = reach_of(self.instance, layout, bound);
-            return std::pair{reach.largest, reach.searchable};
+            return std::tuple{reach.largest, reach.searchable, reach.level};
         },
         nb::arg("instance"), nb::arg("start").none(), nb::arg("bound"),
-        "(items of the largest independent component, whether one that decides can be searched).");
+        "(items of the largest independent component, whether one that decides can be searched, whether all rows "
+        "of one that decides are equally full).");
     m.def("improve", &improve_layout, nb::arg("instance"), nb::arg("start"), nb::arg("fit_only"),
           nb::arg("bound"), nb::arg("limit"), nb::arg("workers"), nb::arg("deterministic"), nb::arg("seed"),
           nb::arg("budget"), nb::arg("on_height"),
