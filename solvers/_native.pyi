@@ -57,9 +57,7 @@ def exact(
     on_height: Callable[[int], None],
     on_bound: Callable[[int], None],
 ) -> tuple[tuple[bytes, bytes] | None, int, int, list[tuple[int, int]], list[int] | None]: ...
-def exact_reach(
-    instance: Instance, start: _instance.Layout | None, bound: int
-) -> tuple[int, bool, bool]: ...
+def exact_reach(instance: Instance, start: _instance.Layout | None, bound: int) -> tuple[int, bool, bool]: ...
 def improve(
     instance: Instance,
     start: _instance.Layout,

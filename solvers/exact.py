@@ -10,7 +10,7 @@ MOST_ITEMS = 4096
 
 
 def largest_part(task: Task) -> tuple[int, bool]:
-    """How many items its largest independent part has; whether a part that decides is equally full throughout."""
+    """How many items its largest independent part has, and whether one that decides is always full."""
     largest, _, level = _native.exact_reach(task.instance.native, None, 0)
     return largest, level
 
@@ -20,7 +20,10 @@ class Exact:
 
     name = "exact"
     summary = "exact search of one pool: proves optimality or that nothing fits"
-    supports = "one pool, independent parts of up to 4,096 buffers; the peak alone, no reuse costs or moves"
+    supports = (
+        "one pool, independent parts of up to 4,096 buffers or full at all times; "
+        "the peak alone, no reuse costs or moves"
+    )
 
     def declines(self, task: Task) -> str | None:
         """It knows one pool and its height, and parts of the problem that are not too large."""

@@ -358,7 +358,8 @@ NB_MODULE(_native, m) {
             return std::tuple{reach.largest, reach.searchable, reach.level};
         },
         nb::arg("instance"), nb::arg("start").none(), nb::arg("bound"),
-        "(items of the largest independent component, whether one that decides can be searched, whether all rows "
+        "(items of the largest independent component, whether one that decides can be searched, whether all "
+        "rows "
         "of one that decides are equally full).");
     m.def("improve", &improve_layout, nb::arg("instance"), nb::arg("start"), nb::arg("fit_only"),
           nb::arg("bound"), nb::arg("limit"), nb::arg("workers"), nb::arg("deterministic"), nb::arg("seed"),
