@@ -19,7 +19,7 @@ _FIRST_PASSES = 40
 _FEW = 64
 _BEFORE_MODEL = 0.5
 # Up to here, by its largest independent part, the exact search finds plans sooner than the improver does;
-# beyond, the improver goes first.
+# beyond, the improver goes first, but for what has no slack at any time.
 _SMALL = 500
 # From here on there may be parts that only the improver can lower, so it is asked again at the end.
 _LARGE = 4096
@@ -46,7 +46,7 @@ def asked_for(name: str) -> Solver | None:
 
 
 def _reuse_team(task: Task) -> list[Stage]:
-    """The search for the least reuse cost after a quick start; then a model, where there is little to choose."""
+    """The search for the least reuse cost after a quick start; then a model, where items are few."""
     count = task.instance.item_count
     start = Stage(find("greedy"), _START_SHARE, _FIRST_PASSES * count)
     model = next((name for name in ("cpsat", "highs") if is_installed(name)), None)
@@ -72,10 +72,14 @@ def team_for(asked: Solver | None, task: Task) -> list[Stage]:
     if exact.declines(task) is not None:
         return [Stage(greedy, 1.0), Stage(improve, 1.0)]
     start = Stage(greedy, 1.0, _FIRST_PASSES * task.instance.item_count)
-    if largest_part(task) < _SMALL:
+    largest, level = largest_part(task)
+    large = task.instance.item_count > _LARGE
+    if largest < _SMALL or (level and not large):
         return [start, Stage(exact, 0.5), Stage(improve, 0.3), Stage(exact, 1.0)]
-    if task.instance.item_count <= _LARGE:
+    if not large:
         return [start, Stage(improve, 0.15), Stage(exact, 1.0)]
+    if level:
+        return [Stage(greedy, 1.0), Stage(exact, 0.5), Stage(improve, 1.0)]
     return [Stage(greedy, 1.0), Stage(improve, 0.3), Stage(exact, 0.5), Stage(improve, 1.0)]
 
 

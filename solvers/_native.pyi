@@ -42,7 +42,7 @@ class Cheapest:
         height: int,
         enough: int | None,
         budget: Budget,
-        on_cost: Callable[[int], None],
+        on_cost: Callable[[int, list[int]], None],
         on_bound: Callable[[int], None],
     ) -> _Found: ...
     def lowest(
@@ -51,7 +51,7 @@ class Cheapest:
         cost: int,
         bound: int,
         budget: Budget,
-        on_height: Callable[[int], None],
+        on_height: Callable[[int, list[int]], None],
         on_bound: Callable[[int], None],
     ) -> _Found: ...
 
@@ -86,7 +86,7 @@ def exact(
     on_height: Callable[[int, tuple[bytes, bytes]], None],
     on_bound: Callable[[int], None],
 ) -> tuple[tuple[bytes, bytes] | None, int, int, list[tuple[int, int]], list[int] | None]: ...
-def exact_reach(instance: Instance, start: _instance.Layout | None, bound: int) -> tuple[int, bool]: ...
+def exact_reach(instance: Instance, start: _instance.Layout | None, bound: int) -> tuple[int, bool, bool]: ...
 def improve(
     instance: Instance,
     start: _instance.Layout,

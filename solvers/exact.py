@@ -9,10 +9,10 @@ from solvers.solver import Listeners, Outcome, Proof, Task, declined_by_one_pool
 MOST_ITEMS = 4096
 
 
-def largest_part(task: Task) -> int:
-    """How many items its largest independent part has."""
-    largest, _ = _native.exact_reach(task.instance.native, None, 0)
-    return largest
+def largest_part(task: Task) -> tuple[int, bool]:
+    """How many items its largest independent part has, and whether one that decides is always full."""
+    largest, _, level = _native.exact_reach(task.instance.native, None, 0)
+    return largest, level
 
 
 class Exact:
@@ -20,14 +20,17 @@ class Exact:
 
     name = "exact"
     summary = "exact search of one pool: proves optimality or that nothing fits"
-    supports = "one pool, independent parts of up to 4,096 buffers; the peak alone, no reuse costs or moves"
+    supports = (
+        "one pool, independent parts of up to 4,096 buffers or full at all times; "
+        "the peak alone, no reuse costs or moves"
+    )
 
     def declines(self, task: Task) -> str | None:
         """It knows one pool and its height, and parts of the problem that are not too large."""
         reason = declined_by_one_pool(task)
         if reason is None and task.instance.item_count > MOST_ITEMS:
             bound = task.lower_bounds[0] if task.lower_bounds else 0
-            _, searchable = _native.exact_reach(task.instance.native, task.start, bound)
+            _, searchable, _ = _native.exact_reach(task.instance.native, task.start, bound)
             if not searchable:
                 reason = f"more than {MOST_ITEMS} buffers in each independent part that decides"
         return reason

@@ -6,7 +6,8 @@ may be and what its overlaps may cost.
 """
 
 from array import array
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 
 from solvers import _native
 from solvers.instance import Layout
@@ -22,7 +23,8 @@ _LEVEL_SHARE = 0.8
 _FIRST_TURN = 2_000_000
 _LONGER_TURNS = 4
 
-_OnValue = Callable[[int], None]
+_OnValue = Callable[[int, list[int]], None]
+_OnBound = Callable[[int], None]
 
 
 class Reuse:
@@ -76,11 +78,11 @@ class _Pool:
         """Any layout within the height."""
         self._take(self._search.cheapest(self.height, _MOST_COST, budget, _unheard, _unheard))
 
-    def lower_cost(self, budget: _native.Budget, on_cost: _OnValue, on_bound: _OnValue) -> None:
+    def lower_cost(self, budget: _native.Budget, on_cost: _OnValue, on_bound: _OnBound) -> None:
         """The cheapest layout within the height."""
         self._take(self._search.cheapest(self.height, None, budget, on_cost, on_bound))
 
-    def lower_top(self, budget: _native.Budget, on_top: _OnValue, on_bound: _OnValue) -> None:
+    def lower_top(self, budget: _native.Budget, on_top: _OnValue, on_bound: _OnBound) -> None:
         """The lowest layout within the cost."""
         self._take(self._search.lowest(self.height, self.cost, self.bound, budget, on_top, on_bound))
 
@@ -181,7 +183,7 @@ class _Run:
         self,
         at: int,
         pools: list[_Pool],
-        lower: Callable[[_Pool, _native.Budget, _OnValue, _OnValue], None],
+        lower: Callable[[_Pool, _native.Budget, _OnValue, _OnBound], None],
         value_of: Callable[[_Pool], int],
         together: Callable[[Iterable[int]], int],
     ) -> tuple[int, int]:
@@ -200,8 +202,9 @@ class _Run:
         def act(pool: _Pool, part: _native.Budget) -> None:
             others = [other for other in pools if other is not pool]
 
-            def on_value(value: int) -> None:
-                self._listeners.incumbent(self._name, together([*map(value_of, others), value]))
+            def on_value(value: int, offsets: list[int]) -> None:
+                whole = together([*map(value_of, others), value])
+                self._listeners.incumbent(self._name, whole, self._layout({pool.number: offsets}))
 
             def on_bound(value: int) -> None:
                 self._listeners.bound(self._name, together([*(other.bound for other in others), value]))
@@ -224,16 +227,17 @@ class _Run:
             self._budget,
         )
 
-    def _layout(self) -> Layout:
+    def _layout(self, instead: Mapping[int, list[int]] = MappingProxyType({})) -> Layout:
+        """The layouts of all pools, with these offsets in some."""
         count = self._task.instance.item_count
         layout = Layout(array("q", self._task.instance.choice_pool), array("q", [-1] * count))
         for pool in self._pools:
-            for item, offset in zip(pool.items, pool.offsets or (), strict=True):
+            for item, offset in zip(pool.items, instead.get(pool.number, pool.offsets or []), strict=True):
                 layout.offset[item] = offset
         return layout
 
 
-def _unheard(_value: int) -> None:
+def _unheard(*_: object) -> None:
     pass
 
 

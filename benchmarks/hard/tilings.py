@@ -8,7 +8,7 @@ from benchmarks.page import table
 from planner.generate.planted import planted
 
 SECONDS = 10.0
-SIZES = (100, 200, 500, 1_000)
+SIZES = (100, 200, 500, 1_000, 2_000, 5_000)
 
 
 def measure(effort: Effort) -> str:

@@ -320,18 +320,23 @@ struct PoolSearch {
     Cheapest search;
 };
 
-Cheapest::Events telling(const OnHeight& on_value, const OnHeight& on_bound) {
-    const auto told = [](const OnHeight& listener) {
-        return [&listener](Bytes value) {
-            nb::gil_scoped_acquire acquire;
-            listener(value);
-        };
+using OnOffsets = std::function<void(Bytes, const Cheapest::Offsets&)>;
+
+Cheapest::Events telling(const OnOffsets& on_value, const OnBound& on_bound) {
+    Cheapest::Events events;
+    events.value = [&on_value](Bytes value, const Cheapest::Offsets& offsets) {
+        nb::gil_scoped_acquire acquire;
+        on_value(value, offsets);
     };
-    return {told(on_value), told(on_bound)};
+    events.bound = [&on_bound](Bytes value) {
+        nb::gil_scoped_acquire acquire;
+        on_bound(value);
+    };
+    return events;
 }
 
 nb::tuple cheapest_within(PoolSearch& self, Bytes height, std::optional<Bytes> enough, Budget& budget,
-                          const OnHeight& on_cost, const OnHeight& on_bound) {
+                          const OnOffsets& on_cost, const OnBound& on_bound) {
     Cheapest::Found found;
     {
         nb::gil_scoped_release release;
@@ -341,7 +346,7 @@ nb::tuple cheapest_within(PoolSearch& self, Bytes height, std::optional<Bytes> e
 }
 
 nb::tuple lowest_within(PoolSearch& self, Bytes height, Bytes cost, Bytes bound, Budget& budget,
-                        const OnHeight& on_height, const OnHeight& on_bound) {
+                        const OnOffsets& on_height, const OnBound& on_bound) {
     Cheapest::Found found;
     {
         nb::gil_scoped_release release;
@@ -420,10 +425,12 @@ NB_MODULE(_native, m) {
         [](const NativeInstance& self, nb::handle start, Bytes bound) {
             const Layout layout = to_layout(self.instance, start);
             const Reach reach = reach_of(self.instance, layout, bound);
-            return std::pair{reach.largest, reach.searchable};
+            return std::tuple{reach.largest, reach.searchable, reach.level};
         },
         nb::arg("instance"), nb::arg("start").none(), nb::arg("bound"),
-        "(items of the largest independent component, whether one that decides can be searched).");
+        "(items of the largest independent component, whether one that decides can be searched, whether all "
+        "rows "
+        "of one that decides are equally full).");
     m.def("improve", &improve_layout, nb::arg("instance"), nb::arg("start"), nb::arg("fit_only"),
           nb::arg("bound"), nb::arg("limit"), nb::arg("workers"), nb::arg("deterministic"), nb::arg("seed"),
           nb::arg("budget"), nb::arg("on_height"),

@@ -2,6 +2,7 @@
 #include <thread>
 
 #include "check.hpp"
+#include "cut.hpp"
 #include "rows.hpp"
 #include "search/exact.hpp"
 #include "search/level_search.hpp"
@@ -168,49 +169,6 @@ Instance in_a_row(const Instance& one, int copies) {
     return all;
 }
 
-// A rectangle cut into pieces: the optimum is its height, and a greedy layout does not find it.
-Instance cut_rectangle(std::uint64_t seed, Index count, Bytes height) {
-    struct Box {
-        std::int64_t begin, end;
-        Bytes low, high;
-    };
-    Random random(seed);
-    std::vector<Box> boxes{{0, 4 * count, 0, height}};
-    while (static_cast<Index>(boxes.size()) < count) {
-        Box& box = boxes[random.below(boxes.size())];
-        Box other = box;
-        const auto cut = [&](std::int64_t from, std::int64_t to) {
-            return from + 1 +
-                   static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(to - from - 1)));
-        };
-        if (random.below(2) == 0) {
-            if (box.end - box.begin < 2) continue;
-            box.end = other.begin = cut(box.begin, box.end);
-        } else {
-            if (box.high - box.low < 2) continue;
-            box.high = other.low = cut(box.low, box.high);
-        }
-        boxes.push_back(other);
-    }
-    Instance in;
-    in.pools.push_back({kLimit, {}});
-    std::vector<Lifetime> lives;
-    for (const Box& box : boxes) {
-        lives.push_back({box.begin, box.end});
-        in.choices.values.push_back({0, 1, 0, 0, kLimit - (box.high - box.low), 0});
-        in.choices.close();
-        in.parts.push_back({in.item_count(), 0, box.high - box.low});
-        in.item_parts.push_back(static_cast<Index>(in.parts.size()));
-    }
-    const TimeRows rows = time_rows(lives);
-    for (const RowRange& range : rows.ranges) {
-        in.rows.values.push_back(range);
-        in.rows.close();
-    }
-    in.row_count = in.time_rows = static_cast<Index>(rows.times.size());
-    return in;
-}
-
 // Everything on top of everything before: valid and high.
 Layout stacked(const Instance& in, Index from, Index to) {
     Layout layout(static_cast<std::size_t>(in.item_count()));
@@ -225,7 +183,7 @@ Layout stacked(const Instance& in, Index from, Index to) {
 }  // namespace
 
 TEST(many_components_in_a_row_are_solved_to_optimality) {
-    const Instance one = cut_rectangle(3, 120, 1000);
+    const Instance one = cut::rectangle(3, 120, 1000);
     const Instance in = in_a_row(one, 40);
     CHECK(in.item_count() == 4800);
     CHECK(reach_of(in, {}, 0).largest <= 120 && reach_of(in, {}, 0).searchable);
@@ -255,8 +213,8 @@ TEST(many_components_in_a_row_are_solved_to_optimality) {
 
 TEST(components_that_do_not_decide_are_left_alone) {
     // Many low ones with a start above their own bound, and one high one: only that is searched.
-    Instance in = in_a_row(cut_rectangle(4, 40, 100), 30);
-    const Instance high = cut_rectangle(5, 40, 5000);
+    Instance in = in_a_row(cut::rectangle(4, 40, 100), 30);
+    const Instance high = cut::rectangle(5, 40, 5000);
     Layout start;
     for (int k = 0; k < 30; ++k) {
         const Layout copy = stacked(in, k * 40, (k + 1) * 40);

@@ -85,7 +85,7 @@ void Cheapest::learn(const Offsets& offsets) {
         if (oldest != layouts_.end()) layouts_.erase(oldest);
     }
     layouts_.push_back(std::move(known));
-    if (better && events_ != nullptr && events_->value) events_->value(cost);
+    if (better && events_ != nullptr && events_->value) events_->value(cost, layouts_.back().offsets);
 }
 
 // The cheapest within the limits, or the lowest; of several the one that is better in the other too.
@@ -395,7 +395,9 @@ Bytes Cheapest::search_all(Bytes height, Bytes bound, Budget& budget, const Even
     const Known* known = best({height}, true);
     if (known != nullptr) options.start = layout_of(*known);
     ExactEvents told;
-    if (events.value) told.incumbent = [&](const Layout&, Bytes value) { events.value(value); };
+    if (events.value) {
+        told.incumbent = [&](const Layout& layout, Bytes value) { events.value(value, offsets_of(layout)); };
+    }
     if (events.bound) told.bound = [&](Bytes proven, std::int64_t) { events.bound(proven); };
     const ExactResult result = solve_exact(instance_, options, budget, told);
     refuted_ += static_cast<std::int64_t>(result.refuted.size());
@@ -422,7 +424,9 @@ Bytes Cheapest::ignore_costs(Bytes height, Bytes bound, Budget& budget, const Ev
         improve(height, false, bound, nearby);
         budget.count(nearby.work());
         known = best({height}, true);
-        if (known != nullptr && known->top < before && events.value) events.value(known->top);
+        if (known != nullptr && known->top < before && events.value) {
+            events.value(known->top, known->offsets);
+        }
     }
     return bound;
 }
@@ -437,7 +441,10 @@ Cheapest::Found Cheapest::lowest(const Limits& limits, Bytes bound, Budget& budg
     const auto top = [&] {
         const Known* known = best(limits, true);
         if (known == nullptr) return limits.height + 1;
-        if (known->top < told && events.value) events.value(told = known->top);
+        if (known->top < told && events.value) {
+            told = known->top;
+            events.value(told, known->offsets);
+        }
         return known->top;
     };
     // Heights below `bound` are refuted; each is tried for a while, the least one and the middle in turns.

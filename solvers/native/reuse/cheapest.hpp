@@ -38,9 +38,10 @@ class Cheapest {
         std::vector<Index> dead;   // then: items that are enough for that, if known
         std::int64_t refuted = 0;  // searches that ran dry, over all calls
     };
-    // Told of each better value of what was asked for, and of each better bound on it.
+    // Told of each better value of what was asked for and its layout, and of each better bound on it.
     struct Events {
-        std::function<void(Bytes value)> value, bound;
+        std::function<void(Bytes value, const Offsets& offsets)> value;
+        std::function<void(Bytes value)> bound;
     };
 
     // Both go on from what earlier calls have found and proven.

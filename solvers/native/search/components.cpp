@@ -120,9 +120,14 @@ void Components::find_bounds() {
         bound = std::max(bound, std::min(kLimit, std::max<Bytes>(0, in_.choices[i][0].low) + top));
     }
     const std::vector<WideBytes> loads = row_loads(in_, std::vector<bool>(in_.pools.size(), true), 1);
+    std::vector<WideBytes> first(parts_.size(), -1);
+    level_.assign(parts_.size(), true);
     for (std::size_t r = 0; r < loads.size(); ++r) {
         if (row_component_[r] < 0) continue;
-        Bytes& bound = bound_[at(row_component_[r])];
+        const std::size_t c = at(row_component_[r]);
+        if (first[c] < 0) first[c] = loads[r];
+        level_[c] = level_[c] && loads[r] == first[c];
+        Bytes& bound = bound_[c];
         bound = static_cast<Bytes>(std::max<WideBytes>(bound, std::min<WideBytes>(kLimit, loads[r])));
     }
 }

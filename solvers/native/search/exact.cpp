@@ -14,6 +14,7 @@
 #include "ladder.hpp"
 #include "level_search.hpp"
 #include "pair_search.hpp"
+#include "tiling.hpp"
 
 namespace memstow {
 namespace {
@@ -67,6 +68,8 @@ class Engine {
     void refill();
     bool has_had_its_turn(const Piece& piece) const;
     bool open(std::size_t at);
+    void try_tilings();
+    void lay(std::size_t at, const std::vector<Bytes>& offsets);
     void close(std::size_t at);
     void work();
     void take(const Task& task, Answer answer, const Decision& search);
@@ -160,6 +163,41 @@ bool Engine::open(std::size_t at) {
         piece.opened.back()->packing = std::move(packing);
     }
     return true;
+}
+
+// What is full in every row needs a layout without a gap: sweeps find it where a search would not.
+void Engine::try_tilings() {
+    const std::int64_t work_left = budget_.work_limit() - budget_.work();
+    const double seconds_left = options_.deterministic ? -1 : budget_.seconds_left();
+    Budget share(seconds_left < 0 ? -1 : seconds_left / 2, work_left / 2, &budget_);
+    for (std::size_t k = 0; k < pieces_.size() && !over() && !share.spent(); ++k) {
+        const auto c = static_cast<Index>(k);
+        if (!components_.level(c) || settled(pieces_[k])) continue;
+        const std::optional<FullRows> full = full_rows(components_.instance_of(c));
+        if (!full || full->base + full->height > limit_) continue;
+        const auto offsets = tile(*full, options_.memory, [&](std::int64_t steps) {
+            budget_.count(steps);
+            share.count(steps);
+            return share.spent();
+        });
+        if (offsets) lay(k, *offsets);
+    }
+}
+
+void Engine::lay(std::size_t at, const std::vector<Bytes>& offsets) {
+    Piece& piece = pieces_[at];
+    const auto items = components_.items(static_cast<Index>(at));
+    Layout lower = layout_;
+    for (std::size_t i = 0; i < offsets.size(); ++i) {
+        lower[static_cast<std::size_t>(items[i])] = {in_.choices[items[i]][0].pool, offsets[i]};
+    }
+    const Bytes height = components_.height(static_cast<Index>(at), lower), before = best();
+    if (height >= piece.top) return;
+    layout_.swap(lower);
+    tops_.erase(tops_.find(piece.top));
+    piece.top = height;
+    tops_.insert(height);
+    if (best() < before && events_.incumbent) events_.incumbent(layout_, best());
 }
 
 void Engine::close(std::size_t at) {
@@ -314,6 +352,7 @@ ExactResult Engine::run() {
     std::vector<std::thread> others;
     const int workers = options_.deterministic ? 1 : options_.workers;
     const std::int64_t before = budget_.work();
+    try_tilings();
     if (!over()) {
         for (int k = 1; k < workers; ++k) others.emplace_back(guarded);
     }
@@ -357,7 +396,9 @@ Reach reach_of(const Instance& instance, const Layout& start, Bytes bound) {
     for (Index c = 0; c < components.count(); ++c) {
         const bool decides =
             started ? components.height(c, start) > std::max(bound, most) : components.bound(c) == most;
-        reach.searchable = reach.searchable || (decides && small_enough(components, c));
+        reach.level = reach.level || (decides && components.level(c));
+        reach.searchable =
+            reach.searchable || (decides && (components.level(c) || small_enough(components, c)));
     }
     return reach;
 }

@@ -56,7 +56,8 @@ struct ExactResult {
 // Every item needs exactly one choice, all in the same pool. Reuse costs play no part. The height is the
 // greatest end of an item. The instance may be of any size: its independent components are searched on their
 // own, and only those that matter. A component of more than `kMostItems` items or `kMostParts` parts is
-// bounded by its rows but not searched.
+// bounded by its rows but not searched, unless all of its rows are full: then a sweep is tried (tiling.hpp),
+// which takes up to half of the budget and options.memory at first.
 //
 // Memory: about 200 bytes for each part and row of the instance; options.memory for the tables; beyond that,
 // for the components that are open, at most `kMostOpen` and, unless it is only one, `kMostEntries` entries in
@@ -75,6 +76,8 @@ struct Reach {
     // Whether a component that decides is small enough to be searched: one that is above the bound in the
     // start, or, without a start, one of those whose rows need the most.
     bool searchable = false;
+    // Whether all rows of such a component are equally full.
+    bool level = false;
 };
 Reach reach_of(const Instance& instance, const Layout& start, Bytes bound);
 

@@ -1,0 +1,293 @@
+#include "order_trees.hpp"
+
+#include <algorithm>
+
+namespace memstow {
+
+OrderTrees::OrderTrees(Index leaves) : leaves_(leaves), cause_(static_cast<std::size_t>(leaves), 0) {}
+
+std::span<const OrderTrees::Node> OrderTrees::children(Node node) {
+    if (is_leaf(node)) return {};
+    const Inner& here = inner(node);
+    steps_ += here.count;
+    return {children_.data() + here.first, static_cast<std::size_t>(here.count)};
+}
+
+// One child is itself, and the order of two says nothing. The children may not be those of another node: the
+// list they are in grows.
+OrderTrees::Node OrderTrees::make(std::span<const Node> children, bool in_order, Index cause) {
+    if (children.empty()) return kNone;
+    if (children.size() == 1) return children[0];
+    const auto count = static_cast<Index>(children.size());
+    inner_.push_back({children_.size(), count, cause, in_order && count > 2});
+    children_.insert(children_.end(), children.begin(), children.end());
+    steps_ += count;
+    return leaves_ + static_cast<Node>(inner_.size()) - 1;
+}
+
+OrderTrees::Node OrderTrees::any_order(std::span<const Node> children, Index cause) {
+    return make(children, false, cause);
+}
+OrderTrees::Node OrderTrees::any_order(std::span<const Node> children) {
+    return make(children, false, new_cause_);
+}
+OrderTrees::Node OrderTrees::in_order(std::span<const Node> children) {
+    return make(children, true, new_cause_);
+}
+OrderTrees::Node OrderTrees::remade(Node node, std::span<const Node> children) {
+    const Inner before = inner(node);
+    return make(children, before.in_order, before.cause);
+}
+
+void OrderTrees::forget(Mark mark) {
+    inner_.resize(mark.nodes);
+    children_.resize(mark.children);
+}
+
+OrderTrees::Share OrderTrees::survey(Node node, const std::vector<char>& chosen) {
+    if (share_.size() < static_cast<std::size_t>(leaves_) + inner_.size()) {
+        share_.resize(static_cast<std::size_t>(leaves_) + 2 * inner_.size());
+    }
+    Share result;
+    if (is_leaf(node)) {
+        result = chosen[static_cast<std::size_t>(node)] != 0 ? Share::all : Share::none;
+    } else {
+        bool none = true, all = true;
+        for (const Node child : children(node)) {
+            const Share there = survey(child, chosen);
+            none = none && there == Share::none;
+            all = all && there == Share::all;
+        }
+        result = none ? Share::none : all ? Share::all : Share::some;
+    }
+    share_[static_cast<std::size_t>(node)] = result;
+    return result;
+}
+
+std::int64_t OrderTrees::freedom(Node root) {
+    if (is_leaf(root)) return 0;
+    const Inner& here = inner(root);
+    while (log_factorial_.size() <= static_cast<std::size_t>(here.count)) {
+        log_factorial_.push_back(log_factorial_.back() + log2_of(log_factorial_.size()));
+    }
+    std::int64_t sum = here.in_order ? kLog2Unit : log_factorial_[static_cast<std::size_t>(here.count)];
+    for (const Node child : children(root)) sum += freedom(child);
+    return sum;
+}
+
+OrderTrees::Node OrderTrees::together(Node root, const std::vector<char>& chosen, Index cause) {
+    survey(root, chosen);
+    new_cause_ = cause;
+    return gather(root);
+}
+
+OrderTrees::Node OrderTrees::gather(Node node) {
+    if (share(node) != Share::some) return node;
+    return inner(node).in_order ? gather_in_order(node) : gather_any_order(node);
+}
+
+OrderTrees::Node OrderTrees::gather_any_order(Node node) {
+    Run none, some, all;
+    for (const Node child : children(node)) {
+        (share(child) == Share::none ? none : share(child) == Share::all ? all : some).push_back(child);
+    }
+    if (some.size() > 2) return kNone;
+    if (some.size() == 1 && all.empty()) {
+        const Node inside = gather(some[0]);
+        if (inside == kNone || inside == some[0]) return inside == kNone ? kNone : node;
+        none.push_back(inside);
+        return remade(node, none);
+    }
+    if (some.empty()) {
+        if (all.size() == 1) return node;
+        none.push_back(any_order(all));
+        return any_order(none);
+    }
+    Run middle;
+    if (!to_one_end(some[0], middle)) return kNone;
+    if (!all.empty()) middle.push_back(any_order(all));
+    if (some.size() == 2) {
+        Run other;
+        if (!to_one_end(some[1], other)) return kNone;
+        middle.insert(middle.end(), other.rbegin(), other.rend());
+    }
+    none.push_back(in_order(middle));
+    return any_order(none);
+}
+
+// What is chosen has to be one run of children, the first and the last of which may be chosen in part.
+OrderTrees::Node OrderTrees::gather_in_order(Node node) {
+    const std::span<const Node> seen = children(node);
+    const Run all(seen.begin(), seen.end());
+    std::size_t first = 0, last = all.size();
+    while (share(all[first]) == Share::none) ++first;
+    while (share(all[last - 1]) == Share::none) --last;
+    for (std::size_t k = first + 1; k + 1 < last; ++k) {
+        if (share(all[k]) != Share::all) return kNone;
+    }
+    Run made(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(first));
+    if (last - first == 1) {
+        const Node inside = gather(all[first]);
+        if (inside == kNone || inside == all[first]) return inside == kNone ? kNone : node;
+        made.push_back(inside);
+        made.insert(made.end(), all.begin() + static_cast<std::ptrdiff_t>(last), all.end());
+        return remade(node, made);
+    } else {
+        if (share(all[first]) == Share::all && share(all[last - 1]) == Share::all) return node;
+        if (!to_one_end(all[first], made)) return kNone;
+        made.insert(made.end(), all.begin() + static_cast<std::ptrdiff_t>(first) + 1,
+                    all.begin() + static_cast<std::ptrdiff_t>(last) - 1);
+        Run other;
+        if (!to_one_end(all[last - 1], other)) return kNone;
+        made.insert(made.end(), other.rbegin(), other.rend());
+    }
+    made.insert(made.end(), all.begin() + static_cast<std::ptrdiff_t>(last), all.end());
+    return in_order(made);
+}
+
+// Writes what stands for the node when all that is chosen is at its end. False when it cannot be.
+bool OrderTrees::to_one_end(Node node, Run& run) {
+    if (share(node) != Share::some) {
+        run.push_back(node);
+        return true;
+    }
+    const std::span<const Node> seen = children(node);
+    Run below(seen.begin(), seen.end());
+    if (inner(node).in_order) {
+        if (share(below.front()) == Share::all || share(below.back()) == Share::none) {
+            std::reverse(below.begin(), below.end());
+        }
+        std::size_t k = 0;
+        while (k < below.size() && share(below[k]) == Share::none) run.push_back(below[k++]);
+        if (k < below.size() && share(below[k]) == Share::some && !to_one_end(below[k++], run)) return false;
+        while (k < below.size() && share(below[k]) == Share::all) run.push_back(below[k++]);
+        return k == below.size();
+    }
+    Run none, some, all;
+    for (const Node child : below) {
+        (share(child) == Share::none ? none : share(child) == Share::all ? all : some).push_back(child);
+    }
+    if (some.size() > 1) return false;
+    if (!none.empty()) run.push_back(any_order(none));
+    if (!some.empty() && !to_one_end(some[0], run)) return false;
+    if (!all.empty()) run.push_back(any_order(all));
+    return true;
+}
+
+std::vector<std::vector<Index>> OrderTrees::pieces(Node root, const std::vector<char>& chosen) {
+    std::vector<std::vector<Index>> found;
+    survey(root, chosen);
+    find_pieces(root, found);
+    return found;
+}
+
+void OrderTrees::find_pieces(Node node, std::vector<std::vector<Index>>& found) {
+    if (share(node) == Share::none) return;
+    if (share(node) == Share::all) {
+        leaves_below(node, found.emplace_back());
+        return;
+    }
+    bool running = false;
+    const bool in_order = inner(node).in_order;
+    for (const Node child : children(node)) {
+        if (share(child) != Share::all) {
+            find_pieces(child, found);
+            running = false;
+            continue;
+        }
+        if (!running) found.emplace_back();
+        leaves_below(child, found.back());
+        running = in_order;
+    }
+}
+
+std::vector<Index> OrderTrees::causes(Node root, const std::vector<char>& chosen) {
+    survey(root, chosen);
+    // Down to the lowest node that all of them are below.
+    for (;;) {
+        Node next = kNone;
+        bool one = share(root) == Share::some;
+        for (const Node child : children(root)) {
+            if (share(child) == Share::none) continue;
+            one = one && next == kNone;
+            next = child;
+        }
+        if (!one || next == kNone) break;
+        root = next;
+    }
+    std::vector<Index> found;
+    find_causes(root, found);
+    return found;
+}
+
+void OrderTrees::find_causes(Node node, std::vector<Index>& found) {
+    if (share(node) == Share::none) return;
+    found.push_back(is_leaf(node) ? cause_[static_cast<std::size_t>(node)] : inner(node).cause);
+    for (const Node child : children(node)) find_causes(child, found);
+}
+
+void OrderTrees::leaves_below(Node node, std::vector<Index>& leaves) {
+    if (is_leaf(node)) leaves.push_back(node);
+    for (const Node child : children(node)) leaves_below(child, leaves);
+}
+
+OrderTrees::Node OrderTrees::replaced(Node root, const std::vector<Index>& group,
+                                      std::span<const Node> blocks) {
+    replaced_.assign(blocks.size(), 0);
+    return replace(root, group, blocks);
+}
+
+// The first leaf of a group becomes the block, the others vanish, and so do the nodes that held nothing else.
+OrderTrees::Node OrderTrees::replace(Node node, const std::vector<Index>& group,
+                                     std::span<const Node> blocks) {
+    if (is_leaf(node)) {
+        const Index which = group[static_cast<std::size_t>(node)];
+        if (which < 0) return node;
+        char& done = replaced_[static_cast<std::size_t>(which)];
+        if (done != 0) return kNone;
+        done = 1;
+        return blocks[static_cast<std::size_t>(which)];
+    }
+    const std::span<const Node> seen = children(node);
+    const Run before(seen.begin(), seen.end());
+    Run after;
+    for (const Node child : before) {
+        const Node now = replace(child, group, blocks);
+        if (now != kNone) after.push_back(now);
+    }
+    return after == before ? node : remade(node, after);
+}
+
+std::vector<Index> OrderTrees::sorted(Node root, const std::vector<Bytes>& key) {
+    least_.resize(static_cast<std::size_t>(leaves_) + inner_.size());
+    find_least(root, key);
+    std::vector<Index> order;
+    write(root, order);
+    return order;
+}
+
+Bytes OrderTrees::find_least(Node node, const std::vector<Bytes>& key) {
+    Bytes least = kLimit;
+    if (is_leaf(node)) least = key[static_cast<std::size_t>(node)];
+    for (const Node child : children(node)) least = std::min(least, find_least(child, key));
+    least_[static_cast<std::size_t>(node)] = least;
+    return least;
+}
+
+void OrderTrees::write(Node node, std::vector<Index>& order) {
+    if (is_leaf(node)) {
+        order.push_back(node);
+        return;
+    }
+    const std::span<const Node> seen = children(node);
+    Run below(seen.begin(), seen.end());
+    const auto least = [this](Node child) { return least_[static_cast<std::size_t>(child)]; };
+    if (!inner(node).in_order) {
+        std::stable_sort(below.begin(), below.end(), [&](Node a, Node b) { return least(a) < least(b); });
+    } else if (least(below.front()) > least(below.back())) {
+        std::reverse(below.begin(), below.end());
+    }
+    for (const Node child : below) write(child, order);
+}
+
+}  // namespace memstow

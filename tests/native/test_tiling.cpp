@@ -1,0 +1,264 @@
+#include <bit>
+
+#include "check.hpp"
+#include "cut.hpp"
+#include "sample.hpp"
+#include "search/equal_sums.hpp"
+#include "search/exact.hpp"
+#include "search/tiling.hpp"
+#include "tiny.hpp"
+
+using namespace memstow;
+
+namespace {
+
+const Decision::Stop kNever = [](std::int64_t) { return false; };
+constexpr std::size_t kMemory = std::size_t{16} << 20;
+
+// Rows that are equally full, whether or not there is a layout without a gap: what ends gives its bytes to
+// what begins.
+Instance equally_full(std::uint64_t seed, Index most, Bytes height) {
+    Random random(seed);
+    std::vector<sample::Buffer> buffers;
+    std::vector<std::size_t> live;
+    const auto begin = [&](Bytes bytes, std::int64_t time) {
+        while (bytes > 0) {
+            const auto size = 1 + static_cast<Bytes>(random.below(static_cast<std::size_t>(bytes)));
+            live.push_back(buffers.size());
+            buffers.push_back({size, {{time, time}}, {}});
+            bytes -= size;
+        }
+    };
+    begin(height, 0);
+    std::int64_t time = 1;
+    for (; static_cast<Index>(buffers.size()) < most; ++time) {
+        Bytes bytes = 0;
+        for (std::size_t k = 1 + random.below(2); k > 0 && !live.empty(); --k) {
+            const std::size_t which = random.below(live.size());
+            sample::Buffer& ended = buffers[live[which]];
+            if (ended.lives[0].begin == time) continue;
+            ended.lives[0].end = time;
+            bytes += ended.size;
+            live.erase(live.begin() + static_cast<std::ptrdiff_t>(which));
+        }
+        begin(bytes, time);
+    }
+    for (const std::size_t k : live) buffers[k].lives[0].end = time;
+    return sample::build(buffers);
+}
+
+std::vector<Bytes> offsets_of(const Layout& layout) {
+    std::vector<Bytes> offsets;
+    for (const Place& place : layout) offsets.push_back(place.offset);
+    return offsets;
+}
+
+Bytes height_of(const Instance& in, const std::vector<Bytes>& offsets) {
+    Bytes height = 0;
+    for (const Part& part : in.parts) {
+        height = std::max(height, offsets[static_cast<std::size_t>(part.item)] + part.size);
+    }
+    return height;
+}
+
+// A rectangle cut in two again and again, and in five around a middle where there is room.
+Instance with_pinwheels(std::uint64_t seed, Index count, Bytes height, std::int64_t horizon) {
+    Random random(seed);
+    std::vector<cut::Box> boxes{{0, horizon, 0, height}};
+    const auto within = [&](std::int64_t from, std::int64_t to) {
+        return from + 1 + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(to - from - 1)));
+    };
+    while (static_cast<Index>(boxes.size()) < count) {
+        cut::Box& box = boxes[random.below(boxes.size())];
+        const auto [begin, end, low, high] = box;
+        if (end - begin > 2 && high - low > 2 && random.below(3) == 0) {
+            const std::int64_t right = within(begin, end - 1) + 1;
+            const std::int64_t left = within(begin, right);
+            const Bytes upper = within(low, high - 1) + 1, lower = within(low, upper);
+            box = {left, right, lower, upper};
+            boxes.push_back({begin, right, low, lower});
+            boxes.push_back({right, end, low, upper});
+            boxes.push_back({left, end, upper, high});
+            boxes.push_back({begin, left, lower, high});
+        } else if (random.below(2) == 0 && end - begin > 1) {
+            const std::int64_t middle = within(begin, end);
+            box.end = middle;
+            boxes.push_back({middle, end, low, high});
+        } else if (high - low > 1) {
+            const Bytes middle = within(low, high);
+            box.high = middle;
+            boxes.push_back({begin, end, middle, high});
+        }
+    }
+    return cut::instance_of(boxes);
+}
+
+}  // namespace
+
+TEST(equal_sums_are_all_the_pairs_of_sets_that_are_equal) {
+    for (std::uint64_t seed = 0; seed < 200; ++seed) {
+        Random random(seed);
+        const auto draw = [&] {
+            std::vector<Bytes> numbers(1 + random.below(6));
+            for (Bytes& number : numbers) number = 1 + static_cast<Bytes>(random.below(9));
+            return numbers;
+        };
+        const auto sum = [](const std::vector<Bytes>& numbers, PlaceSet set) {
+            Bytes total = 0;
+            for (std::size_t k = 0; k < numbers.size(); ++k) total += has(set, k) ? numbers[k] : 0;
+            return total;
+        };
+        const std::vector<Bytes> first = draw(), second = draw();
+        std::int64_t steps = 0;
+        const auto pairs = equal_sums(first, second, 1000, steps);
+        std::size_t expected = 0;
+        for (PlaceSet a = 1; a <= first_places(first.size()); ++a) {
+            for (PlaceSet b = 1; b <= first_places(second.size()); ++b) {
+                if (sum(first, a) != sum(second, b)) continue;
+                ++expected;
+                CHECK(std::any_of(pairs.begin(), pairs.end(),
+                                  [&](const EqualSums& p) { return p.first == a && p.second == b; }));
+            }
+        }
+        CHECK(pairs.size() == expected && steps > 0);
+    }
+}
+
+TEST(of_many_numbers_small_sets_and_what_they_leave_are_found) {
+    std::vector<Bytes> many;
+    for (int k = 0; k < 40; ++k) many.push_back((Bytes{1} << (k % 40)) + 7);
+    const auto total = [&](PlaceSet set) {
+        Bytes sum = 0;
+        for (std::size_t k = 0; k < many.size(); ++k) sum += has(set, k) ? many[k] : 0;
+        return sum;
+    };
+    const PlaceSet two = PlaceSet{1} << 30 | PlaceSet{1} << 4, all = first_places(many.size());
+    std::int64_t steps = 0;
+    const auto pairs = equal_sums({total(two), total(all & ~two)}, many, 8, steps);
+    const auto found = [&](PlaceSet a, PlaceSet b) {
+        return std::any_of(pairs.begin(), pairs.end(),
+                           [&](const EqualSums& p) { return p.first == a && p.second == b; });
+    };
+    CHECK(found(1, two) && found(2, all & ~two) && found(3, all));
+}
+
+TEST(tilings_of_tiny_full_instances_are_found_where_brute_force_finds_one) {
+    int there = 0, found = 0, none = 0;
+    for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+        const Bytes height = 4 + static_cast<Bytes>(seed % 6);
+        const Instance in = equally_full(seed, 8, height);
+        if (in.item_count() > 9) continue;
+        const auto full = full_rows(in);
+        CHECK(full && full->height == height && full->base == 0);
+        if (!full) continue;
+        const auto offsets = tile(*full, kMemory, kNever);
+        tiny::Referee referee(in);
+        const bool possible = referee.best(height + 1) == height;
+        there += possible;
+        none += !possible;
+        found += offsets.has_value();
+        if (offsets) CHECK(possible && referee.valid(*offsets) && height_of(in, *offsets) == height);
+    }
+    if (found < there) std::printf("%d of %d tilings found\n", found, there);
+    CHECK(none > 100 && there > 500 && found >= there - there / 100);
+}
+
+TEST(rectangles_cut_with_pinwheels_are_put_together_again) {
+    for (std::uint64_t seed = 0; seed < 6; ++seed) {
+        const Instance in = with_pinwheels(seed, 400, 1 << 20, 300);
+        const auto full = full_rows(in);
+        CHECK(full && full->height == 1 << 20);
+        if (!full) continue;
+        const auto offsets = tile(*full, kMemory, kNever);
+        CHECK(offsets && height_of(in, *offsets) == 1 << 20);
+    }
+}
+
+TEST(only_what_is_full_throughout_and_free_to_be_stacked_is_taken_for_full) {
+    const auto two_rows = [](Bytes second, const Choice& choice, std::vector<Pool> pools = {{kLimit, {}}}) {
+        return sample::build({{8, {{0, 2}}, {choice}}, {4, {{0, 1}}, {choice}}, {second, {{1, 2}}, {choice}}},
+                             std::move(pools));
+    };
+    const Choice free = sample::anywhere();
+    CHECK(full_rows(two_rows(4, free)) && full_rows(two_rows(4, free))->height == 12);
+    CHECK(!full_rows(two_rows(3, free)));
+    CHECK(!full_rows(Instance{}));
+
+    Choice choice = sample::anywhere(0, 4);  // divides all sizes
+    CHECK(full_rows(two_rows(4, choice)));
+    choice.residue = 1;  // all are one above
+    CHECK(full_rows(two_rows(4, choice)) && full_rows(two_rows(4, choice))->base == 1);
+    CHECK(!full_rows(two_rows(4, sample::anywhere(0, 8))));
+    CHECK(!full_rows(two_rows(4, sample::anywhere(0, 3))));
+
+    choice = free;
+    choice.low = 5;
+    CHECK(full_rows(two_rows(4, choice))->base == 5);
+    choice.high = 9;
+    CHECK(!full_rows(two_rows(4, choice)));
+
+    CHECK(full_rows(two_rows(4, free, {{15, {{0, 3}}}}))->base == 3);
+    CHECK(!full_rows(two_rows(4, free, {{14, {{0, 3}}}})));
+    CHECK(!full_rows(two_rows(4, free, {{kLimit, {{11, 12}}}})));
+    CHECK(full_rows(two_rows(4, free, {{kLimit, {{12, 13}}}})));
+
+    Instance exempt = two_rows(4, free);
+    exempt.exempt.push_back({0, 1, true});
+    CHECK(!full_rows(exempt));
+    CHECK(
+        !full_rows(sample::build({{8, {{0, 2}}, {}}, {4, {{0, 1}, {1, 2}}, {}}}, {{kLimit, {}}}, {{0, 1}})));
+    CHECK(!full_rows(sample::build({{8, {{0, 3}}, {}}, {4, {{0, 1}, {2, 3}}, {}}, {4, {{1, 2}}, {}}})));
+    CHECK(!full_rows(sample::build({{8, {{0, 1}}, {}, {{0, 2, 6}}, {{{1, 2}}}}, {8, {{1, 2}}, {}}})));
+}
+
+TEST(the_exact_search_tiles_what_is_full_even_beyond_what_it_searches) {
+    for (const Index count : {400, static_cast<Index>(kMostItems + 400)}) {
+        const Instance in = with_pinwheels(7, count, 1 << 30, 4 * count);
+        ExactResult first;
+        for (int run = 0; run < 2; ++run) {
+            ExactOptions options;
+            options.deterministic = true;
+            options.workers = 1 + run;
+            int heard = 0;
+            ExactEvents events;
+            events.incumbent = [&](const Layout&, Bytes height) { heard += height == 1 << 30; };
+            Budget budget(-1, 4'000'000'000);
+            const ExactResult result = solve_exact(in, options, budget, events);
+            CHECK(result.status == ExactStatus::optimal && result.height == 1 << 30 && heard == 1);
+            CHECK(height_of(in, offsets_of(result.layout)) == 1 << 30);
+            if (run == 1) CHECK(result.layout == first.layout && result.steps == first.steps);
+            first = result;
+        }
+        const Reach reach = reach_of(in, {}, 0);
+        CHECK(reach.searchable && reach.level && reach.largest > count / 2);
+    }
+}
+
+TEST(a_tiling_lies_above_the_base_of_its_items) {
+    Choice choice = sample::anywhere(0, 4);
+    choice.residue = 2;
+    const Instance in = sample::build(
+        {{8, {{0, 2}}, {choice}}, {4, {{0, 1}}, {choice}}, {4, {{1, 2}}, {choice}}}, {{kLimit, {{0, 5}}}});
+    Budget budget(-1, 100'000'000);
+    const ExactResult result = solve_exact(in, {}, budget);
+    CHECK(result.status == ExactStatus::optimal && result.height == 18);
+    CHECK(tiny::Referee(in).valid(offsets_of(result.layout)));
+}
+
+TEST(a_sweep_that_is_stopped_or_has_no_room_finds_nothing) {
+    const Instance in = with_pinwheels(3, 400, 1 << 20, 300);
+    const auto full = full_rows(in);
+    CHECK(full.has_value());
+    if (!full) return;
+    CHECK(!tile(*full, kMemory, [](std::int64_t) { return true; }));
+    CHECK(!tile(*full, 1000, kNever));
+    std::int64_t steps = 0;
+    CHECK(tile(*full, kMemory, [&](std::int64_t more) {
+        steps += more;
+        return false;
+    }));
+    CHECK(steps > 0);
+    Budget spent(-1, 0);
+    const ExactResult result = solve_exact(in, {}, spent);
+    CHECK(result.layout.empty() && result.steps == 0);
+}
