@@ -238,7 +238,8 @@ from planner.generate.planted import planted
 from planner.options import Options
 from planner.plan import Plan
 count, workers = int(sys.argv[1]), None if sys.argv[2] == "-" else int(sys.argv[2])
-found = plan(planted(count, 1), Options(deterministic=True, work_limit=8_000_000, workers=workers))
+problem = planted(count, 1, slack=0.01)
+found = plan(problem, Options(deterministic=True, work_limit=8_000_000, workers=workers))
 sys.stdout.write(TypeAdapter(Plan).dump_json(found).decode())
 """
 
