@@ -20,7 +20,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := test
 .DELETE_ON_ERROR:
-.PHONY: test serve install lint audit format types native-check bench bench-hard fuzz clean
+.PHONY: test serve install lint audit format types native-check bench bench-hard bench-work fuzz clean
 
 test: install
 	$(BIN)/python -m pytest $(ARGS)
@@ -87,6 +87,11 @@ bench: install
 # Some minutes on two cores that do nothing else.
 bench-hard: install
 	$(BIN)/python -m benchmarks hard $(ARGS)
+
+# Work counts of a small deterministic set against those that are committed: a slower search is seen on any machine.
+# ARGS=--update commits to what the counts are now.
+bench-work: install
+	$(BIN)/python -m benchmarks.work $(ARGS)
 
 fuzz: install
 	MEMSTOW_FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/python -m pytest tests -k fuzz --timeout 0 $(ARGS)

@@ -95,8 +95,8 @@ def _panel(problem: Problem, plan: Plan, pool: Pool, use: PoolUse, top: int) -> 
     boxes = list(_boxes(inside, places, panel))
     shown = nlargest(MOST_BOXES, boxes, key=lambda box: (box.end - box.begin) * box.buffer.size)
     less = f", the largest {len(shown):,} of {len(boxes):,} boxes" if len(shown) < len(boxes) else ""
-    title = f"{plain(pool.id, most=60)}: peak {count(use.peak)} ({human(use.peak)}), "
-    title += f"bound {count(use.bound)}{less}"
+    title = f"{plain(pool.id, most=60)}: peak {count(use.peak)} ({human(use.peak)})"
+    title += (f", bound {count(use.bound)}" if use.bound else "") + less
     yield f'<text x="{_LEFT}" y="{top - 12}" font-size="14">{_text(title)}</text>'
     yield (
         f'<rect x="{_LEFT}" y="{top}" width="{WIDTH - _LEFT - _RIGHT}" height="{PANEL}" '

@@ -6,7 +6,7 @@ from typing import Final
 
 from api.cli.arguments import Commands, add_command
 
-KINDS: Final = ("run",)
+KINDS: Final = ("run", "report", "compare", "sets")
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -14,10 +14,13 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
     parser = add_command(
         commands,
         "bench",
-        "run many problems by many solvers",
+        "run many problems by many solvers; report, compare",
         examples="""
 memstow bench run instances/ --solvers greedy,exact,auto --time-limit 5 --seeds 3 --output results
 memstow bench run instances/ --solvers greedy,exact,auto --time-limit 5 --seeds 3 --output results --resume
+memstow bench report results
+memstow bench compare before results
+memstow bench sets
 """,
     )
     kinds = parser.add_subparsers(title="commands", metavar="COMMAND", dest="kind", required=True)

@@ -5,7 +5,6 @@ import os
 import re
 import shlex
 from dataclasses import asdict
-from shutil import which
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 _GENERATE: Final = "generate:"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 _RANGE: Final = re.compile(r"(\d+)\.\.(\d+)", re.ASCII)
-_COMMON: Final = ("format", "target", "capacity", "fit_only", "time_limit", "memory")
+_COMMON: Final = ("format", "capacity", "fit_only", "time_limit", "memory")
 _OURS: Final = ("gap", "deterministic", "work_limit", "workers")
 
 
@@ -55,6 +54,9 @@ def _solver(name: str, args: argparse.Namespace, local: bool) -> "Asked":
 
 
 def _external(text: str, args: argparse.Namespace, local: bool) -> "Asked":
+    # Slow to import, and this module is, whenever there is help to print.
+    from shutil import which
+
     from planner.bench.task import Asked
     from planner.errors import InputError
     from solvers.solver import names

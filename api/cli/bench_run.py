@@ -8,7 +8,7 @@ from api.cli.arguments import Commands, add_command, amount, real, whole
 from api.cli.bench_asked import asked_of, instances_of
 from api.cli.exits import Exit
 from api.cli.progress import Line
-from api.cli.source import READABLE, add_changes
+from api.cli.source import READABLE, add_changes, add_target
 from api.cli.terminal import complain, is_terminal
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ memstow bench run instances/ --executor dask --scheduler tcp://localhost:8786 --
     )
     parser.add_argument("--resume", action="store_true", help="go on with the results that are there")
     parser.add_argument("--format", choices=READABLE, help="format of the problems (default: by content)")
+    add_target(parser)
     add_changes(parser)
     _add_players(parser)
     _add_limits(parser)
@@ -141,6 +142,7 @@ def run(args: argparse.Namespace) -> int:
 
     from api.cli.interruptible import Interruptible
     from planner.bench.journal import Journal
+    from planner.bench.posed import remember
     from planner.bench.run import run as run_all
 
     # The command line does without for the short life of a solve; this may run for days.
@@ -149,6 +151,7 @@ def run(args: argparse.Namespace) -> int:
     asked = asked_of(args)
     journal = Journal(Path(args.output), args.resume)
     try:
+        remember(Path(args.output), args.paths)
         executor = _executor(args)
         progress = _Progress(sys.stderr) if is_terminal(sys.stderr) else None
 

@@ -9,6 +9,7 @@ from api.cli.source import (
     READABLE,
     add_changes,
     add_problem,
+    add_target,
     read_problem,
     refuse_two_stdins,
     warn_if_terminal,
@@ -32,6 +33,7 @@ memstow convert - model.json --format executorch < exported.json
     parser.add_argument(
         "--output-format", choices=READABLE, help="format to write (default: csv for .csv, json for the rest)"
     )
+    add_target(parser)
     add_changes(parser)
     parser.set_defaults(run=run)
 

@@ -16,6 +16,8 @@ class Exit(IntEnum):
     """Proven: nothing fits."""
     UNKNOWN = 4
     """No plan was found and no proof either."""
+    WORSE = 5
+    """`bench compare`: something got worse."""
     DEFECT = 70
     """A defect of memstow itself (EX_SOFTWARE of sysexits)."""
     INTERRUPTED = 130

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING
 
 from api.cli.arguments import LONGEST_RUN, Commands, add_command, real, whole
 from api.cli.exits import Exit
-from api.cli.source import add_changes, add_problem, read_problem, refuse_two_stdins, warn_if_terminal
+from api.cli.source import (
+    add_changes,
+    add_problem,
+    add_target,
+    read_problem,
+    refuse_two_stdins,
+    warn_if_terminal,
+)
 from api.cli.terminal import columns, draws_unicode
 
 if TYPE_CHECKING:
@@ -28,6 +35,7 @@ memstow inspect model.json --needs --time-limit 60
 """,
     )
     add_problem(parser)
+    add_target(parser)
     add_changes(parser)
     parser.add_argument(
         "--rows", type=whole(0, 1000), default=5, metavar="N", help="hardest moments to list (default: 5)"

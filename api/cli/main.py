@@ -44,7 +44,7 @@ examples:
 
 exit codes:
   0 done; 1 the plan is invalid (verify); 2 bad input or usage; 3 proven infeasible;
-  4 no plan and no proof; 130 interrupted
+  4 no plan and no proof; 5 something got worse (bench compare); 130 interrupted
 
 `memstow COMMAND --help` explains a command."""
 

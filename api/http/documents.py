@@ -233,7 +233,7 @@ def enveloped(
         content[MEDIA_TYPES["csv"]] = {"schema": {"type": "string"}, "example": CSV}
         for name in ("structured", "executorch", "usmp"):
             content[MEDIA_TYPES[name]] = {
-                "schema": {"type": "array" if name == "executorch" else "object"},
+                "schema": {"type": "object" if name == "structured" else ["array", "object"]},
                 "example": EXAMPLES_ALONE[name],
             }
     return {"requestBody": {"required": True, "content": content}}

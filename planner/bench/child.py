@@ -11,20 +11,17 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from planner import formats
 from planner.bench import attempt, outside
 from planner.bench.features import features_of
+from planner.bench.posed import problem_of
 from planner.bench.spent import cpu_seconds, peak_memory, reset_peak_memory
 from planner.bench.telling import Teller
-from planner.changed import changed
 from planner.digest import digest
 from planner.errors import InputError
-from planner.generate.made import make
 from planner.isolate import leash
 from planner.isolate.frames import Message, Reader
 from planner.pressure import profile
 from planner.problem import Problem
-from planner.reading.parse import parse_target
 
 _PIECE = 1 << 20
 # What is found on the way is told so often, so that it is known of a run that is killed.
@@ -94,14 +91,9 @@ def version_of(asked: dict[str, Any]) -> str:
 
 
 def _problem(request: Message) -> Problem:
-    options, generated = request["asked"]["options"], request["generated"]
-    if generated is None:
-        problem = formats.read_problem(request["data"].encode("latin-1"), options["format"])
-    else:
-        arguments = {name: value for name, value in generated.items() if name != "kind"}
-        problem = make(generated["kind"], arguments)
-    target = None if options["target"] is None else parse_target(options["target"])
-    return changed(problem, target, options["capacity"], options["fit_only"])
+    data = request["data"]
+    given = None if data is None else data.encode("latin-1")
+    return problem_of(given, request["generated"], request["asked"]["options"])
 
 
 def _listen(requests: "queue.SimpleQueue[Message]", teller: Teller) -> None:

@@ -18,7 +18,8 @@ from planner.errors import InputError
 from planner.problem import Problem
 from planner.reading.findings import MOST_REPORTED
 from planner.reading.jsontext import parse_json
-from planner.reading.parse import parse_options, parse_plan
+from planner.reading.parse import parse_options, parse_plan, parse_target
+from planner.target import retarget
 from tests.fuzz.seeds import PLANS, PROBLEM, PROBLEMS
 
 SLOW: Final = 5.0
@@ -98,6 +99,7 @@ def check(data: bytes) -> int:
         lambda: formats.read_plan(data, PROBLEM),
         lambda: parse_plan(parse_json(data)),
         lambda: parse_options(parse_json(data)),
+        lambda: _planned_for(data),
     ]
     ways += [partial(_read_as, data, name) for name in formats.names()]
     ways += [partial(formats.read_plan, data, PROBLEM, name) for name in formats.plan_names()]
@@ -106,6 +108,11 @@ def check(data: bytes) -> int:
 
 def _read_as(data: bytes, name: str) -> Problem:
     return _sound(formats.read_problem(data, name))
+
+
+def _planned_for(data: bytes) -> Problem:
+    """A problem in the memories of a target that the bytes may be."""
+    return _sound(retarget(PROBLEM, parse_target(parse_json(data))))
 
 
 def _sound(problem: Problem) -> Problem:

@@ -73,11 +73,22 @@ _USMP: Final[dict[str, Any]] = {
     "memory_pressure": 16,
 }
 
+_TARGET: Final[dict[str, Any]] = {
+    "version": 1,
+    "name": "board",
+    "source": "a data sheet",
+    "pools": [
+        {"id": "p", "capacity": 64, "alignment": 8, "base": 16, "cost": 2},
+        {"id": "memory", "reserved": [{"offset": 0, "size": 4}]},
+    ],
+}
+
 PROBLEMS: Final = (
     *(formats.write_problem(PROBLEM, name) for name in ("json", "csv", "structured", "executorch")),
     json.dumps(_RICH).encode(),
     json.dumps(_CADENCE).encode(),
     json.dumps(_USMP).encode(),
+    json.dumps(_TARGET).encode(),
     b'id,start,end,size,gaps,offset\na,0,9,8,2-3 4-5@2:6,16\n"b",-4,9,8,,\r\n',
     b'{"sizes": {"a": 3, "b": 4}, "edges": [["a", "b"]], "pools": [{"name": "m", "size": null}]}',
     b"[[0, 159, 2048], [0, 13, 7904]]",

@@ -78,9 +78,9 @@ from planner.plan import Plan
 from planner.problem import Pool
 from tests.problems import random_problem
 write = TypeAdapter(Plan).dump_json
-for seed in range(25):
+for seed in range(12):
     problem = random_problem(Random(seed))
-    found = plan(problem, Options(deterministic=True, solver="greedy", work_limit=100_000))
+    found = plan(problem, Options(deterministic=True, work_limit=20_000_000))
     sys.stdout.write(write(found).decode() + "\\n")
 pools = (Pool(id="a", capacity=400_000, cost=1), Pool(id="b", capacity=900_000, cost=2), Pool(id="c", cost=9))
 problem = replace(network(50, 5), pools=pools, objective=("placement_cost", "max_peak"))
@@ -92,6 +92,7 @@ sys.stdout.write(write(first).decode() + write(moved).decode())
 
 
 def test_results_do_not_depend_on_the_order_of_hashes() -> None:
+    pytest.importorskip("ortools", reason="the [cpsat] extra is not installed")
     answers = {
         subprocess.run(
             [sys.executable, "-c", IN_ANY_ORDER],
@@ -102,7 +103,7 @@ def test_results_do_not_depend_on_the_order_of_hashes() -> None:
         for seed in (0, 1, 77)
     }
     (answer,) = answers
-    assert answer.count(b'"status":"') == 27
+    assert answer.count(b'"status":"') == 14
 
 
 def test_nested_sub_programs_are_counted_once() -> None:

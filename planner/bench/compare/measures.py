@@ -1,0 +1,91 @@
+"""What is compared: measures, of which less is better, and what a run achieves or does not."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from planner.bench.best import ratio
+from planner.bench.compare.pairs import Pair
+from planner.bench.results import Run
+
+Difference = float
+"""The logarithm of new by old: above 0 is worse."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A number that every pair, or some of them, has before and after."""
+
+    name: str
+    told: str
+    difference: Callable[[Pair], Difference | None]
+    noisy: bool
+    """Differs from run to run even where the run itself is deterministic."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Something that a run achieves or does not."""
+
+    name: str
+    told: str
+    achieved: Callable[[Run], bool]
+
+
+def _value(pair: Pair) -> Difference | None:
+    old, new = pair.old.value, pair.new.value
+    if old is None or new is None or len(old) != len(new):
+        return None
+    return math.log(ratio(new, old))
+
+
+def _bound(pair: Pair) -> Difference | None:
+    old, new = pair.old.record.bound, pair.new.record.bound
+    return None if old is None or new is None else math.log((old + 1) / (new + 1))
+
+
+def _answered(run: Run) -> bool:
+    # What gave up at once was not fast, and what it took says nothing.
+    return run.valid or run.proven
+
+
+def _shifted(of: Callable[[Run], float | None], shift: float) -> Callable[[Pair], Difference | None]:
+    # The shift keeps what is too small to be measured well from weighing as much as the rest.
+    def difference(pair: Pair) -> Difference | None:
+        old, new = of(pair.old), of(pair.new)
+        if old is None or new is None or not (_answered(pair.old) and _answered(pair.new)):
+            return None
+        return math.log((new + shift) / (old + shift))
+
+    return difference
+
+
+def _work(kind: str) -> Callable[[Pair], Difference | None]:
+    return _shifted(lambda run: run.record.work.get(kind), 1)
+
+
+def _measured(of: Callable[[Run], float], shift: float) -> Callable[[Pair], Difference | None]:
+    # Nothing takes no time: what is 0 was not measured, or left out of the file on purpose.
+    return _shifted(lambda run: of(run) or None, shift)
+
+
+MEASURES: Final = (
+    Measure("value", "the objective of the plan", _value, noisy=False),
+    Measure("bound", "what is proven", _bound, noisy=False),
+    Measure("nodes", "nodes of searches", _work("nodes"), noisy=False),
+    Measure("rows", "rows touched", _work("rows"), noisy=False),
+    Measure("steps", "steps of work", _work("steps"), noisy=False),
+    Measure(
+        "seconds", "seconds until the answer", _measured(lambda run: run.record.seconds, 0.01), noisy=True
+    ),
+    Measure("cpu", "seconds of processors", _measured(lambda run: run.record.cpu_seconds, 0.01), noisy=True),
+    Measure("memory", "most memory", _measured(lambda run: run.record.peak_memory, 1 << 20), noisy=True),
+)
+OUTCOMES: Final = (
+    Outcome("solved", "a valid plan, or a proof that there is none", _answered),
+    Outcome("proven", "proven", lambda run: run.proven),
+)
+NAMES: Final = tuple(one.name for one in (*OUTCOMES, *MEASURES))
+DECIDING: Final = ("solved", "proven", "value", "bound", "nodes", "rows", "steps")
+"""What the exit code depends on unless asked otherwise: nothing that only a clock tells."""

@@ -1,0 +1,91 @@
+"""Which run of the new results belongs to which of the old: the same instance, solver and seed."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from planner.bench.record import Machine, hash_of
+from planner.bench.results import Results, Run
+from planner.errors import InputError
+
+Key = tuple[str, str, int]
+"""Digest of the instance, solver, seed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A run before and after."""
+
+    solver: str
+    old: Run
+    new: Run
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether whatever differs, but for the clock, is no chance."""
+        return all(run.record.solver.options.get("deterministic") is True for run in (self.old, self.new))
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """What can be compared and what cannot."""
+
+    pairs: tuple[Pair, ...]
+    only_old: tuple[Run, ...]
+    only_new: tuple[Run, ...]
+    notes: tuple[str, ...]
+    """What else differs than the program."""
+
+    @property
+    def solvers(self) -> tuple[str, ...]:
+        return tuple(sorted({pair.solver for pair in self.pairs}))
+
+
+def pairs(old: Results, new: Results) -> Pairs:
+    """Pair them up; an InputError where they have nothing in common."""
+    # Where one name stands for several sets of options, only equal options belong together.
+    several = _with_several_options(old.runs) | _with_several_options(new.runs)
+    before, after = ({_key(run, several): run for run in results.runs} for results in (old, new))
+    both = tuple(Pair(key[1], run, after[key]) for key, run in sorted(before.items()) if key in after)
+    if not both:
+        raise InputError.single(
+            "nothing_in_common", str(new.path), f"no instance, solver and seed of it is in {old.path} as well"
+        )
+    return Pairs(
+        both,
+        tuple(run for key, run in sorted(before.items()) if key not in after),
+        tuple(run for key, run in sorted(after.items()) if key not in before),
+        tuple(_notes(both)),
+    )
+
+
+def _with_several_options(runs: Iterable[Run]) -> frozenset[str]:
+    asked = {(run.record.solver.name, hash_of(run.record.solver.options)) for run in runs}
+    return frozenset(name for name, many in Counter(name for name, _ in asked).items() if many > 1)
+
+
+def _key(run: Run, several: frozenset[str]) -> Key:
+    solver = run.record.solver
+    name = f"{solver.name} {hash_of(solver.options)}" if solver.name in several else solver.name
+    return run.instance.digest, name, run.record.seed
+
+
+def _notes(both: Iterable[Pair]) -> Iterator[str]:
+    differing: dict[str, tuple[object, object]] = {}
+    machines = set()
+    for pair in both:
+        one, other = pair.old.record, pair.new.record
+        for name in one.solver.options.keys() | other.solver.options.keys():
+            values = one.solver.options.get(name), other.solver.options.get(name)
+            if values[0] != values[1]:
+                differing[f"{pair.solver}: {name}"] = values
+        machines |= {_machine(record.machine) for record in (one, other)}
+    yield from (f"{name} was {was} and is {now}" for name, (was, now) in sorted(differing.items()))
+    # A file that is kept to compare with may leave out where it was made.
+    machines.discard("")
+    if len(machines) > 1:
+        yield f"machines differ, so seconds do not compare: {'; '.join(sorted(machines))}"
+
+
+def _machine(machine: Machine) -> str:
+    return f"{machine.cpus} processors, {machine.system}" if machine.cpus else ""

@@ -1,0 +1,89 @@
+"""A comparison in words, and as JSON."""
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from planner.bench.compare.verdicts import Comparison, Line, Verdict
+from planner.figures import count, plain, table
+
+_HEAD: Final = ("solver", "measure", "verdict", "instances", "better", "worse", "new / old", "95 %", "chance")
+_MOST_LISTED: Final = 10
+_LONGEST_NAME: Final = 80
+
+
+def told(comparison: Comparison, deciding: Iterable[str]) -> str:
+    """The comparison for a person."""
+    decides = frozenset(deciding)
+    changed = [line for line in comparison.lines if line.better or line.worse]
+    lines = table(_HEAD, [_cells(line) for line in changed], left=3) if changed else []
+    if len(changed) < len(comparison.lines):
+        lines.append(f"equal throughout: {count(len(comparison.lines) - len(changed))} measures of solvers")
+    for one in comparison.contradictions[:_MOST_LISTED]:
+        lines.append(f"not true: {one.told}")
+    for line in comparison.lines:
+        if line.verdict is Verdict.WORSE and line.worst:
+            lines.append(f"worse in {line.measure} of {plain(line.solver)}: {', '.join(_worst(line))}")
+    lines += _left_over(comparison)
+    lines += [f"note: {plain(note)}" for note in comparison.pairs.notes]
+    verdict = "worse" if comparison.worse(decides) else "nothing is worse"
+    return "\n".join([*lines, "", f"{verdict}: {count(len(comparison.pairs.pairs))} pairs of runs compared"])
+
+
+def _cells(line: Line) -> tuple[str, ...]:
+    return (
+        plain(line.solver, most=40),
+        line.measure,
+        line.verdict.value,
+        count(line.instances),
+        count(line.better),
+        count(line.worse),
+        "" if line.mean is None else f"{line.mean:.4f}",
+        "" if line.interval is None else f"{line.interval[0]:.4f}-{line.interval[1]:.4f}",
+        "none" if line.chance is None else f"{line.chance:.2g}",
+    )
+
+
+def _worst(line: Line) -> Iterator[str]:
+    for name, difference in line.worst:
+        how = "" if math.isinf(difference) else f" ({math.exp(difference):.4f})"
+        yield f"{plain(name, most=_LONGEST_NAME)}{how}"
+
+
+def _left_over(comparison: Comparison) -> Iterator[str]:
+    missing, added = comparison.pairs.only_old, comparison.pairs.only_new
+    for run in missing[:_MOST_LISTED]:
+        name = plain(run.instance.name, most=_LONGEST_NAME)
+        yield f"missing: {name} by {plain(run.solver)}, seed {run.record.seed}"
+    if len(missing) > _MOST_LISTED:
+        yield f"missing: {count(len(missing) - _MOST_LISTED)} more runs of the old results"
+    if added:
+        yield f"only in the new results: {count(len(added))} runs"
+
+
+def values(comparison: Comparison, deciding: Iterable[str]) -> dict[str, Any]:
+    """The comparison as JSON."""
+    return {
+        "worse": comparison.worse(deciding),
+        "pairs": len(comparison.pairs.pairs),
+        "lines": [_line(line) for line in comparison.lines],
+        "contradictions": [one.told for one in comparison.contradictions],
+        "missing": len(comparison.pairs.only_old),
+        "added": len(comparison.pairs.only_new),
+        "notes": list(comparison.pairs.notes),
+    }
+
+
+def _line(line: Line) -> dict[str, Any]:
+    return {
+        "solver": line.solver,
+        "measure": line.measure,
+        "verdict": line.verdict.value,
+        "instances": line.instances,
+        "better": line.better,
+        "worse": line.worse,
+        "ratio": line.mean,
+        "interval": line.interval,
+        "chance": line.chance,
+        "worst": [name for name, _ in line.worst],
+    }

@@ -1,0 +1,168 @@
+"""From pairs to verdicts: better, worse, or nothing that chance would not do as well."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+
+from planner.bench.claims import Contradiction
+from planner.bench.compare.measures import MEASURES, OUTCOMES, Difference, Measure, Outcome
+from planner.bench.compare.pairs import Pair, Pairs, pairs
+from planner.bench.paired import holm, mean_interval, sign, signed_rank
+from planner.bench.rated import rate
+from planner.bench.results import Results
+
+_EQUAL: Final = 1e-9
+MOST_NAMED: Final = 5
+
+
+class Verdict(StrEnum):
+    """What can be said."""
+
+    BETTER = "better"
+    WORSE = "worse"
+    SAME = "same"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One measure of one solver, over all instances that have it."""
+
+    solver: str
+    measure: str
+    instances: int
+    better: int
+    worse: int
+    mean: float | None
+    """Geometric mean of new by old; None for an outcome, which has no size."""
+    interval: tuple[float, float] | None
+    """Where the mean is to be expected with other instances like these: 95 %."""
+    chance: float | None
+    """How likely it is by chance alone, with all that is looked at considered; None: there is no chance."""
+    verdict: Verdict
+    worst: tuple[tuple[str, Difference], ...]
+    """The instances that lost most, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All that was found."""
+
+    pairs: Pairs
+    lines: tuple[Line, ...]
+    contradictions: tuple[Contradiction, ...]
+    """Claims of the new results that are not true: worse whatever the figures say."""
+
+    def worse(self, deciding: Iterable[str]) -> bool:
+        """Whether something that decides got worse, or is gone."""
+        decides = frozenset(deciding)
+        lost = any(line.verdict is Verdict.WORSE and line.measure in decides for line in self.lines)
+        return lost or bool(self.contradictions) or bool(self.pairs.only_old)
+
+
+@dataclass(frozen=True, slots=True)
+class Strictness:
+    """What counts as a difference."""
+
+    tolerance: float = 0.01
+    """Means that differ by less, as a fraction, are the same."""
+    significance: float = 0.05
+    """What chance would do at least as often is no difference."""
+
+
+def compare(old: Results, new: Results, strictness: Strictness, names: Sequence[str]) -> Comparison:
+    """Compare the measures and outcomes named."""
+    paired = pairs(old, new)
+    drafts = list(_drafts(paired, frozenset(names), strictness))
+    chances = holm([line.chance for line in drafts if line.chance is not None])
+    adjusted = iter(chances)
+    lines = tuple(
+        line if line.chance is None else _tested(replace(line, chance=next(adjusted)), strictness)
+        for line in drafts
+    )
+    known = rate(old, {}).known
+    return Comparison(paired, lines, rate(new, known).contradictions)
+
+
+def _drafts(paired: Pairs, names: frozenset[str], strictness: Strictness) -> Iterator[Line]:
+    for solver in paired.solvers:
+        mine = [pair for pair in paired.pairs if pair.solver == solver]
+        for outcome in OUTCOMES:
+            if outcome.name in names:
+                yield _outcome_line(solver, outcome, mine)
+        for measure in MEASURES:
+            if measure.name in names:
+                yield from _measure_lines(solver, measure, mine, strictness)
+
+
+def _outcome_line(solver: str, outcome: Outcome, mine: Sequence[Pair]) -> Line:
+    net = _by_instance((p, float(outcome.achieved(p.old) - outcome.achieved(p.new))) for p in mine)
+    gained = [name for name, change in net if change < 0]
+    lost = [name for name, change in net if change > 0]
+    exact = all(pair.deterministic for pair in mine)
+    return Line(
+        solver=solver,
+        measure=outcome.name,
+        instances=len(net),
+        better=len(gained),
+        worse=len(lost),
+        mean=None,
+        interval=None,
+        chance=None if exact else sign(len(gained), len(lost)),
+        verdict=_sided(len(lost) - len(gained)) if exact else Verdict.SAME,
+        worst=tuple((name, math.inf) for name in lost[:MOST_NAMED]),
+    )
+
+
+def _measure_lines(
+    solver: str, measure: Measure, mine: Sequence[Pair], strictness: Strictness
+) -> Iterator[Line]:
+    differences = [(pair, measure.difference(pair)) for pair in mine]
+    told = [(pair, difference) for pair, difference in differences if difference is not None]
+    if not told:
+        return
+    by_instance = _by_instance(told)
+    values = [difference for _, difference in by_instance]
+    low, high = mean_interval(values)
+    mean = math.fsum(values) / len(values)
+    exact = not measure.noisy and all(pair.deterministic for pair, _ in told)
+    small = math.log1p(strictness.tolerance)
+    worst = sorted(by_instance, key=lambda one: -one[1])[:MOST_NAMED]
+    yield Line(
+        solver=solver,
+        measure=measure.name,
+        instances=len(values),
+        better=sum(value < -_EQUAL for value in values),
+        worse=sum(value > _EQUAL for value in values),
+        mean=math.exp(mean),
+        interval=(math.exp(low), math.exp(high)),
+        chance=None if exact else signed_rank([v if abs(v) > _EQUAL else 0.0 for v in values]),
+        verdict=_sided(mean, small) if exact else Verdict.SAME,
+        worst=tuple((name, value) for name, value in worst if value > _EQUAL),
+    )
+
+
+def _by_instance(told: Iterable[tuple[Pair, Difference]]) -> list[tuple[str, Difference]]:
+    """The mean over seeds: runs of one instance do not speak for each other."""
+    of: defaultdict[str, list[Difference]] = defaultdict(list)
+    names = {}
+    for pair, difference in told:
+        of[pair.old.instance.digest].append(difference)
+        names[pair.old.instance.digest] = pair.old.instance.name
+    return [(names[digest], math.fsum(values) / len(values)) for digest, values in sorted(of.items())]
+
+
+def _tested(line: Line, strictness: Strictness) -> Line:
+    if line.chance is None or line.chance >= strictness.significance:
+        return line
+    if line.mean is None:
+        return replace(line, verdict=_sided(line.worse - line.better))
+    return replace(line, verdict=_sided(math.log(line.mean), math.log1p(strictness.tolerance)))
+
+
+def _sided(difference: float, small: float = 0.0) -> Verdict:
+    if abs(difference) <= small:
+        return Verdict.SAME
+    return Verdict.WORSE if difference > 0 else Verdict.BETTER

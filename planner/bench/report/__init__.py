@@ -1,0 +1,66 @@
+"""From the results of a run to its report: a page, Markdown with pictures, and tables for spreadsheets."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from planner.bench.rated import Bench
+from planner.bench.record import Instance
+from planner.bench.report.canvas import styles
+from planner.bench.report.markdown import markdown
+from planner.bench.report.memory import memory_picture
+from planner.bench.report.page import page
+from planner.bench.report.pictures import pictures
+from planner.bench.report.rows import InstanceRow, instance_rows, most_telling
+from planner.bench.report.spreadsheet import runs_csv, summary_csv
+from planner.bench.summary import Row, summary
+from planner.errors import InputError
+from planner.problem import Problem
+
+PAGE: Final = "report.html"
+MOST_MEMORY_PICTURES: Final = 100
+
+ProblemsOf = Callable[[Sequence[Instance]], Mapping[str, Problem]]
+"""By digest, the problems of these instances that can still be had."""
+
+
+def report(
+    bench: Bench,
+    title: str,
+    problems_of: ProblemsOf,
+    *,
+    pair: tuple[str, str] | None = None,
+    memory_pictures: int = MOST_MEMORY_PICTURES,
+) -> dict[str, str]:
+    """The files of the report by their names; the page needs none of the others."""
+    rows = summary(bench)
+    drawn = pictures(bench, styles(bench.solvers), _pair(bench, rows, pair))
+    files = [(picture, f"report-{picture.name}.svg") for picture in drawn]
+    instances = instance_rows(bench)
+    chosen = most_telling([row for row in instances if row.picked], memory_pictures)
+    problems = problems_of([row.instance for row in chosen])
+
+    def memory_of(row: InstanceRow) -> str | None:
+        problem = problems.get(row.instance.digest)
+        layout = bench.results.plan(row.picked.run) if problem and row.picked else None
+        return memory_picture(problem, row.picked.run, layout) if problem and row.picked and layout else None
+
+    return {
+        PAGE: page(title, bench, rows, drawn, instances, memory_of),
+        "report.md": markdown(title, bench, rows, files, instances),
+        "runs.csv": runs_csv(bench),
+        "summary.csv": summary_csv(rows),
+        **{file: picture.in_file for picture, file in files},
+    }
+
+
+def _pair(bench: Bench, rows: list[Row], asked: tuple[str, str] | None) -> tuple[str, str] | None:
+    """The two solvers to set against each other: those asked for, or the two that did best."""
+    for solver in asked or ():
+        if solver not in bench.solvers:
+            message = f"there are no results of {solver!r}; there are: {', '.join(bench.solvers)}"
+            raise InputError.single("unknown_solver", "--scatter", message)
+    if asked is not None or len(bench.solvers) < 2:
+        return asked
+    overall = rows[: len(bench.solvers)]
+    first, second = sorted(overall, key=lambda row: (-row.proven, -row.at_best, -row.solved, row.solver))[:2]
+    return first.solver, second.solver

@@ -1,0 +1,102 @@
+"""Sets of instances that others have published, and what of them is in a folder here.
+
+memstow brings none of them: each has its own home and licence. Its own instances are generated.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class PublicSet:
+    """A set of instances: what it is and where it comes from."""
+
+    name: str
+    told: str
+    source: str
+    licence: str
+    pattern: str
+    """The files of instances below the folder of that name."""
+    known: int | None = None
+    """How many instances there are, where the set is closed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """What there is of a set in a folder."""
+
+    public: PublicSet
+    folder: Path | None
+    files: int
+
+
+SETS: Final = (
+    PublicSet(
+        "minimalloc",
+        "A to K, 154-454 buffers of an accelerator's compiler, called challenging; and one example",
+        "github.com/google/minimalloc, benchmarks/",
+        "Apache-2.0",
+        "*.csv",
+        known=12,
+    ),
+    PublicSet(
+        "idealloc",
+        "resnet50 (1,042 buffers), G_1 (816) and S_1 (28,526)",
+        "github.com/cappadokes/idealloc, benchmarks/",
+        "MIT",
+        "*.csv",
+        known=3,
+    ),
+    PublicSet(
+        "executorch",
+        "tensors of networks as ExecuTorch plans them, to be exported with it; 54-387 buffers",
+        "github.com/pytorch/executorch, exir/memory_planning.py",
+        "BSD-3-Clause",
+        "*.json",
+    ),
+    PublicSet(
+        "usmp",
+        "cases of TVM's Unified Static Memory Planner, 5-184 buffers, with conflicts by pairs",
+        "github.com/apache/tvm, tests/python/tir-usmp",
+        "Apache-2.0",
+        "*.json",
+    ),
+    PublicSet(
+        "pypto",
+        "273 problems of a kernel compiler: pools, pins, reuse costs",
+        "github.com/tonibohnlein/dsa-solver, benchmarks/pypto",
+        "Apache-2.0",
+        "*-tests/**/*.json",
+        known=273,
+    ),
+    PublicSet(
+        "minimalloc-dsa-rp",
+        "A and F of minimalloc with reuse costs",
+        "github.com/tonibohnlein/dsa-solver, benchmarks",
+        "Apache-2.0",
+        "*.json",
+        known=2,
+    ),
+    PublicSet(
+        "tflite",
+        "tensors of models for microcontrollers, as their runtime allocates them",
+        "github.com/tensorflow/tflite-micro; github.com/mlcommons/tiny; "
+        "github.com/esphome/micro-wake-word-models",
+        "Apache-2.0",
+        "problems/*.csv",
+    ),
+)
+
+
+def here(folder: Path | None) -> Sequence[Here]:
+    """What there is of each set: a folder of its name, and how many files of instances are in it."""
+    return [_found(public, folder) for public in SETS]
+
+
+def _found(public: PublicSet, folder: Path | None) -> Here:
+    place = None if folder is None else folder / public.name
+    if place is None or not place.is_dir():
+        return Here(public, None, 0)
+    return Here(public, place, sum(path.is_file() for path in place.glob(public.pattern)))

@@ -1,0 +1,110 @@
+"""`memstow bench report`, `compare` and `sets` from the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from api.cli.exits import Exit
+from planner.bench.record import Ending
+from tests.api.cli.conftest import Cli
+from tests.planner.bench.made import made, write
+
+FILES = {"report.html", "report.md", "runs.csv", "summary.csv"}
+EXACT = {"time_limit": 10.0, "deterministic": True}
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """The folder of a run."""
+    write(tmp_path / "run", made("a", "x", 10), made("a", "y", 12), made("b", "x", 8), made("b", "y", 8))
+    return tmp_path / "run"
+
+
+def test_a_report_stands_beside_the_results(cli: Cli, run: Path) -> None:
+    pytest.importorskip("matplotlib")
+    ran = cli("bench", "report", run)
+    assert (ran.code, ran.err) == (Exit.DONE, "")
+    assert {path.name for path in run.iterdir()} > FILES
+    assert not (run / "best_known.json").exists()
+    assert "<title>memstow bench: run</title>" in (run / "report.html").read_text()
+
+
+def test_best_values_are_written_only_when_asked_and_used_from_then_on(cli: Cli, run: Path) -> None:
+    pytest.importorskip("matplotlib")
+    best = run.parent / "best.json"
+    write(run.parent / "better", made("a", "z", 5), made("b", "z", 1, status=Ending.INVALID))
+    ran = cli("bench", "report", run.parent / "better", "--best", best, "--update-best", "--pictures", "0")
+    assert (ran.code, ran.err) == (Exit.DONE, "")
+    before = best.read_bytes()
+    assert [entry["value"] for entry in json.loads(before)["best"]] == [[5]]
+    ran = cli("bench", "report", run, "--best", best, "--output", run / "out" / "page", "--title", "<T>")
+    assert (ran.code, ran.err) == (Exit.DONE, "")
+    assert best.read_bytes() == before
+    assert {path.name for path in (run / "out" / "page").iterdir()} > FILES
+    # 10 and 12 against the 5 known, and 8 twice.
+    summary = (run / "out" / "page" / "summary.csv").read_text().splitlines()
+    assert [line.split(",")[9][:6] for line in summary[1:]] == ["1.4142", "1.5491"]
+
+
+def test_a_memory_picture_is_drawn_from_the_problem_of_the_run(cli: Cli, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    out = tmp_path / "out"
+    ran = cli("bench", "run", "generate:network,n=6", "--solvers", "greedy", "--output", out)
+    assert ran.code == Exit.DONE
+    assert cli("bench", "report", out).code == Exit.DONE
+    assert "memory: peak" in (out / "report.html").read_text()
+    (out / "paths.json").unlink()
+    assert cli("bench", "report", out).code == Exit.DONE
+    assert "memory: peak" not in (out / "report.html").read_text()
+    assert cli("bench", "report", out, "--problems", "generate:network,n=6").code == Exit.DONE
+    assert "memory: peak" in (out / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["report", "nowhere"], "no such file"),
+        (["report", "run", "--best", "nowhere.json"], "no such file"),
+        (["report", "run", "--scatter", "x"], "two solvers"),
+        (["report", "run", "--scatter", "x,nobody"], "nobody"),
+        (["compare", "run", "nowhere"], "no such file"),
+        (["compare", "run", "run", "--measures", "beauty"], "beauty"),
+        (["sets", "--folder", "nowhere"], "no such folder"),
+    ],
+)
+def test_what_cannot_be_done_is_said(
+    cli: Cli, run: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], said: str
+) -> None:
+    monkeypatch.chdir(run.parent)
+    ran = cli("bench", *arguments)
+    assert ran.code == Exit.USAGE
+    assert said in ran.err
+
+
+def test_the_exit_code_of_compare_tells_whether_something_is_worse(cli: Cli, tmp_path: Path) -> None:
+    fast = [made(name, "x", 10, options=EXACT, work={"steps": 100}) for name in "abc"]
+    slow = [made(name, "x", 10, options=EXACT, work={"steps": 120}) for name in "abc"]
+    write(tmp_path / "fast", *fast)
+    write(tmp_path / "slow", *slow)
+    worse = cli("bench", "compare", tmp_path / "fast", tmp_path / "slow")
+    assert (worse.code, worse.err) == (Exit.WORSE, "")
+    assert "worse in steps of x" in worse.out
+    assert cli("bench", "compare", tmp_path / "slow" / "results.jsonl", tmp_path / "fast").code == Exit.DONE
+    for less in (["--tolerance", "0.25"], ["--fail-on", "value,proven"]):
+        assert cli("bench", "compare", tmp_path / "fast", tmp_path / "slow", *less).code == Exit.DONE
+    told = cli("bench", "compare", tmp_path / "fast", tmp_path / "slow", "--json", "--measures", "steps")
+    data = json.loads(told.out)
+    assert (told.code, data["worse"], data["pairs"]) == (Exit.WORSE, True, 3)
+
+
+def test_sets_are_listed_with_what_is_here(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "idealloc").mkdir()
+    (tmp_path / "idealloc" / "G_1.csv").touch()
+    monkeypatch.delenv("MEMSTOW_SETS", raising=False)
+    assert "here: " not in cli("bench", "sets").out
+    monkeypatch.setenv("MEMSTOW_SETS", str(tmp_path))
+    assert "here: 1 of 3 files" in cli("bench", "sets").out
+    listed = {entry["name"]: entry for entry in json.loads(cli("bench", "sets", "--json").out)}
+    assert listed["idealloc"]["files"] == 1
+    assert listed["minimalloc"]["folder"] is None

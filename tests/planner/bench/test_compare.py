@@ -1,0 +1,144 @@
+"""A comparison tells what got better or worse, and keeps quiet about what chance does."""
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from planner.bench.compare.measures import DECIDING, NAMES
+from planner.bench.compare.told import told, values
+from planner.bench.compare.verdicts import Comparison, Line, Strictness, Verdict, compare
+from planner.bench.record import Ending, Record
+from planner.errors import InputError
+from tests.planner.bench.made import made, results
+
+EXACT = {"time_limit": 10.0, "deterministic": True}
+
+
+def _compared(folder: Path, old: list[Record], new: list[Record], tolerance: float = 0.01) -> Comparison:
+    before, after = results(folder / "old", *old), results(folder / "new", *new)
+    return compare(before, after, Strictness(tolerance), NAMES)
+
+
+def _line(comparison: Comparison, measure: str, solver: str = "x") -> Line:
+    return next(line for line in comparison.lines if (line.solver, line.measure) == (solver, measure))
+
+
+def _noisy(factor: float, seed: int, *, many: int = 30, seeds: int = 3) -> list[Record]:
+    chance = random.Random(seed)
+    return [
+        made(f"i{k}", "x", 100, seed=s, seconds=(k + 1) * factor * chance.uniform(0.7, 1.4))
+        for k in range(many)
+        for s in range(seeds)
+    ]
+
+
+def test_noise_is_no_difference(tmp_path: Path) -> None:
+    called = []
+    for trial in range(20):
+        comparison = _compared(tmp_path / str(trial), _noisy(1, 2 * trial), _noisy(1, 2 * trial + 1))
+        called.append(any(line.verdict is not Verdict.SAME for line in comparison.lines))
+    assert sum(called) <= 2
+
+
+def test_what_is_slower_throughout_is_seen_through_noise(tmp_path: Path) -> None:
+    comparison = _compared(tmp_path, _noisy(1, 1), _noisy(1.3, 2))
+    line = _line(comparison, "seconds")
+    assert line.verdict is Verdict.WORSE
+    assert line.mean is not None
+    assert line.interval is not None
+    assert 1.1 < line.interval[0] < line.mean < line.interval[1] < 1.5
+    assert not comparison.worse(DECIDING)
+    assert comparison.worse(["seconds"])
+    assert _line(_compared(tmp_path, _noisy(1.3, 2), _noisy(1, 1)), "seconds").verdict is Verdict.BETTER
+
+
+def test_seeds_of_one_instance_are_not_as_good_as_instances(tmp_path: Path) -> None:
+    old, new = _noisy(1, 1, many=2, seeds=30), _noisy(2, 2, many=2, seeds=30)
+    line = _line(_compared(tmp_path, old, new), "seconds")
+    assert (line.instances, line.verdict) == (2, Verdict.SAME)
+
+
+def test_in_deterministic_runs_every_difference_counts(tmp_path: Path) -> None:
+    old = [made(f"i{k}", "x", 100, options=EXACT, work={"steps": 1000, "nodes": 50}) for k in range(4)]
+    new = [*old[:3], replace(old[3], work={"steps": 1300, "nodes": 50})]
+    comparison = _compared(tmp_path, old, new)
+    steps = _line(comparison, "steps")
+    assert (steps.verdict, steps.better, steps.worse, steps.chance) == (Verdict.WORSE, 0, 1, None)
+    assert [name for name, _ in steps.worst] == ["i3"]
+    assert _line(comparison, "nodes").verdict is Verdict.SAME
+    assert comparison.worse(DECIDING)
+    assert not _compared(tmp_path, old, new, tolerance=0.1).worse(DECIDING)
+    assert _line(_compared(tmp_path, new, old), "steps").verdict is Verdict.BETTER
+    undecided = [replace(r, solver=replace(r.solver, options={"time_limit": 10.0})) for r in old]
+    changed = [replace(r, solver=replace(r.solver, options={"time_limit": 10.0})) for r in new]
+    assert _line(_compared(tmp_path, undecided, changed), "steps").verdict is Verdict.SAME
+
+
+def test_a_lost_proof_and_a_lost_plan_are_told(tmp_path: Path) -> None:
+    old = [made(f"i{k}", "x", 100, options=EXACT, status=Ending.OPTIMAL) for k in range(3)]
+    new = [
+        old[0],
+        made("i1", "x", 100, options=EXACT),
+        made("i2", "x", options=EXACT, status=Ending.ERROR),
+    ]
+    comparison = _compared(tmp_path, old, new)
+    assert (_line(comparison, "proven").worse, _line(comparison, "solved").worse) == (2, 1)
+    assert comparison.worse(["solved"])
+    # What failed at once was not faster.
+    assert _line(comparison, "seconds").instances == 2
+
+
+def test_values_are_compared_term_by_term(tmp_path: Path) -> None:
+    old, new = made("a", "x", (5, 9), options=EXACT), made("a", "x", (5, 18), options=EXACT)
+    line = _line(_compared(tmp_path, [old], [new]), "value")
+    assert line.mean == pytest.approx(2.0)
+    assert line.verdict is Verdict.WORSE
+
+
+def test_a_false_claim_is_worse_than_any_figure(tmp_path: Path) -> None:
+    old = [made("a", "x", 10), made("b", "x", 10)]
+    new = [made("a", "x", 10), made("b", "x", status=Ending.INFEASIBLE)]
+    comparison = _compared(tmp_path, old, new)
+    assert comparison.worse([])
+    assert "nothing fits" in told(comparison, [])
+
+
+def test_what_is_missing_from_the_new_results_is_told(tmp_path: Path) -> None:
+    old = [made(name, "x", 10) for name in ("a", "gone")]
+    comparison = _compared(tmp_path, old, [old[0], made("more", "x", 10)])
+    text = told(comparison, [])
+    assert comparison.worse([])
+    assert "missing: gone by x" in text
+    assert "only in the new results: 1 runs" in text
+    assert "gone" not in told(_compared(tmp_path, [old[0]], [old[0]]), [])
+
+
+def test_nothing_in_common_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no instance"):
+        _compared(tmp_path, [made("a", "x", 10)], [made("a", "y", 10)])
+
+
+def test_other_options_are_noted_and_equal_ones_belong_together(tmp_path: Path) -> None:
+    slow, fast = {"time_limit": 10.0}, {"time_limit": 1.0}
+    comparison = _compared(tmp_path, [made("a", "x", 10, options=slow)], [made("a", "x", 11, options=fast)])
+    assert comparison.pairs.notes == ("x: time_limit was 10.0 and is 1.0",)
+    both = [made("a", "x", 10, options=slow), made("a", "x", 12, options=fast)]
+    comparison = _compared(tmp_path, both, both)
+    assert [
+        pair.old.record.solver.options == pair.new.record.solver.options for pair in comparison.pairs.pairs
+    ] == [
+        True,
+        True,
+    ]
+
+
+def test_the_words_and_the_json_say_the_same(tmp_path: Path) -> None:
+    old, new = made("a", "x", 10, options=EXACT), made("a", "x", 11, options=EXACT)
+    comparison = _compared(tmp_path, [old], [new])
+    text, data = told(comparison, DECIDING), values(comparison, DECIDING)
+    assert data["worse"] is True
+    assert [line["measure"] for line in data["lines"] if line["verdict"] == "worse"] == ["value"]
+    assert "worse in value of x: a (1.1000)" in text
+    assert "worse: 1 pairs" in text

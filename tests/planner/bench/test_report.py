@@ -1,0 +1,229 @@
+"""A report is whole, safe to open, the same every time, and can be made of whatever a run has left."""
+
+import csv
+import io
+import random
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from planner.bench.rated import rate
+from planner.bench.record import Ending, Instance, Layout, Moment, Record
+from planner.bench.report import report
+from planner.bench.report.page import MOST_ROWS
+from planner.errors import InputError, MissingBackEndError
+from planner.problem import Buffer, Pool, Problem
+from tests.planner.bench.made import made, results
+
+EVIL = "<script>alert('&\"')</script> | $x_1$ *b* \x1b[31m"
+PICTURES = ("profiles", "cactus", "gap", "size")
+
+pytest.importorskip("matplotlib", reason="the reports of the bench need the extra bench")
+
+
+def _none(_: Sequence[Instance]) -> Mapping[str, Problem]:
+    return {}
+
+
+def _report(
+    folder: Path,
+    *records: Record,
+    problems: Callable[[Sequence[Instance]], Mapping[str, Problem]] = _none,
+    memory_pictures: int = 100,
+) -> dict[str, str]:
+    return report(rate(results(folder, *records), {}), "title", problems, memory_pictures=memory_pictures)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The report of some results, as its files."""
+    return _report(tmp_path_factory.mktemp("some"), *_some())
+
+
+def _some() -> list[Record]:
+    chance = random.Random(5)
+    return [
+        made(
+            f"{family}{k}",
+            solver,
+            chance.randrange(100, 140),
+            seed=seed,
+            family=family,
+            bound=100,
+            buffers=chance.randrange(5, 500),
+            seconds=chance.uniform(0.001, 10),
+            events=[Moment(chance.uniform(0, 1), incumbent=150), Moment(chance.uniform(0, 1), bound=90)],
+        )
+        for family in ("f", "g")
+        for k in range(6)
+        for solver in ("x", "y", "z")
+        for seed in (0, 1)
+    ]
+
+
+class _Checked(HTMLParser):
+    """Collects elements, what they refer to, and whether each is closed."""
+
+    EMPTY = frozenset({"meta", "br", "path", "use", "rect", "img"})
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: set[str] = set()
+        self.ids: list[str] = []
+        self.refers: list[str] = []
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.add(tag)
+        for name, value in attrs:
+            assert not name.startswith("on"), (tag, name)
+            if name == "id":
+                self.ids.append(value or "")
+            if name in {"href", "xlink:href", "src", "srcset", "action"}:
+                self.refers.append(value or "")
+        if tag not in self.EMPTY:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in self.EMPTY:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in self.EMPTY:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_the_page_needs_nothing_from_anywhere(files: dict[str, str]) -> None:
+    page = files["report.html"]
+    checked = _Checked(page)
+    assert checked.open == []
+    assert not checked.seen & {"script", "link", "iframe", "object", "embed", "img", "base"}
+    assert checked.refers
+    assert all(place.startswith("#") for place in checked.refers)
+    assert re.findall(r"url\((?!#)|@import", page) == []
+    assert {place[1:] for place in checked.refers} <= set(checked.ids)
+    assert len(checked.ids) == len(set(checked.ids))
+
+
+def test_pictures_are_svg_in_the_page_and_in_files(files: dict[str, str]) -> None:
+    names = {*PICTURES, "scatter"}
+    assert {f"report-{name}.svg" for name in names} == {name for name in files if name.endswith(".svg")}
+    for name in names:
+        drawn = ElementTree.fromstring(files[f"report-{name}.svg"])
+        assert drawn.tag == "{http://www.w3.org/2000/svg}svg"
+        assert f"(report-{name}.svg)" in files["report.md"]
+        # Text that can be searched, and colours that follow the reader's.
+        assert "<text" in files[f"report-{name}.svg"]
+        assert "currentColor" not in files[f"report-{name}.svg"]
+    assert files["report.html"].count('<svg role="img"') == len(names)
+    assert "currentColor" in files["report.html"]
+
+
+def test_the_same_results_give_the_same_bytes(files: dict[str, str], tmp_path: Path) -> None:
+    some = _some()
+    assert _report(tmp_path, *random.Random(1).sample(some, len(some))) == files
+
+
+def test_no_name_is_taken_for_markup(tmp_path: Path) -> None:
+    evil = made(EVIL, EVIL, 10, family=EVIL, status=Ending.OPTIMAL, bound=12)
+    files = _report(tmp_path, evil, made(EVIL, "_x", 11, family=EVIL))
+    checked = _Checked(files["report.html"])
+    assert "script" not in checked.seen
+    assert "alert('&\"')" in checked.text
+    assert "\x1b" not in files["report.html"] + files["report.md"]
+    assert "<script" not in files["report.md"]
+    assert "_x" in files["report-cactus.svg"]
+    for line in files["report.md"].splitlines():
+        if line.startswith("|"):
+            assert len(re.findall(r"(?<!\\)\|", line)) in (7, 12)
+    rows = list(csv.DictReader(io.StringIO(files["runs.csv"])))
+    assert {row["instance"] for row in rows} == {EVIL}
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        [made("a", "x")],
+        [made("a", "x", 10)],
+        [made("a", "x", 0, status=Ending.OPTIMAL, bound=0), made("a", "y", 5)],
+        [made("a", "x", status=Ending.ERROR, seconds=0.0), made("a", "y", status=Ending.KILLED)],
+        [made("a", "x", status=Ending.DECLINED), made("b", "y", 10)],
+        [made("a", "x", ()), made("a", "y", ())],
+        [made("a", "x", status=Ending.INFEASIBLE), made("a", "y", status=Ending.INFEASIBLE)],
+        [made("a", "x", 10, buffers=0, seconds=0.0, options={})],
+        [made("a", f"solver {k}", 10 + k) for k in range(20)],
+        [made("a", "x", 1), made("a", "y", 10**9), made("a", "z", 1 << 62)],
+    ],
+)
+def test_whatever_a_run_has_left_can_be_reported(tmp_path: Path, records: list[Record]) -> None:
+    files = _report(tmp_path, *records)
+    assert _Checked(files["report.html"]).open == []
+    rows = list(csv.DictReader(io.StringIO(files["runs.csv"])))
+    assert len(rows) == len(records)
+
+
+def test_false_claims_stand_before_everything_else(tmp_path: Path) -> None:
+    files = _report(tmp_path, made("a", "x", 10), made("a", "y", status=Ending.INFEASIBLE))
+    for name in ("report.html", "report.md"):
+        assert 0 < files[name].index("Claims that are not true") < files[name].index("Summary")
+        assert "it says that nothing fits" in files[name]
+
+
+def test_of_very_many_instances_the_page_shows_those_that_differ(tmp_path: Path) -> None:
+    same = [made(f"same{k}", solver, 10) for k in range(MOST_ROWS + 500) for solver in "xy"]
+    files = _report(tmp_path, *same, made("apart", "x", 10), made("apart", "y", 12))
+    shown = re.findall(r"<i>(\w+)</i>", files["report.html"])
+    assert len(shown) == MOST_ROWS + 1  # with the heading
+    assert "apart" in shown
+    assert len(files["runs.csv"].splitlines()) == len(same) + 3
+
+
+def _problem(pool: str) -> Problem:
+    buffers = (Buffer(id=EVIL, size=4, lifetime=(0, 2)), Buffer(id="b", size=8, lifetime=(1, 3)))
+    return Problem(version=1, pools=(Pool(id=pool),), buffers=buffers)
+
+
+def test_a_row_opens_the_picture_of_its_best_plan(tmp_path: Path) -> None:
+    plans = {12: Layout((0, 0), (8, 0)), 13: Layout((0, 0), (9, 0))}
+    records = [
+        made("a", f"of {value}", value, plan=plan, bound=12, digest="one") for value, plan in plans.items()
+    ]
+    bare = _report(tmp_path, *records)["report.html"]
+    drawn = _report(tmp_path, *records, problems=lambda _: {"one": _problem("the pool")})["report.html"]
+    assert "<details>" not in bare
+    assert drawn.count("<details>") == 1
+    assert "the pool: peak 12" in drawn
+    assert "4 bytes at 8" in drawn
+    checked = _Checked(drawn)
+    assert "script" not in checked.seen
+    less = _report(
+        tmp_path,
+        *records,
+        problems=lambda wanted: {i.digest: _problem("p") for i in wanted},
+        memory_pictures=0,
+    )
+    assert "<details>" not in less["report.html"]
+
+
+def test_solvers_to_set_against_each_other_must_be_there(tmp_path: Path) -> None:
+    bench = rate(results(tmp_path, *_some()), {})
+    assert "x against z" in report(bench, "t", _none, pair=("x", "z"))["report.html"]
+    with pytest.raises(InputError, match="nobody"):
+        report(bench, "t", _none, pair=("x", "nobody"))
+
+
+def test_without_matplotlib_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingBackEndError, match=re.escape("memstow[bench]")):
+        _report(tmp_path, made("a", "x", 10))

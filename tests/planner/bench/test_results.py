@@ -1,0 +1,55 @@
+"""Results are read however they were left, and solvers are told apart."""
+
+from pathlib import Path
+
+import pytest
+
+from planner.bench.record import RESULTS, Layout, to_line
+from planner.bench.results import read
+from planner.errors import InputError
+from tests.planner.bench.made import made, results
+
+
+def test_the_order_of_lines_does_not_matter(tmp_path: Path) -> None:
+    records = [made(name, solver, 5) for name in ("b", "a") for solver in ("x", "y")]
+    there, back = results(tmp_path / "there", *records), results(tmp_path / "back", *reversed(records))
+    assert [run.record for run in there.runs] == [run.record for run in back.runs]
+
+
+def test_a_line_that_was_cut_is_counted_and_left_out(tmp_path: Path) -> None:
+    lines = [to_line(made(name, "x", 5)) for name in ("a", "b")]
+    (tmp_path / RESULTS).write_text(f"{lines[0]}\n{lines[1][:100]}")
+    found = read(tmp_path)
+    assert ([run.instance.name for run in found.runs], found.unreadable) == (["a"], 1)
+
+
+def test_of_two_records_of_one_run_the_last_counts(tmp_path: Path) -> None:
+    found = results(tmp_path, made("a", "x", 9), made("a", "x", 7))
+    assert [run.value for run in found.runs] == [(7,)]
+
+
+def test_plans_stay_in_the_file_until_asked_for(tmp_path: Path) -> None:
+    plans = {name: Layout((0, 0), (0, place)) for place, name in enumerate("abc")}
+    found = results(tmp_path, *(made(name, "ü", 5, plan=plan) for name, plan in plans.items()))
+    assert all(run.record.plan is None for run in found.runs)
+    assert {run.instance.name: found.plan(run) for run in found.runs} == plans
+
+
+def test_one_solver_with_several_options_is_several(tmp_path: Path) -> None:
+    found = results(
+        tmp_path,
+        made("a", "x", 5, options={"time_limit": 1.0}),
+        made("a", "x", 5, options={"time_limit": 2.0}),
+        made("a", "y", 5, version="1"),
+        made("b", "y", 5, version="2"),
+        made("a", "z", 5),
+    )
+    assert found.solvers == ("x (time_limit 1.0)", "x (time_limit 2.0)", "y (1)", "y (2)", "z")
+
+
+def test_what_holds_no_result_is_refused(tmp_path: Path) -> None:
+    (tmp_path / RESULTS).write_text("\n")
+    for path, code in ((tmp_path, "no_results"), (tmp_path / "none", "not_found")):
+        with pytest.raises(InputError) as refused:
+            read(path)
+        assert refused.value.issues[0].code == code

@@ -1,0 +1,36 @@
+"""Of pools that are as good by the objective, the one that a buffer names first is taken."""
+
+from random import Random
+
+import pytest
+
+from planner.engine import plan
+from planner.options import Options
+from planner.problem import Buffer, Pool, Problem
+
+NAMES = ("a", "b", "c")
+
+
+@pytest.mark.parametrize(
+    "objective", [(), ("peak",), ("placement_cost",), ("placement_cost", "peak")], ids=str
+)
+@pytest.mark.parametrize("solver", ["auto", "greedy"])
+def test_where_nothing_is_at_stake_each_buffer_is_in_its_first_pool(
+    objective: tuple[str, ...], solver: str
+) -> None:
+    rng = Random(1)
+    for _ in range(10):
+        buffers = tuple(
+            Buffer(
+                id=f"x{i}",
+                size=rng.randint(1, 9),
+                lifetime=(rng.randint(0, 5), rng.randint(6, 9)),
+                pools=tuple(rng.sample(NAMES, rng.randint(1, 3))),
+            )
+            for i in range(6)
+        )
+        pools = tuple(Pool(id=name, capacity=100) for name in NAMES)
+        problem = Problem(version=1, pools=pools, buffers=buffers, objective=objective)
+        found = plan(problem, Options(solver=solver))
+        first = [buffer.pools[0] for buffer in buffers if buffer.pools]
+        assert [place.pool for place in found.placements] == first
