@@ -70,6 +70,10 @@ for _ in $(seq 60); do curl -fs "localhost:$port/readyz" > /dev/null && break; s
 for _ in $(seq 60); do curl -fs "localhost:$port/v1/jobs/$job" | grep -q '"state": "done"' && break; sleep 0.5; done
 curl -fs "localhost:$port/v1/jobs/$job/plan" | grep -q '"status": "optimal"'
 docker exec "$name" python3 -c 'import os; assert os.getuid() == 10001'
+if docker exec "$name" touch /opt/memstow/written 2> /dev/null; then echo "the image can be written to" >&2; exit 1; fi
+health() { docker inspect -f '{{.State.Health.Status}}' "$name"; }
+for _ in $(seq 60); do [ "$(health)" = healthy ] && break; sleep 0.5; done
+[ "$(health)" = healthy ] || { docker inspect -f '{{json .State.Health}}' "$name" >&2; exit 1; }
 docker stop "$name" > /dev/null
 [ "$(docker inspect -f '{{.State.ExitCode}}' "$name")" = 0 ]
-echo "the image builds, runs read-only as 10001, and keeps its jobs"
+echo "the image builds, runs read-only as 10001, says that it is healthy, and keeps its jobs"

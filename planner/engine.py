@@ -107,9 +107,12 @@ class _Run:
             _require_willing(asked, task)
         self._rooted = dict(self._terms)
         judge = partial(self._judged, reduction, bounds)
-        return self._take_turns(team_for(asked, task), task, reduction, judge) or self._answer(
-            reduction, judge
-        )
+        infeasible = self._take_turns(team_for(asked, task), task, reduction, judge)
+        if infeasible is not None:
+            return infeasible
+        if asked is None and task.instance.pool_count > 1:
+            self._prefer(task)
+        return self._answer(reduction, judge)
 
     def _take_turns(self, team: list[Stage], task: Task, reduction: Reduction, judge: _Judge) -> Plan | None:
         """Let each solver go on from what is known; a plan where it turns out that nothing fits."""
@@ -131,6 +134,15 @@ class _Run:
         """By term, in units of the core."""
         bounds = zip(self._terms.values(), self._scales, strict=True)
         return tuple(-(-bound.value // scale) for bound, scale in bounds)
+
+    def _prefer(self, task: Task) -> None:
+        """With time left, let buffers go to pools they prefer where the plan is worth as much."""
+        # Nothing that a problem of one pool should wait for.
+        from solvers.prefer import preferred
+
+        best = self._best
+        if best is not None and best.layout is not None and best.fits and not self._budget.spent:
+            self._best = replace(best, layout=preferred(task, best.layout))
 
     def _answer(self, reduction: Reduction, judge: _Judge) -> Plan:
         self._tell(Phase("judge", self._elapsed()))

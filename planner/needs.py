@@ -19,6 +19,8 @@ from planner.relaxed import Removal, removals
 _FIT_SHARE = 0.25
 _POOLS_SHARE = 0.6
 _PLANNED = (Status.OPTIMAL, Status.FEASIBLE)
+# What a constraint gets at the least, in seconds: of thousands, rather some decided than all begun.
+_LEAST_SHARE = 0.25
 # Below this nothing is begun: an answer would not come.
 _LEAST_SECONDS = 0.005
 
@@ -53,12 +55,10 @@ class Needs:
     plan: Plan  # of the problem as it is, asked for any plan that fits
     pools: tuple[Need, ...]
     releases: tuple[Release, ...] = ()  # empty unless nothing fits as it is
+    untried: int = 0  # constraints for which there was no time
 
 
-def needs(
-    problem: Problem,
-    time_limit: float = 10.0,
-) -> Needs:
+def needs(problem: Problem, time_limit: float = 10.0) -> Needs:
     """What it would take, as far as it can be told within the time."""
     return _Asking(problem, time_limit).needs()
 
@@ -74,7 +74,8 @@ class _Asking:
         plan = self._solve(self._problem, self._left() * _FIT_SHARE)
         candidates = self._candidates(plan)
         pools = tuple(self._of_pools(plan, _POOLS_SHARE if candidates else 1.0))
-        return Needs(plan, pools, tuple(self._releases(candidates)))
+        releases = tuple(self._releases(candidates))
+        return Needs(plan, pools, releases, len(candidates) - len(releases))
 
     def _candidates(self, plan: Plan) -> list[Removal]:
         """What may be too much, where something is."""
@@ -111,7 +112,10 @@ class _Asking:
 
     def _releases(self, candidates: list[Removal]) -> Iterator[Release]:
         for done, removal in enumerate(candidates):
-            found = self._solve(removal.problem, self._left() / (len(candidates) - done))
+            if self._left() < _LEAST_SECONDS:
+                return
+            share = max(self._left() / (len(candidates) - done), _LEAST_SHARE)
+            found = self._solve(removal.without(), share)
             helps = None if found.status is Status.UNKNOWN else found.status in _PLANNED
             yield Release(removal, helps)
 
@@ -156,4 +160,5 @@ def as_data(found: Needs) -> dict[str, Any]:
             }
             for release in found.releases
         ],
+        "untried": found.untried,
     }

@@ -1,18 +1,18 @@
-"""What models have proven in a run, and which of it holds for the plan at hand.
+"""What solvers of several terms have proven in a run, and which of it holds for the plan at hand.
 
-A model proves the bound of a later term under locks on the terms before; for a plan that does not keep within
+They prove the bound of a later term under locks on the terms before; for a plan that does not keep within
 those locks it says nothing.
 """
 
 from collections.abc import Sequence
 
 from planner.bounds import TermBound
-from planner.plan import Model
+from planner.plan import Certificate, Exhausted, Model, Refuted
 from solvers.solver import ModelBound
 
 
 class Proven:
-    """Bounds by models, gathered over a run."""
+    """Bounds under locks, gathered over a run."""
 
     def __init__(self) -> None:
         self._bounds: list[tuple[str, ModelBound]] = []
@@ -32,5 +32,11 @@ class Proven:
                 value <= lock for value, lock in zip(values, bound.locks, strict=False)
             )
             if holds and better[name].value < value <= values[bound.term] * scales[bound.term]:
-                better[name], prover = TermBound(value, Model(solver=solver)), solver
+                better[name], prover = TermBound(value, _certificate(solver, bound, value)), solver
         return better, prover
+
+
+def _certificate(solver: str, bound: ModelBound, value: int) -> Certificate:
+    if not bound.searches:
+        return Model(solver=solver)
+    return Exhausted(solver=solver, refuted=(Refuted(height=value - 1, nodes=bound.searches),))

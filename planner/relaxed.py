@@ -4,9 +4,10 @@ Exclusive pairs, in-place pairs and several lifetimes allow more than their abse
 never of help; a capacity is not removed but raised, which `planner.needs` looks at by itself.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from functools import partial
+from typing import Any, Literal
 
 from planner.groups import rigid_groups
 from planner.problem import Buffer, Pool, Problem
@@ -16,12 +17,13 @@ Kind = Literal["reserved", "pool_alignment", "offset", "pool", "pools", "alignme
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """One constraint, where it is, and the problem without it."""
+    """One constraint, and where it is."""
 
     kind: Kind
     path: str
     message: str
-    problem: Problem
+    without: Callable[[], Problem]
+    """Makes the problem without it; there may be as many as there are buffers, too many to hold them all."""
 
 
 def removals(problem: Problem, among: Collection[str] = ()) -> Iterator[Removal]:
@@ -36,14 +38,16 @@ def removals(problem: Problem, among: Collection[str] = ()) -> Iterator[Removal]
             yield from _of_buffer(problem, index, buffer)
     for index, pair in enumerate(problem.conflicts):
         if concerned.intersection(pair):
-            rest = problem.conflicts[:index] + problem.conflicts[index + 1 :]
             message = f"{pair[0]!r} and {pair[1]!r} conflict"
-            yield Removal("conflict", f"$.conflicts[{index}]", message, replace(problem, conflicts=rest))
+            yield Removal(
+                "conflict", f"$.conflicts[{index}]", message, partial(_without, problem, "conflicts", index)
+            )
     for index, tie in enumerate(problem.relative):
         if tie.buffer in concerned:
-            ties = problem.relative[:index] + problem.relative[index + 1 :]
             message = f"{tie.buffer!r} is {tie.offset} from {tie.base!r}"
-            yield Removal("relative", f"$.relative[{index}]", message, replace(problem, relative=ties))
+            yield Removal(
+                "relative", f"$.relative[{index}]", message, partial(_without, problem, "relative", index)
+            )
 
 
 def _with_groups(problem: Problem, among: Collection[str]) -> set[str]:
@@ -63,33 +67,43 @@ def _of_pools(problem: Problem) -> Iterator[Removal]:
         for at, reserved in enumerate(pool.reserved):
             freed = replace(pool, reserved=pool.reserved[:at] + pool.reserved[at + 1 :])
             message = f"{reserved.size} bytes at {reserved.offset} of pool {pool.id!r} are reserved"
-            yield Removal("reserved", f"{path}.reserved[{at}]", message, _with_pool(problem, index, freed))
+            change = partial(_with, problem, "pools", index, freed)
+            yield Removal("reserved", f"{path}.reserved[{at}]", message, change)
         if pool.alignment > 1:
             message = f"everything in pool {pool.id!r} is aligned to {pool.alignment}"
-            changed = _with_pool(problem, index, replace(pool, alignment=1))
-            yield Removal("pool_alignment", f"{path}.alignment", message, changed)
+            change = partial(_with, problem, "pools", index, replace(pool, alignment=1))
+            yield Removal("pool_alignment", f"{path}.alignment", message, change)
 
 
 def _of_buffer(problem: Problem, index: int, buffer: Buffer) -> Iterator[Removal]:
     path, name = f"$.buffers[{index}]", repr(buffer.id)
 
-    def without(kind: Kind, field: str, message: str, freed: Buffer) -> Removal:
-        buffers = (*problem.buffers[:index], freed, *problem.buffers[index + 1 :])
-        return Removal(kind, f"{path}.{field}", message, replace(problem, buffers=buffers))
+    def freed(kind: Kind, field: str, message: str, free: Buffer) -> Removal:
+        return Removal(kind, f"{path}.{field}", message, partial(_with, problem, "buffers", index, free))
 
     if buffer.offset is not None:
         message = f"{name} is pinned to offset {buffer.offset}"
-        yield without("offset", "offset", message, replace(buffer, offset=None))
+        yield freed("offset", "offset", message, replace(buffer, offset=None))
     if buffer.pool is not None and len(problem.pools) > 1:
         free = replace(buffer, pool=None, offset=None)
-        yield without("pool", "pool", f"{name} is pinned to pool {buffer.pool!r}", free)
+        yield freed("pool", "pool", f"{name} is pinned to pool {buffer.pool!r}", free)
     elif buffer.pools is not None and len(buffer.pools) < len(problem.pools):
         allowed = ", ".join(map(repr, buffer.pools))
-        yield without("pools", "pools", f"{name} may go to {allowed} only", replace(buffer, pools=None))
+        yield freed("pools", "pools", f"{name} may go to {allowed} only", replace(buffer, pools=None))
     if buffer.alignment > 1:
         message = f"{name} is aligned to {buffer.alignment}"
-        yield without("alignment", "alignment", message, replace(buffer, alignment=1))
+        yield freed("alignment", "alignment", message, replace(buffer, alignment=1))
 
 
-def _with_pool(problem: Problem, index: int, pool: Pool) -> Problem:
-    return replace(problem, pools=(*problem.pools[:index], pool, *problem.pools[index + 1 :]))
+def _with(problem: Problem, field: str, index: int, element: Pool | Buffer) -> Problem:
+    """The problem with another element at that place of a list."""
+    elements = getattr(problem, field)
+    changed: dict[str, Any] = {field: (*elements[:index], element, *elements[index + 1 :])}
+    return replace(problem, **changed)
+
+
+def _without(problem: Problem, field: str, index: int) -> Problem:
+    """The problem without the element at that place of a list."""
+    elements = getattr(problem, field)
+    changed: dict[str, Any] = {field: elements[:index] + elements[index + 1 :]}
+    return replace(problem, **changed)

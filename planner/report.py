@@ -137,7 +137,8 @@ def _release_lines(found: "Needs") -> list[str]:
     if found.plan.status is not Status.INFEASIBLE:
         return []
     helping = [release.removal for release in found.releases if release.helps]
-    open_ended = sum(release.helps is None for release in found.releases)
+    everything = len(found.releases) + found.untried
+    open_ended = sum(release.helps is None for release in found.releases) + found.untried
     lines = [""]
     if helping:
         lines.append("a plan exists without any one of these:")
@@ -147,5 +148,5 @@ def _release_lines(found: "Needs") -> list[str]:
     if len(helping) > MOST_RELEASES:
         lines.append(f"  and {len(helping) - MOST_RELEASES:,} more")
     if open_ended:
-        lines.append(f"constraints not decided within the time: {open_ended:,} of {len(found.releases):,}")
+        lines.append(f"constraints not decided within the time: {open_ended:,} of {everything:,}")
     return lines

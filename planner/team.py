@@ -14,15 +14,15 @@ _START_SHARE = 0.25
 # Greedy's first passes over the items find most of what it finds; what its later ones better, the exact
 # search betters sooner. On minimalloc A-K the first ones take 15 ms of 70.
 _FIRST_PASSES = 40
+# Up to so many items a model may prove a reuse cost that the search for it does not; with more it only takes
+# time from the search.
+_FEW = 64
+_BEFORE_MODEL = 0.5
 # Up to here, by its largest independent part, the exact search finds plans sooner than the improver does;
 # beyond, the improver goes first.
 _SMALL = 500
 # From here on there may be parts that only the improver can lower, so it is asked again at the end.
 _LARGE = 4096
-
-
-# Where choosing pools is the problem, the constraint model of everything comes second and proves little more.
-_FIRST_MODEL_SHARE = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,21 +45,30 @@ def asked_for(name: str) -> Solver | None:
         raise UnknownSolverError(f"there is no solver {name!r}; use one of {known}") from None
 
 
+def _reuse_team(task: Task) -> list[Stage]:
+    """The search for the least reuse cost after a quick start; then a model, where there is little to choose."""
+    count = task.instance.item_count
+    start = Stage(find("greedy"), _START_SHARE, _FIRST_PASSES * count)
+    model = next((name for name in ("cpsat", "highs") if is_installed(name)), None)
+    if model is None or count > _FEW:
+        return [start, Stage(find("reuse"), 1.0)]
+    return [start, Stage(find("reuse"), _BEFORE_MODEL), Stage(find(model), 1.0)]
+
+
 def team_for(asked: Solver | None, task: Task) -> list[Stage]:
     """The turns of a run. Greedy comes first wherever another starts from a plan."""
     greedy, exact, improve = find("greedy"), find("exact"), find("improve")
     if asked is not None:
         if is_model(asked.name):
             return [Stage(greedy, _START_SHARE), Stage(asked, 1.0)]
-        before = [Stage(greedy, 1.0)] if asked.name in (exact.name, improve.name) else []
+        before = [Stage(greedy, 1.0)] if asked.name in (exact.name, improve.name, "reuse") else []
         return [*before, Stage(asked, 1.0)]
+    if any(term.kind is TermKind.REUSE_COST for term in task.terms) and find("reuse").declines(task) is None:
+        return _reuse_team(task)
     if improve.declines(task) is not None:
         models = _models_for(task)
         start = Stage(greedy, _START_SHARE if models else 1.0)
-        return [
-            start,
-            *(Stage(find(name), 1.0 if name == models[-1] else _FIRST_MODEL_SHARE) for name in models),
-        ]
+        return [start, *(Stage(find(name), 1.0) for name in models)]
     if exact.declines(task) is not None:
         return [Stage(greedy, 1.0), Stage(improve, 1.0)]
     start = Stage(greedy, 1.0, _FIRST_PASSES * task.instance.item_count)
@@ -71,7 +80,7 @@ def team_for(asked: Solver | None, task: Task) -> list[Stage]:
 
 
 def _models_for(task: Task) -> list[str]:
-    """The models to ask, in turn: of those that do the same, the first that is installed."""
+    """The models to ask, in turn: another one has a turn only where the one before ends early."""
     costs = any(term.kind is TermKind.REUSE_COST for term in task.terms) and len(task.instance.reuse) > 0
     several = task.instance.pool_count > 1 and not costs
     first = ["assign"] if several and is_installed("assign") else []

@@ -26,6 +26,35 @@ class Budget:
     @property
     def work_left(self) -> int | None: ...
 
+_Found = tuple[list[int] | None, int, int, int, list[int] | None, int]
+
+class Cheapest:
+    """The search for layouts of least reuse cost of one pool.
+
+    Answers are (offsets by item or None, cost, top, bound, None or the dead items when there is no layout,
+    searches that ran dry).
+    """
+
+    def __init__(self, instance: Instance, items: Sequence[int], seed: int) -> None: ...
+    def offer(self, offsets: Sequence[int]) -> None: ...
+    def cheapest(
+        self,
+        height: int,
+        enough: int | None,
+        budget: Budget,
+        on_cost: Callable[[int], None],
+        on_bound: Callable[[int], None],
+    ) -> _Found: ...
+    def lowest(
+        self,
+        height: int,
+        cost: int,
+        bound: int,
+        budget: Budget,
+        on_height: Callable[[int], None],
+        on_bound: Callable[[int], None],
+    ) -> _Found: ...
+
 def greedy(
     instance: Instance,
     terms: Sequence[tuple[int, int]],

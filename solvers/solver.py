@@ -85,6 +85,7 @@ class ModelBound:
     term: int
     value: int
     locks: tuple[int, ...]
+    searches: int = 0  # that ran dry for it; 0: the word of a model
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +137,7 @@ _HOMES = {
     "greedy": "solvers.greedy",
     "exact": "solvers.exact",
     "improve": "solvers.improve",
+    "reuse": "solvers.reuse",
     "first-fit": "solvers.classics",
     "tflm": "solvers.classics",
     "cadence-position": "solvers.classics",

@@ -53,6 +53,44 @@ def random_problem(rng: Random, most_buffers: int = MOST_BUFFERS) -> Problem:
     return problem if not find_issues(problem) else replace(problem, conflicts=())
 
 
+COSTLY_TERMS: Final = (
+    ("reuse_cost",),
+    ("reuse_cost", "peak"),
+    ("peak", "reuse_cost"),
+    ("max_peak", "reuse_cost", "peak"),
+    ("peak:fast", "reuse_cost"),
+    ("reuse_cost", "placement_cost", "peak:fast", "max_peak"),
+)
+
+
+def costly_problem(rng: Random, most_buffers: int = MOST_BUFFERS) -> Problem:
+    """The same with little room, costs on most overlaps, and no buffer that has a choice of pool."""
+    draft = random_problem(rng, most_buffers)
+    names = [pool.id for pool in draft.pools]
+    buffers = []
+    in_group = {entry.buffer for entry in draft.relative} | {entry.base for entry in draft.relative}
+    group_pool = None
+    for buffer in draft.buffers:
+        pool = buffer.pool or rng.choice(buffer.pools or names)
+        if buffer.id in in_group:
+            pool = group_pool = group_pool or pool
+        buffers.append(replace(buffer, pools=(pool,)))
+    problem = replace(
+        draft,
+        buffers=tuple(buffers),
+        pools=tuple(replace(pool, capacity=pool.capacity or rng.randint(4, 9)) for pool in draft.pools),
+        reuse_costs=tuple(
+            ReuseCost(buffers=(one.id, other.id), cost=rng.randint(0, 4))
+            for i, one in enumerate(buffers)
+            for other in buffers[:i]
+            if rng.random() < 0.7
+        ),
+        objective=rng.choice(COSTLY_TERMS),
+    )
+    # A small capacity may contradict a pin or a reserved range: then the pools stay as they were.
+    return problem if not find_issues(problem) else replace(problem, pools=draft.pools)
+
+
 def _pool(rng: Random, name: str) -> Pool:
     capacity = rng.choice((None, None, rng.randint(3, 14)))
     return Pool(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _GENERATE: Final = "generate:"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 _RANGE: Final = re.compile(r"(\d+)\.\.(\d+)", re.ASCII)
-_COMMON: Final = ("format", "capacity", "fit_only", "time_limit", "memory")
+_COMMON: Final = ("format", "target", "capacity", "fit_only", "time_limit", "memory")
 _OURS: Final = ("gap", "deterministic", "work_limit", "workers")
 
 

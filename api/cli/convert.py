@@ -9,7 +9,6 @@ from api.cli.source import (
     READABLE,
     add_changes,
     add_problem,
-    add_target,
     read_problem,
     refuse_two_stdins,
     warn_if_terminal,
@@ -33,7 +32,6 @@ memstow convert - model.json --format executorch < exported.json
     parser.add_argument(
         "--output-format", choices=READABLE, help="format to write (default: csv for .csv, json for the rest)"
     )
-    add_target(parser)
     add_changes(parser)
     parser.set_defaults(run=run)
 

@@ -9,7 +9,6 @@ from api.cli.exits import Exit
 from api.cli.source import (
     add_changes,
     add_problem,
-    add_target,
     read_problem,
     refuse_two_stdins,
     warn_if_terminal,
@@ -35,7 +34,6 @@ memstow inspect model.json --needs --time-limit 60
 """,
     )
     add_problem(parser)
-    add_target(parser)
     add_changes(parser)
     parser.add_argument(
         "--rows", type=whole(0, 1000), default=5, metavar="N", help="hardest moments to list (default: 5)"

@@ -12,7 +12,6 @@ from api.cli.output import STDOUT, format_of, write_out
 from api.cli.source import (
     add_changes,
     add_problem,
-    add_target,
     read_plan,
     read_problem,
     refuse_two_stdins,
@@ -51,7 +50,6 @@ memstow solve model.json --server http://localhost:8080
 """,
     )
     add_problem(parser)
-    add_target(parser)
     add_changes(parser)
     _add_search(parser)
     _add_server(parser)

@@ -23,17 +23,13 @@ def add_problem(parser: argparse.ArgumentParser, name: str = "file") -> None:
     )
 
 
-def add_target(parser: argparse.ArgumentParser) -> None:
-    """The memories to plan for, when they are not the problem's."""
+def add_changes(parser: argparse.ArgumentParser) -> None:
+    """What may be changed in the problem without editing its file."""
     parser.add_argument(
         "--target",
         metavar="TARGET",
         help="plan for the pools of this target instead: a file, or a name that `memstow targets` lists",
     )
-
-
-def add_changes(parser: argparse.ArgumentParser) -> None:
-    """What may be changed in the problem without editing its file."""
     parser.add_argument(
         "--capacity", type=amount, metavar="N", help="capacity of the only pool: 65536, 64KiB, 0x10000"
     )

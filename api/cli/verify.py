@@ -9,7 +9,6 @@ from api.cli.source import (
     READABLE,
     add_changes,
     add_problem,
-    add_target,
     read_plan,
     read_problem,
     refuse_two_stdins,
@@ -45,7 +44,6 @@ memstow solve model.json --json | memstow verify model.json -
     parser.add_argument(
         "--plan-format", choices=READABLE, help="format of the plan (default: told from its content)"
     )
-    add_target(parser)
     add_changes(parser)
     parser.add_argument("--hint", metavar="PLAN", help="the plan that `moves` in the objective counts from")
     parser.add_argument("--json", action="store_true", help="print the verdict as JSON")

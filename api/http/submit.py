@@ -40,16 +40,15 @@ async def draft_of(
     hint = kept["hint"]
     if hint is None and members.get("hint_job") is not None and known is not None:
         # A plan of another problem is a hint like any other; one of the same is where to start as well.
-        hint = known.decode()
-    plan = kept.get("plan")
+        hint = known
     return Draft(
-        problem=kept["problem"].encode(),
+        problem=kept["problem"],
         digest=kept["digest"],
         cache_key=cache_key_with(kept["cache_key"], hint if kept["hint"] is None else None),
         buffers=kept["buffers"],
         options=kept["options"],
-        hint=None if hint is None else hint.encode(),
-        plan=None if plan is None else plan.encode(),
+        hint=hint,
+        plan=kept.get("plan"),
         priority=priority,
         key_id=caller.key_id,
         name=kept["name"],
@@ -58,9 +57,9 @@ async def draft_of(
     )
 
 
-def cache_key_with(key: str, hint: str | None) -> str:
+def cache_key_with(key: str, hint: bytes | None) -> str:
     """The cache key of a request whose hint came from a job."""
-    return key if hint is None else hashlib.sha256(f"{key}\n{hint}".encode()).hexdigest()
+    return key if hint is None else hashlib.sha256(b"%b\n%b" % (key.encode(), hint)).hexdigest()
 
 
 def checked_priority(priority: object) -> int:

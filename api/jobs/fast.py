@@ -58,7 +58,7 @@ class FastPath:
             name, plan = rewritten(asked, moment.plan, to)
             return Tried(plan, name, moment.cached, None)
         draft = kept(asked)
-        draft["plan"] = None if moment.plan is None else moment.plan.decode()
+        draft["plan"] = moment.plan
         return Tried(None, to, False, draft)
 
     def _in_one_flight(self, asked: Asked) -> _Moment:
@@ -88,7 +88,7 @@ class FastPath:
         if plan is not None and whole and plan.status in (Status.OPTIMAL, Status.INFEASIBLE):
             said = described(asked.problem, plan)
             self._count(plan, said)
-            return _Moment(said["plan"].encode(), True, False)
+            return _Moment(said["plan"], True, False)
         known = self._cache.find(asked.cache_key)
         return _Moment(known[0], True, True) if known is not None else self._solved(asked)
 
@@ -104,7 +104,7 @@ class FastPath:
         if plan.status is Status.FEASIBLE and not asked.options.deterministic:
             plan, leads = self._not_worse(asked, plan)
         said = described(asked.problem, plan)
-        body = said.pop("plan").encode()
+        body = said.pop("plan")
         if whole:
             self._count(plan, said)
         self._keeping.keep(Found(asked.digest, body, said, asked.cache_key if whole else None, leads))

@@ -1,7 +1,4 @@
-"""What can be asked of memstow, as functions of JSON values: run here when small, in a child when not.
-
-Bodies travel as text of one character a byte, documents as text.
-"""
+"""What can be asked of memstow, as functions of JSON values and bytes: in a child when they are large."""
 
 import json
 import threading
@@ -56,9 +53,9 @@ def run(what: str, arguments: Values, tell: Tell, cancel: threading.Event) -> di
 
 def solve(arguments: Values, tell: Tell, cancel: threading.Event) -> dict[str, Any]:
     """The plan of a run of any length; better plans and events are told on the way."""
-    problem = parse_problem(parse_json(arguments["problem"].encode()))
+    problem = parse_problem(parse_json(arguments["problem"]))
     options = _options(arguments["options"], arguments["hint"])
-    known = None if arguments["known"] is None else plan_of(arguments["known"].encode())
+    known = None if arguments["known"] is None else plan_of(arguments["known"])
 
     def on_plan(plan: Plan) -> None:
         tell({"kind": "plan", **described(problem, plan)})
@@ -74,7 +71,7 @@ def at_once(
 ) -> tuple[dict[str, Any] | None, bool]:
     """What a short attempt in this process finds, and whether it is the answer; events are told."""
     given = parse_problem(parse_json(problem))
-    read_options = _options(options, None if hint is None else hint.decode())
+    read_options = _options(options, hint)
 
     def on_event(event: Event) -> None:
         tell({"kind": "event", **told(event)})
@@ -87,7 +84,7 @@ def at_once(
     return described(given, plan), whole
 
 
-def _options(options: str, hint: str | None) -> Options:
+def _options(options: str, hint: bytes | None) -> Options:
     raw = json.loads(options)
     if hint is not None:
         raw["hint"] = json.loads(hint)
@@ -95,11 +92,11 @@ def _options(options: str, hint: str | None) -> Options:
 
 
 def described(problem: Problem, plan: Plan) -> dict[str, Any]:
-    """A plan as text, and what the job table says of it."""
+    """A plan as its bytes, and what the job table says of it."""
     first = plan.objective[0] if plan.objective else None
     found = plan.status in (Status.OPTIMAL, Status.FEASIBLE)
     return {
-        "plan": formats.write_plan(problem, plan).decode(),
+        "plan": formats.write_plan(problem, plan),
         "status": plan.status.value,
         "value": first.value if first else None,
         "bound": first.bound if first else None,
@@ -136,9 +133,9 @@ def kept(asked: Asked) -> dict[str, Any]:
     problem, options = asked.problem, asked.options
     terms = problem.terms()
     return {
-        "problem": formats.write_problem(problem).decode(),
+        "problem": formats.write_problem(problem),
         "options": written_options(options),
-        "hint": None if options.hint is None else formats.write_plan(problem, options.hint).decode(),
+        "hint": None if options.hint is None else formats.write_plan(problem, options.hint),
         "digest": asked.digest,
         "cache_key": asked.cache_key,
         "buffers": len(problem.buffers),
@@ -163,7 +160,7 @@ def verify(arguments: Values) -> dict[str, Any]:
         {"code": v.code, "message": v.message, "buffers": list(v.buffers), "pool": v.pool}
         for v in judge(problem, plan, hint)
     ]
-    return {"body": json.dumps({"valid": not violations, "violations": violations}), "type": "json"}
+    return {"body": json.dumps({"valid": not violations, "violations": violations}).encode(), "type": "json"}
 
 
 def inspect(arguments: Values) -> dict[str, Any]:
@@ -176,21 +173,21 @@ def inspect(arguments: Values) -> dict[str, Any]:
         from planner.needs import as_data, needs
 
         told["needs"] = as_data(needs(problem, arguments["needs"]))
-    return {"body": json.dumps(told), "type": "json"}
+    return {"body": json.dumps(told).encode(), "type": "json"}
 
 
 def convert(arguments: Values) -> dict[str, Any]:
     """A problem in another format."""
     problem = _alone(arguments)
-    return {"body": formats.write_problem(problem, arguments["to"]).decode(), "type": arguments["to"]}
+    return {"body": formats.write_problem(problem, arguments["to"]), "type": arguments["to"]}
 
 
 def rewrite_plan(arguments: Values) -> dict[str, Any]:
     """A plan of ours in another format."""
-    problem = parse_problem(parse_json(arguments["problem"].encode()))
-    plan = plan_of(arguments["plan"].encode())
+    problem = parse_problem(parse_json(arguments["problem"]))
+    plan = plan_of(arguments["plan"])
     return {
-        "body": formats.write_plan(problem, plan, arguments["to"]).decode(),
+        "body": formats.write_plan(problem, plan, arguments["to"]),
         "type": arguments["to"],
     }
 
@@ -237,8 +234,8 @@ def _json(arguments: Values) -> object:
 
 
 def _body(arguments: Values) -> bytes:
-    body = arguments["body"]
-    return body if isinstance(body, bytes) else body.encode("latin-1")
+    body: bytes = arguments["body"]
+    return body
 
 
 def _form(arguments: Values) -> Form:
@@ -252,11 +249,9 @@ def _limits(arguments: Values) -> Limits:
 
 
 def travelling(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments as JSON can carry them."""
+    """Arguments as a message can carry them."""
 
     def plain(value: Any) -> Any:
-        if isinstance(value, bytes):
-            return value.decode("latin-1")
         if is_dataclass(value) and not isinstance(value, type):
             return asdict(value)
         return value

@@ -200,7 +200,7 @@ class Runner:
             if cached is not None:
                 self._metrics.cache.labels("hit").inc()
                 plan, said = cached
-                self._finish(run, State.DONE, {**said, "plan": plan.decode()})
+                self._finish(run, State.DONE, {**said, "plan": plan})
                 return
         known = taken.plan
         if known is None and job.batch_id is None:
@@ -220,7 +220,7 @@ class Runner:
                 return
             if result is not None and known is None:
                 run.known, run.changed = result, True
-                known = result["plan"].encode()
+                known = result["plan"]
                 self._flush(run)
         seconds, memory = self._limits(run)
         watch = Watch(
@@ -232,10 +232,10 @@ class Runner:
             tick=lambda: self._flush(run),
         )
         arguments = {
-            "problem": taken.problem.decode(),
+            "problem": taken.problem,
             "options": job.options,
-            "hint": None if taken.hint is None else taken.hint.decode(),
-            "known": None if known is None else known.decode(),
+            "hint": taken.hint,
+            "known": known,
         }
         try:
             result = self._children.run("solve", arguments, watch)
@@ -283,7 +283,7 @@ class Runner:
 
     def _remember(self, run: _Run, result: dict[str, Any], whole: bool) -> None:
         """Keep the plan for those who ask the same, and as the start of those who ask nearly the same."""
-        job, plan = run.taken.job, result["plan"].encode()
+        job, plan = run.taken.job, result["plan"]
         if result["status"] == "unknown":
             return
         found = plan_of(plan) if len(plan) < 1 << 20 else None
@@ -445,12 +445,11 @@ def _told(error: MemstowError) -> str:
 
 
 def _known(result: Mapping[str, Any]) -> Known:
-    plan = result.get("plan")
     return Known(
         value=result.get("value"),
         bound=result.get("bound"),
         peak=result.get("peak"),
         solver=result.get("solver"),
         status=result.get("status"),
-        plan=None if plan is None else plan.encode(),
+        plan=result.get("plan"),
     )

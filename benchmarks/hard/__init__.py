@@ -1,6 +1,6 @@
 """The problems that greedy and the bound do not decide: `make bench-hard`, some minutes on two cores."""
 
-from benchmarks.hard import altered, fitting, idealloc, kernels, minimalloc, tilings
+from benchmarks.hard import altered, fitting, idealloc, kernels, minimalloc, reuse, tilings
 
 PARTS = {
     "minimalloc": minimalloc.measure,
@@ -9,4 +9,5 @@ PARTS = {
     "idealloc": idealloc.measure,
     "planted": tilings.measure,
     "kernels": kernels.measure,
+    "reuse": reuse.measure,
 }

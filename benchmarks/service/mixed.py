@@ -6,6 +6,7 @@ people who look at lists, figures and health, all at once.
 
 import asyncio
 import json
+import subprocess
 import sys
 import time
 from collections import Counter
@@ -39,6 +40,7 @@ class Seen:
     ends: Counter[str] = field(default_factory=Counter)
     memory: list[int] = field(default_factory=list)
     lag: float = 0.0
+    idle_lag: float = 0.0  # of an event loop beside it that has nothing to do
 
     def errors(self) -> int:
         """Answers that were none, and jobs that were not done."""
@@ -52,9 +54,13 @@ class Seen:
 
 def run(minutes: float) -> Seen:
     """Load a server of its own."""
+    command = [sys.executable, "-m", "benchmarks.service.idle", str(minutes * 60)]
     with service(keep_seconds=KEEP_SECONDS) as (port, pid):
+        idle = subprocess.Popen(command, stdout=subprocess.PIPE)
         seen = asyncio.run(_load(port, pid, minutes * 60))
         seen.lag = lag_p99(port)
+        told, _ = idle.communicate(timeout=60)
+    seen.idle_lag = float(told)
     return seen
 
 
@@ -112,12 +118,13 @@ async def _load(port: int, pid: int, seconds: float) -> Seen:
 def told(minutes: float, seen: Seen) -> str:
     """The text of this part of the page."""
     memory = seen.after_warm_up()
+    shown = [f"{memory[i * (len(memory) - 1) // 8] / 2**20:.1f}" for i in range(9)]
     rows = [(name, f"{count:,}") for name, count in sorted(seen.statuses.items())]
     return (
         f"{minutes:g} minutes; {seen.ends['done']:,} jobs of {JOB_SECONDS:g} s done, {seen.errors()} errors; "
-        f"the event loop is at most {seen.lag * 1e3:g} ms late (p99).\n"
-        f"Memory of the server after the warm-up: {memory[0] / 2**20:.1f} MiB, "
-        f"at most {max(memory) / 2**20:.1f}, {memory[-1] / 2**20:.1f} at the end.\n\n"
+        f"the event loop is at most {seen.lag * 1e3:g} ms late (p99), one beside it with nothing to do "
+        f"{seen.idle_lag * 1e3:.0f} ms.\n"
+        f"Memory of the server after the warm-up, in MiB: {', '.join(shown)}.\n\n"
         + table(("request and answer", "times"), rows)
     )
 

@@ -45,11 +45,11 @@ async def closed_loop(port: int, path: str, body_of: Body, seconds: float) -> tu
 async def steady(port: int, path: str, body_of: Body, seconds: float, rate: float) -> list[float]:
     """Seconds each request took, from when it should have been sent."""
     took: list[float] = []
-    idle = [Connection(port) for _ in range(100)]
+    idle: list[Connection] = []
     tasks = []
 
     async def one(due: float, body: bytes) -> None:
-        connection = idle.pop()
+        connection = idle.pop() if idle else Connection(port)
         await connection.post(path, body)
         took.append(time.perf_counter() - due)
         idle.append(connection)

@@ -181,6 +181,7 @@ def _warm() -> None:
             "command": None,
             "options": {
                 "format": None,
+                "target": None,
                 "capacity": None,
                 "fit_only": False,
                 "time_limit": 1.0,

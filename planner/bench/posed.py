@@ -33,13 +33,8 @@ def problem_of(
         problem = make(
             generated["kind"], {name: value for name, value in generated.items() if name != "kind"}
         )
-    target = options.get("target")
-    return changed(
-        problem,
-        None if target is None else parse_target(target),
-        options["capacity"],
-        options["fit_only"],
-    )
+    target = None if options["target"] is None else parse_target(options["target"])
+    return changed(problem, target, options["capacity"], options["fit_only"])
 
 
 def found_again(
@@ -65,7 +60,7 @@ def found_again(
 def _again(given: Given, run: Run) -> Problem | None:
     try:
         return problem_of(given.data, given.generated, run.record.solver.options)
-    except (InputError, KeyError):
+    except (InputError, KeyError):  # the file has changed, or the record is from before an option
         return None
 
 

@@ -1,9 +1,11 @@
-"""Messages on a pipe: a mark, a length and a checksum before each, so that garbage is known as garbage.
+"""Messages on a pipe: a mark, lengths and a checksum before each, so that garbage is known as garbage.
 
-What is inside is JSON: reading it runs nothing, whoever wrote it.
+What is inside is JSON, and bytes beside it: reading it runs nothing, whoever wrote it. Bytes travel as they
+are, because a document of many megabytes as a JSON string would keep every other thread waiting.
 """
 
 import json
+import random
 import struct
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +13,8 @@ from zlib import crc32
 
 Message = dict[str, Any]
 
-_HEAD = struct.Struct("<4sII")
+# Mark, length of the JSON, length of the bytes beside it, checksum of both.
+_HEAD = struct.Struct("<4sIII")
 _MARK = b"MSTW"
 _LONGEST = 1 << 30
 
@@ -21,9 +24,25 @@ class GarbageError(Exception):
 
 
 def pack(message: Message) -> bytes:
-    """A message as bytes."""
-    body = json.dumps(message, separators=(",", ":")).encode()
-    return _HEAD.pack(_MARK, len(body), crc32(body)) + body
+    """A message as bytes; values in it may be bytes themselves."""
+    # Another name for each message: nothing that came from outside can have it as a key.
+    name = f"{random.getrandbits(64):016x}"
+    beside: list[bytes] = []
+    size = 0
+
+    def put_aside(value: object) -> dict[str, tuple[int, int]]:
+        nonlocal size
+        if not isinstance(value, bytes):
+            raise TypeError(f"{type(value).__name__} does not travel")
+        begin, size = size, size + len(value)
+        beside.append(value)
+        return {name: (begin, size)}
+
+    text = json.dumps([name, message], separators=(",", ":"), default=put_aside).encode()
+    checksum = 0
+    for part in (text, *beside):
+        checksum = crc32(part, checksum)
+    return b"".join((_HEAD.pack(_MARK, len(text), size, checksum), text, *beside))
 
 
 class Reader:
@@ -36,24 +55,38 @@ class Reader:
         """The messages that are complete now, one by one; GarbageError where one cannot be."""
         self._buffer += data
         while len(self._buffer) >= _HEAD.size:
-            mark, length, checksum = _HEAD.unpack_from(self._buffer)
-            if mark != _MARK or length > _LONGEST:
+            mark, length, beside, checksum = _HEAD.unpack_from(self._buffer)
+            if mark != _MARK or length + beside > _LONGEST:
                 raise GarbageError(f"{bytes(self._buffer[:40])!r} is not the head of a message")
-            end = _HEAD.size + length
+            end = _HEAD.size + length + beside
             if len(self._buffer) < end:
                 return
-            body = bytes(self._buffer[_HEAD.size : end])
+            with memoryview(self._buffer) as view:
+                if crc32(view[_HEAD.size : end]) != checksum:
+                    raise GarbageError("a message with a wrong checksum")
+                middle = _HEAD.size + length
+                text, bytes_beside = bytes(view[_HEAD.size : middle]), bytes(view[middle:end])
             del self._buffer[:end]
-            yield _message(body, checksum)
+            yield _message(text, bytes_beside)
 
 
-def _message(body: bytes, checksum: int) -> Message:
-    if crc32(body) != checksum:
-        raise GarbageError("a message with a wrong checksum")
+def _message(text: bytes, beside: bytes) -> Message:
+    def put_back(value: dict[str, Any]) -> Any:
+        place = value.get(name)
+        if place is None:
+            return value
+        match place:
+            case [int(begin), int(end)] if 0 <= begin <= end <= len(beside):
+                return beside[begin:end]
+        raise GarbageError("bytes that are not there")
+
+    # The name comes first, in a string of its own; most messages do not have it again.
+    name = text[2:18].decode("ascii", "replace")
+    hook = put_back if text.count(text[2:18]) > 1 else None
     try:
-        message = json.loads(body)
+        match json.loads(text, object_hook=hook):
+            case [str(given), dict(message)] if given == name and isinstance(message.get("kind"), str):
+                return message
     except ValueError as error:
         raise GarbageError(f"a message that is not JSON: {error}") from None
-    if not isinstance(message, dict) or not isinstance(message.get("kind"), str):
-        raise GarbageError("a message without a kind")
-    return message
+    raise GarbageError("a message without a kind")

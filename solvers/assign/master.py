@@ -5,6 +5,7 @@ Every layout of the task is a solution of it, so its optimum is a bound.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -12,19 +13,16 @@ from ortools.sat.python import cp_model
 
 from solvers.assign.crowd import Crowd, Pair
 from solvers.assign.cuts import Cut
+from solvers.assign.loads import Loads
 from solvers.assign.room import Room
 from solvers.instance import Layout
-from solvers.models.cliques import cliques
 from solvers.models.places import choices, horizons, look_alikes, tops
-from solvers.models.relations import Relations, rows
+from solvers.models.relations import Relations
 from solvers.solver import Kept, Task, Term, TermKind
 
 # CP-SAT's own type names are not exported under a stable name; expressions and literals are opaque here.
 Expr = Any
 Literal = Any
-
-# Beyond this many entries rows are left out, the ones that need least first: cuts take their place.
-_MOST_ENTRIES = 300_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,24 +185,16 @@ class Master:
                     self.cp.add(self._peaks[choice.pool] >= end).only_enforce_if(literal)
 
     def _make_loads(self) -> None:
-        rectangles, _ = self.relations.rectangles()
+        loads = Loads(self.relations)
         for pool, room in enumerate(self._rooms):
-            mine = [r for r in rectangles if pool in self.taken[r.item]]
-            loads = [[(r.item, r.size) for r in row] for row in rows(mine)]
-            loads += self._listed(pool)
-            if pool not in self._peaks:
-                # What fits however it is chosen says nothing.
-                loads = [row for row in loads if sum(room.cells_of(size) for _, size in row) > room.cells]
             passed = [self.cp.new_bool_var(f"passed{pool}") for _ in room.barriers]
             self._order_barriers(pool, passed)
-            for row in _heaviest(loads):
+            may_go = partial(self._may_go, pool)
+            for row in loads.of(room, may_go, only_scarce=pool not in self._peaks):
                 self._add_load(pool, row, passed)
 
-    def _listed(self, pool: int) -> list[list[Pair]]:
-        item_of, sizes = self.relations.item_of, self.task.instance.part_size
-        sets = cliques(self.relations)
-        mine = ([p for p in parts if pool in self.taken[item_of[p]]] for parts in sets)
-        return [[(item_of[p], sizes[p]) for p in parts] for parts in mine if len(parts) > 1]
+    def _may_go(self, pool: int, item: int) -> bool:
+        return pool in self.taken[item]
 
     def _order_barriers(self, pool: int, passed: list[Literal]) -> None:
         peak = self._peaks.get(pool)
@@ -280,18 +270,3 @@ class Master:
         for literals in by_item.values():
             self.cp.add_at_most_one(literals)
         return self.task.hinted - sum(kept.count * stays for kept, stays in self._kept)
-
-
-def _heaviest(loads: list[list[Pair]]) -> list[list[Pair]]:
-    """Each load once; only the ones that need most where there are too many."""
-    unique = list({tuple(row): row for row in loads}.values())
-    if sum(map(len, unique)) <= _MOST_ENTRIES:
-        return unique
-    unique.sort(key=lambda row: -sum(size for _, size in row))
-    kept, entries = [], 0
-    for row in unique:
-        entries += len(row)
-        if entries > _MOST_ENTRIES:
-            break
-        kept.append(row)
-    return kept

@@ -1,5 +1,6 @@
 """One level of the objective: the master proposes, the packing decides, until the two agree or time is up."""
 
+import threading
 import time
 from collections.abc import Sequence
 from enum import Enum, auto
@@ -25,7 +26,9 @@ from solvers.solver import Task
 # Steps for one packing at first; four times as many whenever that decides nothing.
 _FIRST_EFFORT = 10_000_000
 _MORE = 4
-# Of what is left, how much one answer of the master may take.
+# Of what is left, how much one answer of the master may take, and how much of it after its first solution:
+# getting there takes seconds where there are thousands of items, and would be lost.
+_MOST = 0.85
 _SHARE = 0.3
 _SEEK_SHARE = 0.1
 # Turns that prove before better layouts are looked for, and the least part of a pool that is then left empty.
@@ -103,7 +106,7 @@ class _Turns:
         self._margins = [0] * task.instance.pool_count
 
     def run(self) -> Answer:
-        """Turns that prove; where several of them have not been enough, also turns for a better layout."""
+        """Turns that prove; where they or the packing do not get on, turns for a better layout."""
         turns, share = 0, _SHARE
         while not self._budget.spent:
             proposal, infeasible = self._propose(share, proves=True)
@@ -120,7 +123,7 @@ class _Turns:
                 # It is the master that has not been long enough at it.
                 share = min(2 * share, 1.0)
             turns += 1
-            if turns > _PATIENCE and any(self._margins):
+            if any(self._margins) and (turns > _PATIENCE or outcome is _Outcome.OPEN):
                 self._seek()
         return Answer(Ended.DONE, self._bound)
 
@@ -155,7 +158,7 @@ class _Turns:
         seconds, work = self._budget.seconds_left, self._budget.work_left
         solver = configured(
             self._task,
-            None if seconds is None else seconds * share,
+            None if seconds is None else seconds * _MOST,
             None if work is None else int(work * share),
             begin,
         )
@@ -165,7 +168,10 @@ class _Turns:
         term = self._level.term
         if proves and term is not None:
             solver.best_bound_callback = partial(self._hear, term)
-        status = solver.solve(self._master.cp)
+        clock = None if seconds is None else _Clock(solver, seconds * share)
+        status = solver.solve(self._master.cp, clock)
+        if clock is not None:
+            clock.stop()
         self._budget.count(max(int(solver.deterministic_time * STEPS_PER_SECOND), 1))
         if status == cp_model.MODEL_INVALID:
             raise ValueError(f"CP-SAT refuses the master: {self._master.cp.validate()}"[:300])
@@ -249,6 +255,26 @@ class _Turns:
         )
         self._budget.count(share.work)
         return values is not None and self._best.offer(layout_from(placed))
+
+
+class _Clock(cp_model.CpSolverSolutionCallback):
+    """Ends a solve some time after its first solution."""
+
+    def __init__(self, solver: cp_model.CpSolver, seconds: float) -> None:
+        super().__init__()
+        self._timer = threading.Timer(seconds, solver.stop_search)
+        self._timer.daemon = True
+        self._started = False
+
+    def on_solution_callback(self) -> None:
+        """There is a solution."""
+        if not self._started:
+            self._started = True
+            self._timer.start()
+
+    def stop(self) -> None:
+        """The solve is over."""
+        self._timer.cancel()
 
 
 def _prefer_relaxations(solver: cp_model.CpSolver) -> None:

@@ -21,6 +21,7 @@
 #include "improve/improve.hpp"
 #include "instance.hpp"
 #include "occupied.hpp"
+#include "reuse/cheapest.hpp"
 #include "score.hpp"
 #include "search/exact.hpp"
 
@@ -300,6 +301,55 @@ std::pair<Items, bool> shrink_dead_set(const NativeInstance& self, const Items& 
     return {std::move(found.items), found.smallest};
 }
 
+// (offsets by item or None, cost, top, bound, None or the dead items when there is no layout, searches that
+// ran dry)
+nb::tuple to_python(const Cheapest::Found& found, const Items& items) {
+    nb::object offsets = nb::none();
+    if (!found.offsets.empty()) offsets = nb::cast(found.offsets);
+    std::optional<Items> dead;
+    if (found.none) {
+        dead.emplace();
+        for (const Index item : found.dead) dead->push_back(items[static_cast<std::size_t>(item)]);
+    }
+    return nb::make_tuple(offsets, found.cost, found.top, found.bound, dead, found.refuted);
+}
+
+// The items of one pool, and the search for their cheapest layout.
+struct PoolSearch {
+    Items items;
+    Cheapest search;
+};
+
+Cheapest::Events telling(const OnHeight& on_value, const OnHeight& on_bound) {
+    const auto told = [](const OnHeight& listener) {
+        return [&listener](Bytes value) {
+            nb::gil_scoped_acquire acquire;
+            listener(value);
+        };
+    };
+    return {told(on_value), told(on_bound)};
+}
+
+nb::tuple cheapest_within(PoolSearch& self, Bytes height, std::optional<Bytes> enough, Budget& budget,
+                          const OnHeight& on_cost, const OnHeight& on_bound) {
+    Cheapest::Found found;
+    {
+        nb::gil_scoped_release release;
+        found = self.search.cheapest(height, enough, budget, telling(on_cost, on_bound));
+    }
+    return to_python(found, self.items);
+}
+
+nb::tuple lowest_within(PoolSearch& self, Bytes height, Bytes cost, Bytes bound, Budget& budget,
+                        const OnHeight& on_height, const OnHeight& on_bound) {
+    Cheapest::Found found;
+    {
+        nb::gil_scoped_release release;
+        found = self.search.lowest({height, cost}, bound, budget, telling(on_height, on_bound));
+    }
+    return to_python(found, self.items);
+}
+
 }  // namespace
 
 NB_MODULE(_native, m) {
@@ -330,6 +380,20 @@ NB_MODULE(_native, m) {
             if (self.work_limit() == std::numeric_limits<std::int64_t>::max()) return std::nullopt;
             return self.work_limit() - self.work();
         });
+
+    nb::class_<PoolSearch>(m, "Cheapest", "The search for layouts of least reuse cost of one pool.")
+        .def(
+            "__init__",
+            [](PoolSearch* self, const NativeInstance& from, const Items& items, std::uint64_t seed) {
+                nb::gil_scoped_release release;
+                new (self) PoolSearch{items, Cheapest(restrict_to(from.instance, items), seed)};
+            },
+            nb::arg("instance"), nb::arg("items"), nb::arg("seed"))
+        .def("offer", [](PoolSearch& self, const std::vector<Bytes>& offsets) { self.search.offer(offsets); })
+        .def("cheapest", &cheapest_within, nb::arg("height"), nb::arg("enough").none(), nb::arg("budget"),
+             nb::arg("on_cost"), nb::arg("on_bound"))
+        .def("lowest", &lowest_within, nb::arg("height"), nb::arg("cost"), nb::arg("bound"),
+             nb::arg("budget"), nb::arg("on_height"), nb::arg("on_bound"));
 
     m.def("greedy", &solve_greedily, nb::arg("instance"), nb::arg("terms"), nb::arg("hint").none(),
           nb::arg("lower_bounds"), nb::arg("seed"), nb::arg("budget"), nb::arg("on_score").none(),

@@ -229,8 +229,12 @@ namespace {
 class HeaviestClique {
   public:
     HeaviestClique(std::vector<std::vector<std::uint64_t>> adjacent, std::vector<Bytes> weights,
-                   std::int64_t nodes)
-        : adjacent_(std::move(adjacent)), weights_(std::move(weights)), nodes_left_(nodes) {}
+                   std::int64_t nodes, Bytes above)
+        : adjacent_(std::move(adjacent)),
+          weights_(std::move(weights)),
+          nodes_left_(nodes),
+          above_(above),
+          best_weight_(above) {}
 
     std::vector<Index> find() {
         std::vector<std::uint64_t> all((weights_.size() + 63) / 64, 0);
@@ -246,6 +250,7 @@ class HeaviestClique {
         if (weight > best_weight_) {
             best_weight_ = weight;
             best_ = chosen_;
+            if (above_ > 0) nodes_left_ = 0;
         }
         // Vertices of one colour are pairwise apart: a clique takes at most the heaviest of each colour.
         std::vector<std::pair<Index, WideBytes>> order;
@@ -285,9 +290,10 @@ class HeaviestClique {
     std::vector<Bits> adjacent_;
     std::vector<Bytes> weights_;
     std::int64_t nodes_left_;
+    Bytes above_;
+    WideBytes best_weight_;
     std::vector<Index> chosen_;
     std::vector<Index> best_;
-    WideBytes best_weight_ = 0;
 };
 
 bool share_a_row(std::span<const RowRange> a, std::span<const RowRange> b) {
@@ -301,7 +307,7 @@ bool share_a_row(std::span<const RowRange> a, std::span<const RowRange> b) {
 }  // namespace
 
 LiveBound clique_bound(const Instance& instance, const std::vector<bool>& pools, Bytes unit,
-                       std::int64_t nodes) {
+                       std::int64_t nodes, Bytes above) {
     constexpr std::size_t kMostVertices = 1500;
     const std::vector<char> bound = bound_items(instance, pools);
     std::vector<Index> vertices;  // one part of each item: the largest
@@ -332,7 +338,7 @@ LiveBound clique_bound(const Instance& instance, const std::vector<bool>& pools,
         }
     }
     LiveBound best;
-    for (Index v : HeaviestClique(std::move(adjacent), std::move(weights), nodes).find()) {
+    for (Index v : HeaviestClique(std::move(adjacent), std::move(weights), nodes, above).find()) {
         best.parts.push_back(vertices[at(v)]);
     }
     std::sort(best.parts.begin(), best.parts.end());

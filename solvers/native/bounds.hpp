@@ -33,8 +33,9 @@ std::vector<WideBytes> row_loads(const Instance& instance, const std::vector<boo
 LiveBound live_bound(const Instance& instance, const std::vector<bool>& pools, Bytes unit);
 
 // The same over cliques of the conflict graph, which explicit conflicts and exempt pairs make different from
-// the rows. Searches at most `nodes` nodes over at most a few thousand of the largest parts.
+// the rows. Searches at most `nodes` nodes over at most a few thousand of the largest parts. Where `above` is
+// not 0, any clique that needs more than that will do, and no other is looked for.
 LiveBound clique_bound(const Instance& instance, const std::vector<bool>& pools, Bytes unit,
-                       std::int64_t nodes);
+                       std::int64_t nodes, Bytes above = 0);
 
 }  // namespace memstow

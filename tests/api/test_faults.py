@@ -89,18 +89,18 @@ def test_sigterm_puts_running_jobs_back_with_their_best_plan_and_ends_in_time(se
 
         def listen() -> None:
             with server.client() as other, other.stream("GET", f"/v1/jobs/{job}/events") as stream:
-                heard.extend(stream.iter_lines())
+                for line in stream.iter_lines():
+                    heard.append(line)
 
         listener = threading.Thread(target=listen)
         listener.start()
-        time.sleep(0.3)
+        wait_for(lambda: any("event: " in line for line in heard), "an event")
         begin = time.monotonic()
         server.signal(signal.SIGTERM)
         assert server.wait() == 0
         assert time.monotonic() - begin < 6
         listener.join(5)
         assert not listener.is_alive(), "the stream ended politely"
-        assert any("event: " in line for line in heard)
     with server.start(slots=0).client() as client:
         found = client.get(f"/v1/jobs/{job}").json()
         assert found["state"] == "queued"
@@ -130,6 +130,8 @@ def test_a_second_server_on_the_same_folder_is_refused(server: Server) -> None:
 def test_a_locked_store_is_a_word_to_try_again_and_passes(server: Server) -> None:
     with server.start().client() as client:
         assert client.post("/v1/plan", json={"problem": PROBLEM}).status_code == 200
+        running = submit(client, hard(300, 12), time_limit=1.0)
+        wait_for(lambda: state_of(client, running) == "running", "it to run")
         blocker = sqlite3.connect(server.data / "memstow.sqlite", isolation_level=None)
         blocker.execute("BEGIN EXCLUSIVE")
         answer = client.post("/v1/jobs", json={"problem": PROBLEM})
@@ -140,6 +142,7 @@ def test_a_locked_store_is_a_word_to_try_again_and_passes(server: Server) -> Non
         blocker.close()
         job = submit(client)
         assert over(client, job)["state"] == "done"
+        assert over(client, running)["state"] == "done", "what ended meanwhile was written down later"
         assert "memstow_store_errors_total" in client.get("/metrics").text
 
 

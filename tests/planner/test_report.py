@@ -72,10 +72,10 @@ def test_no_plan_and_no_proof_tells_how_close_it_came() -> None:
 
 def test_what_it_takes_is_told_with_what_is_not_known() -> None:
     problem = Problem(version=1, pools=(Pool(id="p", capacity=8),), buffers=())
-    removal = Removal("conflict", "$.conflicts[0]", "'a' and 'b' conflict", problem)
+    removal = Removal("conflict", "$.conflicts[0]", "'a' and 'b' conflict", lambda: problem)
     plan = Plan(status=Status.INFEASIBLE, explanation=Explanation(code="x", message="too much"))
     pools = (Need("p", 8, 9, 9), Need("q", 8, 9, None), Need("r", 8, 9, 12), Need("s", 8, None, None))
-    told = needs_report(Needs(plan, pools, (Release(removal, True), Release(removal, None))))
+    told = needs_report(Needs(plan, pools, (Release(removal, True), Release(removal, None)), 5))
     rows = [line.split(maxsplit=2) for line in told.splitlines() if line[:1] in "pqrs" and " 8 " in line]
     assert rows == [
         ["p", "8", "9"],
@@ -84,7 +84,7 @@ def test_what_it_takes_is_told_with_what_is_not_known() -> None:
         ["s", "8", "no capacity is enough"],
     ]
     assert "without any one of these:\n  'a' and 'b' conflict ($.conflicts[0])" in told
-    assert "1 of 2" in told
+    assert "6 of 7" in told
     none = needs_report(Needs(plan, (), (Release(removal, None),)))
     assert "no constraint alone" not in none
     assert "no constraint alone is too much" in needs_report(Needs(plan, (), (Release(removal, False),)))

@@ -122,12 +122,12 @@ async def submit_batch(request: Request, service: Here) -> Response:
     priority = checked_priority(0 if members["priority"] is None else members["priority"])
     drafts = [
         Draft(
-            problem=kept["problem"].encode(),
+            problem=kept["problem"],
             digest=kept["digest"],
             cache_key=kept["cache_key"],
             buffers=kept["buffers"],
             options=kept["options"],
-            hint=None if kept["hint"] is None else kept["hint"].encode(),
+            hint=kept["hint"],
             priority=priority,
             key_id=caller.key_id,
             name=printable(kept["name"], 200),

@@ -180,9 +180,9 @@ async def plan_in(service: Service, job: str, to: str) -> Ready | None:
     if to == "json" or found is None or found.status not in ("optimal", "feasible"):
         return await service.in_thread(ready, body, plan_media_type("json"))
     problem = await service.in_thread(service.queue.document, job, "problem")
-    arguments: dict[str, Any] = {"problem": (problem or b"").decode(), "plan": body.decode(), "to": to}
+    arguments: dict[str, Any] = {"problem": problem or b"", "plan": body, "to": to}
     written = await service.operate("rewrite_plan", arguments, len(body) + len(problem or b""))
-    return await service.in_thread(ready, written["body"].encode(), plan_media_type(to))
+    return await service.in_thread(ready, written["body"], plan_media_type(to))
 
 
 def _sent(answer: Ready, cache: str, headers: dict[str, str] | None = None) -> Response:

@@ -130,4 +130,4 @@ def _arguments(service: Service, body: bytes, form: str | None) -> dict[str, Any
 def _sent(result: dict[str, Any]) -> Response:
     kind = result["type"]
     media_type = "application/json" if kind == "json" else MEDIA_TYPES[kind]
-    return Response(result["body"].encode(), media_type=media_type)
+    return Response(result["body"], media_type=media_type)

@@ -29,18 +29,22 @@ Instance restrict_to(const Instance& instance, const std::vector<Index>& items) 
         pair.second = part[static_cast<std::size_t>(pair.second)];
         if (pair.first >= 0 && pair.second >= 0) result.exempt.push_back(pair);
     }
+    for (ReuseCost pair : instance.reuse) {
+        pair.first = part[static_cast<std::size_t>(pair.first)];
+        pair.second = part[static_cast<std::size_t>(pair.second)];
+        if (pair.first >= 0 && pair.second >= 0) result.reuse.push_back(pair);
+    }
     return result;
 }
 
-DeadSet dead_set(const Instance& instance, std::vector<Index> items, Bytes height, Budget& budget) {
+DeadSet dead_set(const Instance& instance, std::vector<Index> items, Bytes height, Budget& budget,
+                 std::int64_t most_work) {
     const auto dead = [&](const std::vector<Index>& some) {
         ExactOptions options;
         options.limit = height;
         options.fit_only = true;
         options.memory = std::size_t{16} << 20;
-        // No single question may take all the time: what cannot be shown quickly is kept.
-        const std::int64_t share = 20'000'000;
-        Budget part(budget.seconds_left() / 4, share, &budget);
+        Budget part(budget.seconds_left() / 4, most_work, &budget);
         const ExactResult answer = solve_exact(restrict_to(instance, some), options, part);
         budget.count(answer.steps);
         return answer.status;

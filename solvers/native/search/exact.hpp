@@ -80,12 +80,14 @@ Reach reach_of(const Instance& instance, const Layout& start, Bytes bound);
 
 // A small set of items that alone have no layout of at most `height`, found by deletion within the budget;
 // ascending. `items` must be such a set already (all items, or the ones of a dead part); it is returned as it
-// is when nothing can be shown in time. `smallest` says whether each single item was shown to be needed.
+// is when nothing can be shown in time. No single question takes more than `most_work`: what cannot be shown
+// with it is kept. `smallest` says whether each single item was shown to be needed.
 struct DeadSet {
     std::vector<Index> items;
     bool smallest = false;
 };
-DeadSet dead_set(const Instance& instance, std::vector<Index> items, Bytes height, Budget& budget);
+DeadSet dead_set(const Instance& instance, std::vector<Index> items, Bytes height, Budget& budget,
+                 std::int64_t most_work = 20'000'000);
 
 // The instance of some of the items, in the order given.
 Instance restrict_to(const Instance& instance, const std::vector<Index>& items);

@@ -123,18 +123,7 @@ void Builder::make_items() {
             item.modulus = choice.modulus / unit;
             item.residue = (choice.residue / unit) % item.modulus;
         }
-        const Pool& pool = in_.pools[static_cast<std::size_t>(choice.pool)];
-        const Bytes low = std::max<Bytes>(0, ceil_div(choice.low, unit));
-        const Bytes high = floor_div(std::min(choice.high, pool.capacity - item.top), unit);
-        std::vector<Range> allowed;
-        if (low <= high) allowed.push_back({low, high});
-        for (const Range& reserved : pool.reserved) {
-            for (const Part& part : in_.parts_of(i)) {
-                // In bytes, since an item may end in the middle of a unit, right below the reserved range.
-                remove_range(allowed, floor_div(reserved.begin - part.size - part.delta, unit) + 1,
-                             ceil_div(reserved.end - part.delta, unit));
-            }
-        }
+        std::vector<Range> allowed = allowed_offsets(in_, i, unit);
         items_.push_back(item);
         allowed_.push_back(std::move(allowed));
     }
@@ -336,6 +325,25 @@ void Builder::add_pairs(Packing& packing, const std::vector<Index>& local,
 }
 
 }  // namespace
+
+std::vector<Range> allowed_offsets(const Instance& instance, Index item, Bytes unit) {
+    const Choice& choice = instance.choices[item][0];
+    const Pool& pool = instance.pools[static_cast<std::size_t>(choice.pool)];
+    Bytes top = 0;
+    for (const Part& part : instance.parts_of(item)) top = std::max(top, part.delta + part.size);
+    const Bytes low = std::max<Bytes>(0, ceil_div(choice.low, unit));
+    const Bytes high = floor_div(std::min(choice.high, pool.capacity - top), unit);
+    std::vector<Range> allowed;
+    if (low <= high) allowed.push_back({low, high});
+    for (const Range& reserved : pool.reserved) {
+        for (const Part& part : instance.parts_of(item)) {
+            // In bytes, since an item may end in the middle of a unit, right below the reserved range.
+            remove_range(allowed, floor_div(reserved.begin - part.size - part.delta, unit) + 1,
+                         ceil_div(reserved.end - part.delta, unit));
+        }
+    }
+    return allowed;
+}
 
 Bytes Packing::next(Index item, Bytes x) const {
     const PackingItem& it = items[static_cast<std::size_t>(item)];

@@ -13,6 +13,7 @@ from tests.planner.bench.test_record import RECORD
 
 OPTIONS: dict[str, Any] = {
     "format": None,
+    "target": None,
     "capacity": None,
     "fit_only": False,
     "time_limit": 5.0,

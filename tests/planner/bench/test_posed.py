@@ -15,7 +15,7 @@ from planner.generate.network import network
 from planner.problem import Problem
 from tests.planner.bench.made import made, results
 
-OPTIONS = {"time_limit": 1.0, "format": None, "capacity": None, "fit_only": False}
+OPTIONS = {"time_limit": 1.0, "format": None, "target": None, "capacity": None, "fit_only": False}
 
 
 def _of(problem: Problem, content: str) -> Record:

@@ -10,9 +10,12 @@ from hypothesis import strategies as st
 
 from planner.isolate.frames import GarbageError, Message, Reader, pack
 
-messages = st.dictionaries(st.text(), st.integers() | st.text() | st.none(), max_size=5).map(
-    lambda entries: {**entries, "kind": "any"}
+VALUES = st.recursive(
+    st.integers() | st.text() | st.none() | st.binary(),
+    lambda it: st.lists(it, max_size=3) | st.dictionaries(st.text(), it, max_size=3),
+    max_leaves=6,
 )
+messages = st.dictionaries(st.text(), VALUES, max_size=5).map(lambda entries: {**entries, "kind": "any"})
 
 
 @given(st.lists(messages, max_size=5), st.lists(st.integers(0, 400), max_size=10))
@@ -37,7 +40,35 @@ def test_a_changed_byte_is_never_taken_for_another_message(message: Message, dat
     assert heard == []
 
 
-@pytest.mark.parametrize("body", [b"[]", b"{}", b'{"kind": 1}', b"nonsense", b"\xff"])
+def framed(text: bytes, beside: bytes = b"") -> bytes:
+    checksum = crc32(text + beside)
+    return struct.pack("<4sIII", b"MSTW", len(text), len(beside), checksum) + text + beside
+
+
+NAME = b'["0123456789abcdef",'
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(b"[]", b"{}", b'{"kind": 1}', b"nonsense", b"\xff", b'["short",{"kind":"a"}]'),
+        *(NAME + rest + b"]" for rest in (b"[]", b"{}", b'{"kind": 1}', b'{"kind": "a"}, 1', b"\xff")),
+    ],
+)
 def test_a_frame_must_hold_an_object_with_a_kind(body: bytes) -> None:
     with pytest.raises(GarbageError):
-        list(Reader().feed(struct.pack("<4sII", b"MSTW", len(body), crc32(body)) + body))
+        list(Reader().feed(framed(body)))
+
+
+@pytest.mark.parametrize("place", ["[0,6]", "[-1,2]", "[3,2]", "[0]", "7", '"0"', "[0,1,2]", "[0.0,1.0]"])
+def test_bytes_must_be_where_they_are_said_to_be(place: str) -> None:
+    text = NAME + f'{{"kind":"a","body":{{"0123456789abcdef":{place}}}}}]'.encode()
+    with pytest.raises(GarbageError):
+        list(Reader().feed(framed(text, b"12345")))
+
+
+def test_bytes_travel_as_they_are() -> None:
+    body = bytes(range(256)) * 4
+    packed = pack({"kind": "any", "body": body})
+    assert body in packed
+    assert list(Reader().feed(packed)) == [{"kind": "any", "body": body}]

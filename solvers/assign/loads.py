@@ -1,0 +1,44 @@
+"""Sets of items that must be apart from each other wherever they are: their sizes add up in each pool."""
+
+from collections.abc import Callable
+
+from solvers.assign.crowd import Pair
+from solvers.assign.room import Room
+from solvers.models.cliques import cliques
+from solvers.models.relations import Relations, rows
+
+# Beyond this many entries rows are left out, the ones that need least first: cuts take their place.
+_MOST_ENTRIES = 300_000
+
+
+class Loads:
+    """What is live at one moment, and what is listed as apart."""
+
+    def __init__(self, relations: Relations) -> None:
+        self._relations = relations
+        self._rectangles, _ = relations.rectangles()
+        self._cliques = cliques(relations)
+
+    def of(self, room: Room, may_go: Callable[[int], bool], *, only_scarce: bool) -> list[list[Pair]]:
+        """The sets of the items that may go to a pool, as (item, size).
+
+        `only_scarce`: without those that fit however many of them go there.
+        """
+        mine = rows([r for r in self._rectangles if may_go(r.item)])
+        if only_scarce:
+            mine = [row for row in mine if sum(room.cells_of(r.size) for r in row) > room.cells]
+        if sum(map(len, mine)) > _MOST_ENTRIES:
+            mine.sort(key=lambda row: -sum(r.size for r in row))
+        entries, found = 0, dict[tuple[Pair, ...], None]()
+        for row in mine:
+            entries += len(row)
+            if entries > _MOST_ENTRIES:
+                break
+            found[tuple((r.item, r.size) for r in row)] = None
+        found.update(dict.fromkeys(self._listed(may_go)))
+        return [list(load) for load in found]
+
+    def _listed(self, may_go: Callable[[int], bool]) -> list[tuple[Pair, ...]]:
+        item_of, sizes = self._relations.item_of, self._relations.instance.part_size
+        mine = ([p for p in parts if may_go(item_of[p])] for parts in self._cliques)
+        return [tuple((item_of[p], sizes[p]) for p in parts) for parts in mine if len(parts) > 1]

@@ -1,0 +1,106 @@
+// The cheapest layout of one pool within a height, and the lowest within a cost, with bounds (docs/reuse.md).
+//
+// A *core* is a set of pairs that no layout within some height keeps apart all together: each layout pays for
+// one of them at least. So the cheapest set of pairs that hits every core is a bound on the cost, and a
+// layout that keeps all other pairs apart is the cheapest.
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "../budget.hpp"
+#include "hitting_set.hpp"
+#include "local_search.hpp"
+
+namespace memstow {
+
+class Cheapest {
+  public:
+    using Offsets = std::vector<Bytes>;  // by item
+
+    // Every item has one choice, all of them the same pool; at most `kMostItems` items.
+    Cheapest(Instance instance, std::uint64_t seed);
+
+    // A valid layout to start from.
+    void offer(const Offsets& offsets) { learn(offsets); }
+
+    struct Limits {
+        Bytes height = kLimit;
+        Bytes cost = std::numeric_limits<Bytes>::max();
+    };
+    struct Found {
+        Offsets offsets;           // of the best layout within the limits; empty when none is known
+        Bytes cost = 0, top = 0;   // of it
+        Bytes bound = 0;           // of what was asked for: no layout within the limits has less
+        bool none = false;         // proven: there is no layout within the height
+        std::vector<Index> dead;   // then: items that are enough for that, if known
+        std::int64_t refuted = 0;  // searches that ran dry, over all calls
+    };
+    // Told of each better value of what was asked for, and of each better bound on it.
+    struct Events {
+        std::function<void(Bytes value)> value, bound;
+    };
+
+    // Both go on from what earlier calls have found and proven.
+    // `enough`: a layout that costs no more is all that is wanted, or the proof that there is none.
+    Found cheapest(Bytes height, std::optional<Bytes> enough, Budget& budget, const Events& events);
+    Found lowest(const Limits& limits, Bytes bound, Budget& budget, const Events& events);
+
+  private:
+    struct Core {
+        ElementSet pairs;
+        Bytes height;  // it holds up to this height
+    };
+    struct Known {
+        Offsets offsets;
+        Bytes cost, top;
+        ElementSet paid;
+    };
+    enum class Answer { layout, none, unknown };
+
+    void decide(Bytes height, std::optional<Bytes> enough, Budget& budget);
+    bool settled(std::optional<Bytes> enough) const;
+    void find_any(Budget& budget);
+    void improve(Bytes height, bool fit_only, Bytes bound, Budget& budget);
+    void raise_bound(Bytes bound);
+    Answer ask(const ElementSet& apart, std::int64_t most_work, Budget& budget);
+    bool known_to_hold(const ElementSet& apart) const;
+    void find_cores(ElementSet apart, Budget& budget);
+    ElementSet shrunk(ElementSet apart, Budget& budget);
+    bool find_clique(const Instance& asked, Budget& budget);
+    ElementSet pairs_among(const ElementSet& apart, std::vector<Index> items) const;
+    ElementSet within_clique(const ElementSet& apart) const;
+    void search_nearby(std::int64_t steps, Bytes enough, Budget& budget);
+    void press(const Limits& limits, Bytes bound, std::int64_t most_work, Budget& budget);
+    Bytes search_all(Bytes height, Bytes bound, Budget& budget, const Events& events);
+    Bytes ignore_costs(Bytes height, Bytes bound, Budget& budget, const Events& events);
+    void learn(const Offsets& offsets);
+    const Known* best(const Limits& limits, bool lowest) const;
+    ElementSet all_but(const ElementSet& pairs) const;
+    Layout layout_of(const Known& known) const;
+    Found found(const Limits& limits, bool lowest, Bytes bound) const;
+
+    const Instance instance_;
+    const Costs costs_;
+    std::vector<Bytes> weights_;  // by pair
+    LocalSearch nearby_;
+    Bytes nearby_height_ = -1;
+    std::uint64_t seed_;
+
+    std::vector<Core> cores_;
+    std::vector<Known> layouts_;
+    std::int64_t refuted_ = 0;
+
+    // Of the height at hand.
+    Bytes height_ = 0;
+    Bytes bound_ = 0;  // on the cost
+    bool none_ = false;
+    std::vector<Index> dead_;    // items that answered the last question with no; none when that is not known
+    std::vector<Index> clique_;  // the same, where they are too large together and all must be apart
+    std::int64_t effort_ = 0;    // most work of one search
+    const Events* events_ = nullptr;  // while costs are asked for
+};
+
+}  // namespace memstow

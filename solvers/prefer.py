@@ -1,0 +1,110 @@
+"""Of layouts that are worth the same, the one in which items are in pools they prefer.
+
+No term of the objective asks for that, so it comes last: items move one at a time to a pool they prefer,
+where no term becomes worse by it.
+"""
+
+from solvers.instance import Layout
+from solvers.models.places import Choice, choices, tops
+from solvers.models.relations import Relations
+from solvers.solver import Task, TermKind
+
+# Each item that could move is held against every other one: some tens of milliseconds at the most.
+_MOST_COMPARED = 40_000
+_MOST_ITEMS = 2_000
+
+
+def preferred(task: Task, layout: Layout) -> Layout:
+    """The layout with items moved to pools they prefer; the same one where none can or there are too many."""
+    instance = task.instance
+    if instance.item_count > _MOST_ITEMS:
+        return layout
+    away = [
+        item
+        for item, pool in enumerate(layout.pool)
+        if instance.choice_pool[instance.choice_start[item]] != pool
+    ]
+    if not away or len(away) * instance.item_count > _MOST_COMPARED:
+        return layout
+    return _Mover(task, layout).run(away)
+
+
+class _Mover:
+    def __init__(self, task: Task, layout: Layout) -> None:
+        self._instance = task.instance
+        self._relations = Relations(task.instance)
+        self._layout = Layout(layout.pool[:], layout.offset[:])
+        self._tops = tops(task.instance)
+        kinds = {term.kind for term in task.terms}
+        self._costs_count = TermKind.PLACEMENT_COST in kinds
+        self._bound = self._tied(task, kinds)
+        self._choices = choices(task.instance, self._ends(task, kinds))
+
+    def run(self, away: list[int]) -> Layout:
+        for item in away:
+            if item not in self._bound:
+                self._move(item)
+        return self._layout
+
+    def _ends(self, task: Task, kinds: set[TermKind]) -> list[int]:
+        """By pool: how high it may become."""
+        peaks = [0] * task.instance.pool_count
+        for item, (pool, offset) in enumerate(zip(self._layout.pool, self._layout.offset, strict=True)):
+            peaks[pool] = max(peaks[pool], offset + self._tops[item])
+        count = {term.pool for term in task.terms if term.kind is TermKind.POOL_PEAK}
+        if kinds & {TermKind.PEAK, TermKind.MAX_PEAK}:
+            count.update(range(len(peaks)))
+        capacity = task.instance.capacity
+        return [peak if pool in count else capacity[pool] for pool, peak in enumerate(peaks)]
+
+    def _tied(self, task: Task, kinds: set[TermKind]) -> set[int]:
+        """Items whose pool or offset counts for more than room and cost: they share, pay, or stay."""
+        item_of = self._relations.item_of
+        tied = {item_of[part] for pair in self._relations.shared for part in pair}
+        if TermKind.REUSE_COST in kinds:
+            tied |= {item_of[part] for i, part in enumerate(task.instance.reuse) if i % 3 != 2}
+        if TermKind.MOVES in kinds:
+            tied |= {place.item for place in task.kept}
+        return tied
+
+    def _move(self, item: int) -> None:
+        """To the first pool it prefers to its own where it has room."""
+        costs = self._instance.choice_cost
+        first, last = self._instance.choice_start[item], self._instance.choice_start[item + 1]
+        now = next(c for c in range(first, last) if self._instance.choice_pool[c] == self._layout.pool[item])
+        for choice in self._choices[item]:
+            if choice.index >= now:
+                return
+            if self._costs_count and costs[choice.index] > costs[now]:
+                continue
+            offset = self._room(item, choice)
+            if offset is not None:
+                self._layout.pool[item], self._layout.offset[item] = choice.pool, offset
+                return
+
+    def _room(self, item: int, choice: Choice) -> int | None:
+        """The lowest offset at which nothing is in the way."""
+        taken = sorted(self._in_the_way(item, choice.pool))
+        for low, high in choice.steps:
+            offset, last = choice.residue + choice.modulus * low, choice.residue + choice.modulus * high
+            for begin, end in taken:
+                if begin < offset < end:
+                    offset = end + (choice.residue - end) % choice.modulus
+            if offset <= last:
+                return offset
+        return None
+
+    def _in_the_way(self, item: int, pool: int) -> list[tuple[int, int]]:
+        """Offsets at which the item meets another of the pool: between these, both ends excluded."""
+        instance, parts = self._instance, self._instance.item_parts
+        found = []
+        for other, there in enumerate(self._layout.pool):
+            if there != pool or other == item:
+                continue
+            for b in range(parts[other], parts[other + 1]):
+                begin = self._layout.offset[other] + instance.part_delta[b]
+                for a in range(parts[item], parts[item + 1]):
+                    if self._relations.apart(a, b):
+                        low = begin - instance.part_delta[a] - instance.part_size[a]
+                        found.append((low, begin + instance.part_size[b] - instance.part_delta[a]))
+        return found

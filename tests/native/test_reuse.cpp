@@ -1,0 +1,189 @@
+#include <algorithm>
+#include <numeric>
+
+#include "check.hpp"
+#include "referee.hpp"
+#include "reuse/cheapest.hpp"
+#include "reuse/hitting_set.hpp"
+#include "tiny.hpp"
+
+using namespace memstow;
+
+namespace {
+
+// What the overlaps of a layout cost, counted pair by pair.
+Bytes cost_of(const Instance& in, const std::vector<Bytes>& offsets) {
+    Bytes cost = 0;
+    for (const ReuseCost& pair : in.reuse) {
+        const Part& a = in.parts[static_cast<std::size_t>(pair.first)];
+        const Part& b = in.parts[static_cast<std::size_t>(pair.second)];
+        const Bytes x = offsets[static_cast<std::size_t>(a.item)] + a.delta;
+        const Bytes y = offsets[static_cast<std::size_t>(b.item)] + b.delta;
+        if (x < y + b.size && y < x + a.size) cost += pair.cost;
+    }
+    return cost;
+}
+
+Bytes top_of(const Instance& in, const std::vector<Bytes>& offsets) {
+    Bytes top = 0;
+    for (const Part& part : in.parts) {
+        top = std::max(top, offsets[static_cast<std::size_t>(part.item)] + part.delta + part.size);
+    }
+    return top;
+}
+
+Instance costly_instance(std::uint64_t seed) {
+    Instance in = tiny::random_instance(seed, {.largest = 4, .most_items = 4});
+    Random random(seed + 1000);
+    in.pools[0].capacity = 4 + static_cast<Bytes>(random.below(8));
+    const auto parts = static_cast<Index>(in.parts.size());
+    for (Index p = 0; p < parts; ++p) {
+        for (Index q = p + 1; q < parts; ++q) {
+            if (random.below(3) > 0) in.reuse.push_back({q, p, static_cast<Bytes>(random.below(4))});
+        }
+    }
+    return in;
+}
+
+// The least cost, and the least height of what costs so little, of all layouts; by trying every offset.
+struct Best {
+    bool fits = false;
+    Bytes cost = 0, top = 0;
+};
+
+Best brute_force(const Instance& in) {
+    tiny::Referee referee(in);
+    const Bytes capacity = in.pools[0].capacity;
+    std::vector<Bytes> offsets(static_cast<std::size_t>(in.item_count()), 0);
+    Best best;
+    for (;;) {
+        if (referee.valid(offsets)) {
+            const Bytes cost = cost_of(in, offsets), top = top_of(in, offsets);
+            if (!best.fits || std::pair(cost, top) < std::pair(best.cost, best.top)) best = {true, cost, top};
+        }
+        std::size_t k = 0;
+        while (k < offsets.size() && ++offsets[k] > capacity) offsets[k++] = 0;
+        if (k == offsets.size()) return best;
+    }
+}
+
+bool valid(const Instance& in, const std::vector<Bytes>& offsets) {
+    Layout layout;
+    for (const Bytes offset : offsets) layout.push_back({0, offset});
+    return referee::complaint(in, layout, true).empty();
+}
+
+}  // namespace
+
+TEST(the_cheapest_layout_and_the_lowest_of_these_are_those_of_brute_force) {
+    int priced = 0, impossible = 0;
+    for (std::uint64_t seed = 0; seed < 600; ++seed) {
+        const Instance in = costly_instance(seed);
+        const Best best = brute_force(in);
+        Cheapest search(in, seed);
+        Budget budget(-1, 50'000'000);
+        const Bytes capacity = in.pools[0].capacity;
+        const Cheapest::Found cheap = search.cheapest(capacity, std::nullopt, budget, {});
+        CHECK(cheap.none == !best.fits);
+        impossible += !best.fits;
+        if (!best.fits) continue;
+        CHECK(cheap.cost == best.cost && cheap.bound == best.cost);
+        CHECK(valid(in, cheap.offsets) && cost_of(in, cheap.offsets) == cheap.cost);
+        priced += best.cost > 0;
+        const Cheapest::Found low = search.lowest({capacity, best.cost}, 0, budget, {});
+        CHECK(low.top == best.top && low.bound == best.top && low.cost == best.cost);
+        CHECK(valid(in, low.offsets) && top_of(in, low.offsets) == low.top);
+    }
+    CHECK(priced > 30);
+    CHECK(impossible > 20);
+}
+
+TEST(a_bound_holds_however_early_the_search_for_it_ends) {
+    for (std::uint64_t seed = 0; seed < 150; ++seed) {
+        const Instance in = costly_instance(seed);
+        const Best best = brute_force(in);
+        Cheapest search(in, seed);
+        for (const std::int64_t work : {1, 100, 1000, 10'000}) {
+            Budget budget(-1, work);
+            const Cheapest::Found found = search.cheapest(in.pools[0].capacity, std::nullopt, budget, {});
+            CHECK(!found.none || !best.fits);
+            CHECK(!best.fits || found.bound <= best.cost);
+            CHECK(found.offsets.empty() || valid(in, found.offsets));
+        }
+    }
+}
+
+TEST(a_goal_ends_the_search_for_a_cheaper_layout) {
+    Instance in;
+    in.pools.push_back({8, {}});
+    for (Index i = 0; i < 6; ++i) {  // one after the other, each may share with no other for free
+        in.choices.values.push_back({0, 1, 0, 0, 6, 0});
+        in.choices.close();
+        in.parts.push_back({i, 0, 2});
+        in.item_parts.push_back(i + 1);
+        in.rows.values.push_back({i, i + 1});
+        in.rows.close();
+        for (Index j = 0; j < i; ++j) in.reuse.push_back({j, i, 1});
+    }
+    in.row_count = in.time_rows = 6;
+    Cheapest search(in, 1);
+    Budget budget;
+    CHECK(search.cheapest(8, 5, budget, {}).cost <= 5);
+    const Cheapest::Found proven = search.cheapest(8, 1, budget, {});
+    CHECK(proven.bound == 2 && proven.cost == 2);  // four places for six
+}
+
+TEST(the_local_search_keeps_every_constraint_and_counts_right) {
+    for (std::uint64_t seed = 0; seed < 200; ++seed) {
+        const Instance in = costly_instance(seed);
+        Cheapest any(in, seed);
+        Budget budget;
+        const Cheapest::Found start = any.cheapest(in.pools[0].capacity, 1'000'000, budget, {});
+        if (start.offsets.empty()) continue;
+        const Costs costs = costs_of(in);
+        LocalSearch search(in, costs, seed);
+        search.start(in.pools[0].capacity, start.offsets);
+        search.run(20'000, 0, budget);
+        CHECK(valid(in, search.offsets()));
+        CHECK(search.cost() + costs.fixed == cost_of(in, search.offsets()));
+        CHECK(search.cost() + costs.fixed <= start.cost);
+    }
+}
+
+TEST(the_cheapest_hitting_set_is_that_of_brute_force) {
+    Random random(7);
+    for (int run = 0; run < 400; ++run) {
+        const std::size_t elements = 1 + random.below(9);
+        std::vector<Bytes> weights;
+        for (std::size_t e = 0; e < elements; ++e) weights.push_back(1 + static_cast<Bytes>(random.below(4)));
+        std::vector<ElementSet> sets;
+        for (std::size_t k = random.below(12); k > 0; --k) {
+            ElementSet set;
+            for (std::size_t e = 0; e < elements; ++e) {
+                if (random.below(3) == 0) set.push_back(static_cast<Index>(e));
+            }
+            if (!set.empty()) sets.push_back(set);
+        }
+        const auto hits_all = [&](unsigned chosen) {
+            return std::all_of(sets.begin(), sets.end(), [&](const ElementSet& set) {
+                return std::any_of(set.begin(), set.end(), [&](Index e) { return chosen >> e & 1u; });
+            });
+        };
+        const auto cost = [&](unsigned chosen) {
+            Bytes sum = 0;
+            for (std::size_t e = 0; e < elements; ++e) sum += chosen >> e & 1u ? weights[e] : 0;
+            return sum;
+        };
+        Bytes least = std::accumulate(weights.begin(), weights.end(), Bytes{0});
+        for (unsigned chosen = 0; chosen < 1u << elements; ++chosen) {
+            if (hits_all(chosen)) least = std::min(least, cost(chosen));
+        }
+        const HittingSet found = cheapest_hitting_set(sets, weights, 0, 1'000'000, Budget());
+        CHECK(found.cost == least && found.bound == least);
+        unsigned chosen = 0;
+        for (const Index e : found.chosen) chosen |= 1u << e;
+        CHECK(hits_all(chosen) && cost(chosen) == found.cost);
+        const HittingSet hasty = cheapest_hitting_set(sets, weights, 0, 1, Budget());
+        CHECK(hasty.bound <= least && hasty.cost >= least);
+    }
+}
