@@ -8,7 +8,7 @@ from api.cli.arguments import Commands, add_command, amount, real, whole
 from api.cli.bench_asked import asked_of, instances_of
 from api.cli.exits import Exit
 from api.cli.progress import Line
-from api.cli.source import READABLE, add_changes, add_target
+from api.cli.source import READABLE, add_changes
 from api.cli.terminal import complain, is_terminal
 
 if TYPE_CHECKING:
@@ -44,7 +44,6 @@ memstow bench run instances/ --executor dask --scheduler tcp://localhost:8786 --
     )
     parser.add_argument("--resume", action="store_true", help="go on with the results that are there")
     parser.add_argument("--format", choices=READABLE, help="format of the problems (default: by content)")
-    add_target(parser)
     add_changes(parser)
     _add_players(parser)
     _add_limits(parser)
