@@ -77,6 +77,8 @@ class Forked(Group):
         if self.status is not None:
             return
         self._kill()
+        # A child this young may not lead a group yet. It is not reaped, so the id is its own.
+        os.kill(self._pid, signal.SIGKILL)
         _, status, used = os.wait4(self._pid, 0)
         self.status = os.waitstatus_to_exitcode(status)
         self.usage = Usage(used.ru_utime + used.ru_stime, used.ru_maxrss * MAXRSS_UNIT)

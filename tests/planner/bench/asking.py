@@ -58,9 +58,8 @@ def program(folder: Path, body: str, arguments: str = "{input} {output}", **opti
     """An outside program in Python; `arguments` follow its name."""
     script = folder / "program.py"
     script.write_text(textwrap.dedent(body))
-    common = {
-        name: OPTIONS[name] for name in ("format", "target", "capacity", "fit_only", "time_limit", "memory")
-    }
+    ours = ("gap", "deterministic", "work_limit", "workers")
+    common = {name: value for name, value in OPTIONS.items() if name not in ours}
     command = (sys.executable, "-S", str(script), *arguments.split())
     return Asked("mine", {**common, **options}, command, str(folder))
 

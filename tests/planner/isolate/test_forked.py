@@ -121,3 +121,14 @@ def test_what_it_started_ends_with_it() -> None:
     child.close()
     """)
     assert gone(int(process))
+
+
+def test_it_may_be_closed_before_it_has_begun() -> None:
+    told = run("""
+    for _ in range(30):
+        child = Forked(lambda events: time.sleep(600))
+        child.close()
+        assert child.status == -9
+    print("closed")
+    """)
+    assert told == ["closed"]
