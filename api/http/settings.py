@@ -186,7 +186,7 @@ def _require_cluster(settings: Settings) -> None:
         return
     if settings.scheduler is None:
         message = "with the executor `dask` it takes the address of a scheduler, such as tcp://host:8786"
-        raise InputError.single("missing_setting", "scheduler", message)
+        raise InputError.single("no_scheduler", "scheduler", message)
     if find_spec("distributed") is None:
         message = "the executor `dask` needs more than is installed: pip install 'memstow[dask]'"
         raise InputError.single("missing_extra", "distributed", message)

@@ -25,6 +25,7 @@ from planner.isolate.frames import GarbageError, Message, Reader, pack
 
 _CONNECT_SECONDS: Final = 5.0
 _AGAIN_SECONDS: Final = 0.5
+_FAREWELL_SECONDS: Final = 2.0
 _LOOK_SECONDS: Final = 0.05
 # Signs of life in the time after which a worker is given up.
 _BEATS: Final = 4
@@ -47,6 +48,7 @@ class Cluster:
         self._closed = threading.Event()
         self._loop = asyncio.new_event_loop()
         self._thread: threading.Thread | None = None
+        self._keeping: asyncio.Task[None] | None = None
 
     def prepare(self) -> None:
         """Begin to look for the scheduler."""
@@ -59,7 +61,8 @@ class Cluster:
         """Leave the cluster; what runs there is called off."""
         self._closed.set()
         if self._thread is not None:
-            self._thread.join(_CONNECT_SECONDS)
+            self._in_loop(self._end)
+            self._thread.join(_FAREWELL_SECONDS)
 
     def run(self, what: str, arguments: Mapping[str, Any], watch: Watch) -> dict[str, Any]:
         """What the operation returns; ChildError when there was no answer."""
@@ -105,20 +108,23 @@ class Cluster:
     # In the event loop
 
     def _live(self) -> None:
-        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+        runner = asyncio.Runner(loop_factory=lambda: self._loop)
+        with runner, contextlib.suppress(asyncio.CancelledError):
             runner.run(self._keep_connected())
 
+    def _end(self) -> None:
+        if self._keeping is not None:
+            self._keeping.cancel()
+
     async def _keep_connected(self) -> None:
+        self._keeping = asyncio.current_task()
         while not self._closed.is_set():
             try:
                 await self._stay_connected()
             except Exception as error:
                 # Dask says in many ways that a scheduler is not there.
                 log.warning("cluster_away", scheduler=self._scheduler, error=str(error)[:500])
-            finally:
-                self._lose()
-            if not self._closed.is_set():
-                await asyncio.sleep(_AGAIN_SECONDS)
+            await asyncio.sleep(_AGAIN_SECONDS)
 
     async def _stay_connected(self) -> None:
         """From finding the scheduler to losing it."""
@@ -130,14 +136,16 @@ class Cluster:
             listening = asyncio.create_task(self._listen(inbox))
             self._client, self.connected = client, True
             log.info("cluster_connected", scheduler=self._scheduler)
-            while not (self._closed.is_set() or listening.done() or client.status != "running"):
-                await asyncio.sleep(_LOOK_SECONDS)
-            listening.cancel()
-            inbox.close()
-            await asyncio.gather(listening, return_exceptions=True)
+            try:
+                while not listening.done() and client.status == "running":
+                    await asyncio.sleep(_LOOK_SECONDS)
+            finally:
+                self._lose()
+                inbox.close()
+                listening.cancel()
+                await asyncio.gather(listening, return_exceptions=True)
         finally:
-            self._lose()
-            await client.close(timeout=_CONNECT_SECONDS)
+            await client.close(timeout=_FAREWELL_SECONDS)
 
     async def _listen(self, inbox: Queue) -> None:
         while True:
