@@ -10,7 +10,7 @@ from typing import Any, Final
 from api.jobs.isolated import ChildError, Watch
 from planner.isolate.frames import Message
 
-_TICK: Final = 0.02
+_TICK: Final = 0.05
 # A task ends when its last message is on its way.
 _LAST_SECONDS: Final = 10.0
 
