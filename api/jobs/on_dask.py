@@ -38,8 +38,6 @@ class Cluster:
 
     def __init__(self, scheduler: str, lease_seconds: float) -> None:
         self.on_killed: Callable[[str], None] = lambda _reason: None
-        self.connected = False
-        """Whether the scheduler can be reached."""
         self._scheduler = scheduler
         self._lease_seconds = lease_seconds
         self._inbox = f"memstow-{uuid.uuid4().hex}"
@@ -49,6 +47,12 @@ class Cluster:
         self._loop = asyncio.new_event_loop()
         self._thread: threading.Thread | None = None
         self._keeping: asyncio.Task[None] | None = None
+
+    @property
+    def connected(self) -> bool:
+        """Whether the scheduler can be reached."""
+        client = self._client
+        return client is not None and client.status == "running"
 
     def prepare(self) -> None:
         """Begin to look for the scheduler."""
@@ -134,11 +138,12 @@ class Cluster:
         try:
             inbox = await Queue(self._inbox, client=client, maxsize=MOST_WAITING)
             listening = asyncio.create_task(self._listen(inbox))
-            self._client, self.connected = client, True
+            self._client = client
             log.info("cluster_connected", scheduler=self._scheduler)
             try:
-                while not listening.done() and client.status == "running":
+                while self.connected and not listening.done():
                     await asyncio.sleep(_LOOK_SECONDS)
+                log.warning("cluster_lost", scheduler=self._scheduler)
             finally:
                 self._lose()
                 inbox.close()
@@ -160,20 +165,21 @@ class Cluster:
                 run.hear(bundle["messages"])
 
     def _lose(self) -> None:
-        self._client, self.connected = None, False
+        self._client = None
         for run in self._runs.values():
             run.lose()
         self._runs.clear()
 
     def _begin(self, run: Run, request: bytes) -> None:
-        if self._client is None:
+        client = self._client
+        if client is None or not self.connected:
             run.lose()
             return
         self._runs[run.name] = run
         with warnings.catch_warnings():
             # A large problem travels with its task: Dask would rather have it there before.
             warnings.filterwarnings("ignore", message="Sending large graph", category=UserWarning)
-            run.future = self._client.submit(
+            run.future = client.submit(
                 perform, run.name, self._inbox, request, key=f"memstow-solve-{run.name}", pure=False
             )
         run.following = asyncio.ensure_future(self._follow(run))
@@ -212,3 +218,5 @@ def _log_as_we_do() -> None:
     logger.handlers[:] = []
     logger.propagate = True
     logger.setLevel(logging.WARNING)
+    # That a connection is lost or cannot be made is told by us, without a traceback.
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)

@@ -123,7 +123,7 @@ def test_a_lost_worker_means_another_try_from_the_best_plan(server: Server, farm
     farm.add_worker()
     with start(server, farm) as client:
         problem = hard(600, 34)
-        job = begun(client, farm, problem, time_limit=4.0)
+        job = begun(client, farm, problem, time_limit=3.0)
         first = value_of(client, job)
         wait_for(lambda: value_of(client, job) < first, "a better plan")
         before = value_of(client, job)
@@ -157,7 +157,7 @@ def test_a_worker_that_says_nothing_is_given_up(server: Server, farm: Farm) -> N
 def test_a_lost_scheduler_is_waited_for(server: Server, farm: Farm) -> None:
     farm.add_worker()
     with start(server, farm) as client:
-        job = begun(client, farm, hard(600, 36), time_limit=4.0)
+        job = begun(client, farm, hard(600, 36), time_limit=3.0)
         before = value_of(client, job)
         farm.lose_scheduler()
         wait_for(lambda: client.get("/readyz").status_code == 503, "the loss to be told")
@@ -174,6 +174,18 @@ def test_a_lost_scheduler_is_waited_for(server: Server, farm: Farm) -> None:
         assert events(client, job).count("done") == 1
         begins = [it["attempt"] for it in server.events() if it["event"] == "job_started"]
         assert begins == [1], "the job is not to blame"
+
+
+def test_a_server_may_be_there_before_its_scheduler(server: Server, farm: Farm) -> None:
+    address = farm.address
+    farm.lose_scheduler()
+    with server.start(executor="dask", scheduler=address).client() as client:
+        job = submit(client, hard(300, 40), time_limit=1.0)
+        assert client.get("/readyz").json()["code"] == "cluster_unavailable"
+        farm.start_scheduler()
+        farm.add_worker()
+        assert over(client, job)["state"] == "done"
+        assert client.get("/readyz").status_code == 200
 
 
 def test_a_solve_ends_with_its_server(server: Server, farm: Farm) -> None:
