@@ -64,9 +64,11 @@ class Cluster:
     def close(self) -> None:
         """Leave the cluster; what runs there is called off."""
         self._closed.set()
-        if self._thread is not None:
-            self._in_loop(self._end)
-            self._thread.join(_FAREWELL_SECONDS)
+        if self._thread is None:
+            self._loop.close()
+            return
+        self._in_loop(self._end)
+        self._thread.join(_FAREWELL_SECONDS)
 
     def run(self, what: str, arguments: Mapping[str, Any], watch: Watch) -> dict[str, Any]:
         """What the operation returns; ChildError when there was no answer."""
@@ -113,7 +115,7 @@ class Cluster:
 
     def _live(self) -> None:
         runner = asyncio.Runner(loop_factory=lambda: self._loop)
-        with runner, contextlib.suppress(asyncio.CancelledError):
+        with runner:
             runner.run(self._keep_connected())
 
     def _end(self) -> None:
@@ -125,8 +127,10 @@ class Cluster:
         while not self._closed.is_set():
             try:
                 await self._stay_connected()
-            except Exception as error:
+            except (Exception, asyncio.CancelledError) as error:
                 # Dask says in many ways that a scheduler is not there.
+                if self._closed.is_set():
+                    return
                 log.warning("cluster_away", scheduler=self._scheduler, error=str(error)[:500])
             await asyncio.sleep(_AGAIN_SECONDS)
 
