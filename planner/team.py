@@ -46,7 +46,7 @@ def asked_for(name: str) -> Solver | None:
 
 
 def _reuse_team(task: Task) -> list[Stage]:
-    """The search for the least reuse cost after a quick start; then a model, where there is little to choose."""
+    """The search for the least reuse cost after a quick start; then a model, where there are few buffers."""
     count = task.instance.item_count
     start = Stage(find("greedy"), _START_SHARE, _FIRST_PASSES * count)
     model = next((name for name in ("cpsat", "highs") if is_installed(name)), None)
