@@ -72,11 +72,12 @@ types: $(TOOLS)
 	$(BIN)/mypy
 
 # The unit tests of the native core under sanitizers; SANITIZE=thread for the other kind. NATIVE_ARGS: a part of a
-# test's name, to run those alone.
+# test's name, to run those alone. Compiled for short compile times: sanitizers need frames and lines, not speed.
 comma := ,
 NATIVE_BUILD := build/native-$(subst $(comma),-,$(SANITIZE))
 native-check: $(TOOLS)
 	$(BIN)/cmake -S . -B $(NATIVE_BUILD) -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+	  -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" \
 	  -DMEMSTOW_NATIVE_TESTS=ON -DMEMSTOW_SANITIZE=$(SANITIZE) --log-level=WARNING
 	$(BIN)/cmake --build $(NATIVE_BUILD)
 	$(NATIVE_BUILD)/native_tests $(NATIVE_ARGS)

@@ -338,7 +338,7 @@ def test_thousands_of_buffers_in_small_independent_parts_are_solved_to_optimalit
 
 
 def test_the_exact_search_declines_a_part_that_is_too_large() -> None:
-    chain = tuple(Buffer(id=f"c{i}", size=8, lifetime=(i, i + 2)) for i in range(4_100))
+    chain = tuple(Buffer(id=f"c{i}", size=8 + i % 3, lifetime=(i, i + 2)) for i in range(4_100))
     with pytest.raises(DeclinedError, match="more than 4096 buffers"):
         plan(Problem(version=1, buffers=chain), Options(solver="exact"))
 
