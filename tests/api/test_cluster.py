@@ -14,6 +14,9 @@ from typing import Any
 import httpx2
 import pytest
 
+from planner.digest import digest
+from planner.engine import plan
+from planner.options import Options
 from planner.reading.parse import parse_plan, parse_problem
 from planner.verify import verify
 from tests.api.http.conftest import hard
@@ -70,8 +73,8 @@ def value_of(client: httpx2.Client, job: str) -> int:
     return value
 
 
-def require_valid(problem: dict[str, Any], plan: Any) -> None:
-    assert verify(parse_problem(problem), parse_plan(plan)) == []
+def require_valid(problem: dict[str, Any], found: Any) -> None:
+    assert verify(parse_problem(problem), parse_plan(found)) == []
 
 
 def test_what_a_worker_finds_is_told_while_it_goes_on(server: Server, farm: Farm) -> None:
@@ -98,9 +101,9 @@ def test_what_a_worker_finds_is_told_while_it_goes_on(server: Server, farm: Farm
         listener.join(10)
         assert found["state"] == "cancelled"
         assert found["value"] < first
-        plan = client.get(f"/v1/jobs/{job}/plan").json()
-        require_valid(problem, plan)
-        assert plan["objective"][0]["value"] == found["value"]
+        last = client.get(f"/v1/jobs/{job}/plan").json()
+        require_valid(problem, last)
+        assert last["objective"][0]["value"] == found["value"]
         assert {"event: phase", "event: incumbent"} <= set(heard)
         assert heard[-1] == "event: done"
         assert heard.count("event: done") == 1
@@ -140,6 +143,37 @@ def test_a_lost_worker_means_another_try_from_the_best_plan(server: Server, farm
         assert 'memstow_children_killed_total{reason="child_lost"} 1.0' in client.get("/metrics").text
         begins = [it["attempt"] for it in server.events() if it["event"] == "job_started"]
         assert begins == [1, 2]
+
+
+def test_a_batch_that_loses_a_worker_has_the_plans_of_a_run_here(server: Server, farm: Farm) -> None:
+    farm.add_worker()
+    farm.add_worker()
+    problems = [hard(200, seed) for seed in range(60, 66)]
+    options = {"deterministic": True, "work_limit": 10_000_000}
+    body = {
+        "problems": [{"problem": problem} for problem in problems],
+        "settings": [{"name": "it", "options": options}],
+    }
+    with start(server, farm, slots=3, fast_seconds=0) as client:
+        batch = client.post("/v1/batches", json=body).json()["id"]
+
+        def done() -> int:
+            count: int = client.get(f"/v1/batches/{batch}").json()["states"].get("done", 0)
+            return count
+
+        wait_for(done, "a first result")
+        farm.workers[0].kill()
+        wait_for(lambda: done() == len(problems), "all results")
+        jobs = client.get(f"/v1/jobs?batch={batch}").json()["jobs"]
+        found = {it["digest"]: client.get(f"/v1/jobs/{it['id']}/plan").json() for it in jobs}
+        assert all(events(client, it["id"]).count("done") == 1 for it in jobs)
+    here = [parse_problem(problem) for problem in problems]
+    expected = {
+        digest(problem): plan(problem, Options(deterministic=True, work_limit=10_000_000)) for problem in here
+    }
+    assert {name: parse_plan(it).placements for name, it in found.items()} == {
+        name: it.placements for name, it in expected.items()
+    }
 
 
 def test_a_worker_that_says_nothing_is_given_up(server: Server, farm: Farm) -> None:
