@@ -14,7 +14,7 @@ COPY . .
 ENV PIP_CONSTRAINT=/src/constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 RUN python3 -m venv /opt/memstow \
  && /opt/memstow/bin/pip wheel --no-deps --wheel-dir /wheels . \
- && /opt/memstow/bin/pip install "$(ls /wheels/memstow-*.whl)[postgres]" \
+ && /opt/memstow/bin/pip install "$(ls /wheels/memstow-*.whl)[postgres,dask]" \
  && /opt/memstow/bin/python -m compileall -q /opt/memstow/lib
 
 # hadolint ignore=DL3006

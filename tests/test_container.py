@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from api.http.settings import PREFIX, Settings
+from api.http.settings import PREFIX, Settings, load
 from api.metrics import Metrics
 
 yaml = pytest.importorskip("yaml")
@@ -19,6 +19,14 @@ COMPOSED = ("compose.yaml", "compose.cluster.yaml")
 
 def read(name: str) -> Any:
     return yaml.safe_load((ROOT / "docker" / name).read_text())
+
+
+def servers(name: str) -> dict[str, Any]:
+    """Containers of our image that run what it runs by itself."""
+    services = read(name)["services"]
+    return {
+        title: it for title, it in services.items() if it.get("image") == "memstow" and "entrypoint" not in it
+    }
 
 
 def image_environment() -> dict[str, str]:
@@ -36,6 +44,8 @@ def test_every_container_of_ours_is_confined_and_set_up_by_settings_that_exist(n
         assert service["cap_drop"] == ["ALL"]
         assert service["security_opt"] == ["no-new-privileges:true"]
         assert (ROOT / "docker" / service["build"] / "Dockerfile").is_file()
+    assert servers(name)
+    for service in servers(name).values():
         for variable in service["environment"]:
             assert variable.removeprefix(PREFIX).lower() in Settings.model_fields
         seconds = float(service["stop_grace_period"].removesuffix("s"))
@@ -66,12 +76,28 @@ def test_volumes_and_files_that_are_mounted_exist(name: str) -> None:
 
 
 def test_prometheus_asks_every_replica() -> None:
-    services = read("compose.cluster.yaml")["services"]
-    replicas = {title for title, it in services.items() if it.get("image") == "memstow"}
+    replicas = servers("compose.cluster.yaml").keys()
     (job,) = read("prometheus.yaml")["scrape_configs"]
     targets = [target.split(":") for entry in job["static_configs"] for target in entry["targets"]]
     assert {host for host, _ in targets} == replicas
     assert {port for _, port in targets} == {image_environment()["MEMSTOW_PORT"]}
+
+
+def test_servers_and_workers_of_the_cluster_meet_at_the_scheduler() -> None:
+    services = read("compose.cluster.yaml")["services"]
+    places = {it["environment"]["MEMSTOW_SCHEDULER"] for it in servers("compose.cluster.yaml").values()}
+    (place,) = places
+    assert load({"MEMSTOW_EXECUTOR": "dask", "MEMSTOW_SCHEDULER": place}).scheduler == place
+    scheduler, worker = services["scheduler"], services["worker"]
+    assert scheduler["entrypoint"][2:] == ["dask", "scheduler"]
+    port = scheduler["command"][scheduler["command"].index("--port") + 1]
+    assert place == f"tcp://scheduler:{port}"
+    assert "ports" not in scheduler, "who reaches it can run anything"
+    assert worker["entrypoint"][2:] == ["dask", "worker", place]
+    threads = int(worker["command"][worker["command"].index("--nthreads") + 1])
+    for server in servers("compose.cluster.yaml").values():
+        assert int(server["environment"]["MEMSTOW_SLOTS"]) == threads * worker["deploy"]["replicas"]
+    assert re.search(r"memstow-\*\.whl\)\[[\w,]*\bdask\b", (ROOT / "Dockerfile").read_text())
 
 
 def test_the_dashboard_asks_for_figures_that_there_are() -> None:

@@ -27,12 +27,19 @@ Without keys the service answers this machine only; `memstow keys create` makes 
 memstow serve
 memstow serve --port 9000 --data /var/lib/memstow
 memstow serve --config memstow.toml
+memstow serve --executor dask --scheduler tcp://localhost:8786
 memstow serve --print-settings > memstow.toml
 """,
     )
     add_store(parser)
     parser.add_argument("--host", metavar="H", help="address to listen on (default: 127.0.0.1)")
     parser.add_argument("--port", type=whole(0, 65535), metavar="P", help="port to listen on (default: 8080)")
+    parser.add_argument(
+        "--executor", choices=("local", "dask"), help="where jobs run: here, or on a cluster (default: local)"
+    )
+    parser.add_argument(
+        "--scheduler", metavar="URL", help="where the cluster's scheduler is, as tcp://host:port"
+    )
     parser.add_argument("--print-settings", action="store_true", help="print the settings in force and end")
     parser.set_defaults(run=run)
 
@@ -47,7 +54,7 @@ def add_store(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve."""
-    settings = load(args, host=args.host, port=args.port)
+    settings = load(args, host=args.host, port=args.port, executor=args.executor, scheduler=args.scheduler)
     if args.print_settings:
         from api.http.settings import printed
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import structlog
 from starlette.requests import Request
@@ -29,6 +29,9 @@ from api.jobs.migrate import upgrade
 from api.jobs.queue import Queue
 from api.jobs.runner import Runner
 from api.metrics import Metrics
+
+if TYPE_CHECKING:
+    from api.jobs.on_dask import Cluster
 
 _STORE_THREADS: Final = 8
 # Reading a large body in a child takes seconds, never minutes.
@@ -74,13 +77,14 @@ class Service:
         self.keeping = Keeping(self.cache)
         self.fast = FastPath(self.cache, self.keeping, self.limits, settings.fast_seconds, self.metrics)
         self.children = Children()
-        self.children.on_killed = lambda reason: self.metrics.killed.labels(reason).inc()
+        self.children.on_killed = self._count_killed
+        self.cluster = self._cluster()
         self.hub = Hub(self.queue, self.in_thread)
         self.runner = Runner(
             self.database,
             self.queue,
             self.cache,
-            self.children,
+            self.cluster or self.children,
             settings.work(),
             self.metrics,
             self.hub.nudge,
@@ -94,6 +98,20 @@ class Service:
         lag = asyncio.create_task(self._watch_lag())
         self._tasks.add(lag)
         log.info("started", store="sqlite" if self.database.sqlite else "postgresql")
+
+    def _cluster(self) -> "Cluster | None":
+        """The cluster that solves are sent to, where they are sent to one."""
+        settings = self.settings
+        if settings.executor == "local":
+            return None
+        from api.jobs.on_dask import Cluster
+
+        cluster = Cluster(settings.scheduler or "", settings.lease_seconds)
+        cluster.on_killed = self._count_killed
+        return cluster
+
+    def _count_killed(self, reason: str) -> None:
+        self.metrics.killed.labels(reason).inc()
 
     def drain(self) -> None:
         """Take no new work and end the streams; called when the signal to end comes."""
@@ -124,6 +142,7 @@ class Service:
 
     def _close(self) -> None:
         self.runner.close()
+        self.children.close()
         self.keeping.close()
         for threads in (self._threads, self._fast_threads, self._heavy_threads):
             threads.shutdown(wait=False, cancel_futures=True)
@@ -190,6 +209,8 @@ class Service:
         """Why the server should get no requests now; None: it should."""
         if self.draining:
             return "draining"
+        if self.cluster is not None and self.settings.slots and not self.cluster.connected:
+            return "cluster_unavailable"
         try:
             async with asyncio.timeout(2.0):
                 return None if await self.in_thread(self.queue.has_room) else "queue_full"

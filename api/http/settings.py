@@ -3,6 +3,7 @@
 import os
 import tomllib
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -78,6 +79,12 @@ class Settings(BaseModel):
         ge=0,
         le=256,
         description="Jobs that run at once; 0: none on this server.",
+    )
+    executor: Literal["local", "dask"] = Field(
+        "local", description="Where jobs run: on this machine, or on a cluster of Dask."
+    )
+    scheduler: str | None = Field(
+        None, description="Where the scheduler of that cluster is: tcp://host:8786, or tls://host:8786."
     )
     max_queued: Number = Field(10_000, description="Jobs that may wait.")
     max_attempts: int = Field(3, ge=1, le=100, description="Times a job is begun whose process is lost.")
@@ -159,7 +166,7 @@ def load(
     if issues:
         raise InputError(issues)
     try:
-        return Settings.model_validate({name: value for name, (value, _) in given.items()})
+        settings = Settings.model_validate({name: value for name, (value, _) in given.items()})
     except ValidationError as error:
         raise InputError(
             Issue(
@@ -169,6 +176,20 @@ def load(
             )
             for it in error.errors(include_url=False)
         ) from None
+    _require_cluster(settings)
+    return settings
+
+
+def _require_cluster(settings: Settings) -> None:
+    """What a cluster takes is there, where one is wanted."""
+    if settings.executor == "local":
+        return
+    if settings.scheduler is None:
+        message = "with the executor `dask` it takes the address of a scheduler, such as tcp://host:8786"
+        raise InputError.single("no_scheduler", "scheduler", message)
+    if find_spec("distributed") is None:
+        message = "the executor `dask` needs more than is installed: pip install 'memstow[dask]'"
+        raise InputError.single("missing_extra", "distributed", message)
 
 
 def printed(settings: Settings) -> str:
@@ -208,7 +229,7 @@ def _file(path: Path) -> dict[str, Any]:
 
 
 def _from_text(field: str, text: str) -> Any:
-    """A list is written with commas; an empty text is no database."""
+    """A list is written with commas; an empty text is no database and no scheduler."""
     if field == "cors_origins":
         return tuple(part.strip() for part in text.split(",") if part.strip())
-    return None if field == "database" and not text else text
+    return None if field in ("database", "scheduler") and not text else text

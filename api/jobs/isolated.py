@@ -87,7 +87,7 @@ class Children:
                 self._running.discard(process)
             process.close()
             self.prepare()
-        return _result(done, watch)
+        return result_of(done, watch)
 
     def _take(self) -> Process:
         with self._lock:
@@ -106,7 +106,8 @@ def _started() -> Process:
     return Process([sys.executable, "-P", "-m", "api.jobs.child", "{events}"])
 
 
-def _result(done: Message, watch: Watch) -> dict[str, Any]:
+def result_of(done: Message, watch: Watch) -> dict[str, Any]:
+    """What the last message of a run says: the result, or the error that it ended with."""
     if "result" in done:
         result: dict[str, Any] = done["result"]
         return result
@@ -116,7 +117,7 @@ def _result(done: Message, watch: Watch) -> dict[str, Any]:
         raise ChildError("declined", str(done.get("message")))
     if done.get("failure") == "memory":
         raise _out_of_memory(watch)
-    raise ChildError("defect", str(done.get("message")))
+    raise ChildError(str(done.get("failure")), str(done.get("message")))
 
 
 def _out_of_memory(watch: Watch) -> ChildError:

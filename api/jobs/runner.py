@@ -16,9 +16,10 @@ import structlog
 from api.jobs.asked import plan_of
 from api.jobs.cache import Found, PlanCache
 from api.jobs.database import Database, StoreError
-from api.jobs.isolated import ChildError, Children, Watch
+from api.jobs.isolated import ChildError, Watch
 from api.jobs.job import State, Stop
 from api.jobs.operations import at_once
+from api.jobs.place import Place
 from api.jobs.queue import Known, Queue, Taken
 from api.jobs.retention import forget
 from api.metrics import Metrics
@@ -73,7 +74,7 @@ class Runner:
         database: Database,
         queue: Queue,
         cache: PlanCache,
-        children: Children,
+        place: Place,
         work: Work,
         metrics: Metrics,
         on_change: Callable[[str], None] = lambda _job: None,
@@ -81,7 +82,7 @@ class Runner:
         self._database = database
         self._queue = queue
         self._cache = cache
-        self._children = children
+        self._place = place
         self._work = work
         self._metrics = metrics
         self._on_change = on_change
@@ -102,7 +103,7 @@ class Runner:
             self._begin(self._serve, f"memstow worker {number}")
         self._begin(self._keep, "memstow keeper")
         if self._work.slots:
-            self._children.prepare()
+            self._place.prepare()
 
     def wake(self) -> None:
         """There is a new job."""
@@ -142,7 +143,7 @@ class Runner:
         self._stopped.set()
         with self._wake:
             self._wake.notify_all()
-        self._children.close()
+        self._place.close()
         for thread in self._threads:
             thread.join(2.0)
 
@@ -238,7 +239,7 @@ class Runner:
             "known": known,
         }
         try:
-            result = self._children.run("solve", arguments, watch)
+            result = self._place.run("solve", arguments, watch)
         except ChildError as error:
             self._without_answer(run, error)
         else:

@@ -30,7 +30,7 @@ async def livez() -> Response:
 @router.get(
     "/readyz",
     operation_id="readyz",
-    summary="Whether it should get requests: the store answers, the queue has room, the server is not ending",
+    summary="Whether it should get requests: store and cluster answer, the queue has room, it is not ending",
     response_class=Response,
     responses=documents.answers(200, "It should.", _OK, _SCHEMA),
 )

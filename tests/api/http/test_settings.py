@@ -26,7 +26,11 @@ def test_the_command_line_comes_before_the_environment_before_the_file(tmp_path:
 
 def test_what_is_printed_can_be_read_again(tmp_path: Path) -> None:
     settings = load(
-        {"MEMSTOW_DATABASE": "postgresql://me:secret@host/name", "MEMSTOW_CORS_ORIGINS": "https://a"}
+        {
+            "MEMSTOW_DATABASE": "postgresql://me:secret@host/name",
+            "MEMSTOW_CORS_ORIGINS": "https://a",
+            "MEMSTOW_SCHEDULER": "tcp://host:8786",
+        }
     )
     text = printed(settings)
     assert "secret" not in text
@@ -45,6 +49,9 @@ def test_what_is_printed_can_be_read_again(tmp_path: Path) -> None:
         ({"MEMSTOW_PROT": "1"}, "unknown_setting", "MEMSTOW_PROT"),
         ({"MEMSTOW_ANONYMOUS": "yes"}, "bad_setting", "MEMSTOW_ANONYMOUS"),
         ({"MEMSTOW_LEASE_SECONDS": "nan"}, "bad_setting", "MEMSTOW_LEASE_SECONDS"),
+        ({"MEMSTOW_EXECUTOR": "slurm"}, "bad_setting", "MEMSTOW_EXECUTOR"),
+        ({"MEMSTOW_EXECUTOR": "dask"}, "no_scheduler", "scheduler"),
+        ({"MEMSTOW_EXECUTOR": "dask", "MEMSTOW_SCHEDULER": ""}, "no_scheduler", "scheduler"),
         ({"MEMSTOW_CONFIG": "/nowhere.toml"}, "unreadable", "/nowhere.toml"),
     ],
 )
@@ -54,6 +61,14 @@ def test_what_is_wrong_with_a_setting_names_where_it_is_from(
     with pytest.raises(InputError) as refused:
         load(environment)
     assert [(issue.code, issue.path) for issue in refused.value.issues] == [(code, source)]
+
+
+def test_a_cluster_takes_what_talks_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("api.http.settings.find_spec", lambda _name: None)
+    given = {"MEMSTOW_EXECUTOR": "dask", "MEMSTOW_SCHEDULER": "tcp://localhost:8786"}
+    with pytest.raises(InputError, match=r"memstow\[dask\]"):
+        load(given)
+    assert load(given | {"MEMSTOW_EXECUTOR": "local"}).scheduler == "tcp://localhost:8786"
 
 
 LIMITS: list[tuple[dict[str, Any], dict[str, Any], int, str]] = [

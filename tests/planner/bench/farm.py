@@ -17,8 +17,20 @@ class Farm:
     def __init__(self, folder: Path, stack: ExitStack) -> None:
         self._folder = folder
         self._stack = stack
-        self.scheduler = self._start("scheduler", "--port", "0", "--scheduler-file", folder / "it")
+        self._port = 0
         self.workers: list[subprocess.Popen[bytes]] = []
+        self.start_scheduler()
+
+    def start_scheduler(self) -> None:
+        """Start it, where it was before if there was one."""
+        place = ("--port", self._port, "--scheduler-file", self._folder / "it")
+        self.scheduler = self._start("scheduler", *place)
+
+    def lose_scheduler(self) -> None:
+        """Kill it."""
+        self._port = int(self.address.rpartition(":")[2])
+        self.scheduler.kill()
+        self.scheduler.wait()
 
     @property
     def address(self) -> str:

@@ -1,0 +1,171 @@
+"""A server and workers of Dask on this machine: `python -m benchmarks.service.cluster` prints two tables.
+
+The first is of jobs of bounded work, by the number of workers. The second tells what server, scheduler and
+workers do for solves that go on for long: their events, their best plans, their signs of life.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+from benchmarks.page import stamp, table
+from benchmarks.service.servers import free_port, running, service, worked
+from planner import formats
+from planner.generate.planted import planted
+
+JOBS = 24
+BUFFERS = 300
+WORK = 50_000_000
+SLOTS = 8
+LONG_SECONDS = 20.0
+IDLE_SECONDS = 6.0
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Processor seconds, of one job or of one second of a solve."""
+
+    server: float
+    scheduler: float
+    workers: float
+    children: float
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A server, its scheduler and the workers."""
+
+    port: int
+    server: int
+    scheduler: int
+    workers: tuple[int, ...]
+
+    def spent(self) -> Spent:
+        """So far."""
+        workers = sum(map(worked, self.workers))
+        return Spent(worked(self.server), worked(self.scheduler), workers, sum(map(_waited, self.workers)))
+
+    def ask(self, path: str, body: object = None) -> Any:
+        """An answer of the server."""
+        data = None if body is None else json.dumps(body).encode()
+        request = Request(f"http://127.0.0.1:{self.port}{path}", data, {"Content-Type": "application/json"})
+        with urlopen(request, timeout=60) as answer:
+            return json.load(answer)
+
+    def run(self, problems: list[Any], options: dict[str, Any]) -> float:
+        """Solve them all; seconds."""
+        begin = time.monotonic()
+        made = self.ask(
+            "/v1/batches",
+            {
+                "problems": [{"problem": problem} for problem in problems],
+                "settings": [{"name": "it", "options": options}],
+            },
+        )
+        while True:
+            counts: dict[str, int] = self.ask(f"/v1/batches/{made['id']}")["states"]
+            if counts.get("done", 0) == len(problems):
+                return time.monotonic() - begin
+            if counts.get("failed", 0):
+                raise RuntimeError(f"jobs failed: {counts}")
+            time.sleep(0.5)
+
+
+@contextmanager
+def cluster(count: int) -> Iterator[Place]:
+    """A server, a scheduler, and so many workers of one thread."""
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        port = free_port()
+        dask = [sys.executable, "-m", "dask"]
+        quiet = ["--host", "127.0.0.1", "--no-dashboard"]
+        scheduler = stack.enter_context(running([*dask, "scheduler", *quiet, "--port", str(port)], port))
+        address = f"tcp://127.0.0.1:{port}"
+        alone = ["--nthreads", "1", "--no-nanny", "--memory-limit", "0", "--local-directory", folder]
+        workers = []
+        for _ in range(count):
+            worker = subprocess.Popen(
+                [*dask, "worker", address, *quiet, *alone],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            stack.callback(worker.wait)
+            stack.callback(worker.terminate)
+            workers.append(worker.pid)
+        settings = {"executor": "dask", "scheduler": address, "slots": SLOTS, "fast_seconds": 0.0}
+        served, server = stack.enter_context(service(**settings))
+        place = Place(served, server, scheduler, tuple(workers))
+        # What is imported and connected once is no part of a job.
+        place.run(problems(2 * count, 1000), {"deterministic": True, "work_limit": 1000})
+        yield place
+
+
+def problems(count: int, first: int) -> list[Any]:
+    """Problems that stay open."""
+    made = (planted(BUFFERS, first + i, slack=0.01) for i in range(count))
+    return [json.loads(formats.write_problem(problem)) for problem in made]
+
+
+def throughput(count: int) -> list[str]:
+    """A row: jobs of bounded work."""
+    with cluster(count) as place:
+        idle = _idle(place)
+        before = place.spent()
+        seconds = place.run(problems(JOBS, 1), {"deterministic": True, "work_limit": WORK})
+        each = _each(before, place.spent(), idle, seconds, JOBS)
+    return [f"{count}", f"{JOBS / seconds:.2f}", *_told(each)]
+
+
+def lasting() -> tuple[list[str], list[str]]:
+    """Two rows: solves that go on, by the seconds of solves; and a second in which nothing happens."""
+    with cluster(2) as place:
+        idle = _idle(place)
+        before = place.spent()
+        seconds = place.run(problems(2, 1), {"time_limit": LONG_SECONDS, "workers": 1})
+        each = _each(before, place.spent(), idle, seconds, 2 * LONG_SECONDS)
+    return _told(each), _told(idle)
+
+
+def _idle(place: Place) -> Spent:
+    before = place.spent()
+    time.sleep(IDLE_SECONDS)
+    return _each(before, place.spent(), Spent(0, 0, 0, 0), 0, IDLE_SECONDS)
+
+
+def _each(before: Spent, after: Spent, idle: Spent, seconds: float, count: float) -> Spent:
+    """Of each of so many, without what so many seconds take anyway."""
+    return Spent(
+        (after.server - before.server - idle.server * seconds) / count,
+        (after.scheduler - before.scheduler - idle.scheduler * seconds) / count,
+        (after.workers - before.workers - idle.workers * seconds) / count,
+        (after.children - before.children - idle.children * seconds) / count,
+    )
+
+
+def _told(each: Spent) -> list[str]:
+    return [f"{1000 * seconds:.1f}" for seconds in (each.server, each.scheduler, each.workers, each.children)]
+
+
+def _waited(pid: int) -> float:
+    """Seconds of a processor of children that have ended."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
+
+
+if __name__ == "__main__":
+    spent = ("server, ms", "scheduler, ms", "workers, ms", "children, ms")
+    print(table(("workers", "jobs a second", *spent), [throughput(count) for count in (1, 2, 4)]))
+    print()
+    busy, still = lasting()
+    print(table(("a second", *spent), [["of a solve", *busy], ["with nothing to do", *still]]))
+    print()
+    print(stamp())

@@ -1,0 +1,254 @@
+"""A server that sends its solves to a cluster does what one alone does, whatever happens to the cluster."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from planner.digest import digest
+from planner.engine import plan
+from planner.options import Options
+from planner.reading.parse import parse_plan, parse_problem
+from planner.verify import verify
+from tests.api.http.conftest import hard
+from tests.api.serving import Server, children_of, wait_for
+from tests.api.test_faults import over, state_of, submit
+from tests.planner.bench.farm import ROOT, Farm
+
+if find_spec("distributed") is None:
+    pytest.skip("needs Dask: pip install 'memstow[dask]'", allow_module_level=True)
+
+LONG = 300.0
+# A child that solves has threads besides the one that listens and the one that waits for a request.
+SOLVING_THREADS = 3
+
+
+@contextmanager
+def start(server: Server, farm: Farm, **settings: object) -> Iterator[httpx2.Client]:
+    """A client of the server, which sends its solves to the cluster."""
+    with server.start(executor="dask", scheduler=farm.address, **settings).client() as client:
+        wait_for(lambda: client.get("/readyz").status_code == 200, "the cluster to be there")
+        yield client
+
+
+def begun(client: httpx2.Client, farm: Farm, problem: dict[str, Any], **options: Any) -> str:
+    """The id of a job that a worker solves, and of which there is a plan."""
+    job = submit(client, problem, **options)
+    wait_for(lambda: solving(farm), "a worker to solve it")
+    wait_for(lambda: client.get(f"/v1/jobs/{job}/plan").status_code == 200, "a first plan")
+    return job
+
+
+def solving(farm: Farm) -> list[int]:
+    """Children of workers that solve, without those in waiting."""
+    children = [
+        child for worker in farm.workers if worker.poll() is None for child in children_of(worker.pid)
+    ]
+    return [child for child in children if _threads(child) >= SOLVING_THREADS]
+
+
+def _threads(process: int) -> int:
+    with suppress(OSError):
+        return len(os.listdir(f"/proc/{process}/task"))
+    return 0
+
+
+def events(client: httpx2.Client, job: str) -> list[str]:
+    """The kinds of the events of a job that is over."""
+    lines = client.get(f"/v1/jobs/{job}/events").text.splitlines()
+    return [line.removeprefix("event: ") for line in lines if line.startswith("event: ")]
+
+
+def value_of(client: httpx2.Client, job: str) -> int:
+    value: int = client.get(f"/v1/jobs/{job}").json()["value"]
+    return value
+
+
+def require_valid(problem: dict[str, Any], found: Any) -> None:
+    assert verify(parse_problem(problem), parse_plan(found)) == []
+
+
+def test_what_a_worker_finds_is_told_while_it_goes_on(server: Server, farm: Farm) -> None:
+    farm.add_worker()
+    with start(server, farm) as client:
+        problem = hard(600, 31)
+        job = begun(client, farm, problem, time_limit=LONG)
+        assert not [child for child in children_of(server.pid) if _threads(child) >= SOLVING_THREADS]
+        heard: list[str] = []
+
+        def listen() -> None:
+            with server.client() as other, other.stream("GET", f"/v1/jobs/{job}/events") as stream:
+                heard.extend(line for line in stream.iter_lines() if line.startswith("event: "))
+
+        listener = threading.Thread(target=listen)
+        listener.start()
+        first = value_of(client, job)
+        wait_for(lambda: value_of(client, job) < first, "a better plan")
+        assert state_of(client, job) == "running"
+        require_valid(problem, client.get(f"/v1/jobs/{job}/plan").json())
+        client.delete(f"/v1/jobs/{job}")
+        wait_for(lambda: not solving(farm), "the solve to end")
+        found = over(client, job)
+        listener.join(10)
+        assert found["state"] == "cancelled"
+        assert found["value"] < first
+        last = client.get(f"/v1/jobs/{job}/plan").json()
+        require_valid(problem, last)
+        assert last["objective"][0]["value"] == found["value"]
+        assert {"event: phase", "event: incumbent"} <= set(heard)
+        assert heard[-1] == "event: done"
+        assert heard.count("event: done") == 1
+
+
+def test_a_job_that_no_worker_has_yet_can_be_cancelled_and_one_discarded(server: Server, farm: Farm) -> None:
+    with start(server, farm, slots=2) as client:
+        job = submit(client, hard(600, 32), time_limit=LONG)
+        wait_for(lambda: state_of(client, job) == "running", "it to be given to the cluster")
+        client.delete(f"/v1/jobs/{job}")
+        assert over(client, job)["state"] == "cancelled"
+        farm.add_worker()
+        other = begun(client, farm, hard(600, 33), time_limit=LONG)
+        client.delete(f"/v1/jobs/{other}?discard=true")
+        wait_for(lambda: client.get(f"/v1/jobs/{other}").status_code == 404, "it to be gone")
+        wait_for(lambda: not solving(farm), "its solve to be ended")
+
+
+def test_a_lost_worker_means_another_try_from_the_best_plan(server: Server, farm: Farm) -> None:
+    farm.add_worker()
+    with start(server, farm) as client:
+        problem = hard(600, 34)
+        job = begun(client, farm, problem, time_limit=3.0)
+        first = value_of(client, job)
+        wait_for(lambda: value_of(client, job) < first, "a better plan")
+        before = value_of(client, job)
+        (child,) = solving(farm)
+        farm.workers[0].kill()
+        farm.workers[0].wait()
+        wait_for(lambda: not Path(f"/proc/{child}").exists(), "its child to end")
+        farm.add_worker()
+        found = over(client, job)
+        assert (found["state"], found["error"]) == ("done", None)
+        assert found["value"] <= before
+        require_valid(problem, client.get(f"/v1/jobs/{job}/plan").json())
+        assert events(client, job).count("done") == 1
+        assert 'memstow_children_killed_total{reason="child_lost"} 1.0' in client.get("/metrics").text
+        begins = [it["attempt"] for it in server.events() if it["event"] == "job_started"]
+        assert begins == [1, 2]
+
+
+def test_a_batch_that_loses_a_worker_has_the_plans_of_a_run_here(server: Server, farm: Farm) -> None:
+    farm.add_worker()
+    farm.add_worker()
+    problems = [hard(200, seed) for seed in range(60, 66)]
+    options = {"deterministic": True, "work_limit": 10_000_000}
+    body = {
+        "problems": [{"problem": problem} for problem in problems],
+        "settings": [{"name": "it", "options": options}],
+    }
+    with start(server, farm, slots=3, fast_seconds=0) as client:
+        batch = client.post("/v1/batches", json=body).json()["id"]
+
+        def done() -> int:
+            count: int = client.get(f"/v1/batches/{batch}").json()["states"].get("done", 0)
+            return count
+
+        wait_for(done, "a first result")
+        farm.workers[0].kill()
+        wait_for(lambda: done() == len(problems), "all results")
+        jobs = client.get(f"/v1/jobs?batch={batch}").json()["jobs"]
+        found = {it["digest"]: client.get(f"/v1/jobs/{it['id']}/plan").json() for it in jobs}
+        assert all(events(client, it["id"]).count("done") == 1 for it in jobs)
+    here = [parse_problem(problem) for problem in problems]
+    expected = {
+        digest(problem): plan(problem, Options(deterministic=True, work_limit=10_000_000)) for problem in here
+    }
+    assert {name: parse_plan(it).placements for name, it in found.items()} == {
+        name: it.placements for name, it in expected.items()
+    }
+
+
+def test_a_worker_that_says_nothing_is_given_up(server: Server, farm: Farm) -> None:
+    farm.add_worker()
+    with start(server, farm, max_attempts=1, lease_seconds=1) as client:
+        job = begun(client, farm, hard(600, 35), time_limit=LONG)
+        farm.workers[0].send_signal(signal.SIGSTOP)
+        found = over(client, job)
+        assert found["state"] == "failed"
+        assert found["error"] == "child_lost: its worker gave no sign of life"
+        farm.workers[0].send_signal(signal.SIGCONT)
+        wait_for(lambda: not solving(farm), "what nobody wants any more to end")
+
+
+def test_a_lost_scheduler_is_waited_for(server: Server, farm: Farm) -> None:
+    farm.add_worker()
+    with start(server, farm) as client:
+        job = begun(client, farm, hard(600, 36), time_limit=3.0)
+        before = value_of(client, job)
+        farm.lose_scheduler()
+        wait_for(lambda: client.get("/readyz").status_code == 503, "the loss to be told")
+        assert client.get("/readyz").json()["code"] == "cluster_unavailable"
+        assert client.post("/v1/plan", json={"problem": hard(3)}).status_code == 200, "what is quick is done"
+        wait_for(lambda: not solving(farm), "a solve that nobody hears of to end")
+        assert state_of(client, job) == "running"
+        farm.start_scheduler()
+        farm.add_worker()
+        wait_for(lambda: client.get("/readyz").status_code == 200, "the cluster to be there again")
+        found = over(client, job)
+        assert (found["state"], found["error"]) == ("done", None)
+        assert found["value"] <= before
+        assert events(client, job).count("done") == 1
+        begins = [it["attempt"] for it in server.events() if it["event"] == "job_started"]
+        assert begins == [1], "the job is not to blame"
+
+
+def test_a_server_may_be_there_before_its_scheduler(server: Server, farm: Farm) -> None:
+    address = farm.address
+    farm.lose_scheduler()
+    with server.start(executor="dask", scheduler=address).client() as client:
+        job = submit(client, hard(300, 40), time_limit=1.0)
+        assert client.get("/readyz").json()["code"] == "cluster_unavailable"
+        farm.start_scheduler()
+        farm.add_worker()
+        assert over(client, job)["state"] == "done"
+        assert client.get("/readyz").status_code == 200
+
+
+def test_a_solve_ends_with_its_server(server: Server, farm: Farm) -> None:
+    farm.add_worker()
+    with start(server, farm) as client:
+        begun(client, farm, hard(600, 37), time_limit=LONG)
+    server.kill()
+    wait_for(lambda: not solving(farm), "the solve to end")
+    assert farm.workers[0].poll() is None
+
+
+def test_a_solve_over_its_memory_is_ended_there(server: Server, farm: Farm) -> None:
+    farm.add_worker()
+    with start(server, farm, solve_memory=1 << 20) as client:
+        found = over(client, submit(client, hard(600, 38), time_limit=LONG))
+        assert found["state"] == "failed"
+        assert found["error"].startswith("out_of_memory: ")
+        assert "solve_memory" in found["error"]
+
+
+def test_a_server_alone_does_not_import_dask() -> None:
+    code = """
+import sys, tempfile
+from pathlib import Path
+from starlette.testclient import TestClient
+from api.http.app import create_app
+from api.http.settings import Settings
+with TestClient(create_app(Settings(data=Path(tempfile.mkdtemp()), anonymous="everyone"))) as client:
+    assert client.get("/readyz").status_code == 200
+sys.exit("distributed" in sys.modules or "dask" in sys.modules)
+"""
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
