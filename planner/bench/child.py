@@ -95,11 +95,12 @@ def perform(request: Message, memory: int, tell: Tell) -> Message:
     except InputError as error:
         return {"unreadable": str(error.issues[0])[:300]}
     pressure = profile(problem.buffers)
+    identity = digest(problem)
     capacities = [pool.capacity for pool in problem.pools]
     tell(
         {
             "kind": "problem",
-            "digest": digest(problem),
+            "digest": identity,
             "features": features_of(problem, pressure),
             "max_live": pressure.peak,
             "capacity": None if None in capacities else sum(filter(None, capacities)),
@@ -109,7 +110,7 @@ def perform(request: Message, memory: int, tell: Tell) -> Message:
     )
     if asked["command"] is not None:
         return outside.attempt(problem, request, tell)
-    return attempt.attempt(problem, request, memory, tell)
+    return attempt.attempt(problem, identity, request, memory, tell)
 
 
 def version_of(asked: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Runs that one child does one after another, as it tells of them: what came of each, and until when it may."""
+"""Runs that one child does one after another, as it tells of them: what came of each, and its time limit."""
 
 import time
 from collections.abc import Sequence

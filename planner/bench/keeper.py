@@ -51,7 +51,7 @@ class Keeper:
         self._parent.register(0, 0)
 
     def serve(self, request: Message) -> Message:
-        """The first of the runs, and as many more as there is time for: their records, or why there is none."""
+        """The first of the runs, and as many more as there is time for: a record of each, or why none."""
         runs: list[Message] = request["runs"]
         end = time.monotonic() + request["seconds"]
         results: list[Message] = []
