@@ -11,7 +11,7 @@ _TICK: Final = 0.02
 
 
 def watched(work: Callable[[], T], stop: Callable[[], None], cancel: threading.Event | None, name: str) -> T:
-    """What the work returns or raises. `stop` has it end early; that is waited for, and Ctrl-C is passed on."""
+    """What the work returns or raises. `stop` has it end early, as Ctrl-C does, which is then passed on."""
     if cancel is None and threading.current_thread() is not threading.main_thread():
         return work()
     results: list[T] = []

@@ -28,6 +28,7 @@ from solvers.models.register import BACK_ENDS
 _PIECE = 1 << 20
 # What is found on the way is told so often, so that it is known of a run that is killed.
 _TELL_MILLISECONDS = 50
+_FAILED: Final = 70
 # What is quick: after anything else there is no next run.
 _QUICK_SECONDS: Final = 0.25
 _QUICK_MEMORY: Final = 64 << 20
@@ -39,6 +40,23 @@ def serve(events: int) -> None:
     """Serve requests until there are no more."""
     requests: queue.SimpleQueue[Message] = queue.SimpleQueue()
     teller = Teller(events)
+    # Not the main thread: there, each call of a solver would have one of its own, for Ctrl-C to be heard.
+    threading.Thread(target=_run, args=(requests, teller), daemon=True).start()
+    _listen(requests, teller)
+
+
+def _run(requests: "queue.SimpleQueue[Message]", teller: Teller) -> None:
+    """Do what is requested, for as long as this process lives."""
+    try:
+        leash.be_modest()
+        while True:
+            _together(requests.get(), teller)
+    finally:
+        os._exit(_FAILED)
+
+
+def _together(request: Message, teller: Teller) -> None:
+    """Runs one after another, until one is not quick or there is no more time."""
 
     def tell(message: Message) -> None:
         teller.send(message)
@@ -46,23 +64,19 @@ def serve(events: int) -> None:
             # Should the run end this process, it is known what it was a run on.
             teller.flush()
 
-    threading.Thread(target=_listen, args=(requests, teller), daemon=True).start()
-    leash.be_modest()
-    while True:
-        request = requests.get()
-        leash.limit_memory(request["memory"])
-        end = time.monotonic() + request["seconds"]
-        again = True
-        for run in request["runs"]:
-            begin = time.monotonic()
-            over = _over(run, request["memory"], tell)
-            again = _may_go_on(run, over, time.monotonic() - begin)
-            teller.send(over)
-            if not again or time.monotonic() >= end or run is request["runs"][-1]:
-                break
-            # Should the next run end this process, what came of this one is known.
-            teller.flush()
-        teller.close({"kind": "done", "again": again})
+    leash.limit_memory(request["memory"])
+    end = time.monotonic() + request["seconds"]
+    again = True
+    for run in request["runs"]:
+        begin = time.monotonic()
+        over = _over(run, request["memory"], tell)
+        again = _may_go_on(run, over, time.monotonic() - begin)
+        teller.send(over)
+        if not again or time.monotonic() >= end or run is request["runs"][-1]:
+            break
+        # Should the next run end this process, what came of this one is known.
+        teller.flush()
+    teller.close({"kind": "done", "again": again})
 
 
 def _over(request: Message, memory: int, tell: Tell) -> Message:
