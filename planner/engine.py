@@ -8,10 +8,10 @@ from functools import partial
 
 from planner import answer
 from planner.answer import Judge
+from planner.asked import require_hint, require_willing
 from planner.bounds import Bounds, TermBound
 from planner.check import require_valid
 from planner.collector import collector_at_rest
-from planner.errors import DeclinedError, InputError
 from planner.events import Bound, Event, Incumbent, Listener, OnBetter, Phase
 from planner.kept import recounted
 from planner.limits import budget_of, share_of
@@ -23,7 +23,7 @@ from planner.proven import Proven
 from planner.reduce import Reduction, reduce
 from planner.roster import prepare
 from planner.tasks import task_of
-from planner.team import AUTO, Stage, asked_for, team_for
+from planner.team import Stage, asked_for, team_for
 from planner.verify import verify
 from planner.watched import watched
 from solvers import _native
@@ -86,7 +86,7 @@ class _Run:
             prepare(asked.name)
         self._tell(Phase("check", self._elapsed()))
         require_valid(self._problem)
-        _require_hint(self._problem, self._options)
+        require_hint(self._problem, self._options)
         self._tell(Phase("reduce", self._elapsed()))
         counts_moves = "moves" in self._problem.terms()
         reduction = reduce(self._problem, self._options.hint if counts_moves else None)
@@ -103,7 +103,7 @@ class _Run:
         bounds_of = {term: bound.value for term, bound in self._terms.items()}
         task, self._scales = task_of(reduction, bounds_of, self._options)
         if asked is not None:
-            _require_willing(asked, task)
+            require_willing(asked, task)
         self._rooted = dict(self._terms)
         judged = partial(self._judged, reduction, bounds)
         infeasible = self._take_turns(team_for(asked, task), task, reduction, judged)
@@ -244,20 +244,4 @@ class _Run:
             self._budget.cancel,
             self._cancel,
             f"memstow {solver.name}",
-        )
-
-
-def _require_willing(solver: Solver, task: Task) -> None:
-    reason = solver.declines(task)
-    if reason is not None:
-        raise DeclinedError(f"solver {solver.name!r} cannot honour {reason}; use {AUTO!r}")
-
-
-def _require_hint(problem: Problem, options: Options) -> None:
-    if "moves" in problem.terms() and options.hint is None:
-        where = problem.terms().index("moves")
-        raise InputError.single(
-            "moves_without_hint",
-            f"$.objective[{where}]",
-            "`moves` counts what differs from a plan; give that plan as the hint",
         )
