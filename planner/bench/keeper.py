@@ -30,7 +30,7 @@ _PIECE: Final = 1 << 20
 _MEMORY_SHARE: Final = 0.8
 _MOST_RUNS: Final = 200
 # To be woken by everything that a child tells would cost more than a quick run may.
-_REST_SECONDS: Final = 0.005
+_REST_SECONDS: Final = 0.01
 # What is killed may have started something in its last moment, and that again; what may not be killed stays.
 _MOST_GENERATIONS: Final = 100
 
