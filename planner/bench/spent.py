@@ -7,8 +7,11 @@ from contextlib import suppress
 from typing import Any, Final
 
 from planner.isolate.forked import MAXRSS_UNIT
+from planner.isolate.process import see_buried
 
 _DIGITS = 6
+# On a busy machine the kernel takes a while to end what a run has killed.
+_BURIAL_SECONDS: Final = 5.0
 # Written to `clear_refs`, it lets the kernel count the peak memory of a process anew.
 _RESET_PEAK: Final = b"5"
 
@@ -23,6 +26,7 @@ class Spent:
     def values(self) -> dict[str, Any]:
         """What a record says of it."""
         seconds = time.monotonic() - self._begin
+        see_buried(_BURIAL_SECONDS)
         return {
             "seconds": round(seconds, _DIGITS),
             "cpu_seconds": round(cpu_seconds() - self._cpu, _DIGITS),
