@@ -1,5 +1,6 @@
 """From what a run has found and proven to the plan that is handed out, judged."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import planner
@@ -11,9 +12,12 @@ from planner.options import Options
 from planner.plan import Explanation, Least, Overflow, Plan, PoolUse, Status, TermValue, gap_of
 from planner.problem import Problem
 from planner.reduce import Reduction
-from planner.verify import verify
+from planner.verify import Violation
 from solvers import _native
 from solvers.instance import Layout
+
+Judge = Callable[[Problem, Plan, Plan | None], list[Violation]]
+"""What is wrong with a plan: `planner.verify.verify`, or who asks that and remembers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,7 @@ def judged(
     options: Options,
     prover: str,
     stamp: Stamp,
+    judge: Judge,
 ) -> Plan:
     """The plan of a layout that fits, accepted by the judge."""
     problem = reduction.problem
@@ -79,7 +84,7 @@ def judged(
         solver=solver,
         prover=prover if any(entry.bound for entry in objective) else None,
     )
-    violations = verify(problem, plan, options.hint)
+    violations = judge(problem, plan, options.hint)
     if violations:
         raise RefusedPlanError(
             f"the plan of {solver} was refused; please report it: "

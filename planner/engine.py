@@ -7,12 +7,15 @@ from dataclasses import replace
 from functools import partial
 
 from planner import answer
+from planner.answer import Judge
+from planner.asked import require_hint, require_willing
 from planner.bounds import Bounds, TermBound
 from planner.check import require_valid
 from planner.collector import collector_at_rest
-from planner.errors import DeclinedError, InputError
 from planner.events import Bound, Event, Incumbent, Listener, OnBetter, Phase
 from planner.kept import recounted
+from planner.limits import budget_of, share_of
+from planner.no_layout import no_layout
 from planner.options import Options
 from planner.plan import Exhausted, Explanation, Plan, Refuted, gap_of
 from planner.problem import Problem
@@ -20,19 +23,12 @@ from planner.proven import Proven
 from planner.reduce import Reduction, reduce
 from planner.roster import prepare
 from planner.tasks import task_of
-from planner.team import AUTO, Stage, asked_for, team_for
+from planner.team import Stage, asked_for, team_for
+from planner.verify import verify
+from planner.watched import watched
 from solvers import _native
 from solvers.instance import Layout
 from solvers.solver import Listeners, Outcome, Solver, Task
-
-# Building, naming and judging a plan takes about so long for each buffer; the search ends earlier by it.
-_SECONDS_PER_BUFFER = 10e-6
-# How often a waiting caller looks whether it was told to stop.
-_TICK = 0.02
-
-# The steps of a deterministic run: about the default time limit's worth. Where it was measured it took 8 to
-# 11 s of a processor: minimalloc D and J, perfect tilings of 500, random lives of 5,000.
-DEFAULT_WORK = 1_300_000_000
 
 
 def plan(
@@ -41,19 +37,20 @@ def plan(
     on_event: Listener | None = None,
     cancel: threading.Event | None = None,
     on_better: OnBetter | None = None,
+    judge: Judge = verify,
 ) -> Plan:
     """Solve the problem within the options' limits.
 
     Events, and better plans to be had for the asking, are told from threads of the run. When `cancel` is set,
-    the best plan so far is the answer.
+    the best plan so far is the answer. No plan is handed out that `judge` has not accepted.
     Raises InputError for a problem that contradicts itself, UnknownSolverError and DeclinedError for a solver
     that cannot be had.
     """
-    return _Run(problem, options or Options(), on_event, cancel, on_better).plan()
+    return _Run(problem, options or Options(), on_event, cancel, on_better, judge).plan()
 
 
 # The judged plan of a layout, by this solver, with these bounds.
-_Judge = Callable[[Layout, str, dict[str, TermBound]], Plan]
+_Judged = Callable[[Layout, str, dict[str, TermBound]], Plan]
 
 
 class _Run:
@@ -66,6 +63,7 @@ class _Run:
         on_event: Listener | None,
         cancel: threading.Event | None,
         on_better: OnBetter | None,
+        judge: Judge,
     ) -> None:
         self._begin = time.monotonic()
         self._problem = problem
@@ -73,7 +71,8 @@ class _Run:
         self._on_event = on_event
         self._cancel = cancel
         self._on_better = on_better
-        self._budget = _budget(options, len(problem.buffers))
+        self._judge = judge
+        self._budget = budget_of(options, len(problem.buffers))
         self._terms: dict[str, TermBound] = {}
         self._rooted: dict[str, TermBound] = {}  # as they were before any solver's turn
         self._scales: list[int] = []  # by term: what one unit of its core value is worth
@@ -87,7 +86,7 @@ class _Run:
             prepare(asked.name)
         self._tell(Phase("check", self._elapsed()))
         require_valid(self._problem)
-        _require_hint(self._problem, self._options)
+        require_hint(self._problem, self._options)
         self._tell(Phase("reduce", self._elapsed()))
         counts_moves = "moves" in self._problem.terms()
         reduction = reduce(self._problem, self._options.hint if counts_moves else None)
@@ -104,28 +103,30 @@ class _Run:
         bounds_of = {term: bound.value for term, bound in self._terms.items()}
         task, self._scales = task_of(reduction, bounds_of, self._options)
         if asked is not None:
-            _require_willing(asked, task)
+            require_willing(asked, task)
         self._rooted = dict(self._terms)
-        judge = partial(self._judged, reduction, bounds)
-        infeasible = self._take_turns(team_for(asked, task), task, reduction, judge)
+        judged = partial(self._judged, reduction, bounds)
+        infeasible = self._take_turns(team_for(asked, task), task, reduction, judged)
         if infeasible is not None:
             return infeasible
         if asked is None and task.instance.pool_count > 1:
             self._prefer(task)
-        return self._answer(reduction, judge)
+        return self._answer(reduction, judged)
 
-    def _take_turns(self, team: list[Stage], task: Task, reduction: Reduction, judge: _Judge) -> Plan | None:
+    def _take_turns(
+        self, team: list[Stage], task: Task, reduction: Reduction, judged: _Judged
+    ) -> Plan | None:
         """Let each solver go on from what is known; a plan where it turns out that nothing fits."""
         for stage in team:
             if self._settled() or stage.solver.declines(task) is not None:
                 continue
             self._tell(Phase(stage.solver.name, self._elapsed()))
-            budget = self._share(stage)
-            outcome = recounted(task, self._solve(stage.solver, task, budget, judge))
+            budget = share_of(self._budget, stage)
+            outcome = recounted(task, self._solve(stage.solver, task, budget, judged))
             if budget is not self._budget:
                 self._budget.count(budget.work)
             if outcome.misfit is not None and not (self._best and self._best.fits):
-                return self._infeasible(_crowd(reduction, outcome.misfit), stage.solver.name)
+                return self._infeasible(no_layout(reduction, outcome.misfit), stage.solver.name)
             self._learn(stage.solver, outcome)
             task = replace(task, start=self._best.layout if self._best else None, lower_bounds=self._bounds())
         return None
@@ -144,12 +145,12 @@ class _Run:
         if best is not None and best.layout is not None and best.fits and not self._budget.spent:
             self._best = replace(best, layout=preferred(task, best.layout))
 
-    def _answer(self, reduction: Reduction, judge: _Judge) -> Plan:
+    def _answer(self, reduction: Reduction, judged: _Judged) -> Plan:
         self._tell(Phase("judge", self._elapsed()))
         best = self._best
         if best is None or best.layout is None or not best.fits:
             return answer.unknown(reduction, best.layout if best else None, self._stamp())
-        found = judge(best.layout, best.solver, self._terms)
+        found = judged(best.layout, best.solver, self._terms)
         return replace(found, seconds=self._stamp().seconds)
 
     def _judged(
@@ -157,7 +158,15 @@ class _Run:
     ) -> Plan:
         with collector_at_rest():
             return answer.judged(
-                reduction, bounds, terms, solver, layout, self._options, self._prover, self._stamp()
+                reduction,
+                bounds,
+                terms,
+                solver,
+                layout,
+                self._options,
+                self._prover,
+                self._stamp(),
+                self._judge,
             )
 
     def _for_any_plan(self) -> dict[str, TermBound]:
@@ -218,103 +227,21 @@ class _Run:
             self._terms[term] = TermBound(bound, Exhausted(solver=solver.name, refuted=steps))
             self._prover = solver.name
 
-    def _share(self, stage: Stage) -> _native.Budget:
-        """What the stage may use: a part of what is left, or all of it."""
-        if stage.share >= 1.0 and stage.most_work is None:
-            return self._budget
-        seconds, work = self._budget.seconds_left, self._budget.work_left
-        limits = [int(work * stage.share)] if work is not None else []
-        if stage.most_work is not None:
-            limits.append(stage.most_work)
-        return _native.Budget(
-            -1.0 if seconds is None else seconds * stage.share,
-            min(limits, default=-1),
-            self._budget,
-        )
-
-    def _solve(self, solver: Solver, task: Task, budget: _native.Budget, judge: _Judge) -> Outcome:
-        """Run the solver, beside a watch where someone may tell it to stop: by `cancel`, or by Ctrl-C."""
+    def _solve(self, solver: Solver, task: Task, budget: _native.Budget, judged: _Judged) -> Outcome:
+        """Run the solver; what it finds on the way is told in the user's units."""
         scale = self._scales[0] if self._scales else 1
 
         def incumbent(by: str, value: int, layout: Layout) -> None:
             self._tell(Incumbent(value * scale, by, self._elapsed()))
             if self._on_better is not None:
-                self._on_better(lambda: judge(layout, by, self._for_any_plan()))
+                self._on_better(lambda: judged(layout, by, self._for_any_plan()))
 
         listeners = Listeners(
             incumbent, lambda by, value: self._tell(Bound(value * scale, by, self._elapsed()))
         )
-        if self._cancel is None and threading.current_thread() is not threading.main_thread():
-            return solver.solve(task, budget, listeners)
-        outcomes: list[Outcome] = []
-        errors: list[BaseException] = []
-
-        def work() -> None:
-            try:
-                outcomes.append(solver.solve(task, budget, listeners))
-            except BaseException as error:
-                errors.append(error)
-
-        thread = threading.Thread(target=work, name=f"memstow {solver.name}", daemon=True)
-        thread.start()
-        try:
-            while thread.is_alive():
-                if self._cancel is not None and self._cancel.is_set():
-                    self._budget.cancel()
-                thread.join(_TICK)
-        except BaseException:
-            self._budget.cancel()
-            thread.join()
-            raise
-        if errors:
-            raise errors[0]
-        return outcomes[0]
-
-
-def _require_willing(solver: Solver, task: Task) -> None:
-    reason = solver.declines(task)
-    if reason is not None:
-        raise DeclinedError(f"solver {solver.name!r} cannot honour {reason}; use {AUTO!r}")
-
-
-def _budget(options: Options, buffers: int) -> _native.Budget:
-    if options.deterministic:
-        return _native.Budget(-1.0, DEFAULT_WORK if options.work_limit is None else options.work_limit)
-    limit = -1 if options.work_limit is None else options.work_limit
-    return _native.Budget(max(options.time_limit - _SECONDS_PER_BUFFER * buffers, 0.0), limit)
-
-
-def _require_hint(problem: Problem, options: Options) -> None:
-    if "moves" in problem.terms() and options.hint is None:
-        where = problem.terms().index("moves")
-        raise InputError.single(
-            "moves_without_hint",
-            f"$.objective[{where}]",
-            "`moves` counts what differs from a plan; give that plan as the hint",
+        return watched(
+            lambda: solver.solve(task, budget, listeners),
+            self._budget.cancel,
+            self._cancel,
+            f"memstow {solver.name}",
         )
-
-
-def _crowd(reduction: Reduction, items: tuple[int, ...]) -> Explanation:
-    """Why nothing fits, where only a search can tell: these buffers together are too many."""
-    problem, instance = reduction.problem, reduction.instance
-    choices = [c for i in items for c in range(instance.choice_start[i], instance.choice_start[i + 1])]
-    pools = [problem.pools[p] for p in sorted({instance.choice_pool[c] for c in choices})]
-    ids = tuple(
-        problem.buffers[reduction.part_buffer[part]].id
-        for item in items
-        for part in range(instance.item_parts[item], instance.item_parts[item + 1])
-    )
-    some = ", ".join(map(repr, ids[:8])) + (f" and {len(ids) - 8} more" if len(ids) > 8 else "")
-    rooms = ", ".join(
-        f"{pool.id!r} ({'unbounded' if pool.capacity is None else pool.capacity})" for pool in pools[:8]
-    )
-    one = pools[0] if len(pools) == 1 else None
-    return Explanation(
-        code="no_layout",
-        message=f"no layout of these {len(ids)} buffers fits in the pools they may go to, as a search "
-        f"through all of them has shown; pools and their bytes: {rooms}; buffers: {some}",
-        pool=one.id if one else None,
-        capacity=one.capacity if one else None,
-        reserved=sum(r.size for r in one.reserved) or None if one else None,
-        buffers=ids,
-    )

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from api.http.auth import Caller, Gate, require
 from api.http.problems import ProblemError
 from api.http.rate import Rate
-from api.http.remembered import Remembered
+from api.http.remembered import remembered
 from api.http.settings import Settings
 from api.jobs import operations
 from api.jobs.asked import Limits
@@ -50,7 +50,7 @@ class Service:
         self.settings = settings
         self.metrics = Metrics()
         self.limits = settings.limits()
-        self.remembered = Remembered(settings.cache_memory)
+        self.remembered = remembered(settings.cache_memory)
         self.rate = Rate(settings.key_rate, settings.key_burst)
         self.draining = False
         self.database: Database

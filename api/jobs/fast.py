@@ -11,11 +11,14 @@ from api.jobs.keeping import Keeping
 from api.jobs.operations import described, kept
 from api.jobs.solve import briefly, preferred
 from api.metrics import Metrics
+from api.recent import Recent
 from planner import formats
 from planner.plan import Plan, Status
 
 # What is solved in so short a time is not worth a place in the store.
 _GLANCE_SECONDS: Final = 0.01
+# It is remembered here for a while: who asks the same of a weaker solver must not get less.
+_GLIMPSED_BYTES: Final = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,7 @@ class FastPath:
         self._metrics = metrics
         self._lock = threading.Lock()
         self._flights: dict[str, Future[_Moment]] = {}
+        self._glimpsed: Recent[str, bytes] = Recent(_GLIMPSED_BYTES, lambda _digest, plan: len(plan))
 
     def attempt(self, body: bytes, form: Form, limits: Limits, to: str, fresh: bool) -> Tried:
         """The answer, if it can be had at once."""
@@ -88,6 +92,8 @@ class FastPath:
         if plan is not None and whole and plan.status in (Status.OPTIMAL, Status.INFEASIBLE):
             said = described(asked.problem, plan)
             self._count(plan, said)
+            if plan.status is Status.OPTIMAL:
+                self._glimpsed.keep(asked.digest, said["plan"])
             return _Moment(said["plan"], True, False)
         known = self._cache.find(asked.cache_key)
         return _Moment(known[0], True, True) if known is not None else self._solved(asked)
@@ -112,7 +118,7 @@ class FastPath:
 
     def _not_worse(self, asked: Asked, plan: Plan) -> tuple[Plan, bool]:
         """The best plan known for the problem, and whether it is this one."""
-        before = self._cache.best_of(asked.digest)
+        before = self._glimpsed.find(asked.digest) or self._cache.best_of(asked.digest)
         if before is None:
             return plan, True
         known = plan_of(before)

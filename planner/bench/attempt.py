@@ -6,7 +6,7 @@ from typing import Any
 
 import planner
 from planner import engine
-from planner.bench.judgement import Judgement, judgement_of
+from planner.bench.judgement import Judge, Judgement, judgement_of
 from planner.bench.spent import Spent
 from planner.errors import DeclinedError, MemstowError
 from planner.events import Bound, Event, Incumbent, Phase
@@ -48,20 +48,22 @@ class Hearing:
         self._tell({"kind": "event", "seconds": round(seconds, _DIGITS), **value})
 
 
-def attempt(problem: Problem, request: Message, memory: int, tell: Tell) -> Message:
+def attempt(problem: Problem, digest: str, request: Message, memory: int, tell: Tell) -> Message:
     """Solve and judge; what came of it."""
     asked = request["asked"]
     hearing = Hearing(tell)
+    judge = Judge(problem, digest)
+    options = _options(asked, request["seed"], memory)
     spent = Spent()
     try:
-        plan = engine.plan(problem, _options(asked, request["seed"], memory), hearing.hear)
+        plan = engine.plan(problem, options, hearing.hear, judge=judge.judge)
     except DeclinedError as error:
         return {"status": "declined", "error": str(error), **spent.values()}
     except MemstowError as error:
         return {"status": "error", "error": str(error)[:1000], **spent.values()}
     used = spent.values()
     tell({"kind": "judging"})
-    return {**outcome(judgement_of(problem, plan), plan), **used, "error": hearing.failure}
+    return {**outcome(judgement_of(problem, plan, judge), plan), **used, "error": hearing.failure}
 
 
 def outcome(judgement: Judgement, plan: Plan) -> Message:

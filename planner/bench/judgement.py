@@ -1,12 +1,13 @@
 """What the judge says of a plan from anyone, and what the plan is worth."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from planner.evaluate import peaks, placement_cost, reuse_cost
 from planner.plan import Placement, Plan, Status, is_bare
 from planner.problem import Problem
-from planner.verify import verify
+from planner.verify import Violation, verify
 
 # A layout of more buffers is not kept: a picture of it would show nothing.
 MOST_KEPT: Final = 2000
@@ -31,9 +32,46 @@ class Judgement:
     layout: dict[str, list[int]] | None = None
 
 
-def judgement_of(problem: Problem, plan: Plan) -> Judgement:
+class Judge:
+    """Judges plans for one problem, and remembers the last, so that nothing is judged twice.
+
+    The engine is handed it, since it gives out no plan that was not judged. A plan that comes back and is the
+    one that was judged here need not be judged again; any other is.
+    """
+
+    def __init__(self, problem: Problem, digest: str) -> None:
+        self._problem = problem
+        self._digest = digest
+        self._judged: Plan | None = None
+        self._violations: list[Violation] = []
+
+    def judge(self, problem: Problem, plan: Plan, hint: Plan | None = None) -> list[Violation]:
+        """What is wrong with the plan."""
+        violations = verify(problem, plan, hint)
+        if problem is self._problem and hint is None:
+            self._judged, self._violations = plan, violations
+        return violations
+
+    def violations(self, plan: Plan) -> list[Violation]:
+        """The same, of a plan that may have been judged already."""
+        judged = self._judged
+        # The digest is all that a plan may be given later of what is judged.
+        named = {None, self._digest}
+        if judged is not None and {judged.digest, plan.digest} <= named and _said(judged) == _said(plan):
+            return self._violations
+        return self.judge(self._problem, plan)
+
+
+# What `verify` judges of a plan besides its digest, and all that it might judge one day.
+_said: Final = attrgetter(
+    *(field.name for field in fields(Plan) if field.name not in ("digest", "seconds", "work"))
+)
+
+
+def judgement_of(problem: Problem, plan: Plan, judge: Judge | None = None) -> Judgement:
     """Judge the plan; a bare layout by its places alone."""
-    codes = tuple(sorted({violation.code.value for violation in verify(problem, plan)}))
+    violations = verify(problem, plan) if judge is None else judge.violations(plan)
+    codes = tuple(sorted({violation.code.value for violation in violations}))
     if codes:
         return Judgement(False, codes)
     if plan.status not in (Status.OPTIMAL, Status.FEASIBLE):

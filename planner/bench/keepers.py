@@ -2,7 +2,6 @@
 
 import sys
 import threading
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -45,13 +44,21 @@ class Keepers:
         self._stopped = threading.Event()
 
     def perform(self, task: Task) -> Result:
-        """Run the task; LostError when keepers end again and again, StoppedError when called off."""
+        """Run the task, as those of `perform_some`."""
+        return self.perform_some([task])[0]
+
+    def perform_some(self, tasks: Sequence[Task]) -> list[Result]:
+        """Run the first of the tasks, and as many more as there is time for while others wait.
+
+        LostError when keepers end again and again, StoppedError when called off.
+        """
+        runs = [task.message() for task in tasks]
+        request: Message = {"kind": "runs", "runs": runs, "seconds": TOGETHER_SECONDS}
         failure = ""
         for _ in range(_TRIES):
             keeper = self._take()
-            begin = time.monotonic()
             try:
-                done = Session(keeper, task.message(), _NO_LIMIT, _ignore, self._look).run()
+                done = Session(keeper, request, _NO_LIMIT, _ignore, self._look).run()
             except EndedError as error:
                 keeper.close()
                 failure = str(error)
@@ -60,18 +67,8 @@ class Keepers:
                 raise
             else:
                 self._give_back(keeper)
-                return Result(done.get("line"), done.get("unreadable"), time.monotonic() - begin)
+                return [_result(result) for result in done["results"]]
         raise LostError(f"the process that watches a run came to its end: {failure}")
-
-    def perform_some(self, tasks: Sequence[Task]) -> list[Result]:
-        """Run the first of the tasks, and as many more as there is time for while others wait."""
-        results: list[Result] = []
-        begin = time.monotonic()
-        for task in tasks:
-            results.append(self.perform(task))
-            if time.monotonic() >= begin + TOGETHER_SECONDS:
-                break
-        return results
 
     def stop(self) -> None:
         """Call off what runs, and end every keeper."""
@@ -106,6 +103,11 @@ _ours = Keepers()
 def perform_some(tasks: Sequence[Task]) -> list[Result]:
     """Run some of the tasks with the keepers of this process, at least the first."""
     return _ours.perform_some(tasks)
+
+
+def _result(values: Message) -> Result:
+    line: bytes | None = values.get("line")
+    return Result(None if line is None else line.decode(), values.get("unreadable"), values["seconds"])
 
 
 def _ignore(_message: Message) -> None:

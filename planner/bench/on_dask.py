@@ -3,6 +3,7 @@
 Dask gives a task to another worker when its worker is lost; the results of a task are counted once, here.
 """
 
+import logging
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -27,6 +28,8 @@ class Cluster:
 
     def __init__(self, scheduler: str) -> None:
         self._scheduler = scheduler
+        # A worker that is lost is no news for who asked: its tasks run elsewhere.
+        logging.getLogger("distributed.client").setLevel(logging.ERROR)
         # A large instance travels with its task: Dask would rather have it there before.
         warnings.filterwarnings("ignore", message="Sending large graph", category=UserWarning)
         try:

@@ -7,6 +7,7 @@ import json
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from hashlib import sha256
+from operator import attrgetter
 from typing import Any, Final
 
 from planner.errors import MemstowError
@@ -185,19 +186,21 @@ def _record(values: Values) -> Record:
 
 def _fields(part: Any) -> Values:
     """A part of a record as an object; `asdict` would copy every number of a layout."""
-    values = {name: getattr(part, name) for name in _FIELDS[type(part)]}
+    names, values_of = _FIELDS[type(part)]
+    values = dict(zip(names, values_of(part), strict=True))
     if isinstance(part, Moment):
         return {name: value for name, value in values.items() if value is not None}
     return values
 
 
+def _names(part: type[Any]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(part))
+
+
 _FIELDS: Final = {
-    part: tuple(field.name for field in fields(part))
+    part: (_names(part), attrgetter(*_names(part)))
     for part in (Instance, Player, Term, Moment, Judged, Layout, Machine, Record)
 }
-
-
-def _line(values: Values) -> str:
-    return json.dumps(
-        values, default=_fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    )
+_line: Final = json.JSONEncoder(
+    default=_fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+).encode

@@ -26,7 +26,7 @@ class Heard:
             case "event":
                 bound, incumbent = message.get("bound"), message.get("incumbent")
                 self.events.append(Moment(message["seconds"], incumbent, bound))
-            case "judging" | "done":
+            case "judging":
                 pass
             case kind:
                 raise GarbageError(f"a message of kind {kind!r}")

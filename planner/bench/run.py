@@ -22,7 +22,7 @@ from planner.errors import MemstowError
 _TICK: Final = 0.1
 _TRIES: Final = 3
 # Tasks that travel together, and the bytes of their problems from which on they do not.
-_MOST_TOGETHER: Final = 64
+_MOST_TOGETHER: Final = 256
 _HEAVY: Final = 4 << 20
 # A cluster that loses everything is not going to do better.
 _MOST_LOST: Final = 5

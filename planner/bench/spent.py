@@ -1,16 +1,19 @@
 """What a piece of work takes: seconds of the clock and of processors, and memory; children included."""
 
+import os
 import resource
 import time
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, Final
 
 from planner.isolate.forked import MAXRSS_UNIT
+from planner.isolate.process import see_buried
 
 _DIGITS = 6
+# On a busy machine the kernel takes a while to end what a run has killed.
+_BURIAL_SECONDS: Final = 5.0
 # Written to `clear_refs`, it lets the kernel count the peak memory of a process anew.
-_RESET_PEAK: Final = "5"
+_RESET_PEAK: Final = b"5"
 
 
 class Spent:
@@ -23,6 +26,7 @@ class Spent:
     def values(self) -> dict[str, Any]:
         """What a record says of it."""
         seconds = time.monotonic() - self._begin
+        see_buried(_BURIAL_SECONDS)
         return {
             "seconds": round(seconds, _DIGITS),
             "cpu_seconds": round(cpu_seconds() - self._cpu, _DIGITS),
@@ -38,14 +42,17 @@ def cpu_seconds() -> float:
 def reset_peak_memory() -> None:
     """Forget what this process has used so far, where the system lets it."""
     with suppress(OSError):
-        Path("/proc/self/clear_refs").write_text(_RESET_PEAK)
+        file = os.open("/proc/self/clear_refs", os.O_WRONLY)
+        try:
+            os.write(file, _RESET_PEAK)
+        finally:
+            os.close(file)
 
 
 def peak_memory() -> int:
     """The most memory that this process has used since then, or one that it started and waited for."""
-    started = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * MAXRSS_UNIT
-    with suppress(OSError):
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return max(started, int(line.split()[1]) << 10)
-    return max(started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * MAXRSS_UNIT)
+    return max(map(_most, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
+
+
+def _most(who: int) -> int:
+    return resource.getrusage(who).ru_maxrss * MAXRSS_UNIT

@@ -57,11 +57,9 @@ class Task:
     seed: int
 
     def message(self) -> Message:
-        """As a child is told of it; bytes travel as text of one character a byte."""
-        data = self.given.data
+        """As a child is told of it."""
         return {
-            "kind": "run",
-            "data": None if data is None else data.decode("latin-1"),
+            "data": self.given.data,
             "generated": self.given.generated,
             "instance": {
                 "name": self.given.name,

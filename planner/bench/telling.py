@@ -7,23 +7,33 @@ from planner.isolate.frames import Message, pack
 
 
 class Teller:
-    """Gathers messages from any thread until they are flushed."""
+    """Gathers messages from any thread until they are flushed, then sends them as one."""
 
     def __init__(self, pipe: int) -> None:
         self._pipe = pipe
         self._lock = threading.Lock()
-        self._waiting = bytearray()
+        self._waiting: list[Message] = []
 
     def send(self, message: Message) -> None:
         """Have the message go with the next flush."""
-        data = pack(message)
         with self._lock:
-            self._waiting += data
+            self._waiting.append(message)
 
     def flush(self) -> None:
         """Send what waits, in its order."""
         with self._lock:
-            data = memoryview(bytes(self._waiting))
-            self._waiting.clear()
-            while data:
-                data = data[os.write(self._pipe, data) :]
+            self._write(self._told())
+
+    def close(self, message: Message) -> None:
+        """Send what waits, and a last message after it."""
+        with self._lock:
+            self._write(self._told() + pack(message))
+
+    def _told(self) -> bytes:
+        waiting, self._waiting = self._waiting, []
+        return pack({"kind": "told", "messages": waiting}) if waiting else b""
+
+    def _write(self, data: bytes) -> None:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(self._pipe, rest) :]

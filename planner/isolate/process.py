@@ -19,6 +19,7 @@ _FAREWELL_SECONDS = 0.02
 # A child whose pipe is closed is about to end: what it ended with is worth a moment.
 _ENDING_SECONDS = 0.2
 _PREFIX = "memstow-"
+_graves: list[threading.Thread] = []
 
 
 def command_for(name: str) -> list[str]:
@@ -129,13 +130,23 @@ class Process(Group):
             self._popen.wait(wait)
         except subprocess.TimeoutExpired:
             # The kernel is still freeing its memory: nobody has to wait for that.
-            threading.Thread(target=self._bury, daemon=True).start()
+            grave = threading.Thread(target=self._bury, daemon=True)
+            _graves.append(grave)
+            grave.start()
             return
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _bury(self) -> None:
         self._popen.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def see_buried(seconds: float) -> None:
+    """Wait, at most so long, until what was killed and let go is gone: only then it is known what it used."""
+    end = time.monotonic() + seconds
+    for grave in _graves:
+        grave.join(max(end - time.monotonic(), 0.0))
+    _graves[:] = [grave for grave in _graves if grave.is_alive()]
 
 
 def _environment(folder: Path) -> dict[str, str]:

@@ -34,6 +34,7 @@ class Session:
         look: Callable[[float], None],
     ) -> None:
         self.until: float | None = None  # when the owner will look at the latest, on the monotonic clock
+        self.rest = 0.0  # seconds to let more come together after something came, at the cost of being late
         self._process = process
         self._unsent = memoryview(b"")
         self._memory = memory
@@ -65,6 +66,8 @@ class Session:
                 done = self._receive()
                 if done is not None:
                     return done
+                if self.rest:
+                    time.sleep(self.rest)
 
     def _watch_memory(self, now: float) -> None:
         if now < self._memory_at:

@@ -15,14 +15,11 @@ from solvers.assign.crowd import Crowd, Pair
 from solvers.assign.cuts import Cut
 from solvers.assign.loads import Loads
 from solvers.assign.room import Room
+from solvers.assign.terms import Literal, Terms
 from solvers.instance import Layout
 from solvers.models.places import choices, horizons, look_alikes, tops
 from solvers.models.relations import Relations
-from solvers.solver import Kept, Task, Term, TermKind
-
-# CP-SAT's own type names are not exported under a stable name; expressions and literals are opaque here.
-Expr = Any
-Literal = Any
+from solvers.solver import Task, TermKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +42,6 @@ class Master:
         self._tops = tops(task.instance)
         self._always = self.cp.new_constant(1)
         self._locks: dict[int, int] = {}
-        self._kept: list[tuple[Kept, Literal]] = []
-        self._paid: dict[Pair, Literal] = {}
-        self._reuse, self._fixed_reuse = relations.reuse()
         self._active = 0  # terms that count so far
         pools = range(task.instance.pool_count)
         self.taken: list[dict[int, Literal]] = [self._literals(item) for item in range(len(self.choices))]
@@ -59,18 +53,18 @@ class Master:
         self._make_ends()
         self._make_loads()
         self._break_symmetry()
-        self._expressions = [self._expression(term) for term in task.terms]
+        self._terms = Terms(self.cp, task, relations, self.choices, self.taken, self._peaks, self.horizon)
 
     def ask(self, term: int | None, locks: Sequence[int]) -> None:
         """Make one term the objective, with the ones before it held."""
         for at, value in enumerate(locks):
             if value < self._locks.get(at, value + 1):
-                self.cp.add(self._expressions[at] <= value)
+                self.cp.add(self._terms.expressions[at] <= value)
                 self._locks[at] = value
         self._active = 0 if term is None else term + 1
         self.cp.clear_objective()
         if term is not None:
-            self.cp.minimize(self._expressions[term])
+            self.cp.minimize(self._terms.expressions[term])
 
     def hint(self, layout: Layout) -> None:
         """Where to start from."""
@@ -88,7 +82,7 @@ class Master:
     def below(self, term: int, value: int) -> cp_model.IntVar:
         """Only solutions in which the term is below the value, until that is dropped."""
         held = self.cp.new_bool_var("held")
-        self.cp.add(self._expressions[term] < value).only_enforce_if(held)
+        self.cp.add(self._terms.expressions[term] < value).only_enforce_if(held)
         self._narrow(held, 1, 1)
         return held
 
@@ -105,9 +99,9 @@ class Master:
         ways: list[Literal] = [
             self.taken[item][cut.pool].negated() for item in cut.alone if not self._only(item)
         ]
-        stays = {(kept.item, kept.pool, kept.offset): literal for kept, literal in self._kept}
+        stays = {(kept.item, kept.pool, kept.offset): literal for kept, literal in self._terms.kept}
         ways += [stays[item, cut.pool, offset].negated() for item, offset in cut.stays]
-        ways += [self._paid[pair] for pair in cut.apart]
+        ways += [self._terms.paid[pair] for pair in cut.apart]
         for items, count in cut.classes:
             fewer = self.cp.new_bool_var("fewer")
             some = sum(self.taken[item][cut.pool] for item in items)
@@ -129,10 +123,10 @@ class Master:
         kinds = self._kinds()
         stays: list[Pair] = []
         if TermKind.MOVES in kinds:
-            stays = [(kept.item, kept.offset) for kept, literal in self._kept if value(literal)]
+            stays = [(kept.item, kept.offset) for kept, literal in self._terms.kept if value(literal)]
         apart: list[Pair] = []
         if TermKind.REUSE_COST in kinds:
-            apart = [pair for pair, paid in self._paid.items() if not value(paid)]
+            apart = [pair for pair, paid in self._terms.paid.items() if not value(paid)]
         item_of = self.relations.item_of
         whole = [Crowd(pool, tuple(crowds[pool]), tuple(stays), tuple(apart)) for pool in pools]
         return Proposal(
@@ -155,7 +149,7 @@ class Master:
                 height = min(height, value(self._peaks[pool]))
             elif term.kind is TermKind.MAX_PEAK or (term.kind is TermKind.POOL_PEAK and term.pool == pool):
                 most = self._locks.get(at)
-                height = min(height, value(self._expressions[at]) if most is None else most)
+                height = min(height, value(self._terms.expressions[at]) if most is None else most)
         return height
 
     def _literals(self, item: int) -> dict[int, Literal]:
@@ -227,46 +221,3 @@ class Master:
                 ]
                 for one, two in pairwise(ranks):
                     self.cp.add(one <= two)
-
-    def _expression(self, term: Term) -> Expr:
-        instance = self.task.instance
-        match term.kind:
-            case TermKind.PEAK:
-                return sum(self._peaks.values())
-            case TermKind.POOL_PEAK:
-                return self._peaks[term.pool]
-            case TermKind.MAX_PEAK:
-                most = self.cp.new_int_var(0, max(self.horizon), "max_peak")
-                for peak in self._peaks.values():
-                    self.cp.add(most >= peak)
-                return most
-            case TermKind.PLACEMENT_COST:
-                return sum(
-                    instance.choice_cost[choice.index] * self.taken[item][choice.pool]
-                    for item, mine in enumerate(self.choices)
-                    for choice in mine
-                )
-            case TermKind.REUSE_COST:
-                return self._reuse_cost()
-            case TermKind.MOVES:
-                return self._moves()
-
-    def _reuse_cost(self) -> Expr:
-        for reuse in self._reuse:
-            pair = (reuse.first, reuse.second)
-            self._paid.setdefault(pair, self.cp.new_bool_var(f"paid{pair}"))
-        return sum(r.cost * self._paid[r.first, r.second] for r in self._reuse) + self._fixed_reuse
-
-    def _moves(self) -> Expr:
-        for kept in self.task.kept:
-            for choice in self.choices[kept.item]:
-                if choice.pool == kept.pool and choice.step_of(kept.offset) is not None:
-                    stays = self.cp.new_bool_var(f"stays{kept.item}_{kept.offset}")
-                    self.cp.add_implication(stays, self.taken[kept.item][kept.pool])
-                    self._kept.append((kept, stays))
-        by_item: dict[int, list[Literal]] = {}
-        for kept, stays in self._kept:
-            by_item.setdefault(kept.item, []).append(stays)
-        for literals in by_item.values():
-            self.cp.add_at_most_one(literals)
-        return self.task.hinted - sum(kept.count * stays for kept, stays in self._kept)

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "../bounds.hpp"
-#include "../improve/improve.hpp"
 #include "../search/exact.hpp"
 
 namespace memstow {
@@ -11,33 +9,13 @@ namespace {
 
 std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 
-// Steps of the first search; where it does not answer the next one may take twice as many.
-constexpr std::int64_t kFirstEffort = 500'000;
-// What one search may take when a core is made smaller: what cannot be shown quickly is kept.
-constexpr std::int64_t kShrinkEffort = 200'000;
 constexpr std::int64_t kNearbyFirst = 20'000;
 constexpr std::size_t kMostLayouts = 64;
-// Looking for a heavy clique takes time with the square of the items.
-constexpr Index kMostInClique = 512;
-constexpr std::int64_t kCliqueNodes = 2'000;
-constexpr std::size_t kTables = std::size_t{16} << 20;
-
-Bytes sum_of(const std::vector<Bytes>& values) {
-    Bytes sum = 0;
-    for (const Bytes value : values) sum += value;
-    return sum;
-}
 
 std::vector<Bytes> weights_of(const Costs& costs) {
     std::vector<Bytes> weights;
     for (const ReuseCost& pair : costs.pairs) weights.push_back(pair.cost);
     return weights;
-}
-
-Cheapest::Offsets offsets_of(const Layout& layout) {
-    Cheapest::Offsets offsets;
-    for (const Place& place : layout) offsets.push_back(place.offset);
-    return offsets;
 }
 
 }  // namespace
@@ -145,114 +123,6 @@ Cheapest::Answer Cheapest::ask(const ElementSet& apart, std::int64_t most_work, 
     return Answer::layout;
 }
 
-// Whether there are items that must all be apart and are larger together than the height.
-bool Cheapest::find_clique(const Instance& asked, Budget& budget) {
-    clique_.clear();
-    const Index n = instance_.item_count();
-    if (n > kMostInClique) return false;
-    budget.count(std::int64_t{n} * n * 8);
-    const std::vector<bool> all(instance_.pools.size(), true);
-    const LiveBound bound = clique_bound(asked, all, 1, kCliqueNodes, height_);
-    if (bound.bytes <= height_) return false;
-    for (const Index part : bound.parts) clique_.push_back(instance_.parts[at(part)].item);
-    std::sort(clique_.begin(), clique_.end());
-    clique_.erase(std::unique(clique_.begin(), clique_.end()), clique_.end());
-    return true;
-}
-
-ElementSet Cheapest::pairs_among(const ElementSet& apart, std::vector<Index> items) const {
-    std::sort(items.begin(), items.end());
-    const auto among = [&](Index part) {
-        return std::binary_search(items.begin(), items.end(), instance_.parts[at(part)].item);
-    };
-    ElementSet found;
-    for (const Index k : apart) {
-        if (among(costs_.pairs[at(k)].first) && among(costs_.pairs[at(k)].second)) found.push_back(k);
-    }
-    return found;
-}
-
-// The pairs within the clique, once it is without the items that it can do without; those of most pairs go
-// first.
-ElementSet Cheapest::within_clique(const ElementSet& apart) const {
-    std::vector<Index> items = clique_;
-    ElementSet pairs = pairs_among(apart, items);
-    const auto size = [&](Index item) {
-        Bytes largest = 0;
-        for (const Part& part : instance_.parts_of(item)) largest = std::max(largest, part.size);
-        return largest;
-    };
-    Bytes sum = 0;
-    for (const Index item : items) sum += size(item);
-    for (;;) {
-        std::vector<Index> degree(instance_.parts.size(), 0);
-        for (const Index k : pairs) {
-            ++degree[at(instance_.parts[at(costs_.pairs[at(k)].first)].item)];
-            ++degree[at(instance_.parts[at(costs_.pairs[at(k)].second)].item)];
-        }
-        const auto key = [&](Index item) { return std::pair(degree[at(item)], -size(item)); };
-        auto drop = items.end();
-        for (auto item = items.begin(); item != items.end(); ++item) {
-            if (sum - size(*item) <= height_) continue;
-            if (drop == items.end() || key(*item) > key(*drop)) drop = item;
-        }
-        if (drop == items.end()) return pairs;
-        sum -= size(*drop);
-        items.erase(drop);
-        pairs = pairs_among(pairs, items);
-    }
-}
-
-// A part of these pairs, of which it is known that they cannot all be apart, that cannot either.
-ElementSet Cheapest::shrunk(ElementSet apart, Budget& budget) {
-    if (!clique_.empty()) return within_clique(apart);
-    std::vector<Index> items = dead_;
-    if (items.empty()) {
-        for (Index i = 0; i < instance_.item_count(); ++i) items.push_back(i);
-    }
-    items = dead_set(kept_apart(instance_, costs_, apart), items, height_, budget, kShrinkEffort).items;
-    apart = pairs_among(apart, items);
-    const auto dies = [&](const ElementSet& some) {
-        if (known_to_hold(some)) return false;
-        ExactOptions options;
-        options.limit = height_;
-        options.fit_only = true;
-        options.memory = kTables;
-        Budget part(-1, kShrinkEffort, &budget);
-        const ExactResult result =
-            solve_exact(restrict_to(kept_apart(instance_, costs_, some), items), options, part);
-        budget.count(part.work());
-        return result.status == ExactStatus::infeasible;
-    };
-    for (std::size_t chunk = (apart.size() + 1) / 2; chunk >= 1; chunk = chunk == 1 ? 0 : (chunk + 1) / 2) {
-        for (std::size_t from = 0; from < apart.size() && !budget.spent();) {
-            const std::size_t to = std::min(apart.size(), from + chunk);
-            ElementSet rest(apart.begin(), apart.begin() + static_cast<std::ptrdiff_t>(from));
-            rest.insert(rest.end(), apart.begin() + static_cast<std::ptrdiff_t>(to), apart.end());
-            if (dies(rest)) {
-                apart = std::move(rest);
-            } else {
-                from = to;
-            }
-        }
-    }
-    return apart;
-}
-
-// These pairs cannot all be apart: which of them, and which of the rest, and so on.
-void Cheapest::find_cores(ElementSet apart, Budget& budget) {
-    for (const std::int64_t until = budget.work() + effort_; budget.work() < until && !budget.spent();) {
-        const ElementSet core = shrunk(apart, budget);
-        if (core.empty()) {
-            none_ = true;
-            return;
-        }
-        cores_.push_back({core, height_});
-        std::erase_if(apart, [&](Index k) { return std::binary_search(core.begin(), core.end(), k); });
-        if (ask(apart, effort_, budget) != Answer::none) return;
-    }
-}
-
 void Cheapest::search_nearby(std::int64_t steps, Bytes enough, Budget& budget) {
     const Known* known = best({height_}, false);
     if (known == nullptr) return;
@@ -265,26 +135,16 @@ void Cheapest::search_nearby(std::int64_t steps, Bytes enough, Budget& budget) {
     if (nearby_.cost() < before) learn(nearby_.offsets());
 }
 
+Cheapest::Offsets Cheapest::offsets_of(const Layout& layout) {
+    Cheapest::Offsets offsets;
+    for (const Place& place : layout) offsets.push_back(place.offset);
+    return offsets;
+}
+
 Layout Cheapest::layout_of(const Known& known) const {
     Layout layout;
     for (const Bytes offset : known.offsets) layout.push_back({instance_.choices[0][0].pool, offset});
     return layout;
-}
-
-// Lowers the lowest layout known, whatever it costs then.
-void Cheapest::improve(Bytes height, bool fit_only, Bytes bound, Budget& budget) {
-    const Known* known = best({}, true);
-    if (known == nullptr) return;
-    improver::ImproveOptions options;
-    options.pool = instance_.choices[0][0].pool;
-    options.deterministic = true;
-    options.bound = bound;
-    options.limit = height;
-    options.fit_only = fit_only;
-    options.seed = seed_;
-    const improver::ImproveResult result =
-        improver::improve(instance_, layout_of(*known), options, budget, {});
-    if (result.height < known->top) learn(offsets_of(result.layout));
 }
 
 // Any layout within the height, or that there is none.
@@ -366,105 +226,6 @@ Cheapest::Found Cheapest::cheapest(Bytes height, std::optional<Bytes> enough, Bu
     decide(height, enough, budget);
     events_ = nullptr;
     return found({height}, false, bound_);
-}
-
-// Of the pairs that the lowest layout known keeps apart, none needs to be given up to lower it further,
-// perhaps.
-void Cheapest::press(const Limits& limits, Bytes bound, std::int64_t most_work, Budget& budget) {
-    const Known* known = best(limits, true);
-    if (known == nullptr || known->top <= bound) return;
-    ExactOptions options;
-    options.bound = bound;
-    options.limit = limits.height;
-    options.memory = kTables;
-    options.seed = seed_;
-    options.start = layout_of(*known);
-    Budget part(-1, most_work, &budget);
-    const ExactResult result =
-        solve_exact(kept_apart(instance_, costs_, all_but(known->paid)), options, part);
-    budget.count(part.work());
-    if (!result.layout.empty() && result.height < known->top) learn(offsets_of(result.layout));
-}
-
-// The exact search for the lowest layout whatever it costs; returns the bound on its height.
-Bytes Cheapest::search_all(Bytes height, Bytes bound, Budget& budget, const Events& events) {
-    ExactOptions options;
-    options.bound = bound;
-    options.limit = height;
-    options.seed = seed_;
-    const Known* known = best({height}, true);
-    if (known != nullptr) options.start = layout_of(*known);
-    ExactEvents told;
-    if (events.value) {
-        told.incumbent = [&](const Layout& layout, Bytes value) { events.value(value, offsets_of(layout)); };
-    }
-    if (events.bound) told.bound = [&](Bytes proven, std::int64_t) { events.bound(proven); };
-    const ExactResult result = solve_exact(instance_, options, budget, told);
-    refuted_ += static_cast<std::int64_t>(result.refuted.size());
-    if (result.status == ExactStatus::infeasible) {
-        height_ = height;
-        none_ = true;
-        dead_ = result.dead;
-    } else if (result.status != ExactStatus::unknown) {
-        learn(offsets_of(result.layout));
-    }
-    return result.bound;
-}
-
-// The same, with turns for the improver where the search alone does not get to the end.
-Bytes Cheapest::ignore_costs(Bytes height, Bytes bound, Budget& budget, const Events& events) {
-    for (std::int64_t work = kFirstEffort; !budget.spent() && !none_; work *= 4) {
-        Budget search(-1, work, &budget);
-        bound = search_all(height, bound, search, events);
-        budget.count(search.work());
-        const Known* known = best({height}, true);
-        const Bytes before = known == nullptr ? height + 1 : known->top;
-        if (before <= bound) break;
-        Budget nearby(-1, work / 2, &budget);
-        improve(height, false, bound, nearby);
-        budget.count(nearby.work());
-        known = best({height}, true);
-        if (known != nullptr && known->top < before && events.value) {
-            events.value(known->top, known->offsets);
-        }
-    }
-    return bound;
-}
-
-Cheapest::Found Cheapest::lowest(const Limits& limits, Bytes bound, Budget& budget, const Events& events) {
-    if (limits.cost >= costs_.fixed + sum_of(weights_)) {
-        bound = ignore_costs(limits.height, bound, budget, events);
-        return found(limits, true, bound);
-    }
-    std::int64_t work = kFirstEffort;
-    Bytes told = std::numeric_limits<Bytes>::max();
-    const auto top = [&] {
-        const Known* known = best(limits, true);
-        if (known == nullptr) return limits.height + 1;
-        if (known->top < told && events.value) {
-            told = known->top;
-            events.value(told, known->offsets);
-        }
-        return known->top;
-    };
-    // Heights below `bound` are refuted; each is tried for a while, the least one and the middle in turns.
-    while (bound < top() && !budget.spent()) {
-        press(limits, bound, work, budget);
-        for (const bool middle : {false, true}) {
-            const Bytes high = top();
-            if (bound >= high || budget.spent()) break;
-            const Bytes height = middle ? bound + (high - 1 - bound) / 2 : bound;
-            Budget part(-1, work, &budget);
-            decide(height, limits.cost, part);
-            budget.count(part.work());
-            if ((none_ || bound_ > limits.cost) && height >= bound) {
-                bound = height + 1;
-                if (events.bound && bound <= top()) events.bound(bound);
-            }
-        }
-        work *= 2;
-    }
-    return found(limits, true, bound);
 }
 
 }  // namespace memstow

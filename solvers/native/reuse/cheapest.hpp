@@ -60,6 +60,9 @@ class Cheapest {
         ElementSet paid;
     };
     enum class Answer { layout, none, unknown };
+    // Steps of the first search; where it does not answer the next one may take twice as many.
+    static constexpr std::int64_t kFirstEffort = 500'000;
+    static constexpr std::size_t kTables = std::size_t{16} << 20;
 
     void decide(Bytes height, std::optional<Bytes> enough, Budget& budget);
     bool settled(std::optional<Bytes> enough) const;
@@ -81,6 +84,7 @@ class Cheapest {
     const Known* best(const Limits& limits, bool lowest) const;
     ElementSet all_but(const ElementSet& pairs) const;
     Layout layout_of(const Known& known) const;
+    static Offsets offsets_of(const Layout& layout);
     Found found(const Limits& limits, bool lowest, Bytes bound) const;
 
     const Instance instance_;

@@ -12,6 +12,7 @@ from api.http.body import MEDIA_TYPES
 from api.http.documents import CSV, EXAMPLES_ALONE, PROBLEM
 from api.http.examples import EXAMPLES
 from planner import formats
+from planner.generate.planted import planted
 from planner.verify import verify
 from tests.api.http.conftest import hard, problem_document
 
@@ -137,6 +138,13 @@ def test_an_answer_is_never_worse_than_an_earlier_one(client: TestClient) -> Non
         "/v1/plan", json={"problem": problem, "options": {"time_limit": 0.01, "solver": "first-fit"}}
     ).json()
     assert short["objective"][0]["value"] <= long["objective"][0]["value"]
+
+
+def test_what_was_found_at_a_glance_is_not_forgotten(client: TestClient) -> None:
+    tiles = json.loads(formats.write_problem(planted(12, 4)))
+    at_once = client.post("/v1/plan", json={"problem": tiles}).json()
+    weaker = client.post("/v1/plan", json={"problem": tiles, "options": {"solver": "usmp-size"}}).json()
+    assert at_once["status"] == weaker["status"] == "optimal"
 
 
 def test_who_does_not_want_to_wait_gets_a_job(client: TestClient) -> None:

@@ -21,7 +21,7 @@ def worth(value: int) -> Plan:
 
 
 def test_a_long_run_tells_of_judged_plans_before_its_end() -> None:
-    problem = planted(500, 2)
+    problem = planted(500, 2, slack=0.01)
     told: list[tuple[Plan, float]] = []
     heard: list[Event] = []
     last = at_length(
@@ -41,7 +41,7 @@ def test_a_long_run_tells_of_judged_plans_before_its_end() -> None:
 
 
 def test_a_run_is_never_worse_than_what_is_known_and_says_nothing_that_is() -> None:
-    problem = planted(300, 4)
+    problem = planted(300, 4, slack=0.01)
     known = plan(problem, Options(time_limit=2.0))
     told: list[Plan] = []
     options = Options(time_limit=0.5, solver="greedy")
@@ -51,7 +51,7 @@ def test_a_run_is_never_worse_than_what_is_known_and_says_nothing_that_is() -> N
 
 
 def test_what_is_proven_already_is_not_solved_again() -> None:
-    problem = planted(40, 4)
+    problem = planted(40, 4, slack=0.01)
     known = replace(plan(problem, Options(time_limit=5.0)), seconds=0.0)
     assert known.status is Status.OPTIMAL
     heard: list[Event] = []

@@ -1,16 +1,19 @@
 """The figures of a bare layout are those that the engine tells of the same places."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
 from planner import engine
-from planner.bench.judgement import MOST_KEPT, Judgement, judgement_of
+from planner.bench.judgement import MOST_KEPT, Judge, Judgement, judgement_of
+from planner.digest import digest
 from planner.generate.mixed import mixed
 from planner.generate.planted import planted
 from planner.options import Options
 from planner.plan import Plan, Status
-from planner.problem import Buffer, Problem
+from planner.problem import Buffer, Pool, Problem
+from planner.verify import Violation, verify
 
 FEATURES = ("pools", "reuse_costs", "objective", "alignments", "pins")
 
@@ -35,6 +38,59 @@ def test_a_plan_that_is_wrong_has_no_figures() -> None:
     first = replace(plan.placements[0], offset=plan.placements[1].offset)
     wrong = Plan(status=Status.FEASIBLE, placements=(first, *plan.placements[2:]))
     assert judgement_of(problem, wrong) == Judgement(False, ("missing",))
+
+
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[Plan]:
+    """The plans that are judged from now on."""
+    plans: list[Plan] = []
+
+    def counting(problem: Problem, plan: Plan, hint: Plan | None = None) -> list[Violation]:
+        plans.append(plan)
+        return verify(problem, plan, hint)
+
+    monkeypatch.setattr("planner.bench.judgement.verify", counting)
+    return plans
+
+
+def test_a_plan_that_the_engine_had_judged_here_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    judged = counted(monkeypatch)
+    problem = planted(20, 1)
+    judge = Judge(problem, digest(problem))
+    plan = engine.plan(problem, Options(deterministic=True, work_limit=20_000), judge=judge.judge)
+    assert judgement_of(problem, plan, judge).valid
+    assert len(judged) == 1
+    assert judged[0].placements == plan.placements
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (lambda plan: {"placements": plan.placements[1:]}, "missing"),
+        (lambda _: {"status": Status.FEASIBLE}, "status"),
+        (lambda plan: {"pools": (replace(plan.pools[0], peak=1),)}, "peak"),
+        (lambda _: {"digest": "0" * 64}, "digest"),
+    ],
+)
+def test_any_other_plan_than_the_one_that_was_judged_is_judged(
+    change: Callable[[Plan], dict[str, object]], code: str
+) -> None:
+    problem = planted(20, 1)
+    judge = Judge(problem, digest(problem))
+    plan = engine.plan(problem, Options(deterministic=True, work_limit=20_000), judge=judge.judge)
+    other: Plan = replace(plan, **change(plan))  # type: ignore[arg-type]
+    judgement = judgement_of(problem, other, judge)
+    assert not judgement.valid
+    assert code in judgement.codes
+
+
+def test_what_the_engine_does_not_judge_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    judged = counted(monkeypatch)
+    buffers = tuple(Buffer(id=f"b{i}", size=2, lifetime=(0, 1)) for i in range(3))
+    problem = Problem(version=1, buffers=buffers, pools=(Pool(id="small", capacity=5),))
+    judge = Judge(problem, digest(problem))
+    plan = engine.plan(problem, judge=judge.judge)
+    assert judgement_of(problem, plan, judge).valid
+    assert judged == [plan]
 
 
 def test_a_layout_of_many_buffers_is_not_kept() -> None:

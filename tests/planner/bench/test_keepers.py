@@ -255,6 +255,30 @@ def test_bytes_of_any_kind_travel(keepers: Keepers) -> None:
     assert record.status is Ending.OPTIMAL
 
 
+def test_a_run_that_ends_its_process_costs_no_other(keepers: Keepers, tmp_path: Path) -> None:
+    deadly = program(tmp_path, "import os, time\nos.kill(os.getppid(), 9); time.sleep(600)")
+    asked = [solver("greedy"), solver("exact"), deadly, solver("auto"), solver("exact")]
+    tasks = [task(given(), one, seed) for seed, one in enumerate(asked)]
+    records: list[Record] = []
+    while len(records) < len(tasks):
+        records += map(recorded, keepers.perform_some(tasks[len(records) :]))
+    assert [record.seed for record in records] == [0, 1, 2, 3, 4]
+    endings = [Ending.OPTIMAL] * 2 + [Ending.KILLED] + [Ending.OPTIMAL] * 2
+    assert [record.status for record in records] == endings
+    assert records[2].instance.digest == records[0].instance.digest
+    assert all(record.cpu_seconds >= 0 for record in records)
+
+
+def test_runs_in_one_process_have_the_limits_of_each(keepers: Keepers, tmp_path: Path) -> None:
+    holding = program(tmp_path, "held = b'x' * (600 << 20); import time; time.sleep(60)", memory=300 << 20)
+    tasks = [task(given(), solver("greedy")), task(given(), holding), task(given(), solver("greedy"), 1)]
+    records: list[Record] = []
+    while len(records) < len(tasks):
+        records += map(recorded, keepers.perform_some(tasks[len(records) :]))
+    assert [record.status for record in records] == [Ending.OPTIMAL, Ending.KILLED, Ending.OPTIMAL]
+    assert "300 are allowed" in (records[1].error or "")
+
+
 def test_of_several_tasks_as_many_are_done_as_fit_into_a_moment(keepers: Keepers, tmp_path: Path) -> None:
     record_of(keepers, given(), solver("greedy"))
     quick = [task(given(), solver("first-fit"), seed) for seed in range(3)]

@@ -1,0 +1,25 @@
+"""What must be so for a run to be had as it is asked for, besides a problem that makes sense."""
+
+from planner.errors import DeclinedError, InputError
+from planner.options import Options
+from planner.problem import Problem
+from planner.team import AUTO
+from solvers.solver import Solver, Task
+
+
+def require_hint(problem: Problem, options: Options) -> None:
+    """Raise InputError where a term counts from a plan that is not there."""
+    if "moves" in problem.terms() and options.hint is None:
+        where = problem.terms().index("moves")
+        raise InputError.single(
+            "moves_without_hint",
+            f"$.objective[{where}]",
+            "`moves` counts what differs from a plan; give that plan as the hint",
+        )
+
+
+def require_willing(solver: Solver, task: Task) -> None:
+    """Raise DeclinedError where the only solver asked for cannot honour the task."""
+    reason = solver.declines(task)
+    if reason is not None:
+        raise DeclinedError(f"solver {solver.name!r} cannot honour {reason}; use {AUTO!r}")

@@ -1,0 +1,86 @@
+"""What the terms of the objective are worth in the master, as expressions over who goes to which pool."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ortools.sat.python import cp_model
+
+from solvers.assign.crowd import Pair
+from solvers.models.places import Choice
+from solvers.models.relations import Relations
+from solvers.solver import Kept, Task, Term, TermKind
+
+# CP-SAT's own type names are not exported under a stable name; expressions and literals are opaque here.
+Expr = Any
+Literal = Any
+
+
+class Terms:
+    """An expression for each term, and the literals that those of reuse and moves are made of."""
+
+    def __init__(
+        self,
+        cp: cp_model.CpModel,
+        task: Task,
+        relations: Relations,
+        choices: Sequence[Sequence[Choice]],
+        taken: Sequence[Mapping[int, Literal]],
+        peaks: Mapping[int, cp_model.IntVar],
+        horizon: Sequence[int],
+    ) -> None:
+        self._cp = cp
+        self._task = task
+        self._relations = relations
+        self._choices = choices
+        self._taken = taken
+        self._peaks = peaks
+        self._most = max(horizon)
+        self.kept: list[tuple[Kept, Literal]] = []
+        """Places of the hint, and whether the item stays there."""
+        self.paid: dict[Pair, Literal] = {}
+        """Pairs with a cost of reuse, and whether it is paid."""
+        self.expressions = [self._expression(term) for term in task.terms]
+
+    def _expression(self, term: Term) -> Expr:
+        instance = self._task.instance
+        match term.kind:
+            case TermKind.PEAK:
+                return sum(self._peaks.values())
+            case TermKind.POOL_PEAK:
+                return self._peaks[term.pool]
+            case TermKind.MAX_PEAK:
+                most = self._cp.new_int_var(0, self._most, "max_peak")
+                for peak in self._peaks.values():
+                    self._cp.add(most >= peak)
+                return most
+            case TermKind.PLACEMENT_COST:
+                return sum(
+                    instance.choice_cost[choice.index] * self._taken[item][choice.pool]
+                    for item, mine in enumerate(self._choices)
+                    for choice in mine
+                )
+            case TermKind.REUSE_COST:
+                return self._reuse_cost()
+            case TermKind.MOVES:
+                return self._moves()
+
+    def _reuse_cost(self) -> Expr:
+        pairs, fixed = self._relations.reuse()
+        for reuse in pairs:
+            pair = (reuse.first, reuse.second)
+            self.paid.setdefault(pair, self._cp.new_bool_var(f"paid{pair}"))
+        return sum(r.cost * self.paid[r.first, r.second] for r in pairs) + fixed
+
+    def _moves(self) -> Expr:
+        for kept in self._task.kept:
+            for choice in self._choices[kept.item]:
+                if choice.pool == kept.pool and choice.step_of(kept.offset) is not None:
+                    stays = self._cp.new_bool_var(f"stays{kept.item}_{kept.offset}")
+                    self._cp.add_implication(stays, self._taken[kept.item][kept.pool])
+                    self.kept.append((kept, stays))
+        by_item: dict[int, list[Literal]] = {}
+        for kept, stays in self.kept:
+            by_item.setdefault(kept.item, []).append(stays)
+        for literals in by_item.values():
+            self._cp.add_at_most_one(literals)
+        return self._task.hinted - sum(kept.count * stays for kept, stays in self.kept)

@@ -1,0 +1,242 @@
+"""The turns of master and packing within one level, until the two agree or time is up."""
+
+import time
+from collections.abc import Sequence
+from enum import Enum, auto
+from functools import partial
+from typing import Any
+
+from ortools.sat.python import cp_model
+
+from solvers import _native
+from solvers.assign.clock import Clock
+from solvers.assign.crowd import narrowed
+from solvers.assign.cuts import Lifter
+from solvers.assign.master import Master, Proposal
+from solvers.assign.packing import Answer as Found
+from solvers.assign.packing import Packer
+from solvers.cpsat.search import STEPS_PER_SECOND, configured, whole
+from solvers.greedy import layout_from
+from solvers.instance import Layout
+from solvers.models.levels import Answer, Best, Ended, Level
+from solvers.models.relations import Relations
+from solvers.solver import Task
+
+# Steps for one packing at first; four times as many whenever that decides nothing.
+_FIRST_EFFORT = 10_000_000
+_MORE = 4
+# Of what is left, how much one answer of the master may take, and how much of it after its first solution:
+# getting there takes seconds where there are thousands of items, and would be lost.
+_MOST = 0.85
+_SHARE = 0.3
+_SEEK_SHARE = 0.1
+# Turns that prove before better layouts are looked for, and the least part of a pool that is then left empty.
+_PATIENCE = 3
+_LEAST = 64
+# From so many workers on, CP-SAT has some that work on the linear relaxation.
+_MANY_WORKERS = 8
+# Steps of greedy for each item, when it lays anew what did not fit.
+_REPAIR_PASSES = 60
+
+
+class _Outcome(Enum):
+    """What came of a proposal."""
+
+    PACKED = auto()
+    CUT = auto()  # some of it is shown not to fit
+    OPEN = auto()  # neither, within the effort
+
+
+class Turns:
+    """One term is minimised, with those before it held."""
+
+    def __init__(
+        self,
+        task: Task,
+        relations: Relations,
+        master: Master,
+        packer: Packer,
+        level: Level,
+        best: Best,
+        budget: _native.Budget,
+    ) -> None:
+        self._task = task
+        self._master = master
+        self._packer = packer
+        self._level = level
+        self._best = best
+        self._budget = budget
+        self._lifter = Lifter(relations, master.choices)
+        self._effort = _FIRST_EFFORT
+        self._bound: int | None = None
+        self._margins = [0] * task.instance.pool_count
+
+    def run(self) -> Answer:
+        """Turns that prove; where they or the packing do not get on, turns for a better layout."""
+        turns, share = 0, _SHARE
+        while not self._budget.spent:
+            proposal, infeasible = self._propose(share, proves=True)
+            if infeasible:
+                return Answer(Ended.INFEASIBLE)
+            if self._met():
+                break
+            outcome = _Outcome.PACKED if proposal is None else self._pack(proposal)
+            if self._met():
+                break
+            if outcome is _Outcome.OPEN:
+                self._effort *= _MORE
+            if outcome is _Outcome.PACKED:
+                # It is the master that has not been long enough at it.
+                share = min(2 * share, 1.0)
+            turns += 1
+            if any(self._margins) and (turns > _PATIENCE or outcome is _Outcome.OPEN):
+                self._seek()
+        return Answer(Ended.DONE, self._bound)
+
+    def _seek(self) -> None:
+        """Look for a better layout among those that leave some of each pool empty where packing failed."""
+        self._master.leave(self._margins)
+        values, term = self._best.values, self._level.term
+        held = None if values is None or term is None else self._master.below(term, values[term])
+        proposal, infeasible = self._propose(_SEEK_SHARE, proves=False)
+        if proposal is not None:
+            self._pack(proposal)
+        elif infeasible:
+            self._margins = [margin // 2 for margin in self._margins]
+        self._master.leave([0] * len(self._margins))
+        if held is not None:
+            self._master.drop(held)
+
+    def _met(self) -> bool:
+        """Whether the best layout is as good as can be, or as is asked for."""
+        values, term = self._best.values, self._level.term
+        if values is None:
+            return False
+        if term is None:
+            return True
+        if self._bound is None:
+            return False
+        return values[term] - self._bound <= self._level.gap * values[term]
+
+    def _propose(self, share: float, *, proves: bool) -> tuple[Proposal | None, bool]:
+        """A solution of the master, if it finds one; and whether it is shown that there is none."""
+        begin = time.monotonic()
+        seconds, work = self._budget.seconds_left, self._budget.work_left
+        solver = configured(
+            self._task,
+            None if seconds is None else seconds * _MOST,
+            None if work is None else int(work * share),
+            begin,
+        )
+        _prefer_relaxations(solver)
+        if self._best.layout is not None:
+            self._master.hint(self._best.layout)
+        term = self._level.term
+        if proves and term is not None:
+            solver.best_bound_callback = partial(self._hear, term)
+        clock = None if seconds is None else Clock(solver, seconds * share)
+        status = solver.solve(self._master.cp, clock)
+        if clock is not None:
+            clock.stop()
+        self._budget.count(max(int(solver.deterministic_time * STEPS_PER_SECOND), 1))
+        if status == cp_model.MODEL_INVALID:
+            raise ValueError(f"CP-SAT refuses the master: {self._master.cp.validate()}"[:300])
+        if status == cp_model.INFEASIBLE:
+            return None, True
+        if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            return None, False
+        if proves and term is not None:
+            bound = whole(
+                solver.objective_value if status == cp_model.OPTIMAL else solver.best_objective_bound
+            )
+            self._raise(term, bound)
+
+        def read(expression: Any) -> int:
+            return int(solver.value(expression))
+
+        return self._master.read(read), False
+
+    def _hear(self, term: int, bound: float) -> None:
+        self._raise(term, whole(bound))
+
+    def _raise(self, term: int, bound: int) -> None:
+        if self._bound is None or bound > self._bound:
+            self._bound = bound
+            self._best.bound(term, bound)
+
+    def _pack(self, proposal: Proposal) -> _Outcome:
+        """Pack each pool. What does not fit becomes cuts where that is shown, and is laid elsewhere."""
+        outcome = _Outcome.PACKED
+        answers: list[Found] = []
+        for crowd, height in zip(proposal.crowds, proposal.heights, strict=True):
+            answer = self._packer.pack(crowd, height, self._effort, self._budget)
+            answers.append(answer)
+            fits = answer.fits(height)
+            self._adapt(crowd.pool, packed=fits)
+            for dead in answer.dead:
+                self._master.add(self._lifter.cut(dead))
+                outcome = _Outcome.CUT
+            if not fits and outcome is _Outcome.PACKED:
+                outcome = _Outcome.OPEN
+        if all(answer.packed is not None for answer in answers):
+            self._best.offer(_joined(proposal, answers, self._task.instance.item_count))
+        if outcome is not _Outcome.PACKED and not self._budget.spent:
+            self._repair(proposal, answers)
+        return outcome
+
+    def _adapt(self, pool: int, *, packed: bool) -> None:
+        """More room where packing fails, less where it does not."""
+        margin = self._margins[pool]
+        self._margins[pool] = (
+            margin // 2 if packed else max(2 * margin, self._master.cells(pool) // _LEAST, 1)
+        )
+
+    def _repair(self, proposal: Proposal, answers: Sequence[Found]) -> None:
+        """Lay everything anew, with what did not fit free to go elsewhere: few items, then more."""
+        pools = [-1] * self._task.instance.item_count
+        loose: set[int] = set()
+        for crowd, answer, height in zip(proposal.crowds, answers, proposal.heights, strict=True):
+            for item in crowd.items:
+                pools[item] = crowd.pool
+            for dead in answer.dead:
+                loose.update(dead.crowd.items)
+            if not answer.dead and not answer.fits(height):
+                loose.update(crowd.items)
+        pools = [-1 if item in loose else pool for item, pool in enumerate(pools)]
+        if not self._lay(pools) and not self._budget.spent:
+            self._lay([-1] * len(pools))
+
+    def _lay(self, pools: Sequence[int]) -> bool:
+        """A layout by the greedy in which items are in the pools given, where one is given."""
+        instance = narrowed(self._task.instance, pools)
+        share = _native.Budget(-1.0, _REPAIR_PASSES * instance.item_count, self._budget)
+        placed, values, _ = _native.greedy(
+            instance.native,
+            [(term.kind, term.pool) for term in self._task.terms],
+            None,
+            [],
+            self._task.seed,
+            share,
+            None,
+        )
+        self._budget.count(share.work)
+        return values is not None and self._best.offer(layout_from(placed))
+
+
+def _prefer_relaxations(solver: cp_model.CpSolver) -> None:
+    """Loads are knapsacks: only the linear relaxation bounds them, and few workers go without it."""
+    if solver.parameters.num_workers == 1:
+        solver.parameters.linearization_level = 2
+    elif solver.parameters.num_workers < _MANY_WORKERS:
+        solver.parameters.subsolvers.extend(("max_lp", "reduced_costs", "pseudo_costs", "default_lp"))
+
+
+def _joined(proposal: Proposal, answers: Sequence[Found], items: int) -> Layout:
+    layout = Layout()
+    layout.pool.extend([-1] * items)
+    layout.offset.extend([-1] * items)
+    for crowd, answer in zip(proposal.crowds, answers, strict=True):
+        offsets = () if answer.packed is None else answer.packed.offsets
+        for item, offset in zip(crowd.items, offsets, strict=True):
+            layout.pool[item], layout.offset[item] = crowd.pool, offset
+    return layout
