@@ -16,6 +16,7 @@ from typing import Any, Final
 from planner import formats
 from planner.bench.attempt import Tell, outcome
 from planner.bench.judgement import judgement_of
+from planner.bench.spent import high_water
 from planner.errors import InputError
 from planner.isolate.forked import MAXRSS_UNIT
 from planner.isolate.frames import Message
@@ -146,7 +147,7 @@ class _Sampler:
     """Reads the peak memory of a process now and then, for as long as it runs."""
 
     def __init__(self, process: int) -> None:
-        self._status = Path(f"/proc/{process}/status")
+        self._process = process
         self._peak = 0
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._sample, daemon=True)
@@ -160,10 +161,7 @@ class _Sampler:
 
     def _sample(self) -> None:
         while not self._over.wait(_SAMPLE_SECONDS):
-            with suppress(OSError):
-                for line in self._status.read_text().splitlines():
-                    if line.startswith("VmHWM:"):
-                        self._peak = max(self._peak, int(line.split()[1]) << 10)
+            self._peak = max(self._peak, high_water(self._process))
 
 
 def _environment() -> dict[str, str]:

@@ -4,6 +4,7 @@ import os
 import resource
 import time
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, Final
 
 from planner.isolate.forked import MAXRSS_UNIT
@@ -51,7 +52,19 @@ def reset_peak_memory() -> None:
 
 def peak_memory() -> int:
     """The most memory that this process has used since then, or one that it started and waited for."""
-    return max(map(_most, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
+    return max(high_water("self") or _most(resource.RUSAGE_SELF), _most(resource.RUSAGE_CHILDREN))
+
+
+def high_water(process: int | str) -> int:
+    """The most memory that a process has held by itself; 0 where the system does not tell.
+
+    Its resource usage begins with what the program had held that it was started from.
+    """
+    with suppress(OSError):
+        for line in Path(f"/proc/{process}/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) << 10
+    return 0
 
 
 def _most(who: int) -> int:

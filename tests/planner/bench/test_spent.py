@@ -31,7 +31,7 @@ def test_a_child_that_was_let_go_of_counts_once_it_is_gone() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only there the peak can be counted anew")
 def test_what_was_given_back_before_is_not_of_this_run() -> None:
-    """In a process of its own: this one may hold as much by itself."""
+    """In a process of its own, started by one that holds as much: what a parent holds is not of its child."""
     program = f"""
 from planner.bench.spent import peak_memory, reset_peak_memory
 held = bytearray({_HELD})
@@ -40,4 +40,6 @@ high = peak_memory()
 reset_peak_memory()
 raise SystemExit(0 if high >= {_HELD} > peak_memory() else 1)
 """
+    held = bytearray(_HELD)
     assert subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=False).returncode == 0
+    assert len(held) == _HELD
