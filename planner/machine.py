@@ -1,7 +1,9 @@
 """How many processors and how much memory this process may really use: in a container, not the host's."""
 
+import math
 import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 _ROOT = Path("/")
@@ -13,7 +15,7 @@ def processors(root: Path = _ROOT) -> int:
         count = len(os.sched_getaffinity(0))
     except AttributeError:  # only Linux has it
         count = os.cpu_count() or 1
-    return max(1, min([count, *_quotas(root)]))
+    return int(max(1, min(count, _quota(root))))
 
 
 def memory(root: Path = _ROOT) -> int:
@@ -26,6 +28,12 @@ def _physical() -> int:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (ValueError, OSError):
         return 1 << 32
+
+
+@cache
+def _quota(root: Path) -> float:
+    """The smallest quota there is. To look it up takes a tenth of the time of a small problem."""
+    return min(_quotas(root), default=math.inf)
 
 
 def _quotas(root: Path) -> Iterator[int]:
