@@ -3,7 +3,8 @@
 from solvers import _native
 from solvers.greedy import layout_from
 from solvers.instance import UNBOUNDED
-from solvers.solver import Listeners, Outcome, Proof, Task, declined_by_one_pool
+from solvers.one_pool import declined, telling_heights
+from solvers.solver import Listeners, Outcome, Proof, Task
 
 # Tables of who conflicts with whom grow with the square of this; as in the native core.
 MOST_ITEMS = 4096
@@ -27,7 +28,7 @@ class Exact:
 
     def declines(self, task: Task) -> str | None:
         """It knows one pool and its height, and parts of the problem that are not too large."""
-        reason = declined_by_one_pool(task)
+        reason = declined(task)
         if reason is None and task.instance.item_count > MOST_ITEMS:
             bound = task.lower_bounds[0] if task.lower_bounds else 0
             _, searchable, _ = _native.exact_reach(task.instance.native, task.start, bound)
@@ -38,11 +39,6 @@ class Exact:
     def solve(self, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:
         """The lowest layout it finds, and the heights that it has shown to be too low."""
         capacity = task.instance.capacity[0]
-
-        def on_height(height: int, placed: tuple[bytes, bytes]) -> None:
-            if task.terms and height <= capacity:
-                listeners.incumbent(self.name, height, layout_from(placed))
-
         placed, height, bound, refuted, dead = _native.exact(
             task.instance.native,
             task.start,
@@ -53,7 +49,7 @@ class Exact:
             task.deterministic,
             task.seed,
             budget,
-            on_height,
+            telling_heights(task, listeners, self.name),
             lambda value: listeners.bound(self.name, value),
         )
         if dead is not None:

@@ -2,7 +2,8 @@
 
 from solvers import _native
 from solvers.greedy import layout_from
-from solvers.solver import Listeners, Outcome, Task, declined_by_one_pool
+from solvers.one_pool import declined, telling_heights
+from solvers.solver import Listeners, Outcome, Task
 
 
 class Improve:
@@ -14,18 +15,13 @@ class Improve:
 
     def declines(self, task: Task) -> str | None:
         """It knows one pool and its height."""
-        return declined_by_one_pool(task)
+        return declined(task)
 
     def solve(self, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:
         """A layout no higher than the one it starts from."""
         if task.start is None or min(task.start.offset, default=0) < 0:
             return Outcome(None, False, (), self.name)
         capacity = task.instance.capacity[0]
-
-        def on_height(height: int, placed: tuple[bytes, bytes]) -> None:
-            if task.terms and height <= capacity:
-                listeners.incumbent(self.name, height, layout_from(placed))
-
         placed, height = _native.improve(
             task.instance.native,
             task.start,
@@ -36,7 +32,7 @@ class Improve:
             task.deterministic,
             task.seed,
             budget,
-            on_height,
+            telling_heights(task, listeners, self.name),
         )
         fits = height <= capacity
         return Outcome(layout_from(placed), fits, (height,) if task.terms and fits else (), self.name)

@@ -150,18 +150,6 @@ _HOMES = {
 
 
 # What is the height of a pool where there is only one.
-_HEIGHTS = {TermKind.PEAK, TermKind.POOL_PEAK, TermKind.MAX_PEAK}
-
-
-def declined_by_one_pool(task: Task) -> str | None:
-    """What a solver that lowers the height of one pool cannot honour."""
-    if task.instance.pool_count > 1:
-        return "several pools"
-    if len(task.terms) > 1 or any(term.kind not in _HEIGHTS for term in task.terms):
-        return "an objective other than the peak"
-    return None
-
-
 def names() -> Iterable[str]:
     """Every solver that can be asked for by name. Back ends are run by `planner.isolate`."""
     return (*_HOMES, *BACK_ENDS)

@@ -10,20 +10,9 @@ from api.http.auth import Caller
 from api.http.body import MEDIA_TYPES, format_of, read_body
 from api.http.problems import ProblemError
 from api.http.service import Service
-from api.jobs.asked import Form
+from api.jobs.asked import OPTION_NAMES, Form
 from api.jobs.job import Job, moment
 from planner import formats
-
-OPTION_NAMES: Final = (
-    "time_limit",
-    "solver",
-    "gap",
-    "deterministic",
-    "work_limit",
-    "seed",
-    "workers",
-    "memory_limit",
-)
 
 
 def service_of(request: Request) -> Service:

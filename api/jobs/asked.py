@@ -22,7 +22,7 @@ from planner.reading.wording import missing_field, unknown_field, wrong_type
 from planner.target import Target, retarget
 
 # How much is asked of a solver is part of the question; from where it starts is not, unless it was told.
-_OPTIONS: Final = (
+OPTION_NAMES: Final = (
     "time_limit",
     "solver",
     "gap",
@@ -181,7 +181,7 @@ def cache_key(known: str, options: Options) -> str:
 
 def written_options(options: Options) -> str:
     """The options without the hint, as JSON."""
-    return json.dumps({name: getattr(options, name) for name in _OPTIONS})
+    return json.dumps({name: getattr(options, name) for name in OPTION_NAMES})
 
 
 def plan_of(body: bytes) -> Plan:

@@ -13,24 +13,10 @@ from typing import Any
 from api.jobs import operations
 from planner.errors import InputError, MemstowError
 from planner.isolate import leash
-from planner.isolate.frames import Message, Reader, pack
+from planner.isolate.frames import Message, Reader
+from planner.isolate.teller import Teller
 
 _PIECE = 1 << 20
-
-
-class Teller:
-    """Sends messages to the parent, from any thread."""
-
-    def __init__(self, pipe: int) -> None:
-        self._pipe = pipe
-        self._lock = threading.Lock()
-
-    def send(self, message: Message) -> None:
-        """Send one message whole."""
-        data = memoryview(pack(message))
-        with self._lock:
-            while data:
-                data = data[os.write(self._pipe, data) :]
 
 
 def main(arguments: list[str]) -> None:

@@ -20,11 +20,11 @@ from planner.bench import child
 from planner.bench.course import Course
 from planner.generate.planted import planted
 from planner.isolate import leash
-from planner.isolate.child import Teller
 from planner.isolate.forked import MAXRSS_UNIT, Forked, Usage
 from planner.isolate.frames import Message, Reader
 from planner.isolate.process import children
 from planner.isolate.session import EndedError, MemoryLimitError, Session
+from planner.isolate.teller import Teller
 
 _PIECE: Final = 1 << 20
 _MEMORY_SHARE: Final = 0.8

@@ -1,9 +1,9 @@
 """Messages of a child to its keeper, several at a time: waking it for each would cost more than a run may."""
 
-import os
 import threading
 
 from planner.isolate.frames import Message, pack
+from planner.isolate.teller import write_all
 
 
 class Teller:
@@ -22,18 +22,13 @@ class Teller:
     def flush(self) -> None:
         """Send what waits, in its order."""
         with self._lock:
-            self._write(self._told())
+            write_all(self._pipe, self._told())
 
     def close(self, message: Message) -> None:
         """Send what waits, and a last message after it."""
         with self._lock:
-            self._write(self._told() + pack(message))
+            write_all(self._pipe, self._told() + pack(message))
 
     def _told(self) -> bytes:
         waiting, self._waiting = self._waiting, []
         return pack({"kind": "told", "messages": waiting}) if waiting else b""
-
-    def _write(self, data: bytes) -> None:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(self._pipe, rest) :]

@@ -12,7 +12,8 @@ import threading
 from typing import Any
 
 from planner.isolate import leash
-from planner.isolate.frames import Message, Reader, pack
+from planner.isolate.frames import Message, Reader
+from planner.isolate.teller import Teller
 from planner.isolate.wire import read_layout, read_task, write_layout
 from solvers.instance import Layout
 from solvers.models.model import Limits
@@ -21,19 +22,8 @@ from solvers.models.register import model
 _PIECE = 1 << 20
 
 
-class Teller:
-    """Sends messages to the parent, from any thread."""
-
-    def __init__(self, pipe: int) -> None:
-        self._pipe = pipe
-        self._lock = threading.Lock()
-
-    def send(self, message: Message) -> None:
-        """Send one message whole."""
-        data = memoryview(pack(message))
-        with self._lock:
-            while data:
-                data = data[os.write(self._pipe, data) :]
+class _Finder(Teller):
+    """Tells what a back end finds."""
 
     def layout(self, layout: Layout) -> None:
         """A better layout."""
@@ -54,7 +44,7 @@ def main(arguments: list[str]) -> int:
     requests: queue.SimpleQueue[Message] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(requests,), daemon=True).start()
     leash.be_modest()
-    teller = Teller(pipe)
+    teller = _Finder(pipe)
     try:
         back_end = model(name)
         back_end.warm()
@@ -72,7 +62,7 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _serve(back_end: Any, request: Message, teller: Teller) -> Message:
+def _serve(back_end: Any, request: Message, teller: _Finder) -> Message:
     limits = Limits(seconds=request["seconds"], work=request["work"], gap=request["task"]["gap"])
     start = None if request["start"] is None else read_layout(request["start"])
     verdict = back_end.solve(read_task(request["task"]), start, limits, teller)

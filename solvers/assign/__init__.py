@@ -7,11 +7,9 @@ Nothing here imports OR-tools until a solve needs it.
 """
 
 from solvers.cpsat import CpSat
+from solvers.cpsat.levelled import levelled
 from solvers.instance import Layout
-from solvers.models.exact import Examiner
-from solvers.models.levels import lexicographic
 from solvers.models.model import Limits, Report, Verdict
-from solvers.models.relations import Relations
 from solvers.solver import Task
 
 
@@ -38,16 +36,7 @@ class Assign:
         """Solve level by level; explain what cannot fit."""
         from solvers.assign.search import Search
 
-        relations = Relations(task.instance)
-        examiner = Examiner(task, relations)
-        search = Search(task, relations, examiner.values(start) if start is not None else None, limits)
-        verdict = lexicographic(task, examiner, start, limits, report, search)
-        if not verdict.infeasible:
-            return verdict
-        from solvers.cpsat.explain import smallest_core
-
-        report.infeasible()
-        return Verdict(infeasible=True, core=smallest_core(task, limits, search.left()), work=verdict.work)
+        return levelled(task, start, limits, report, Search)
 
 
 def make(_name: str) -> Assign:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from solvers import _native
 from solvers.assign.crowd import Crowd, instance_of
@@ -150,34 +151,37 @@ def _exactly(
     part: Task, start: Packed | None, pool: int, height: int, effort: int, budget: _native.Budget
 ) -> tuple[Packed | None, list[int] | None]:
     """A layout, and the items shown to have none below the height (none named: all of them)."""
-    share = _share(budget, effort)
-    placed, found, _, _, dead = _native.exact(
-        part.instance.native,
-        _layout(start, pool),
-        True,
-        0,
-        height,
-        part.workers,
-        part.deterministic,
-        part.seed,
-        share,
-        _ignore,
-        _ignore,
-    )
-    budget.count(share.work)
-    return _packed(placed, found), dead
+    found = _searched(part, _layout(start, pool), True, height, effort, budget)
+    return _packed(found.placed, found.height), found.dead
 
 
 def _least_height(part: Task, budget: _native.Budget) -> int:
     """A height that no layout of these few is below."""
-    share = _share(budget, _SHRINK_STEPS)
-    pool = part.instance.choice_pool[0]
-    _, _, bound, _, dead = _native.exact(
+    capacity = part.instance.capacity[part.instance.choice_pool[0]]
+    found = _searched(part, None, False, capacity, _SHRINK_STEPS, budget)
+    return UNBOUNDED if found.dead is not None else found.bound
+
+
+class _Found(NamedTuple):
+    """What the exact search says."""
+
+    placed: tuple[bytes, bytes] | None
+    height: int
+    bound: int
+    refuted: list[tuple[int, int]]
+    dead: list[int] | None
+
+
+def _searched(
+    part: Task, start: Layout | None, fit_only: bool, limit: int, effort: int, budget: _native.Budget
+) -> _Found:
+    share = _share(budget, effort)
+    found = _native.exact(
         part.instance.native,
-        None,
-        False,
+        start,
+        fit_only,
         0,
-        part.instance.capacity[pool],
+        limit,
         part.workers,
         part.deterministic,
         part.seed,
@@ -186,7 +190,7 @@ def _least_height(part: Task, budget: _native.Budget) -> int:
         _ignore,
     )
     budget.count(share.work)
-    return UNBOUNDED if dead is not None else bound
+    return _Found(*found)
 
 
 def _improved(

@@ -1,6 +1,5 @@
 """One task, level by level: what goes on from one term of the objective to the next."""
 
-import time
 from functools import partial
 
 from solvers import _native
@@ -8,7 +7,6 @@ from solvers.assign.master import Master
 from solvers.assign.packing import Packer
 from solvers.assign.turns import Turns
 from solvers.models.levels import Answer, Best, Level
-from solvers.models.model import Limits
 from solvers.models.relations import Relations
 from solvers.solver import Task
 
@@ -16,22 +14,12 @@ from solvers.solver import Task
 class Search:
     """The master and the packings of one task, which every level goes on from."""
 
-    def __init__(
-        self, task: Task, relations: Relations, start_values: tuple[int, ...] | None, limits: Limits
-    ) -> None:
-        self._begin = time.monotonic()
+    def __init__(self, task: Task, relations: Relations, first: int | None) -> None:
         self._task = task
-        self._limits = limits
         self._relations = relations
         self._master: Master | None = None
-        self._make = partial(Master, task, relations, start_values[0] if start_values else None)
+        self._make = partial(Master, task, relations, first)
         self._packer = Packer(task, relations.item_of)
-
-    def left(self) -> float | None:
-        """Seconds that are left."""
-        if self._limits.seconds is None:
-            return None
-        return self._limits.seconds - (time.monotonic() - self._begin)
 
     def solve(self, level: Level, best: Best) -> Answer:
         """Minimise one term."""

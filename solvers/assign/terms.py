@@ -1,18 +1,14 @@
 """What the terms of the objective are worth in the master, as expressions over who goes to which pool."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from ortools.sat.python import cp_model
 
 from solvers.assign.crowd import Pair
+from solvers.cpsat.peaks import Expr, Literal, peak_expression
 from solvers.models.places import Choice
 from solvers.models.relations import Relations
 from solvers.solver import Kept, Task, Term, TermKind
-
-# CP-SAT's own type names are not exported under a stable name; expressions and literals are opaque here.
-Expr = Any
-Literal = Any
 
 
 class Terms:
@@ -44,15 +40,8 @@ class Terms:
     def _expression(self, term: Term) -> Expr:
         instance = self._task.instance
         match term.kind:
-            case TermKind.PEAK:
-                return sum(self._peaks.values())
-            case TermKind.POOL_PEAK:
-                return self._peaks[term.pool]
-            case TermKind.MAX_PEAK:
-                most = self._cp.new_int_var(0, self._most, "max_peak")
-                for peak in self._peaks.values():
-                    self._cp.add(most >= peak)
-                return most
+            case TermKind.PEAK | TermKind.POOL_PEAK | TermKind.MAX_PEAK:
+                return peak_expression(self._cp, term, self._peaks, self._most)
             case TermKind.PLACEMENT_COST:
                 return sum(
                     instance.choice_cost[choice.index] * self._taken[item][choice.pool]

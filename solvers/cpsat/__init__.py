@@ -3,12 +3,10 @@
 Nothing here imports OR-tools until a solve needs it.
 """
 
+from solvers.cpsat.levelled import levelled
 from solvers.instance import Layout
-from solvers.models.exact import Examiner
-from solvers.models.levels import lexicographic
 from solvers.models.model import Limits, Report, Verdict
 from solvers.models.places import highest_stack
-from solvers.models.relations import Relations
 from solvers.solver import Task
 
 # Sums inside CP-SAT must stay below 2^63; a factor of two is left to it.
@@ -53,16 +51,7 @@ class CpSat:
         """Solve level by level; explain what cannot fit."""
         from solvers.cpsat.search import Search
 
-        relations = Relations(task.instance)
-        examiner = Examiner(task, relations)
-        search = Search(task, relations, examiner.values(start) if start is not None else None, limits)
-        verdict = lexicographic(task, examiner, start, limits, report, search)
-        if not verdict.infeasible:
-            return verdict
-        from solvers.cpsat.explain import smallest_core
-
-        report.infeasible()
-        return Verdict(infeasible=True, core=smallest_core(task, limits, search.left()), work=verdict.work)
+        return levelled(task, start, limits, report, Search)
 
 
 def make(_name: str) -> CpSat:

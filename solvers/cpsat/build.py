@@ -6,14 +6,11 @@ from typing import Any
 
 from ortools.sat.python import cp_model
 
+from solvers.cpsat.peaks import Expr, Literal, peak_expression
 from solvers.instance import Layout
 from solvers.models.places import Choice, choices, horizons, look_alikes, tops
 from solvers.models.relations import Pair, Rectangle, Relations, rows
 from solvers.solver import Task, Term, TermKind
-
-# CP-SAT's own type names are not exported under a stable name; expressions and literals are opaque here.
-Expr = Any
-Literal = Any
 
 # Load rows help the linear relaxation of a choice among pools; beyond this they cost more than they help.
 _MOST_LOAD_ENTRIES = 200_000
@@ -235,15 +232,8 @@ class Model:
     def _expression(self, term: Term) -> Expr:
         instance = self.task.instance
         match term.kind:
-            case TermKind.PEAK:
-                return sum(self.peaks.values())
-            case TermKind.POOL_PEAK:
-                return self.peaks[term.pool]
-            case TermKind.MAX_PEAK:
-                most = self.cp.new_int_var(0, max(self.horizon), "max_peak")
-                for peak in self.peaks.values():
-                    self.cp.add(most >= peak)
-                return most
+            case TermKind.PEAK | TermKind.POOL_PEAK | TermKind.MAX_PEAK:
+                return peak_expression(self.cp, term, self.peaks, max(self.horizon))
             case TermKind.PLACEMENT_COST:
                 return sum(
                     instance.choice_cost[choice.index] * literal

@@ -8,7 +8,6 @@ from ortools.sat.python import cp_model
 
 from solvers.cpsat.build import Model
 from solvers.models.levels import Answer, Best, Ended, Level
-from solvers.models.model import Limits
 from solvers.models.relations import Relations
 from solvers.solver import Task
 
@@ -22,21 +21,10 @@ _MOST_EXACT = 1 << 53
 class Search:
     """One task, level by level."""
 
-    def __init__(
-        self, task: Task, relations: Relations, start_values: tuple[int, ...] | None, limits: Limits
-    ) -> None:
-        self._begin = time.monotonic()
+    def __init__(self, task: Task, relations: Relations, first: int | None) -> None:
         self._task = task
-        self._limits = limits
-        first = start_values[0] if start_values else None
         self._model: Model | None = None
         self._make = partial(Model, task, relations, first)
-
-    def left(self) -> float | None:
-        """Seconds that are left."""
-        if self._limits.seconds is None:
-            return None
-        return self._limits.seconds - (time.monotonic() - self._begin)
 
     def solve(self, level: Level, best: Best) -> Answer:
         """Minimise one term."""

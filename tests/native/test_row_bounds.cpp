@@ -50,53 +50,35 @@ int checked(const char* kind, std::uint64_t seed, int count, const tiny::Feature
     return better;
 }
 
+constexpr tiny::Features kNoExemptPairs{.conflicts = false,
+                                        .exclusive = false,
+                                        .groups = false,
+                                        .in_place = false,
+                                        .largest = 7,
+                                        .most_items = 6};
+
 }  // namespace
 
 TEST(row_bounds_around_reserved_ranges_hold) {
-    tiny::Features with{.aligned = false,
-                        .pinned = false,
-                        .ranges = false,
-                        .conflicts = false,
-                        .exclusive = false,
-                        .groups = false,
-                        .in_place = false,
-                        .largest = 7,
-                        .most_items = 6};
+    tiny::Features with = kNoExemptPairs;
+    with.aligned = with.pinned = with.ranges = false;
     CHECK(checked("reserved", 10'000'000, 4000, with) > 0);
 }
 
 TEST(row_bounds_around_pins_hold) {
-    tiny::Features with{.aligned = false,
-                        .reserved = false,
-                        .conflicts = false,
-                        .exclusive = false,
-                        .groups = false,
-                        .in_place = false,
-                        .largest = 7,
-                        .most_items = 6};
+    tiny::Features with = kNoExemptPairs;
+    with.aligned = with.reserved = false;
     CHECK(checked("pinned", 11'000'000, 4000, with) > 0);
 }
 
 TEST(row_bounds_with_alignments_hold) {
-    tiny::Features with{.pinned = false,
-                        .reserved = false,
-                        .conflicts = false,
-                        .exclusive = false,
-                        .groups = false,
-                        .in_place = false,
-                        .largest = 7,
-                        .most_items = 6};
+    tiny::Features with = kNoExemptPairs;
+    with.pinned = with.reserved = false;
     CHECK(checked("aligned", 12'000'000, 4000, with) > 0);
 }
 
 TEST(row_bounds_with_alignments_and_obstacles_hold) {
-    tiny::Features with{.conflicts = false,
-                        .exclusive = false,
-                        .groups = false,
-                        .in_place = false,
-                        .largest = 7,
-                        .most_items = 6};
-    CHECK(checked("aligned, reserved, pinned", 13'000'000, 6000, with) > 0);
+    CHECK(checked("aligned, reserved, pinned", 13'000'000, 6000, kNoExemptPairs) > 0);
 }
 
 TEST(row_bounds_of_groups_and_exempt_pairs_hold) {

@@ -17,25 +17,12 @@ int rounds(int usual) {
     return factor == nullptr ? usual : usual * std::atoi(factor) / 100;
 }
 
-std::vector<Bytes> offsets_of(const Layout& layout) {
-    std::vector<Bytes> offsets;
-    for (const Place& place : layout) offsets.push_back(place.offset);
-    return offsets;
-}
-
-Bytes height_of(const Instance& in, const std::vector<Bytes>& offsets) {
-    Bytes height = 0;
-    for (const Part& part : in.parts) {
-        height = std::max(height, offsets[static_cast<std::size_t>(part.item)] + part.delta + part.size);
-    }
-    return height;
-}
-
 bool agrees(const Instance& in, const ExactResult& result, Bytes best) {
     tiny::Referee referee(in);
     if (best == kLimit) return result.status == ExactStatus::infeasible;
     return result.status == ExactStatus::optimal && result.height == best && result.bound == best &&
-           referee.valid(offsets_of(result.layout)) && height_of(in, offsets_of(result.layout)) == best;
+           referee.valid(tiny::offsets_of(result.layout)) &&
+           tiny::height_of(in, tiny::offsets_of(result.layout)) == best;
 }
 
 ExactResult solve(const Instance& in, ExactOptions options = {}) {
@@ -117,7 +104,7 @@ TEST(fit_only_says_fits_or_infeasible_as_brute_force_does) {
         options.limit = best;
         const ExactResult fits = solve(in, options);
         CHECK(fits.status == ExactStatus::optimal || fits.status == ExactStatus::feasible);
-        CHECK(fits.height <= best && tiny::Referee(in).valid(offsets_of(fits.layout)));
+        CHECK(fits.height <= best && tiny::Referee(in).valid(tiny::offsets_of(fits.layout)));
         options.limit = best - 1;
         CHECK(solve(in, options).status == ExactStatus::infeasible);
     }
@@ -149,7 +136,7 @@ TEST(events_fall_and_rise_and_end_at_the_result) {
         Bytes height = kLimit, bound = 0;
         ExactEvents events;
         events.incumbent = [&](const Layout& layout, Bytes now) {
-            CHECK(now < height && height_of(in, offsets_of(layout)) == now);
+            CHECK(now < height && tiny::height_of(in, tiny::offsets_of(layout)) == now);
             height = now;
         };
         events.bound = [&](Bytes now, std::int64_t) {

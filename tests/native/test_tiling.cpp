@@ -48,20 +48,6 @@ Instance equally_full(std::uint64_t seed, Index most, Bytes height) {
     return sample::build(buffers);
 }
 
-std::vector<Bytes> offsets_of(const Layout& layout) {
-    std::vector<Bytes> offsets;
-    for (const Place& place : layout) offsets.push_back(place.offset);
-    return offsets;
-}
-
-Bytes height_of(const Instance& in, const std::vector<Bytes>& offsets) {
-    Bytes height = 0;
-    for (const Part& part : in.parts) {
-        height = std::max(height, offsets[static_cast<std::size_t>(part.item)] + part.size);
-    }
-    return height;
-}
-
 // A rectangle cut in two again and again, and in five around a middle where there is room.
 Instance with_pinwheels(std::uint64_t seed, Index count, Bytes height, std::int64_t horizon) {
     Random random(seed);
@@ -157,7 +143,7 @@ TEST(tilings_of_tiny_full_instances_are_found_where_brute_force_finds_one) {
         const bool possible = referee.best(height + 1) == height;
         there += possible;
         found += offsets.has_value();
-        if (offsets) CHECK(possible && referee.valid(*offsets) && height_of(in, *offsets) == height);
+        if (offsets) CHECK(possible && referee.valid(*offsets) && tiny::height_of(in, *offsets) == height);
     }
     if (found < there) std::printf("%d of %d tilings found\n", found, there);
     CHECK(there > 100 && found >= there - there / 100);
@@ -182,7 +168,7 @@ TEST(what_is_full_but_no_tiling_is_left_to_the_search) {
     Budget budget(-1, 100'000'000);
     const ExactResult result = solve_exact(in, {}, budget);
     CHECK(result.status == ExactStatus::optimal && result.height > 15);
-    CHECK(tiny::Referee(in).valid(offsets_of(result.layout)));
+    CHECK(tiny::Referee(in).valid(tiny::offsets_of(result.layout)));
 }
 
 TEST(rectangles_cut_with_pinwheels_are_put_together_again) {
@@ -195,7 +181,7 @@ TEST(rectangles_cut_with_pinwheels_are_put_together_again) {
         std::int64_t steps = 0;
         const auto offsets =
             tile(*full, kMemory, [&](std::int64_t more) { return (steps += more) > 5'000'000; });
-        if (offsets) CHECK(height_of(in, *offsets) == 1 << 20);
+        if (offsets) CHECK(tiny::height_of(in, *offsets) == 1 << 20);
         found += offsets.has_value();
     }
     CHECK(found >= 4);
@@ -263,7 +249,7 @@ TEST(the_exact_search_tiles_what_is_full_even_beyond_what_it_searches) {
         Budget budget(-1, 400'000'000);
         const ExactResult result = solve_exact(in, options, budget, events);
         CHECK(result.status == ExactStatus::optimal && result.height == 36 && heard == 1);
-        CHECK(height_of(in, offsets_of(result.layout)) == 36);
+        CHECK(tiny::height_of(in, tiny::offsets_of(result.layout)) == 36);
         if (run == 1) CHECK(result.layout == first.layout && result.steps == first.steps);
         first = result;
     }
@@ -277,7 +263,7 @@ TEST(a_tiling_lies_above_the_base_of_its_items) {
     Budget budget(-1, 100'000'000);
     const ExactResult result = solve_exact(in, {}, budget);
     CHECK(result.status == ExactStatus::optimal && result.height == 18);
-    CHECK(tiny::Referee(in).valid(offsets_of(result.layout)));
+    CHECK(tiny::Referee(in).valid(tiny::offsets_of(result.layout)));
 }
 
 TEST(a_sweep_that_is_stopped_or_has_no_room_finds_nothing) {

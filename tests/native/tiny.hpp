@@ -18,6 +18,20 @@ struct Features {
     Index most_items = 5;
 };
 
+inline std::vector<Bytes> offsets_of(const Layout& layout) {
+    std::vector<Bytes> offsets;
+    for (const Place& place : layout) offsets.push_back(place.offset);
+    return offsets;
+}
+
+inline Bytes height_of(const Instance& in, const std::vector<Bytes>& offsets) {
+    Bytes height = 0;
+    for (const Part& part : in.parts) {
+        height = std::max(height, offsets[static_cast<std::size_t>(part.item)] + part.delta + part.size);
+    }
+    return height;
+}
+
 inline Instance random_instance(std::uint64_t seed, const Features& with) {
     Random random(seed);
     const auto chance = [&](int percent) { return static_cast<int>(random.below(100)) < percent; };

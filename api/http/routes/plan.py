@@ -13,7 +13,6 @@ from api.http.problems import ProblemError
 from api.http.remembered import Ready, ready
 from api.http.service import Service
 from api.http.shared import (
-    OPTION_NAMES,
     OPTION_PARAMETERS,
     FormatOfBody,
     Here,
@@ -26,6 +25,7 @@ from api.http.shared import (
     wants_fresh,
 )
 from api.http.submit import draft_of, promise_of
+from api.jobs.asked import OPTION_NAMES
 from api.jobs.fast import Tried
 from api.jobs.job import State
 

@@ -1,0 +1,31 @@
+"""One task by CP-SAT, alone or as a master: level by level, and an explanation where nothing fits."""
+
+import time
+from collections.abc import Callable
+
+from solvers.instance import Layout
+from solvers.models.exact import Examiner
+from solvers.models.levels import Solves, lexicographic
+from solvers.models.model import Limits, Report, Verdict
+from solvers.models.relations import Relations
+from solvers.solver import Task
+
+Make = Callable[[Task, Relations, int | None], Solves]
+"""What solves a level, given the value that a known layout has for the first term."""
+
+
+def levelled(task: Task, start: Layout | None, limits: Limits, report: Report, make: Make) -> Verdict:
+    """What is known when all levels are solved, the time is over, or nothing can fit."""
+    begin = time.monotonic()
+    relations = Relations(task.instance)
+    examiner = Examiner(task, relations)
+    values = examiner.values(start) if start is not None else None
+    search = make(task, relations, values[0] if values else None)
+    verdict = lexicographic(task, examiner, start, limits, report, search)
+    if not verdict.infeasible:
+        return verdict
+    from solvers.cpsat.explain import smallest_core
+
+    report.infeasible()
+    left = None if limits.seconds is None else limits.seconds - (time.monotonic() - begin)
+    return Verdict(infeasible=True, core=smallest_core(task, limits, left), work=verdict.work)

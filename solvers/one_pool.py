@@ -1,0 +1,31 @@
+"""What the native solvers have in common that lower the height of one pool."""
+
+from collections.abc import Callable
+from typing import Final
+
+from solvers.greedy import layout_from
+from solvers.solver import Listeners, Task, TermKind
+
+_HEIGHTS: Final = {TermKind.PEAK, TermKind.POOL_PEAK, TermKind.MAX_PEAK}
+
+
+def declined(task: Task) -> str | None:
+    """What they cannot honour."""
+    if task.instance.pool_count > 1:
+        return "several pools"
+    if len(task.terms) > 1 or any(term.kind not in _HEIGHTS for term in task.terms):
+        return "an objective other than the peak"
+    return None
+
+
+def telling_heights(
+    task: Task, listeners: Listeners, name: str
+) -> Callable[[int, tuple[bytes, bytes]], None]:
+    """What native code calls for each lower layout: those that fit are told, where the height counts."""
+    capacity = task.instance.capacity[0]
+
+    def on_height(height: int, placed: tuple[bytes, bytes]) -> None:
+        if task.terms and height <= capacity:
+            listeners.incumbent(name, height, layout_from(placed))
+
+    return on_height
