@@ -15,7 +15,8 @@ from solvers.assign.crowd import Crowd, Pair
 from solvers.assign.cuts import Cut
 from solvers.assign.loads import Loads
 from solvers.assign.room import Room
-from solvers.assign.terms import Literal, Terms
+from solvers.assign.terms import Terms
+from solvers.cpsat.peaks import Literal
 from solvers.instance import Layout
 from solvers.models.places import choices, horizons, look_alikes, tops
 from solvers.models.relations import Relations
