@@ -22,7 +22,7 @@ from solvers.models.register import model
 _PIECE = 1 << 20
 
 
-class _Finder(Teller):
+class Finder(Teller):
     """Tells what a back end finds."""
 
     def layout(self, layout: Layout) -> None:
@@ -44,7 +44,7 @@ def main(arguments: list[str]) -> int:
     requests: queue.SimpleQueue[Message] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(requests,), daemon=True).start()
     leash.be_modest()
-    teller = _Finder(pipe)
+    teller = Finder(pipe)
     try:
         back_end = model(name)
         back_end.warm()
@@ -53,7 +53,7 @@ def main(arguments: list[str]) -> int:
         leash.limit_memory(request["memory"])
         if request["seconds"] is not None:
             leash.end_after(request["seconds"])
-        teller.send(_serve(back_end, request, teller))
+        teller.send(serve(back_end, request, teller))
     except MemoryError:
         teller.send({"kind": "done", "failure": "out of memory"})
     except Exception as error:
@@ -62,7 +62,8 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _serve(back_end: Any, request: Message, teller: _Finder) -> Message:
+def serve(back_end: Any, request: Message, teller: Finder) -> Message:
+    """Solve what was asked, telling what is found; the last message."""
     limits = Limits(seconds=request["seconds"], work=request["work"], gap=request["task"]["gap"])
     start = None if request["start"] is None else read_layout(request["start"])
     verdict = back_end.solve(read_task(request["task"]), start, limits, teller)

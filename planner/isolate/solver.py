@@ -49,21 +49,26 @@ class Isolated:
         until = None if seconds is None else time.monotonic() + max(seconds - _CLOSING_SECONDS, 0.0)
         if seconds is not None:
             seconds = max(seconds - max(_MARGIN_SECONDS, seconds * _MARGIN_SHARE), seconds * 0.5)
-        request: Message = {
-            "kind": "solve",
-            "memory": memory,
-            "seconds": seconds,
-            "work": budget.work_left if task.deterministic else None,
-            "task": write_task(task),
-            "start": None if task.start is None or -1 in task.start.offset else write_layout(task.start),
-        }
-        hearing = _Hearing(self.name, task, listeners)
+        request = request_of(task, memory, seconds, budget)
+        hearing = Hearing(self.name, task, listeners)
         failure = converse(process, request, Terms(until, memory, lambda: budget.cancelled), hearing.hear)
         budget.count(hearing.work)
         return hearing.outcome(failure)
 
 
-class _Hearing:
+def request_of(task: Task, memory: int, seconds: float | None, budget: _native.Budget) -> Message:
+    """What a child is asked."""
+    return {
+        "kind": "solve",
+        "memory": memory,
+        "seconds": seconds,
+        "work": budget.work_left if task.deterministic else None,
+        "task": write_task(task),
+        "start": None if task.start is None or -1 in task.start.offset else write_layout(task.start),
+    }
+
+
+class Hearing:
     """Takes in what a child says and believes only what it can check. Bounds it must take on trust."""
 
     def __init__(self, name: str, task: Task, listeners: Listeners) -> None:

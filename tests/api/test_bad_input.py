@@ -226,7 +226,7 @@ schema = schemathesis.openapi.from_dict(create_app(Settings()).openapi())
 
 
 @schema.parametrize()
-@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=5, suppress_health_check=list(HealthCheck))
 def test_schemathesis_finds_no_defect(case: Any, server: Server) -> None:
     answer = case.call(base_url=server.url, timeout=60)
     assert answer.status_code < 500 or answer.status_code == 503, answer.text

@@ -14,13 +14,14 @@ from planner.options import Options
 from planner.plan import Plan
 from planner.problem import Problem
 from planner.verify import verify
+from tests.in_process import run_back_ends_in_process
 from tests.problems import TERMS, random_problem
 from tests.referee import best
 from tests.stale import stale_plan
 
 pytest.importorskip("ortools", reason="the [cpsat] extra is not installed")
 
-TRIED = int(os.environ.get("MEMSTOW_AGREEMENT", 60))
+TRIED = int(os.environ.get("MEMSTOW_AGREEMENT", 250))
 
 
 def mixed(seed: int) -> tuple[Problem, Plan | None]:
@@ -36,7 +37,10 @@ def mixed(seed: int) -> tuple[Problem, Plan | None]:
     return replace(problem, objective=tuple(chosen)), stale_plan(problem, rng)
 
 
-def test_status_and_every_level_of_the_objective_are_those_of_brute_force() -> None:
+def test_status_and_every_level_of_the_objective_are_those_of_brute_force(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run_back_ends_in_process(monkeypatch)
     for seed in range(TRIED):
         problem, hint = mixed(seed)
         found = plan(problem, Options(time_limit=30.0, hint=hint))

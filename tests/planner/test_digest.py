@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.digest import canonical, digest
@@ -108,7 +108,6 @@ def test_reserved_ranges_are_their_union() -> None:
     assert digest(reserving((0, 2), (3, 3))) != digest(reserving((0, 6)))
 
 
-@settings(deadline=None)
 @given(problems(), st.randoms(use_true_random=False))
 def test_no_order_but_that_of_pools_and_objective_matters(problem: Problem, rng: Random) -> None:
     def shuffled(items: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -2,7 +2,7 @@
 
 from random import Random
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from planner.plan import Status
 from planner.problem import (
@@ -81,7 +81,6 @@ def test_pins_hold() -> None:
     assert best(problem(pinned, A, B)) == (Status.OPTIMAL, (6,))
 
 
-@settings(deadline=None)
 @given(problems())
 def test_the_best_plan_is_accepted_by_the_judge(it: Problem) -> None:
     verdict = judge(it)

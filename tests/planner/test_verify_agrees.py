@@ -5,7 +5,7 @@ from itertools import combinations
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.plan import Placement, Plan, Status
@@ -86,7 +86,6 @@ def test_places_are_accepted_if_and_only_if_the_referee_accepts_them(seed: int) 
     assert accepted > 20
 
 
-@settings(deadline=None)
 @given(problems(), st.randoms(use_true_random=False))
 def test_whatever_the_places_the_judge_agrees_with_the_referee(problem: Problem, rng: Random) -> None:
     places = somewhere(rng, problem, 12)
@@ -116,7 +115,6 @@ def test_many_live_buffers_on_few_bytes_are_judged_like_few(seed: int) -> None:
     assert {frozenset(it.buffers) for it in violations} == overlapping_pairs(problem, places)
 
 
-@settings(deadline=None)
 @given(problems(), st.data())
 def test_no_plan_however_odd_makes_the_judge_raise(problem: Problem, data: st.DataObject) -> None:
     names = [it.id for it in problem.buffers] + ["ghost"]

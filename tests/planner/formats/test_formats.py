@@ -35,7 +35,6 @@ def test_native_json_gives_every_problem_back(problem: Problem) -> None:
     assert data.endswith(b"}\n")
 
 
-@settings(deadline=None)
 @given(valid_problems())
 def test_a_format_gives_back_what_it_takes_or_names_what_it_cannot(problem: Problem) -> None:
     for name in formats.names():

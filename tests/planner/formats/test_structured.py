@@ -22,7 +22,7 @@ def _read(document: dict[str, Any]) -> Problem:
     return formats.read_problem(json.dumps(document).encode())
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.integers(0, 10**9))
 def test_the_best_plan_of_the_problem_is_the_best_of_the_document(seed: int) -> None:
     document = random_document(Random(seed))

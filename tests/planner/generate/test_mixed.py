@@ -35,13 +35,13 @@ def test_an_unknown_feature_is_refused() -> None:
         mixed(3, 1, features=("nonsense",))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(mixtures)
 def test_every_mixture_is_a_valid_problem(problem: Problem) -> None:
     assert find_issues(problem) == []
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(mixtures)
 def test_pins_are_aligned_within_capacity_and_apart(problem: Problem) -> None:
     for pool in problem.pools:

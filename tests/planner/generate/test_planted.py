@@ -18,7 +18,7 @@ def _area(problem: Problem) -> int:
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     n=st.integers(1, 300),
     seed=st.integers(0, 10**6),
@@ -36,7 +36,7 @@ def test_without_slack_every_moment_is_filled_to_the_top(
     assert all(b.size % alignment == 0 and b.size > 0 for b in problem.buffers)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(n=st.integers(1, 300), seed=st.integers(0, 10**6), slack=st.floats(0, 1), drop=st.floats(0, 0.9))
 def test_slack_leaves_a_moment_that_fills_the_height(n: int, seed: int, slack: float, drop: float) -> None:
     problem = planted(n, seed, slack=slack, drop=drop)

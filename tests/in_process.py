@@ -1,0 +1,45 @@
+"""Back ends run in this process: all that goes to a child and back travels, and only the child is left out.
+
+Starting one for each of thousands of tiny problems takes fifty times as long as solving them.
+"""
+
+import pytest
+
+from planner.isolate import spares
+from planner.isolate.child import Finder, serve
+from planner.isolate.frames import Message, Reader, pack
+from planner.isolate.solver import Hearing, Isolated, request_of
+from solvers import _native
+from solvers.models.register import model
+from solvers.solver import Listeners, Outcome, Task
+
+
+class _Wire(Finder):
+    """Hands each message on as it comes out at the other end."""
+
+    def __init__(self, hearing: Hearing) -> None:
+        self._hearing = hearing
+
+    def send(self, message: Message) -> None:
+        """Hear it at once."""
+        self._hearing.hear(_travelled(message))
+
+
+def run_back_ends_in_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until the test ends."""
+    monkeypatch.setattr(Isolated, "solve", _solve)
+    monkeypatch.setattr(spares, "prepare", lambda _name: None)
+
+
+def _solve(isolated: Isolated, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:
+    hearing = Hearing(isolated.name, task, listeners)
+    request = _travelled(request_of(task, 0, budget.seconds_left, budget))
+    wire = _Wire(hearing)
+    wire.send(serve(model(isolated.name), request, wire))
+    budget.count(hearing.work)
+    return hearing.outcome(None)
+
+
+def _travelled(message: Message) -> Message:
+    [received] = Reader().feed(pack(message))
+    return received
