@@ -5,7 +5,9 @@
 namespace memstow {
 namespace {
 
+// A run ends early, but not before it can have placed everything and gone back as often.
 constexpr std::int64_t kRestartNodes = 500;
+constexpr std::int64_t kRestartNodesPerItem = 2;
 
 // Orders and sides take turns: no single one wins everywhere (docs/search.md, "Strategies").
 std::vector<Strategy> strategies() {
@@ -87,7 +89,7 @@ Attempt Ladder::next(const Packing& packing, Bytes goal, Bytes limit, bool fit_o
     const bool at_bound = !again && (cycle == 0 || (turn_ + cycle) % 2 == 0);
     attempt.turn = again ? favourites[k / 3 % 4] : turn_++ % count;
     attempt.strategy = all[static_cast<std::size_t>(attempt.turn)];
-    attempt.node_limit = kRestartNodes * luby(cycle + 1);
+    attempt.node_limit = std::max(kRestartNodes, kRestartNodesPerItem * packing.count()) * luby(cycle + 1);
     const Bytes low = std::max(goal, bound_);
     const Bytes high = std::min(top_, limit + 1);
     const bool open_ended = high >= ample(packing);
