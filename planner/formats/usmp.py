@@ -21,7 +21,6 @@ from planner.reading.parse import check_made
 from planner.reading.paths import Path
 from planner.reading.sections import index_before, read_elements, read_section
 
-_NOTES: Final = ("source", "memory_pressure", "expected")
 _Row = tuple[Time, Time, Bytes]
 
 
