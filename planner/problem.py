@@ -9,6 +9,8 @@ from typing import Annotated, Final, Literal
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
+from planner.ranges import measure
+
 LIMIT: Final = 1 << 62
 DEFAULT_POOL: Final = "memory"
 ALWAYS: Final = "always"
@@ -143,3 +145,8 @@ def allowed_pools(problem: Problem, buffer: Buffer) -> tuple[str, ...]:
     if buffer.pool is not None:
         return (buffer.pool,)
     return buffer.pools if buffer.pools is not None else tuple(pool.id for pool in problem.pools)
+
+
+def reserved_bytes(pool: Pool) -> int:
+    """How much of the pool is reserved, each byte counted once."""
+    return measure((it.offset, it.offset + it.size) for it in pool.reserved)

@@ -220,9 +220,9 @@ def _show(problem: "Problem", plan: "Plan") -> None:
 
 
 def _has_plan(plan: "Plan") -> bool:
-    from planner.plan import Status
+    from planner.plan import PLANNED
 
-    return plan.status in (Status.OPTIMAL, Status.FEASIBLE)
+    return plan.status in PLANNED
 
 
 def _exit_code(plan: "Plan") -> int:
