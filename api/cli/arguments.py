@@ -75,6 +75,14 @@ def amount(text: str) -> int:
     return value
 
 
+def positive_amount(text: str) -> int:
+    """An amount of bytes where none would make no sense."""
+    value = amount(text)
+    if not value:
+        raise argparse.ArgumentTypeError(f"{text!r} is out of range: it must be at least 1")
+    return value
+
+
 def _factor(unit: str) -> int | None:
     if unit in _DECIMAL_UNITS:
         return _DECIMAL_UNITS[unit]
@@ -107,7 +115,9 @@ def real(least: float, most: float) -> Callable[[str], float]:
             raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
         # Written so that NaN fails as well.
         if not least <= value <= most:
-            raise argparse.ArgumentTypeError(f"{text} is out of range: it must be from {least:g} to {most:g}")
+            raise argparse.ArgumentTypeError(
+                f"{text} is out of range: it must be from {least:.12g} to {most:.12g}"
+            )
         return value
 
     return parse

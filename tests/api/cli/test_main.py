@@ -1,5 +1,6 @@
 """The command line as a whole: help, exit codes, and what happens when something goes wrong."""
 
+import json
 import os
 import subprocess
 import sys
@@ -89,8 +90,17 @@ def test_thousands_of_issues_are_cut_short(cli: Cli, three: Path, engine: FakeEn
 
     engine.answer = refuse  # type: ignore[assignment]
     ran = cli("solve", three)
-    assert len(ran.err.splitlines()) == 51
-    assert "4,950 more" in ran.err
+    assert len(ran.err.splitlines()) == 202
+    assert "4,799 more" in ran.err
+
+
+def test_as_many_issues_are_shown_as_the_readers_tell(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "bad.json"
+    path.write_text(json.dumps({"version": 1, "buffers": [{"id": f"b{i}", "size": -1} for i in range(300)]}))
+    lines = cli("solve", path).err.splitlines()
+    assert len(lines) == 201
+    assert lines[199].startswith("memstow: $.buffers[199].size")
+    assert lines[200] == "memstow: $: 100 more issues are not shown [more_issues]"
 
 
 def test_messages_cannot_drive_the_terminal(cli: Cli, three: Path, engine: FakeEngine) -> None:
