@@ -288,7 +288,9 @@ def _pair_issues(problem: Problem, index_of: dict[str, int]) -> Iterator[Issue]:
         for name in dict.fromkeys((first, second)):
             if name not in index_of:
                 yield Issue(
-                    "unknown_buffer", path, f"there is no buffer {name!r}; use the id of one in `buffers`"
+                    "unknown_buffer",
+                    path,
+                    f"there is no buffer {name!r}; give the id of a buffer of this problem",
                 )
         if first == second:
             yield Issue("pair_of_one", path, f"{first!r} is named twice; {field} takes two different buffers")

@@ -29,7 +29,7 @@ from planner.formats.gaps import (
     window_id,
     written,
 )
-from planner.formats.plainly import live_ranges, refuse_beyond_buffers
+from planner.formats.plainly import against_moments, live_ranges, refuse_beyond_buffers
 from planner.plan import Placement, Plan, Status
 from planner.problem import DEFAULT_POOL, LIMIT, Buffer, Problem
 from planner.reading.findings import MOST_REPORTED
@@ -42,6 +42,8 @@ _PROBLEM: Final = ("id", "lower", "upper", "size", "alignment", "gaps", "offset"
 _PLAN: Final = ("id", "lower", "upper", "size", "alignment", "gaps", "pool", "offset")
 _INTEGER: Final = re.compile(r"[+-]?\d+", re.ASCII)
 _LONGEST_CELL: Final = 1 << 20
+# How a message ends that names the buffer that has an id already.
+_BUFFER: Final = re.compile(r"(?<=is already the id of )buffers\[(\d+)\](?=; give)")
 # Of the fields a line is turned into: the column they came from.
 _COLUMN_OF: Final = {"lifetime": "lower", "lifetimes": "lower", "pool": "offset"}
 
@@ -120,7 +122,7 @@ class _Lines:
             raise not_utf8(self._data) from None
         except csv.Error as error:
             place = f"line {reader.line_num}"
-            raise InputError.single("malformed_csv", place, printable(str(error), 200)) from None
+            raise InputError.single("malformed_csv", place, _in_words(str(error))) from None
 
 
 def read_problem(data: bytes) -> Problem:
@@ -136,7 +138,7 @@ def read_problem(data: bytes) -> Problem:
                     lines.more = True
                     continue
                 line, meaning = _origin_of(parse_path(issue.path), origin)
-                lines.add(issue.code, line, meaning, issue.message)
+                lines.add(issue.code, line, meaning, _of_lines(issue, origin))
     if lines.issues or problem is None:
         raise lines.error()
     return problem
@@ -180,6 +182,9 @@ def _row_reader(columns: Columns) -> Any:
     def read(row: list[str]) -> tuple[dict[str, Any], _Windows]:
         size = _number(row[c_size], "size")
         life = [_number(row[c_lower], "lower"), _number(row[c_upper], "upper") + addend]
+        reason = against_moments(life[0], life[1] - 1) if addend else None
+        if reason is not None:
+            raise _CellError("reversed_lifetime", "lower", reason)
         buffer: dict[str, Any] = {"id": row[c_id], "size": size, "lifetime": life}
         if c_alignment is not None and row[c_alignment]:
             buffer["alignment"] = _number(row[c_alignment], "alignment")
@@ -235,6 +240,24 @@ def _origin_of(path: Path, origin: "array[int]") -> tuple[int, str | None]:
             return origin[index], None
         case _:
             return 1, None
+
+
+def _of_lines(issue: Issue, origin: "array[int]") -> str:
+    """The message, with the line of another buffer that it names by its number."""
+    if issue.code != "duplicate_buffer":
+        return issue.message
+    return _BUFFER.sub(lambda found: f"line {origin[int(found[1])]}", issue.message)
+
+
+def _in_words(message: str) -> str:
+    """What Python says of quotes that do not close, in words about the file."""
+    if message == "unexpected end of data":
+        return "a quote is opened and never closed"
+    if message.endswith("expected after '\"'"):
+        return "a cell in quotes goes on after the closing quote; write a quote in a cell twice"
+    if message.startswith("field larger"):
+        return f"a cell of more than {_LONGEST_CELL:,} characters; a quote may not be closed"
+    return printable(message, 200)
 
 
 def write_problem(problem: Problem) -> bytes:

@@ -41,6 +41,13 @@ def live_ranges(buffer: Buffer) -> list[Interval] | None:
     return merged([one] if isinstance(one, tuple) else buffer.lifetimes or ()) or None
 
 
+def against_moments(first: int, last: int) -> str | None:
+    """What is wrong with a life told by its first and its last moment, both live."""
+    if first <= last:
+        return None
+    return f"the first moment {first} is after the last, {last}; give the first and then the last, both live"
+
+
 def single_life(buffer: Buffer, path: str, refusals: Refusals) -> Interval:
     """The one range in which the buffer lives; anything else is refused."""
     if type(buffer.lifetime) is tuple:
