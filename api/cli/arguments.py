@@ -18,11 +18,21 @@ _LARGEST = 1 << 62
 LONGEST_RUN = 366 * 86_400
 
 
-class Help(argparse.RawDescriptionHelpFormatter):
+class Help(argparse.HelpFormatter):
     """Help as wide as the terminal; asking for the width ourselves spares importing shutil at every start."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=28, width=columns(sys.stdout) - 2)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        """Paragraphs as wide as the terminal; what is indented, as examples are, stays as it is."""
+        from textwrap import fill
+
+        filled = (
+            part if "\n  " in part else fill(part, width, initial_indent=indent, subsequent_indent=indent)
+            for part in text.split("\n\n")
+        )
+        return "\n\n".join(filled)
 
 
 class Parser(argparse.ArgumentParser):

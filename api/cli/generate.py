@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from api.cli.arguments import Commands, Help, add_command, positive_amount, real, whole
+from api.cli.arguments import Commands, add_command, positive_amount, real, whole
 from api.cli.exits import Exit
 from api.cli.output import format_of, refuse_unwritable, write_out
 from planner.generate.features import FEATURES
@@ -36,14 +36,7 @@ memstow generate random --n 50 --features pools,pins,alignments
 def _add_kind(
     kinds: "Commands[argparse.ArgumentParser]", name: str, summary: str, examples: str
 ) -> argparse.ArgumentParser:
-    parser = kinds.add_parser(
-        name,
-        help=summary,
-        description=f"{summary[0].upper()}{summary[1:]}.",
-        epilog="examples:\n" + "\n".join(f"  {line}" for line in examples.strip().splitlines()),
-        formatter_class=Help,
-        allow_abbrev=False,
-    )
+    parser = add_command(kinds, name, summary, examples=examples)
     parser.add_argument(
         "--n", type=whole(1, 10_000_000), default=100, metavar="N", help="buffers (default: 100)"
     )

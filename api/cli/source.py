@@ -97,8 +97,11 @@ def refuse_two_stdins(*paths: str | None) -> None:
 
 
 def _read(path: str) -> bytes:
+    from planner.errors import InputError
     from planner.reading.source import read_bytes
 
+    if path == STDIN and sys.stdin is None:
+        raise InputError.single("no_stdin", "standard input", "it is closed; name a file instead of -")
     return read_bytes(sys.stdin.buffer if path == STDIN else path)
 
 
