@@ -9,7 +9,7 @@ from math import lcm
 from planner.errors import InputError, Issue
 from planner.groups import Distances, cycles, group_alignment, rigid_groups
 from planner.pins import clashing_pins
-from planner.problem import ALWAYS, LIMIT, Buffer, Pool, Problem, Reserved, access_count
+from planner.problem import ALWAYS, LATEST, LIMIT, Buffer, Pool, Problem, Reserved, access_count
 
 PLAIN_TERMS = ("peak", "max_peak", "placement_cost", "reuse_cost", "moves")
 
@@ -141,7 +141,9 @@ def _known(names: Iterable[str], pools: dict[str, Pool]) -> Iterator[str]:
 def _has_one_plain_life(buffer: Buffer) -> bool:
     """Whether it is as most buffers are; looking no further saves time where there are many."""
     life = buffer.lifetime
-    return buffer.lifetimes is None and (life is None or isinstance(life, str) or life[0] < life[1])
+    return buffer.lifetimes is None and (
+        life is None or isinstance(life, str) or -LATEST < life[0] < life[1] < LATEST
+    )
 
 
 def _life_issues(path: str, buffer: Buffer) -> Iterator[Issue]:
@@ -162,7 +164,11 @@ def _life_issues(path: str, buffer: Buffer) -> Iterator[Issue]:
     if buffer.lifetime is not None and buffer.lifetime != ALWAYS:
         ranges.append((f"{path}.lifetime", buffer.lifetime))
     for where, (begin, end) in ranges:
-        if begin == end:
+        if not (-LATEST < begin < LATEST and -LATEST < end < LATEST):
+            yield Issue(
+                "time_out_of_range", where, "holds a time of more than 4,000 digits; use a larger unit"
+            )
+        elif begin == end:
             yield Issue(
                 "empty_lifetime",
                 where,

@@ -21,6 +21,8 @@ Distance = Annotated[int, Field(strict=True, ge=-LIMIT, le=LIMIT)]
 Count = Annotated[int, Field(strict=True, ge=0, le=LIMIT)]
 Alignment = Annotated[int, Field(strict=True, ge=1, le=LIMIT)]
 
+# Python does not write integers of more than 4,300 digits; sums and differences of times are written as well.
+LATEST: Final = 10**4000
 Time = Annotated[int, Field(strict=True)]
 Interval = tuple[Time, Time]
 Pair = tuple[Id, Id]

@@ -48,6 +48,12 @@ DEFECTS: list[tuple[str, str, dict[str, Any]]] = [
     ("lifetime_twice", "$.buffers[0].lifetimes", buffers(lifetimes=[[4, 5]])),
     ("no_lifetimes", "$.buffers[0].lifetimes", buffers(lifetime=None, lifetimes=[])),
     ("empty_lifetime", "$.buffers[0].lifetime", buffers(lifetime=[2, 2])),
+    ("time_out_of_range", "$.buffers[0].lifetime", buffers(lifetime=[0, 10**4000])),
+    (
+        "time_out_of_range",
+        "$.buffers[0].lifetimes[1]",
+        buffers(lifetime=None, lifetimes=[[0, 1], [-(10**4299), 0]]),
+    ),
     ("reversed_lifetime", "$.buffers[0].lifetime", buffers(lifetime=[3, 2])),
     ("reversed_lifetime", "$.buffers[0].lifetimes[1]", buffers(lifetime=None, lifetimes=[[0, 1], [5, 4]])),
     ("no_allowed_pool", "$.buffers[0].pools", buffers(pools=[])),

@@ -213,3 +213,10 @@ def test_every_set_of_minimalloc_and_idealloc_comes_back_as_it_was(shared_data: 
     for file in files:
         problem = formats.read_problem(file.read_bytes())
         assert formats.write_problem(problem, "csv").split() == file.read_bytes().split()
+
+
+def test_gaps_hold_whatever_times_there_may_be() -> None:
+    far = 10**3000
+    one = Buffer(id="a", size=4, lifetimes=((-far, 0), (far, far + 2)))
+    problem = Problem(version=1, buffers=(one,))
+    assert formats.read_problem(formats.write_problem(problem, "csv")) == problem
