@@ -240,12 +240,14 @@ def _offset_issues(
     end = offset + buffer.size
     end_of_pool = LIMIT if pool.capacity is None else pool.capacity
     if end > end_of_pool:
+        highest = end_of_pool - buffer.size
+        highest -= (highest + (pool.base or 0)) % modulus
         yield Issue(
             "pin_beyond_capacity",
             path,
             f"the buffer would end at {end}, but pool {pool.id!r} ends at {end_of_pool}; "
-            f"pin it at {end_of_pool - buffer.size} or below"
-            if end_of_pool >= buffer.size
+            f"pin it at {highest} or below"
+            if highest >= 0
             else f"its {buffer.size} bytes do not fit in pool {pool.id!r} of {end_of_pool}",
         )
     if buffer.size:
