@@ -65,13 +65,12 @@ def judged(
     worth = Worth(reduction, layout, placements, options.hint)
     objective = tuple(_term_value(term, worth.value(term), bound) for term, bound in terms.items())
     proven = all(entry.value == entry.bound for entry in objective)
-    raised = {term: bound.value for term, bound in terms.items()}
     pools = tuple(
         PoolUse(
             pool=pool.id,
             capacity=pool.capacity,
             peak=worth.peaks[i],
-            bound=_pool_bound(problem, bounds.of_pool(i), pool.id, raised),
+            bound=max(bounds.of_pool(i), _proven_of_pool(problem, pool.id, terms)),
             live=worth.live[i],
         )
         for i, pool in enumerate(problem.pools)
@@ -106,11 +105,11 @@ def _blank(status: Status, stamp: Stamp) -> Plan:
     )
 
 
-def _pool_bound(problem: Problem, bound: int, pool: str, proven: dict[str, int]) -> int:
-    """A proof about a pool's peak term is one about the pool."""
-    if len(problem.pools) == 1:
-        bound = max(bound, proven.get("peak", 0), proven.get("max_peak", 0))
-    return max(bound, proven.get(f"peak:{pool}", 0))
+def _proven_of_pool(problem: Problem, pool: str, terms: dict[str, TermBound]) -> int:
+    """What is proven of a pool's peak as the first term; those of later terms hold given it alone."""
+    first = next(iter(terms), None)
+    alone = len(problem.pools) == 1 and first in ("peak", "max_peak")
+    return terms[first].value if first is not None and (alone or first == f"peak:{pool}") else 0
 
 
 def _term_value(term: str, value: int, bound: TermBound) -> TermValue:

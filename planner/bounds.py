@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from planner.plan import Certificate, Explanation, Least, LiveBytes, Sum
-from planner.problem import LIMIT, Pool, access_count, allowed_pools
+from planner.problem import LIMIT, Pool, access_count, allowed_pools, reserved_bytes
 from planner.reduce import Reduction
 from solvers import _native
 from solvers.instance import Instance
@@ -152,13 +152,7 @@ class Bounds:
 
 def usable(pool: Pool) -> int:
     """Bytes of a pool that are not reserved."""
-    end = LIMIT if pool.capacity is None else pool.capacity
-    covered = at = 0
-    for reserved in sorted(pool.reserved, key=lambda r: r.offset):
-        begin, stop = max(reserved.offset, at), reserved.offset + reserved.size
-        covered += max(stop - begin, 0)
-        at = max(at, stop)
-    return end - covered
+    return (LIMIT if pool.capacity is None else pool.capacity) - reserved_bytes(pool)
 
 
 def height_for(need: int, start: int, reserved: Iterable[tuple[int, int]]) -> int:

@@ -9,7 +9,7 @@ from math import lcm
 from planner.errors import InputError, Issue
 from planner.groups import Distances, cycles, group_alignment, rigid_groups
 from planner.pins import clashing_pins
-from planner.problem import ALWAYS, LIMIT, Buffer, Pool, Problem, Reserved, access_count
+from planner.problem import ALWAYS, LATEST, LIMIT, Buffer, Pool, Problem, Reserved, access_count
 
 PLAIN_TERMS = ("peak", "max_peak", "placement_cost", "reuse_cost", "moves")
 
@@ -141,7 +141,9 @@ def _known(names: Iterable[str], pools: dict[str, Pool]) -> Iterator[str]:
 def _has_one_plain_life(buffer: Buffer) -> bool:
     """Whether it is as most buffers are; looking no further saves time where there are many."""
     life = buffer.lifetime
-    return buffer.lifetimes is None and (life is None or isinstance(life, str) or life[0] < life[1])
+    return buffer.lifetimes is None and (
+        life is None or isinstance(life, str) or -LATEST < life[0] < life[1] < LATEST
+    )
 
 
 def _life_issues(path: str, buffer: Buffer) -> Iterator[Issue]:
@@ -162,7 +164,11 @@ def _life_issues(path: str, buffer: Buffer) -> Iterator[Issue]:
     if buffer.lifetime is not None and buffer.lifetime != ALWAYS:
         ranges.append((f"{path}.lifetime", buffer.lifetime))
     for where, (begin, end) in ranges:
-        if begin == end:
+        if not (-LATEST < begin < LATEST and -LATEST < end < LATEST):
+            yield Issue(
+                "time_out_of_range", where, "holds a time of more than 4,000 digits; use a larger unit"
+            )
+        elif begin == end:
             yield Issue(
                 "empty_lifetime",
                 where,
@@ -234,12 +240,14 @@ def _offset_issues(
     end = offset + buffer.size
     end_of_pool = LIMIT if pool.capacity is None else pool.capacity
     if end > end_of_pool:
+        highest = end_of_pool - buffer.size
+        highest -= (highest + (pool.base or 0)) % modulus
         yield Issue(
             "pin_beyond_capacity",
             path,
             f"the buffer would end at {end}, but pool {pool.id!r} ends at {end_of_pool}; "
-            f"pin it at {end_of_pool - buffer.size} or below"
-            if end_of_pool >= buffer.size
+            f"pin it at {highest} or below"
+            if highest >= 0
             else f"its {buffer.size} bytes do not fit in pool {pool.id!r} of {end_of_pool}",
         )
     if buffer.size:
@@ -288,7 +296,9 @@ def _pair_issues(problem: Problem, index_of: dict[str, int]) -> Iterator[Issue]:
         for name in dict.fromkeys((first, second)):
             if name not in index_of:
                 yield Issue(
-                    "unknown_buffer", path, f"there is no buffer {name!r}; use the id of one in `buffers`"
+                    "unknown_buffer",
+                    path,
+                    f"there is no buffer {name!r}; give the id of a buffer of this problem",
                 )
         if first == second:
             yield Issue("pair_of_one", path, f"{first!r} is named twice; {field} takes two different buffers")

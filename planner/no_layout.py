@@ -1,6 +1,7 @@
 """Why nothing fits, where only a search can tell, in the user's names."""
 
 from planner.plan import Explanation
+from planner.problem import reserved_bytes
 from planner.reduce import Reduction
 
 
@@ -25,6 +26,6 @@ def no_layout(reduction: Reduction, items: tuple[int, ...]) -> Explanation:
         f"through all of them has shown; pools and their bytes: {rooms}; buffers: {some}",
         pool=one.id if one else None,
         capacity=one.capacity if one else None,
-        reserved=sum(r.size for r in one.reserved) or None if one else None,
+        reserved=reserved_bytes(one) or None if one else None,
         buffers=ids,
     )

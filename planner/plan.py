@@ -1,7 +1,7 @@
 """The answer as it travels: where every buffer is, what that costs, and how good it is known to be."""
 
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
@@ -18,6 +18,10 @@ class Status(StrEnum):
     FEASIBLE = "feasible"
     INFEASIBLE = "infeasible"
     UNKNOWN = "unknown"
+
+
+PLANNED: Final = frozenset({Status.OPTIMAL, Status.FEASIBLE})
+"""With these there is a plan."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)

@@ -4,12 +4,12 @@ It adds up sizes and nothing else. Where buffers may share bytes (exclusive pair
 says more than is needed, so it is a picture of the demand and not a bound; see `planner.bounds` for that.
 """
 
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
 
 from planner.problem import ALWAYS, Buffer, Interval
+from planner.ranges import merged
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +30,6 @@ class Profile:
         """The most bytes live at once."""
         return max(self.live, default=self.always)
 
-    def step_at(self, time: int) -> int | None:
-        """The step that holds at a time, if any does."""
-        step = bisect_right(self.times, time) - 1
-        return step if 0 <= step < len(self.live) else None
-
 
 @dataclass(frozen=True, slots=True)
 class Moment:
@@ -50,15 +45,7 @@ def spans(buffer: Buffer) -> Sequence[Interval]:
     """The live ranges of a buffer as disjoint intervals; none when it is always live or has no lifetime."""
     if buffer.lifetime is not None:
         return () if buffer.lifetime == ALWAYS else (buffer.lifetime,)
-    if not buffer.lifetimes:
-        return ()
-    merged: list[Interval] = []
-    for begin, end in sorted(buffer.lifetimes):
-        if merged and begin <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((begin, end))
-    return merged
+    return merged(buffer.lifetimes or ())
 
 
 def profile(buffers: Iterable[Buffer]) -> Profile:

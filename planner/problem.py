@@ -9,6 +9,8 @@ from typing import Annotated, Final, Literal
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
+from planner.ranges import measure
+
 LIMIT: Final = 1 << 62
 DEFAULT_POOL: Final = "memory"
 ALWAYS: Final = "always"
@@ -19,6 +21,8 @@ Distance = Annotated[int, Field(strict=True, ge=-LIMIT, le=LIMIT)]
 Count = Annotated[int, Field(strict=True, ge=0, le=LIMIT)]
 Alignment = Annotated[int, Field(strict=True, ge=1, le=LIMIT)]
 
+# Python does not write integers of more than 4,300 digits; sums and differences of times are written as well.
+LATEST: Final = 10**4000
 Time = Annotated[int, Field(strict=True)]
 Interval = tuple[Time, Time]
 Pair = tuple[Id, Id]
@@ -143,3 +147,8 @@ def allowed_pools(problem: Problem, buffer: Buffer) -> tuple[str, ...]:
     if buffer.pool is not None:
         return (buffer.pool,)
     return buffer.pools if buffer.pools is not None else tuple(pool.id for pool in problem.pools)
+
+
+def reserved_bytes(pool: Pool) -> int:
+    """How much of the pool is reserved, each byte counted once."""
+    return measure((it.offset, it.offset + it.size) for it in pool.reserved)

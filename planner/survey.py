@@ -12,7 +12,7 @@ from planner.figures import count, human, names, plain, table
 from planner.picture import Glyphs, chart
 from planner.plan import Explanation
 from planner.pressure import Moment, Profile, hardest, profile, spans
-from planner.problem import ALWAYS, Problem, allowed_pools
+from planner.problem import ALWAYS, Problem, allowed_pools, reserved_bytes
 from planner.reduce import reduce
 
 CHART_ROWS: Final = 10
@@ -138,7 +138,7 @@ def _pools(problem: Problem, bounds: Mapping[str, int]) -> list[Facts]:
             "pool": pool.id,
             "capacity": pool.capacity,
             "alignment": pool.alignment,
-            "reserved": sum(r.size for r in pool.reserved),
+            "reserved": reserved_bytes(pool),
             "cost": pool.cost,
             "may_hold": may[pool.id] + everywhere,
             "must_hold": only[pool.id],
@@ -157,15 +157,19 @@ def _heading(problem: Problem, steps: Profile) -> list[str]:
     lines.append(f"buffers    {b['count']:,} of {count(b['bytes'])} bytes in all")
     if told:
         lines.append(f"of these   {told}")
-    lines.append(f"sizes      {count(b['smallest'])} to {count(b['largest'])}, median {count(b['median'])}")
-    alignments: dict[str, int] = b["alignments"]
-    by_count = Counter(alignments).most_common()
-    shown = ", ".join(f"{a} ({n:,})" for a, n in by_count[:MOST_ALIGNMENTS])
-    more = ", ..." if len(by_count) > MOST_ALIGNMENTS else ""
-    lines.append(f"alignment  {shown}{more}")
+    if problem.buffers:
+        lines.append(
+            f"sizes      {count(b['smallest'])} to {count(b['largest'])}, median {count(b['median'])}"
+        )
+        alignments: dict[str, int] = b["alignments"]
+        by_count = Counter(alignments).most_common()
+        shown = ", ".join(f"{a} ({n:,})" for a, n in by_count[:MOST_ALIGNMENTS])
+        more = ", ..." if len(by_count) > MOST_ALIGNMENTS else ""
+        lines.append(f"alignment  {shown}{more}")
     if steps.live:
         lengths = sorted(end - begin for buffer in problem.buffers for begin, end in spans(buffer))
-        span = f"{steps.times[0]} to {steps.times[-1]}, {len(steps.live):,} steps"
+        noun = "step" if len(steps.live) == 1 else "steps"
+        span = f"{steps.times[0]} to {steps.times[-1]}, {len(steps.live):,} {noun}"
         lines.append(
             f"time       {span}; lives of {lengths[0]} to {lengths[-1]}, median {median_low(lengths)}"
         )

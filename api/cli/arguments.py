@@ -18,11 +18,21 @@ _LARGEST = 1 << 62
 LONGEST_RUN = 366 * 86_400
 
 
-class Help(argparse.RawDescriptionHelpFormatter):
+class Help(argparse.HelpFormatter):
     """Help as wide as the terminal; asking for the width ourselves spares importing shutil at every start."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=28, width=columns(sys.stdout) - 2)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        """Paragraphs as wide as the terminal; what is indented, as examples are, stays as it is."""
+        from textwrap import fill
+
+        filled = (
+            part if "\n  " in part else fill(part, width, initial_indent=indent, subsequent_indent=indent)
+            for part in text.split("\n\n")
+        )
+        return "\n\n".join(filled)
 
 
 class Parser(argparse.ArgumentParser):
@@ -75,6 +85,14 @@ def amount(text: str) -> int:
     return value
 
 
+def positive_amount(text: str) -> int:
+    """An amount of bytes where none would make no sense."""
+    value = amount(text)
+    if not value:
+        raise argparse.ArgumentTypeError(f"{text!r} is out of range: it must be at least 1")
+    return value
+
+
 def _factor(unit: str) -> int | None:
     if unit in _DECIMAL_UNITS:
         return _DECIMAL_UNITS[unit]
@@ -107,7 +125,9 @@ def real(least: float, most: float) -> Callable[[str], float]:
             raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
         # Written so that NaN fails as well.
         if not least <= value <= most:
-            raise argparse.ArgumentTypeError(f"{text} is out of range: it must be from {least:g} to {most:g}")
+            raise argparse.ArgumentTypeError(
+                f"{text} is out of range: it must be from {least:.12g} to {most:.12g}"
+            )
         return value
 
     return parse

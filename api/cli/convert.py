@@ -4,7 +4,7 @@ import argparse
 
 from api.cli.arguments import Commands, add_command
 from api.cli.exits import Exit
-from api.cli.output import format_of, write_out
+from api.cli.output import format_of, refuse_unwritable, write_out
 from api.cli.source import (
     READABLE,
     add_changes,
@@ -42,6 +42,7 @@ def run(args: argparse.Namespace) -> int:
 
     source = getattr(args, "in")
     refuse_two_stdins(source, args.target)
+    refuse_unwritable(args.out)
     warn_if_terminal(source)
     problem = read_problem(source, args)
     write_out(formats.write_problem(problem, format_of(args.out, args.output_format)), args.out)

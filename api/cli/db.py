@@ -2,7 +2,7 @@
 
 import argparse
 
-from api.cli.arguments import Commands, Help, add_command
+from api.cli.arguments import Commands, add_command
 from api.cli.exits import Exit
 from api.cli.serve import add_store, load
 
@@ -18,7 +18,7 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
     )
     kinds = parser.add_subparsers(title="what to do", metavar="WHAT", dest="what", required=True)
     for name, summary in (("upgrade", "run the steps that are missing"), ("status", "say where it is")):
-        one = kinds.add_parser(name, help=summary, formatter_class=Help, allow_abbrev=False)
+        one = add_command(kinds, name, summary, examples=f"memstow db {name}\nmemstow db {name} --data plans")
         add_store(one)
         one.set_defaults(run=run)
 

@@ -3,9 +3,9 @@
 import argparse
 from typing import Any
 
-from api.cli.arguments import Commands, Help, add_command, amount, real, whole
+from api.cli.arguments import Commands, add_command, positive_amount, real, whole
 from api.cli.exits import Exit
-from api.cli.output import format_of, write_out
+from api.cli.output import format_of, refuse_unwritable, write_out
 from planner.generate.features import FEATURES
 
 WRITABLE = ("json", "csv", "structured")
@@ -36,14 +36,7 @@ memstow generate random --n 50 --features pools,pins,alignments
 def _add_kind(
     kinds: "Commands[argparse.ArgumentParser]", name: str, summary: str, examples: str
 ) -> argparse.ArgumentParser:
-    parser = kinds.add_parser(
-        name,
-        help=summary,
-        description=f"{summary[0].upper()}{summary[1:]}.",
-        epilog="examples:\n" + "\n".join(f"  {line}" for line in examples.strip().splitlines()),
-        formatter_class=Help,
-        allow_abbrev=False,
-    )
+    parser = add_command(kinds, name, summary, examples=examples)
     parser.add_argument(
         "--n", type=whole(1, 10_000_000), default=100, metavar="N", help="buffers (default: 100)"
     )
@@ -69,7 +62,9 @@ memstow generate planted --n 1000000 --output million.csv
 memstow generate planted --n 500 --height 64KiB --horizon 400 --slack 0.2
 """,
     )
-    parser.add_argument("--height", type=amount, metavar="H", help="the optimum in bytes (default: 1MiB)")
+    parser.add_argument(
+        "--height", type=positive_amount, metavar="H", help="the optimum in bytes (default: 1MiB)"
+    )
     parser.add_argument(
         "--horizon", type=whole(1), metavar="T", help="moments of time (default: grows with n)"
     )
@@ -77,7 +72,7 @@ memstow generate planted --n 500 --height 64KiB --horizon 400 --slack 0.2
         "--live", type=whole(1), metavar="L", help="buffers live at once, about (default: 4 to 100)"
     )
     parser.add_argument(
-        "--alignment", type=amount, default=1, metavar="A", help="of sizes and offsets (default: 1)"
+        "--alignment", type=positive_amount, default=1, metavar="A", help="of sizes and offsets (default: 1)"
     )
     parser.add_argument(
         "--slack",
@@ -106,7 +101,7 @@ def _add_network(kinds: "Commands[argparse.ArgumentParser]") -> None:
         "--element", type=whole(1, 16), default=4, metavar="B", help="bytes of an element (default: 4)"
     )
     parser.add_argument(
-        "--alignment", type=amount, default=64, metavar="A", help="of every tensor (default: 64)"
+        "--alignment", type=positive_amount, default=64, metavar="A", help="of every tensor (default: 64)"
     )
     parser.add_argument(
         "--in-place", action="store_true", help="let element-wise operators share input and output"
@@ -133,7 +128,7 @@ memstow generate random --n 12 --features all --seed 3
     )
     parser.add_argument("--horizon", type=whole(2), metavar="T", help="moments of time (default: n)")
     parser.add_argument(
-        "--largest", type=amount, default=4096, metavar="N", help="largest size (default: 4096)"
+        "--largest", type=positive_amount, default=4096, metavar="N", help="largest size (default: 4096)"
     )
 
 
@@ -154,6 +149,7 @@ def run(args: argparse.Namespace) -> int:
     from planner import formats
     from planner.generate.made import make
 
+    refuse_unwritable(args.output)
     problem = make(args.kind, arguments_of(args))
     write_out(formats.write_problem(problem, format_of(args.output, args.output_format)), args.output)
     return Exit.DONE

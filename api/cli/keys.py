@@ -4,7 +4,7 @@ import argparse
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from api.cli.arguments import Commands, Help, add_command
+from api.cli.arguments import Commands, add_command
 from api.cli.exits import Exit
 from api.cli.serve import add_store, load
 
@@ -31,15 +31,21 @@ memstow keys revoke 3f2a9c41d07b
 """,
     )
     kinds = parser.add_subparsers(title="what to do", metavar="WHAT", dest="what", required=True)
-    create = kinds.add_parser(
-        "create", help="make a key and print it", formatter_class=Help, allow_abbrev=False
+    create = add_command(
+        kinds,
+        "create",
+        "make a key and print it",
+        examples="""
+memstow keys create --name ci
+memstow keys create --name operator --scope plan --scope admin
+""",
     )
     create.add_argument("--name", required=True, metavar="NAME", help="what the key is for")
     create.add_argument(
         "--scope", action="append", choices=SCOPES, help="what it may do; may be repeated (default: plan)"
     )
-    listed = kinds.add_parser("list", help="list the keys", formatter_class=Help, allow_abbrev=False)
-    revoke = kinds.add_parser("revoke", help="make a key worthless", formatter_class=Help, allow_abbrev=False)
+    listed = add_command(kinds, "list", "list the keys", examples="memstow keys list --data plans")
+    revoke = add_command(kinds, "revoke", "make a key worthless", examples="memstow keys revoke 3f2a9c41d07b")
     revoke.add_argument("id", metavar="ID", help="the id of the key, as `list` shows it")
     for one, do in ((create, run_create), (listed, run_list), (revoke, run_revoke)):
         add_store(one)

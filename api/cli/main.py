@@ -33,7 +33,6 @@ COMMANDS: Final = (
     "db",
     "version",
 )
-MOST_ISSUES_SHOWN: Final = 50
 
 _EPILOG = """\
 examples:
@@ -43,8 +42,10 @@ examples:
   memstow verify net.json plan.json --capacity 2MiB
 
 exit codes:
-  0 done; 1 the plan is invalid (verify); 2 bad input or usage; 3 proven infeasible;
-  4 no plan and no proof; 5 something got worse (bench compare); 130 interrupted
+  0 done; 1 the plan is invalid (verify); 2 bad input or usage;
+  3 proven infeasible; 4 no plan and no proof; 5 something got worse
+  (bench compare); 70 a defect of memstow; 130 interrupted; 141 whoever
+  read the output went away
 
 `memstow COMMAND --help` explains a command."""
 
@@ -118,13 +119,15 @@ def _dispatch(arguments: Sequence[str]) -> int:
 
 def _explain(error: Exception) -> int:
     from planner.errors import InputError, MemstowError, RefusedPlanError
+    from planner.reading.findings import MOST_REPORTED
 
     match error:
         case InputError():
-            for issue in error.issues[:MOST_ISSUES_SHOWN]:
+            most = MOST_REPORTED + 1  # readers add a word on the rest
+            for issue in error.issues[:most]:
                 complain(plain(str(issue)))
-            if len(error.issues) > MOST_ISSUES_SHOWN:
-                complain(f"and {len(error.issues) - MOST_ISSUES_SHOWN:,} more issues")
+            if len(error.issues) > most:
+                complain(f"and {len(error.issues) - most:,} more issues")
             return Exit.USAGE
         case RefusedPlanError():
             pass

@@ -44,10 +44,33 @@ def replace_file(path: Path, data: bytes) -> None:
         if target.exists():
             scratch.chmod(target.stat().st_mode)
         scratch.replace(target)
-    except BaseException:
+    except BaseException as error:
         with suppress(OSError):
             scratch.unlink()
+        if isinstance(error, OSError):
+            # Whoever reads of it knows nothing of the scratch file.
+            error.filename, error.filename2 = str(path), None
         raise
+
+
+def refuse_unwritable(*paths: str | None) -> None:
+    """Told before the work, not after it: where a file is to be written there must be a folder for it."""
+    for path in paths:
+        if path is None or path == STDOUT:
+            continue
+        folder = os.path.dirname(os.path.realpath(path))
+        if not path or os.path.isdir(path):
+            why = "this is a directory" if path else "the name of the file is empty"
+        elif not os.path.isdir(folder):
+            why = "there is no such folder"
+        elif not os.access(path if os.path.exists(path) else folder, os.W_OK):
+            why = "the permissions do not let it be written"
+        else:
+            continue
+        from planner.errors import InputError
+        from planner.figures import plain
+
+        raise InputError.single("not_writable", plain(path), f"{why}; name a file that can be written")
 
 
 def format_of(path: str | None, chosen: str | None, default: str = "json") -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from api.cli.arguments import LONGEST_RUN, Commands, add_command, real, whole
 from api.cli.exits import Exit
-from api.cli.output import STDOUT, format_of, write_out
+from api.cli.results import add_results, hand_out, refuse_impossible_results
 from api.cli.source import (
     add_changes,
     add_problem,
@@ -17,16 +17,13 @@ from api.cli.source import (
     refuse_two_stdins,
     warn_if_terminal,
 )
-from api.cli.terminal import columns, complain, draws_unicode, is_terminal
-from planner.figures import plain
+from api.cli.terminal import complain, is_terminal
 
 if TYPE_CHECKING:
     from api.cli.progress import Progress
     from planner.options import Options
     from planner.plan import Plan
     from planner.problem import Problem
-
-WRITABLE = ("json", "csv", "structured")
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -53,7 +50,7 @@ memstow solve model.json --server http://localhost:8080
     add_changes(parser)
     _add_search(parser)
     _add_server(parser)
-    _add_results(parser)
+    add_results(parser)
     parser.set_defaults(run=run)
 
 
@@ -99,28 +96,15 @@ def _add_server(parser: argparse.ArgumentParser) -> None:
     server.add_argument("--key", metavar="KEY", help="key for the service (default: MEMSTOW_KEY)")
 
 
-def _add_results(parser: argparse.ArgumentParser) -> None:
-    results = parser.add_argument_group("results")
-    results.add_argument("--output", metavar="FILE", help="write the plan to the file, whole or not at all")
-    results.add_argument(
-        "--output-format",
-        choices=WRITABLE,
-        help="format of the plan (default: csv for .csv, json for the rest); "
-        "without --output, the plan alone is printed in it",
-    )
-    results.add_argument("--picture", metavar="FILE", help="draw the plan into the file, as SVG")
-    results.add_argument("--json", action="store_true", help="print the plan alone, as JSON")
-
-
 def run(args: argparse.Namespace) -> int:
     """Read, plan, show."""
     refuse_two_stdins(args.file, args.hint, args.target)
+    refuse_impossible_results(args)
     warn_if_terminal(args.file)
     problem = read_problem(args.file, args)
     options = _options(args, problem)
     plan, interrupted = _plan(args, problem, options)
-    _write(args, problem, plan)
-    _draw(args, problem, plan)
+    hand_out(args, problem, plan)
     if interrupted:
         complain(
             "interrupted: this is the best plan so far" if plan.placements else "interrupted before a plan"
@@ -139,7 +123,7 @@ def _options(args: argparse.Namespace, problem: "Problem") -> "Options":
         deterministic=args.deterministic,
         seed=args.seed,
         workers=args.workers,
-        hint=None if args.hint is None else read_plan(args.hint, problem),
+        hint=None if args.hint is None else read_plan(args.hint, problem, "--hint"),
     )
 
 
@@ -180,49 +164,6 @@ def _remote(
         raise InputError.single("missing_extra", error.name or "memstow", message) from None
     with Client(server, key) as client:
         return solve(client, problem, options, progress.hear if progress else None, cancel.is_set)
-
-
-def _write(args: argparse.Namespace, problem: "Problem", plan: "Plan") -> None:
-    from planner import formats
-
-    alone = args.json or (args.output_format is not None and args.output is None) or args.output == STDOUT
-    if args.output is not None and args.output != STDOUT:
-        form = format_of(args.output, args.output_format)
-        if _has_plan(plan) or form == "json":
-            write_out(formats.write_plan(problem, plan, form), args.output)
-        else:
-            complain(f"{plain(args.output)} is not written: there is no plan, and {form} cannot say so")
-    if alone:
-        form = "json" if args.json else format_of(None, args.output_format)
-        if _has_plan(plan) or form == "json":
-            write_out(formats.write_plan(problem, plan, form), STDOUT)
-    else:
-        _show(problem, plan)
-
-
-def _draw(args: argparse.Namespace, problem: "Problem", plan: "Plan") -> None:
-    if args.picture is None:
-        return
-    if not _has_plan(plan):
-        complain(f"{plain(args.picture)} is not drawn: there is no plan")
-        return
-    from planner.svg import svg
-
-    write_out(svg(problem, plan).encode(), args.picture)
-
-
-def _show(problem: "Problem", plan: "Plan") -> None:
-    from planner.picture import ASCII, UNICODE
-    from planner.report import plan_report
-
-    glyphs = UNICODE if draws_unicode(sys.stdout) else ASCII
-    print(plan_report(problem, plan, columns(sys.stdout), glyphs))
-
-
-def _has_plan(plan: "Plan") -> bool:
-    from planner.plan import Status
-
-    return plan.status in (Status.OPTIMAL, Status.FEASIBLE)
 
 
 def _exit_code(plan: "Plan") -> int:

@@ -2,6 +2,8 @@
 
 import argparse
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from api.cli.arguments import amount
@@ -50,9 +52,6 @@ def read_problem(path: str, args: argparse.Namespace) -> "Problem":
 
 def read_target(name: str) -> "Target":
     """The target that ships under the name, or the one in the file."""
-    from dataclasses import replace
-
-    from planner.errors import InputError
     from planner.reading.jsontext import parse_json
     from planner.reading.parse import parse_target
     from planner.reading.targets import shipped_target
@@ -60,22 +59,33 @@ def read_target(name: str) -> "Target":
 
     if name in shipped():
         return shipped_target(name)
-    try:
+    with _told_of("--target"):
         return parse_target(parse_json(_read(name)))
-    except InputError as error:
-        # A path inside a document says nothing where there are two of them.
-        inside = (i.path.startswith("$") for i in error.issues)
-        raise InputError(
-            replace(issue, path=f"--target {issue.path}") if within else issue
-            for issue, within in zip(error.issues, inside, strict=True)
-        ) from None
 
 
-def read_plan(path: str, problem: "Problem", form: str | None = None) -> "Plan":
-    """The plan in the file, for this problem."""
+def read_plan(path: str, problem: "Problem", argument: str, form: str | None = None) -> "Plan":
+    """The plan for this problem in the file that the argument names."""
     from planner import formats
 
-    return formats.read_plan(_read(path), problem, form)
+    with _told_of(argument):
+        return formats.read_plan(_read(path), problem, form)
+
+
+@contextmanager
+def _told_of(argument: str) -> Iterator[None]:
+    """A place inside a document says nothing where there are two of them: name the argument as well."""
+    from dataclasses import replace
+
+    from planner.errors import InputError
+
+    try:
+        yield
+    except InputError as error:
+        inside = (issue.path.startswith(("$", "line ")) for issue in error.issues)
+        raise InputError(
+            replace(issue, path=f"{argument} {issue.path}") if within else issue
+            for issue, within in zip(error.issues, inside, strict=True)
+        ) from None
 
 
 def refuse_two_stdins(*paths: str | None) -> None:
@@ -87,8 +97,11 @@ def refuse_two_stdins(*paths: str | None) -> None:
 
 
 def _read(path: str) -> bytes:
+    from planner.errors import InputError
     from planner.reading.source import read_bytes
 
+    if path == STDIN and sys.stdin is None:
+        raise InputError.single("no_stdin", "standard input", "it is closed; name a file instead of -")
     return read_bytes(sys.stdin.buffer if path == STDIN else path)
 
 

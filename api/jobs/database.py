@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
@@ -55,11 +55,6 @@ class Database:
             self.on_error(type(error).__name__)
             # What the driver says may hold values of the statement: those stay here.
             raise StoreError(_first_line(error)) from error
-
-    def ping(self) -> None:
-        """StoreError when the store does not answer."""
-        with self.read() as connection:
-            connection.execute(text("SELECT 1"))
 
     def close(self) -> None:
         """Let go of every connection."""

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
+from planner.formats.plainly import against_moments
 from planner.problem import (
     Alignment,
     Buffer,
@@ -91,9 +92,9 @@ def read_given(raw: Any, findings: Findings) -> Problem | None:
         return None
     given = Given(**section.values)
     _check_lists(given.memory_config, findings)
-    _check_ids(given, findings)
     if findings:
         return None
+    _check_ids(given, findings)
     return _Reading(given, findings).problem()
 
 
@@ -118,7 +119,7 @@ class _Reading:
         problem = Problem(
             version=1,
             pools=tuple(self._pool(index) for index in range(len(self._names))),
-            buffers=tuple(self._buffer(spec, lives[spec.id]) for spec in given.specs),
+            buffers=tuple(self._buffer(i, spec, lives[spec.id]) for i, spec in enumerate(given.specs)),
             relative=tuple(
                 Relative(buffer=tie.dependent, base=tie.source, offset=tie.offset)
                 for tie in given.relative_placement
@@ -150,7 +151,7 @@ class _Reading:
 
     def _lives(self) -> dict[str, tuple[int, int]]:
         """First and last moment of each spec, those of sources widened by what depends on them."""
-        lives = {spec.id: spec.lifetime for spec in self._given.specs}
+        lives = {spec.id: self._life(index, spec) for index, spec in enumerate(self._given.specs)}
         source_of = {tie.dependent: tie.source for tie in self._given.relative_placement}
         for tie in self._given.relative_placement:
             root, seen = tie.source, {tie.dependent}
@@ -163,12 +164,26 @@ class _Reading:
                 lives[root] = min(first, begin), max(last, end)
         return lives
 
-    def _buffer(self, spec: Spec, life: tuple[int, int]) -> Buffer:
+    def _life(self, index: int, spec: Spec) -> tuple[int, int]:
+        first, last = spec.lifetime
+        reason = against_moments(first, last)
+        if reason is not None:
+            # Told here: what depends on it could widen it to a life that looks sound.
+            self._findings.add("reversed_lifetime", ("specs", index, "lifetime"), reason)
+        return first, max(first, last)
+
+    def _buffer(self, index: int, spec: Spec, life: tuple[int, int]) -> Buffer:
         pin = self._pins[spec.id][1] if spec.id in self._pins else None
         pinned = spec.mem_id if pin is None else pin.pinned_memory_id
+        if pinned is not None and not 1 <= pinned <= len(self._names):
+            pinned = None  # told already
         open_to = tuple(
             name for number, name in enumerate(self._names, start=1) if number not in spec.blocklist
         )
+        if not open_to:
+            message = "blocks every memory; leave out one that the spec may go to"
+            self._findings.add("no_allowed_pool", ("specs", index, "blocklist"), message)
+            open_to = self._names
         planned = self._one_alignment is not None and spec.id not in self._dependents
         return Buffer(
             id=spec.id,

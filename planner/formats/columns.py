@@ -23,6 +23,7 @@ _MEANINGS: Final = {
 }
 # A column of this name holds the last moment of a life, not the first after it.
 _INCLUSIVE: Final = "end"
+_SEPARATORS: Final = "separate columns with commas"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,8 @@ def header_columns(
         else:
             position[meaning] = index
             names[meaning] = cell
-    for meaning in required:
+    separated = len(cells) > 1 or not any(issue.message.endswith(_SEPARATORS) for issue in issues)
+    for meaning in required if separated else ():
         if meaning not in position:
             message = f"there is no column {meaning!r}; the first line must name {', '.join(required)}"
             issues.append(Issue("missing_column", f"line {line}", message))
@@ -78,7 +80,7 @@ def header_columns(
 
 def _unknown(cell: str, allowed: tuple[str, ...]) -> str:
     if ";" in cell or "\t" in cell:
-        return f"{shown(cell)} is no column; separate columns with commas"
+        return f"{shown(cell)} is no column; {_SEPARATORS}"
     if not cell:
         return f"the column has no name; use {', '.join(allowed)}"
     return f"there is no column {printable(cell)!r} in this format; use {', '.join(allowed)}"

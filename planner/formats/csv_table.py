@@ -16,7 +16,8 @@ from typing import Any, Final
 
 from planner.collector import collector_at_rest
 from planner.errors import InputError, Issue
-from planner.formats.columns import Columns, header_columns
+from planner.formats.columns import Columns
+from planner.formats.csv_lines import CellError, Lines, number
 from planner.formats.form import Format, Refusals
 from planner.formats.gaps import (
     Gap,
@@ -29,104 +30,25 @@ from planner.formats.gaps import (
     window_id,
     written,
 )
-from planner.formats.plainly import live_ranges, refuse_beyond_buffers
+from planner.formats.plainly import against_moments, live_ranges, refuse_beyond_buffers
 from planner.plan import Placement, Plan, Status
 from planner.problem import DEFAULT_POOL, LIMIT, Buffer, Problem
-from planner.reading.findings import MOST_REPORTED
-from planner.reading.jsontext import LONGEST_INTEGER, MOST_VALUES, check_marks, not_utf8
 from planner.reading.parse import parse_problem
 from planner.reading.paths import Path, parse_path
-from planner.reading.shown import printable, shown
+from planner.reading.shown import shown
 
 _PROBLEM: Final = ("id", "lower", "upper", "size", "alignment", "gaps", "offset")
 _PLAN: Final = ("id", "lower", "upper", "size", "alignment", "gaps", "pool", "offset")
-_INTEGER: Final = re.compile(r"[+-]?\d+", re.ASCII)
-_LONGEST_CELL: Final = 1 << 20
+# How a message ends that names the buffer that has an id already.
+_BUFFER: Final = re.compile(r"(?<=is already the id of )buffers\[(\d+)\](?=; give)")
 # Of the fields a line is turned into: the column they came from.
 _COLUMN_OF: Final = {"lifetime": "lower", "lifetimes": "lower", "pool": "offset"}
-
-
-class _CellError(Exception):
-    def __init__(self, code: str, meaning: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-        self.meaning = meaning
-
-
-def _check_count(data: bytes) -> None:
-    """Refuse what would need too much memory: a line is an object, a list and its numbers."""
-    lines = max(data.count(b"\n"), data.count(b"\r"))
-    if data.count(b",") + 4 * lines > MOST_VALUES:
-        raise InputError.single("too_large", "$", f"more than {MOST_VALUES:,} values, the most that is read")
-
-
-class _Lines:
-    """The lines of a CSV behind its header, and what is wrong with them."""
-
-    def __init__(self, data: bytes, allowed: tuple[str, ...], required: tuple[str, ...]) -> None:
-        check_marks(data)
-        _check_count(data)
-        self._data = data
-        self._rows = self._read()
-        first = next(self._rows, None)
-        if first is None:
-            raise InputError.single("empty", "$", "the input is empty")
-        self.columns = header_columns(first[1], first[0], allowed, required)
-        self.issues: list[tuple[int, Issue]] = []
-        self.more = False
-        """Whether there are issues that are not in the list."""
-
-    @property
-    def full(self) -> bool:
-        return len(self.issues) > MOST_REPORTED
-
-    def __iter__(self) -> Iterator[tuple[int, list[str]]]:
-        """Line numbers and cells, as many as there are columns."""
-        width = self.columns.width
-        for line, row in self._rows:
-            if len(row) != width:
-                # Commas at the end of a line, as spreadsheets write them, say nothing.
-                if any(row[width:]) or len(row) < width:
-                    found = f"expected {width} cells, as in the first line, found {len(row)}"
-                    self.add("wrong_width", line, None, found)
-                    if self.full:
-                        return
-                    continue
-                del row[width:]
-            yield line, row
-
-    def add(self, code: str, line: int, meaning: str | None, message: str) -> None:
-        """Something is wrong with a line or with one of its cells."""
-        column = "" if meaning is None else f", column {printable(self.columns.name(meaning))}"
-        self.issues.append((line, Issue(code, f"line {line}{column}", message)))
-
-    def error(self) -> InputError:
-        """All of it, in the order of the lines."""
-        ordered = [issue for _, issue in sorted(self.issues, key=lambda entry: entry[0])]
-        if len(ordered) > MOST_REPORTED or self.more:
-            del ordered[MOST_REPORTED:]
-            ordered.append(Issue("more_issues", "$", "more issues are not shown"))
-        return InputError(ordered)
-
-    def _read(self) -> Iterator[tuple[int, list[str]]]:
-        text = io.TextIOWrapper(io.BytesIO(self._data), encoding="utf-8-sig", newline="")
-        csv.field_size_limit(_LONGEST_CELL)
-        reader = csv.reader(text, strict=True)
-        try:
-            for row in reader:
-                if len(row) > 1 or (row and row[0].strip()):
-                    yield reader.line_num, row
-        except UnicodeDecodeError:
-            raise not_utf8(self._data) from None
-        except csv.Error as error:
-            place = f"line {reader.line_num}"
-            raise InputError.single("malformed_csv", place, printable(str(error), 200)) from None
 
 
 def read_problem(data: bytes) -> Problem:
     """The problem of a CSV."""
     with collector_at_rest():
-        lines = _Lines(data, _PROBLEM, ("id", "lower", "upper", "size"))
+        lines = Lines(data, _PROBLEM, ("id", "lower", "upper", "size"))
         raw, origin = _buffers_of(lines)
         try:
             problem = parse_problem(raw) if not lines.full else None
@@ -136,13 +58,13 @@ def read_problem(data: bytes) -> Problem:
                     lines.more = True
                     continue
                 line, meaning = _origin_of(parse_path(issue.path), origin)
-                lines.add(issue.code, line, meaning, issue.message)
+                lines.add(issue.code, line, meaning, _of_lines(issue, origin))
     if lines.issues or problem is None:
         raise lines.error()
     return problem
 
 
-def _buffers_of(lines: _Lines) -> "tuple[dict[str, Any], array[int]]":
+def _buffers_of(lines: Lines) -> "tuple[dict[str, Any], array[int]]":
     """The problem as JSON values, and the line each buffer is from."""
     buffers: list[dict[str, Any]] = []
     relative: list[dict[str, Any]] = []
@@ -151,7 +73,7 @@ def _buffers_of(lines: _Lines) -> "tuple[dict[str, Any], array[int]]":
     for line, row in lines:
         try:
             buffer, windows = read(row)
-        except _CellError as error:
+        except CellError as error:
             lines.add(error.code, line, error.meaning, str(error))
             if lines.full:
                 break
@@ -178,14 +100,17 @@ def _row_reader(columns: Columns) -> Any:
     none: _Windows = []
 
     def read(row: list[str]) -> tuple[dict[str, Any], _Windows]:
-        size = _number(row[c_size], "size")
-        life = [_number(row[c_lower], "lower"), _number(row[c_upper], "upper") + addend]
+        size = number(row[c_size], "size")
+        life = [number(row[c_lower], "lower"), number(row[c_upper], "upper") + addend]
+        reason = against_moments(life[0], life[1] - 1) if addend else None
+        if reason is not None:
+            raise CellError("reversed_lifetime", "lower", reason)
         buffer: dict[str, Any] = {"id": row[c_id], "size": size, "lifetime": life}
         if c_alignment is not None and row[c_alignment]:
-            buffer["alignment"] = _number(row[c_alignment], "alignment")
+            buffer["alignment"] = number(row[c_alignment], "alignment")
         if c_offset is not None and row[c_offset]:
             buffer["pool"] = DEFAULT_POOL
-            buffer["offset"] = _number(row[c_offset], "offset")
+            buffer["offset"] = number(row[c_offset], "offset")
         if c_gaps is None or not row[c_gaps].strip():
             return buffer, none
         return buffer, _with_gaps(buffer, row[c_gaps], addend)
@@ -199,32 +124,12 @@ def _with_gaps(buffer: dict[str, Any], cell: str, addend: int) -> _Windows:
         gaps = parse_gaps(cell, addend)
         check_gaps(gaps, (begin, end), buffer["size"])
     except GapError as error:
-        raise _CellError("malformed_gap", "gaps", str(error)) from None
+        raise CellError("malformed_gap", "gaps", str(error)) from None
     lives = lives_between((begin, end), gaps)
     # A buffer that is never held as a whole has no life of its own: its windows have.
     if lives:
         buffer["lifetimes"] = [list(life) for life in lives]
     return [(gap, gap.window) for gap in gaps if gap.window is not None]
-
-
-def _number(cell: str, meaning: str) -> int:
-    if cell.isdigit() and cell.isascii() and len(cell) < 20:
-        return int(cell)
-    text = cell.strip()
-    if not text:
-        raise _CellError("missing_field", meaning, "the cell is empty; expected an integer")
-    if not _INTEGER.fullmatch(text):
-        raise _CellError("not_an_integer", meaning, f"expected an integer, given {shown(text)}{_hint(text)}")
-    if len(text) > LONGEST_INTEGER:
-        raise _CellError("integer_too_long", meaning, f"an integer of more than {LONGEST_INTEGER:,} digits")
-    return int(text)
-
-
-def _hint(text: str) -> str:
-    whole, point, fraction = text.partition(".")
-    if point and _INTEGER.fullmatch(whole) and not fraction.strip("0") and len(whole) < 20:
-        return f"; write {whole}"
-    return ""
 
 
 def _origin_of(path: Path, origin: "array[int]") -> tuple[int, str | None]:
@@ -235,6 +140,13 @@ def _origin_of(path: Path, origin: "array[int]") -> tuple[int, str | None]:
             return origin[index], None
         case _:
             return 1, None
+
+
+def _of_lines(issue: Issue, origin: "array[int]") -> str:
+    """The message, with the line of another buffer that it names by its number."""
+    if issue.code != "duplicate_buffer":
+        return issue.message
+    return _BUFFER.sub(lambda found: f"line {origin[int(found[1])]}", issue.message)
 
 
 def write_problem(problem: Problem) -> bytes:
@@ -311,7 +223,7 @@ def read_plan(data: bytes, problem: Problem) -> Plan:
     """The plan of a CSV: what else its lines say of the buffers is for the problem to say."""
     placements: list[Placement] = []
     with collector_at_rest():
-        lines = _Lines(data, _PLAN, ("id", "offset"))
+        lines = Lines(data, _PLAN, ("id", "offset"))
         where = lines.columns.position
         c_pool = lines.columns.of("pool")
         if c_pool is None and len(problem.pools) > 1:
@@ -321,7 +233,7 @@ def read_plan(data: bytes, problem: Problem) -> Plan:
             pool = problem.pools[0].id if c_pool is None else row[c_pool]
             try:
                 placements.append(_placement(row[where["id"]], pool, row[where["offset"]]))
-            except _CellError as error:
+            except CellError as error:
                 lines.add(error.code, line, error.meaning, str(error))
                 if lines.full:
                     break
@@ -333,16 +245,16 @@ def read_plan(data: bytes, problem: Problem) -> Plan:
 
 
 def _placement(name: str, pool: str, cell: str) -> Placement:
-    offset = _number(cell, "offset")
+    offset = number(cell, "offset")
     if not 0 <= offset <= LIMIT:
         code, limit = ("too_small", "at least 0") if offset < 0 else ("too_large", "at most 2^62")
-        raise _CellError(code, "offset", f"expected {limit}, given {shown(offset)}")
+        raise CellError(code, "offset", f"expected {limit}, given {shown(offset)}")
     for text, meaning in ((name, "id"), (pool, "pool")):
         if not text:
-            raise _CellError("empty", meaning, "expected at least one character")
+            raise CellError("empty", meaning, "expected at least one character")
         if len(text) > 1024:
             message = f"expected at most 1,024 characters, given {len(text):,}"
-            raise _CellError("too_long", meaning, message)
+            raise CellError("too_long", meaning, message)
     return Placement(buffer=name, pool=pool, offset=offset)
 
 

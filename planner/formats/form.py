@@ -31,7 +31,7 @@ class Refusals:
     def add(self, path: str, why: str = "") -> None:
         """Refuse this field; of a list of objects the first that has it is told."""
         field = "".join(character for character in path if not character.isdigit())
-        reason = why or "which this format has no place for"
+        reason = why or "it has no place for it"
         message = f"the format {self._name!r} cannot express this: {reason}"
         self._issues.setdefault(field, Issue("not_expressible", path, message))
 

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from planner.formats.plainly import live_ranges
 from planner.problem import Buffer, Interval, Problem, Relative
 
-_GAP: Final = re.compile(r"(-?\d{1,19})-(-?\d{1,19})(?:@(\d{1,19}):(\d{1,19}))?", re.ASCII)
+_GAP: Final = re.compile(r"(-?\d{1,4000})-(-?\d{1,4000})(?:@(\d{1,19}):(\d{1,19}))?", re.ASCII)
 
 
 class Gap(NamedTuple):

@@ -2,6 +2,7 @@
 
 from planner.formats.form import Refusals
 from planner.problem import ALWAYS, Buffer, Interval, Pool, Problem
+from planner.ranges import merged
 
 
 def refuse_beyond_buffers(problem: Problem, refusals: Refusals) -> None:
@@ -37,14 +38,14 @@ def live_ranges(buffer: Buffer) -> list[Interval] | None:
     if buffer.lifetime == ALWAYS:
         return None
     one = buffer.lifetime
-    given = [one] if isinstance(one, tuple) else list(buffer.lifetimes or ())
-    merged: list[Interval] = []
-    for begin, end in sorted(given):
-        if merged and begin <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((begin, end))
-    return merged or None
+    return merged([one] if isinstance(one, tuple) else buffer.lifetimes or ()) or None
+
+
+def against_moments(first: int, last: int) -> str | None:
+    """What is wrong with a life told by its first and its last moment, both live."""
+    if first <= last:
+        return None
+    return f"the first moment {first} is after the last, {last}; give the first and then the last, both live"
 
 
 def single_life(buffer: Buffer, path: str, refusals: Refusals) -> Interval:

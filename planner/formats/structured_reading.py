@@ -39,7 +39,7 @@ class Reading:
 
     def problem(self) -> Problem:
         """The problem; what cannot be understood or honoured is added to the findings."""
-        self._refuse_repeated_numbers()
+        self._refuse_repeated_pools()
         self._refuse_unsupported()
         self._gather_pins()
         sizes = self._block_sizes()
@@ -100,18 +100,13 @@ class Reading:
     def _pair(self, first: int, second: int) -> Pair:
         return self._buffer_id(first), self._buffer_id(second)
 
-    def _refuse_repeated_numbers(self) -> None:
-        ids = {
-            "pool": [(pool.id, pool.name) for pool in self._source.pools],
-            "buffer": [(buffer.id, buffer.name) for buffer in self._source.buffers],
-        }
-        for kind, elements in ids.items():
-            name_of: dict[int, str] = {}
-            for index, (number, name) in enumerate(elements):
-                # One number with one name twice is one id twice, which the checks will find.
-                if name_of.setdefault(number, name) != name:
-                    message = f"{number} is the id of another {kind} already"
-                    self._findings.add(f"duplicate_{kind}", ("problem", f"{kind}s", index, "id"), message)
+    def _refuse_repeated_pools(self) -> None:
+        """One number with two names; one name twice is one id twice, as of buffers: the checks find that."""
+        name_of: dict[int, str] = {}
+        for index, pool in enumerate(self._source.pools):
+            if name_of.setdefault(pool.id, pool.name) != pool.name:
+                message = f"{pool.id} is the id of another pool already; give each pool an id of its own"
+                self._findings.add("duplicate_pool", ("problem", "pools", index, "id"), message)
 
     def _refuse_unsupported(self) -> None:
         for index, pool in enumerate(self._source.pools):

@@ -13,15 +13,15 @@ from pydantic.dataclasses import dataclass
 from planner.collector import collector_at_rest
 from planner.formats.form import Format, Refusals
 from planner.formats.native import laid_out
-from planner.formats.plainly import refuse_pins
+from planner.formats.plainly import against_moments, refuse_pins
 from planner.formats.usmp_buffers import infos_of, read_infos
 from planner.problem import DEFAULT_POOL, Buffer, Bytes, Id, Pair, Pool, Problem, Time
 from planner.reading.findings import Findings, Renamed
 from planner.reading.parse import check_made
 from planner.reading.paths import Path
 from planner.reading.sections import index_before, read_elements, read_section
+from planner.reading.wording import wrong_type
 
-_NOTES: Final = ("source", "memory_pressure", "expected")
 _Row = tuple[Time, Time, Bytes]
 
 
@@ -141,7 +141,7 @@ def _adjacent(neighbours: Mapping[Any, Any], findings: Findings) -> Iterator[Pai
     for name, others in neighbours.items():
         place = ("conflicts", str(name))
         if not isinstance(others, list):
-            findings.add("not_a_list", place, "expected a list of the names it conflicts with")
+            findings.add("not_a_list", place, wrong_type("a list of the names it conflicts with", others))
             continue
         found, _ = read_elements(Id, others, findings, place)
         yield from ((str(name), other) for other in found)
@@ -163,6 +163,8 @@ def _place(
     match path[:2]:
         case ("buffers", int(index)):
             return ("sizes", names[index])
+        case ("pools", int(index)):
+            return ("pools", index, "name")
         case ("conflicts", int(index)):
             pair = conflicts[index]
             return places.get(frozenset(pair), ("conflicts", pair[0]))
@@ -172,11 +174,14 @@ def _place(
 
 def _read_rows(raw: list[Any], findings: Findings) -> Problem:
     rows, lost = read_elements(_Row, raw, findings, ())
-    buffers = tuple(
-        Buffer(id=str(index_before(lost, i)), size=size, lifetime=(first, last + 1))
-        for i, (first, last, size) in enumerate(rows)
-    )
-    problem = Problem(version=1, buffers=buffers)
+    buffers = []
+    for i, (first, last, size) in enumerate(rows):
+        index = index_before(lost, i)
+        reason = against_moments(first, last)
+        if reason is not None:
+            findings.add("reversed_lifetime", (index,), reason)
+        buffers.append(Buffer(id=str(index), size=size, lifetime=(first, max(first, last) + 1)))
+    problem = Problem(version=1, buffers=tuple(buffers))
     check_made(problem, findings, lambda path: (index_before(lost, int(path[1])),))
     return problem
 

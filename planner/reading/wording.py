@@ -39,6 +39,7 @@ _LIMITS: Final = {
     "less_than_equal": ("too_large", "le", "at most"),
     "less_than": ("too_large", "lt", "less than"),
 }
+_NUMBERS: Final = {2: "two", 3: "three"}
 _FOREIGN_NAMES: Final = {
     "lower": "lifetime",
     "upper": "lifetime",
@@ -64,7 +65,10 @@ def in_our_words(errors: Iterable[ErrorDetails], kind: object, raw: object, at: 
             said: Found | None = _said(error, place)
         else:
             said = _said_of_a_lifetime(error, place, value_at(raw, inside.union), (*at, *inside.union))
-        if said is not None:
+        if said is not None and said.code == "wrong_length":
+            # Each value that is missing is an error of its own: the last tells how many there must be.
+            found[said.code, said.path] = said
+        elif said is not None:
             found.setdefault((said.code, said.path), said)
     return list(found.values())
 
@@ -127,13 +131,13 @@ def _said_of_a_type(error: ErrorDetails, place: Place) -> Found | None:
 def _said_of_a_length(error: ErrorDetails, place: Place) -> Found | None:
     code, given, path = error["type"], error["input"], place.path
     if code == "missing" and isinstance(path[-1], int):
-        return Found("wrong_length", path[:-1], f"expected two values, given {shown(given)}")
+        return Found("wrong_length", path[:-1], _wrong_length(path[-1] + 1, given))
     if code == "missing":
         return Found("missing_field", path, missing_field(str(path[-1])))
     if code in ("unexpected_keyword_argument", "extra_forbidden"):
         return Found("unknown_field", path, unknown_field(str(path[-1]), fields_of(place.holder)))
     if code == "too_long":
-        return Found("wrong_length", path, f"expected two values, given {shown(given)}")
+        return Found("wrong_length", path, _wrong_length(error["ctx"]["max_length"], given))
     if code in ("too_short", "string_too_short"):
         what = "character" if isinstance(given, str) else "element"
         return Found("empty", path, f"expected at least one {what}, given {shown(given)}")
@@ -141,6 +145,10 @@ def _said_of_a_length(error: ErrorDetails, place: Place) -> Found | None:
         most = error["ctx"]["max_length"]
         return Found("too_long", path, f"expected at most {most:,} characters, given {len(given):,}")
     return None
+
+
+def _wrong_length(expected: int, given: object) -> str:
+    return f"expected {_NUMBERS.get(expected, expected)} values, given {shown(given)}"
 
 
 def _said_of_a_choice(error: ErrorDetails, place: Place) -> Found | None:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from planner.groups import Congruence, group_alignment
 from planner.plan import Explanation
-from planner.problem import LIMIT, Buffer, Pool, Problem, allowed_pools
+from planner.problem import LIMIT, Buffer, Pool, Problem, allowed_pools, reserved_bytes
 from planner.ranges import merged
 
 
@@ -127,7 +127,7 @@ def no_place(problem: Problem, members: tuple[int, ...]) -> Explanation:
     pools = [p for p in problem.pools if p.id in allowed_pools(problem, buffers[0])]
     sizes = ", ".join(
         f"{p.id!r} ({'unbounded' if p.capacity is None else p.capacity}"
-        + (f", {sum(r.size for r in p.reserved)} reserved" if p.reserved else "")
+        + (f", {reserved_bytes(p)} reserved" if p.reserved else "")
         + ")"
         for p in pools[:8]
     )
@@ -139,6 +139,6 @@ def no_place(problem: Problem, members: tuple[int, ...]) -> Explanation:
         message=f"{what} fit in no pool allowed, even alone, as aligned and pinned: {sizes}",
         pool=one.id if one else None,
         capacity=one.capacity if one else None,
-        reserved=sum(r.size for r in one.reserved) if one and one.reserved else None,
+        reserved=reserved_bytes(one) or None if one else None,
         buffers=ids,
     )

@@ -5,9 +5,9 @@ figures of the plan. Time is close to linear in the size of the problem.
 """
 
 from planner.digest import digest
-from planner.plan import Plan, PoolUse, is_bare
+from planner.plan import PLANNED, Plan, PoolUse, is_bare
 from planner.problem import Problem
-from planner.verify.claims import PLANNED, check_objective, check_pools, check_status
+from planner.verify.claims import check_objective, check_pools, check_status
 from planner.verify.facts import Facts
 from planner.verify.figures import Figures
 from planner.verify.findings import Code, Findings, Violation

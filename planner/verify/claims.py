@@ -1,12 +1,11 @@
-"""What the plan says about itself: status, pools, objective, explanation; each figure against our own."""
+"""What the plan says about itself: status, pools, objective; each figure against our own."""
 
-from planner.plan import Explanation, Plan, PoolUse, Status, TermValue, gap_of
+from planner.plan import PLANNED, Plan, PoolUse, Status, TermValue, gap_of
 from planner.verify.certificates import Proofs
-from planner.verify.facts import Facts
+from planner.verify.explanations import check_explanation
+from planner.verify.facts import PEAK_OF, Facts
 from planner.verify.figures import Figures
 from planner.verify.findings import Code, Findings
-
-PLANNED = frozenset({Status.OPTIMAL, Status.FEASIBLE})
 
 
 def check_status(facts: Facts, plan: Plan, findings: Findings) -> None:
@@ -14,9 +13,9 @@ def check_status(facts: Facts, plan: Plan, findings: Findings) -> None:
     planned = plan.status in PLANNED
     if planned and facts.buffers and not plan.placements:
         findings.add(Code.STATUS, "the status is {} but no buffer has a place", plan.status.value)
-    if not planned and (plan.placements or plan.objective):
+    if not planned and (plan.placements or plan.pools or plan.objective):
         findings.add(
-            Code.STATUS, "the status is {}: it has no placements and no objective", plan.status.value
+            Code.STATUS, "the status is {}: it has no placements, pools or objective", plan.status.value
         )
     if planned:
         proven = all(claim.bound == claim.value for claim in plan.objective)
@@ -27,50 +26,8 @@ def check_status(facts: Facts, plan: Plan, findings: Findings) -> None:
                 plan.status.value,
                 "all" if proven else "not all",
             )
-    _check_explanation(facts, plan, findings)
+    check_explanation(facts, plan, findings)
     _check_closest(facts, plan, findings)
-
-
-def _check_explanation(facts: Facts, plan: Plan, findings: Findings) -> None:
-    explanation = plan.explanation
-    if explanation is None:
-        if plan.status is Status.INFEASIBLE:
-            findings.add(Code.EXPLANATION, "the plan is infeasible and does not say why")
-        return
-    if plan.status in PLANNED:
-        findings.add(Code.EXPLANATION, "there is a plan, and an explanation why there is none")
-    if not explanation.code or not explanation.message:
-        findings.add(Code.EXPLANATION, "the explanation says nothing")
-    for name in explanation.buffers:
-        if name not in facts.index:
-            findings.add(
-                Code.EXPLANATION, "the explanation names {!r}, which is no buffer", name, buffers=(name,)
-            )
-    _check_explained_pool(facts, explanation, findings)
-    needed, capacity = explanation.needed, explanation.capacity
-    if needed is not None and capacity is not None and needed + (explanation.reserved or 0) <= capacity:
-        findings.add(Code.EXPLANATION, "the explanation needs {} bytes and has {}", needed, capacity)
-
-
-def _check_explained_pool(facts: Facts, explanation: Explanation, findings: Findings) -> None:
-    if explanation.pool is None:
-        return
-    pool = facts.pool_index.get(explanation.pool)
-    if pool is None:
-        findings.add(
-            Code.EXPLANATION,
-            "the explanation names {!r}, which is no pool",
-            explanation.pool,
-            pool=explanation.pool,
-        )
-    elif explanation.capacity not in (None, facts.pools[pool].capacity):
-        findings.add(
-            Code.EXPLANATION,
-            "the explanation says that {!r} has {} bytes",
-            explanation.pool,
-            explanation.capacity,
-            pool=explanation.pool,
-        )
 
 
 def _check_closest(facts: Facts, plan: Plan, findings: Findings) -> None:
@@ -131,11 +88,29 @@ def check_pools(facts: Facts, plan: Plan, figures: Figures, findings: Findings) 
                 use.peak,
                 pool=use.pool,
             )
+        elif planned:
+            _check_pool_bound(facts, plan, use, findings)
     if planned:
         for pool, it in enumerate(facts.pools):
             if pool not in claims:
                 findings.add(Code.POOL_USE, "the plan does not say how {!r} is used", it.id, pool=it.id)
     return claims
+
+
+def _check_pool_bound(facts: Facts, plan: Plan, use: PoolUse, findings: Findings) -> None:
+    """Where the first term is the peak of this pool, the objective claims the same bound, with its proof."""
+    claim = plan.objective[0] if plan.objective else None
+    alone = len(facts.pools) == 1 and claim is not None and claim.term in ("peak", "max_peak")
+    if claim is not None and (alone or claim.term == PEAK_OF + use.pool) and use.bound > claim.bound:
+        findings.add(
+            Code.POOL_BOUND,
+            "the bound {} of {!r} is above the bound {} of {}",
+            use.bound,
+            use.pool,
+            claim.bound,
+            claim.term,
+            pool=use.pool,
+        )
 
 
 def check_objective(facts: Facts, plan: Plan, figures: Figures, findings: Findings) -> None:

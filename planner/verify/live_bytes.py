@@ -42,6 +42,25 @@ def proven(facts: Facts, term: str, certificate: LiveBytes | Sum, cheapest_only:
     return total
 
 
+def against_misfit(facts: Facts, certificate: LiveBytes, needed: int) -> str | None:
+    """Why these buffers do not show that nothing fits for need of so many bytes; None when they do."""
+    pools = range(len(facts.pools))
+    term = "max_peak"
+    if certificate.pool in facts.pool_index:
+        pools = range(facts.pool_index[certificate.pool], facts.pool_index[certificate.pool] + 1)
+        term = f"{PEAK_OF}{certificate.pool}"
+    found = _proven_at_once(facts, term, certificate, cheapest_only=False)
+    if isinstance(found, str):
+        return found
+    if found <= max(_limit(facts, pool) for pool in pools):
+        return "there is room for these buffers"
+    buffers = [facts.index[name] for name in certificate.buffers if facts.buffers[facts.index[name]].size]
+    most = sum(_blocks(facts, buffers))
+    if len(pools) == 1:
+        most = max(most, _proven_in(facts, buffers, pools[0], LIMIT))
+    return None if needed <= most else f"these buffers need no more than {most} bytes"
+
+
 def _proven_at_once(facts: Facts, term: str, certificate: LiveBytes, cheapest_only: bool) -> int | str:
     if not (term in ("peak", "max_peak") or term.startswith(PEAK_OF)):
         return f"live bytes say nothing about {term}"
@@ -66,7 +85,7 @@ def _proven_at_once(facts: Facts, term: str, certificate: LiveBytes, cheapest_on
         return f"{facts.id_of(elsewhere)!r} need not be in {certificate.pool!r}"
     if term.startswith(PEAK_OF) and term != PEAK_OF + certificate.pool:
         return f"{certificate.pool!r} says nothing about {term}"
-    return _proven_in(facts, buffers, pool)
+    return _proven_in(facts, buffers, pool, _limit(facts, pool))
 
 
 def _against_conflicts(facts: Facts, buffers: Sequence[int], time: int | None) -> str | None:
@@ -148,12 +167,12 @@ def _limit(facts: Facts, pool: int) -> int:
     return LIMIT if capacity is None else capacity
 
 
-def _cells(facts: Facts, pool: int, load: _Load, first: int) -> tuple[Cells, int]:
-    return Cells(load.cell, first % load.cell, load.part, facts.reserved[pool]), _limit(facts, pool)
+def _cells(facts: Facts, pool: int, load: _Load, first: int) -> Cells:
+    return Cells(load.cell, first % load.cell, load.part, facts.reserved[pool])
 
 
-def _proven_in(facts: Facts, buffers: Sequence[int], pool: int) -> int:
-    """The least peak of the pool that all of them must be in."""
+def _proven_in(facts: Facts, buffers: Sequence[int], pool: int, limit: int) -> int:
+    """The least peak of the pool that all of them must be in, were this its capacity."""
     if not buffers:
         return 0
     blocks = _blocks(facts, buffers)
@@ -163,7 +182,7 @@ def _proven_in(facts: Facts, buffers: Sequence[int], pool: int) -> int:
     best = max(lowest_end(facts, i, pool) for i in buffers)
     for cell in {1, common_step(grids)}:
         load = _Load(blocks, cell)
-        height = least_height([_cells(facts, pool, load, grids[0].first)], load.cells)
+        height = least_height([(_cells(facts, pool, load, grids[0].first), limit)], load.cells)
         if height is None:
             return _ANYTHING
         best = max(best, height)
@@ -177,14 +196,16 @@ def _proven_together(facts: Facts, term: str, buffers: Sequence[int], pools: Seq
     if term.startswith(PEAK_OF) and facts.pool_index[term.removeprefix(PEAK_OF)] not in pools:
         return 0
     if len(pools) == 1:
-        return _proven_in(facts, buffers, pools[0])
+        return _proven_in(facts, buffers, pools[0], _limit(facts, pools[0]))
     alignments = {facts.buffers[i].alignment for i in buffers}
     grids = {pool: [facts.grid(alignment, pool) for alignment in alignments] for pool in pools}
     blocks = _blocks(facts, buffers)
     best = 0
     for cell in {1, gcd(*(common_step(grids[pool]) for pool in pools))}:
         load = _Load(blocks, cell)
-        spaces = {pool: _cells(facts, pool, load, grids[pool][0].first) for pool in pools}
+        spaces = {
+            pool: (_cells(facts, pool, load, grids[pool][0].first), _limit(facts, pool)) for pool in pools
+        }
         value = _value_of(facts, term, load, spaces)
         if value is None:
             return _ANYTHING

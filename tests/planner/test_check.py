@@ -48,6 +48,12 @@ DEFECTS: list[tuple[str, str, dict[str, Any]]] = [
     ("lifetime_twice", "$.buffers[0].lifetimes", buffers(lifetimes=[[4, 5]])),
     ("no_lifetimes", "$.buffers[0].lifetimes", buffers(lifetime=None, lifetimes=[])),
     ("empty_lifetime", "$.buffers[0].lifetime", buffers(lifetime=[2, 2])),
+    ("time_out_of_range", "$.buffers[0].lifetime", buffers(lifetime=[0, 10**4000])),
+    (
+        "time_out_of_range",
+        "$.buffers[0].lifetimes[1]",
+        buffers(lifetime=None, lifetimes=[[0, 1], [-(10**4299), 0]]),
+    ),
     ("reversed_lifetime", "$.buffers[0].lifetime", buffers(lifetime=[3, 2])),
     ("reversed_lifetime", "$.buffers[0].lifetimes[1]", buffers(lifetime=None, lifetimes=[[0, 1], [5, 4]])),
     ("no_allowed_pool", "$.buffers[0].pools", buffers(pools=[])),
@@ -262,3 +268,11 @@ def test_a_long_cycle_is_told_in_short() -> None:
     assert "b0 -> b1 ->" in cycle.message
     assert "(1000 entries) -> b0" in cycle.message
     assert len(cycle.message) < 300
+
+
+def test_where_a_pin_may_be_is_told_as_aligned() -> None:
+    pool = {"id": "p", "capacity": 64, "base": 3, "alignment": 16}
+    (issue,) = find_issues(problem(pools=[pool], **buffers(pool="p", offset=61)))
+    assert issue.message.endswith("pin it at 45 or below")
+    (issue,) = find_issues(problem(pools=[pool], **buffers(pool="p", offset=13, size=52)))
+    assert issue.message == "its 52 bytes do not fit in pool 'p' of 64"

@@ -125,6 +125,22 @@ def test_bounds_are_never_above_the_optimum_of_any_term() -> None:
                 assert bounds.of_term(term).value <= truth.vector[0], (seed, term)
 
 
+def test_bounds_of_pools_hold_whatever_the_terms_before_are_worth() -> None:
+    """That nothing is lower without reuse costs does not bound a pool: with them a plan may be."""
+    raised = 0
+    for seed in range(400):
+        problem = replace(random_problem(Random(seed)), objective=("reuse_cost", "peak"))
+        if len(problem.pools) > 1 or not problem.reuse_costs:
+            continue
+        found = agrees_with_brute_force(problem, Options(time_limit=5.0), seed)
+        if found.placements:
+            lowest = judge(replace(problem, objective=("peak",))).vector
+            assert lowest is not None
+            assert found.pools[0].bound <= lowest[0], seed
+            raised += found.objective[1].bound > lowest[0]
+    assert raised
+
+
 def test_a_plan_that_meets_the_bound_is_optimal_with_a_certificate() -> None:
     problem = Problem(
         version=1,

@@ -1,10 +1,11 @@
 """Live bytes over time."""
 
-import pytest
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.pressure import hardest, profile, spans
+from planner.pressure import Profile, hardest, profile, spans
 from planner.problem import ALWAYS, Buffer
 
 
@@ -37,11 +38,6 @@ def test_nothing_is_live_in_an_empty_problem() -> None:
     assert hardest([], steps, 5) == ()
 
 
-@pytest.mark.parametrize(("time", "step"), [(-1, None), (0, 0), (1, 0), (2, 1), (3, 1), (4, None)])
-def test_a_time_finds_its_step(time: int, step: int | None) -> None:
-    assert profile([_buffer(3, (0, 2)), _buffer(5, (2, 4))]).step_at(time) == step
-
-
 def test_the_hardest_moments_are_summits_with_their_buffers_largest_first() -> None:
     buffers = [
         _buffer(10, (0, 10), name="long"),
@@ -60,6 +56,13 @@ def test_a_plateau_is_one_moment() -> None:
     assert [(m.begin, m.live) for m in hardest(buffers, profile(buffers), 9)] == [(0, 5)]
 
 
+def _level(steps: Profile, time: int) -> int:
+    for (begin, end), live in zip(pairwise(steps.times), steps.live, strict=True):
+        if begin <= time < end:
+            return live
+    return 0
+
+
 lives = st.tuples(st.integers(-20, 20), st.integers(1, 10)).map(lambda pair: (pair[0], pair[0] + pair[1]))
 
 
@@ -69,7 +72,6 @@ def test_every_moment_is_the_sum_of_what_is_live(given: list[tuple[int, list[tup
     steps = profile(buffers)
     for time in range(-21, 32):
         live = sum(size for size, ranges in given if any(first <= time < last for first, last in ranges))
-        step = steps.step_at(time)
-        assert live == (0 if step is None else steps.live[step])
+        assert live == _level(steps, time)
     for moment in hardest(buffers, steps, 3):
         assert sum(b.size for b in moment.buffers) == moment.live

@@ -42,3 +42,22 @@ def test_the_survey_is_safe_for_terminals_and_as_wide_as_asked() -> None:
 def test_a_problem_without_time_says_what_is_always_live() -> None:
     problem = Problem(version=1, buffers=(Buffer(id="w", size=8, lifetime=ALWAYS),))
     assert "always live: 8 bytes" in survey(problem, 3, 70, ASCII)
+
+
+def test_an_empty_problem_has_no_sizes_to_tell() -> None:
+    text = survey(Problem(version=1, buffers=()), 5, 80, ASCII)
+    assert text.startswith("buffers    0 of 0 bytes in all\nobjective  peak\n")
+
+
+def test_bytes_reserved_twice_count_once() -> None:
+    twice = (Reserved(offset=0, size=8), Reserved(offset=4, size=8))
+    pool = Pool(id="p", capacity=16, reserved=twice)
+    buffer = Buffer(id="b", size=1, lifetime=(0, 1))
+    told = facts(Problem(version=1, pools=(pool,), buffers=(buffer,)), 0)
+    assert told["pools"][0]["reserved"] == 12
+
+
+def test_the_farthest_times_there_may_be_are_told() -> None:
+    far = 10**4000 - 1
+    buffers = tuple(Buffer(id=f"b{i}", size=1, lifetime=(-far, far)) for i in range(3))
+    assert f"lives of {2 * far} to {2 * far}" in survey(Problem(version=1, buffers=buffers), 5, 80, ASCII)

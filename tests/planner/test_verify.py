@@ -378,6 +378,76 @@ def test_infeasible_needs_an_explanation_in_names_of_the_problem() -> None:
         assert codes(verify(PROBLEM, plan)) == {Code.EXPLANATION}
 
 
+def crowded(**changes: Any) -> Plan:
+    """Infeasible, since `a`, `b` and `d` meet at time 2 in one pool of 20 bytes, 4 of them reserved."""
+    why = {
+        "pool": "memory",
+        "time": 2,
+        "needed": 24,
+        "capacity": 20,
+        "reserved": 4,
+        "buffers": ("a", "b", "d"),
+    }
+    return infeasible(**({"code": "over_capacity"} | why | changes))
+
+
+CROWDED = small(
+    Buffer(id="a", size=8, lifetime=(0, 3)),
+    Buffer(id="b", size=8, lifetime=(1, 3)),
+    Buffer(id="c", size=8, lifetime=(0, 1)),
+    Buffer(id="d", size=8, lifetime=(2, 4)),
+    pools=(
+        Pool(id="memory", capacity=20, reserved=(Reserved(offset=0, size=3), Reserved(offset=1, size=3))),
+    ),
+)
+
+
+def test_what_the_explanation_says_is_needed_is_counted_again() -> None:
+    assert verify(CROWDED, crowded()) == []
+    assert verify(CROWDED, crowded(reserved=None, capacity=None, needed=None)) == []
+    for lie in (
+        crowded(needed=29),
+        crowded(reserved=6),
+        crowded(capacity=24, needed=30),
+        crowded(time=1),
+        crowded(buffers=("a", "b")),
+        crowded(buffers=("a", "b", "c")),
+        crowded(buffers=()),
+    ):
+        assert codes(verify(CROWDED, lie)) == {Code.EXPLANATION}
+
+
+def test_an_explanation_may_count_over_several_pools() -> None:
+    pools = (Pool(id="one", capacity=12), Pool(id="two", capacity=8))
+    problem = replace(CROWDED, pools=pools)
+    together = crowded(pool=None, capacity=20, reserved=0)
+    assert verify(problem, together) == []
+    roomy = replace(CROWDED, pools=(pools[0], Pool(id="two", capacity=16)))
+    assert codes(verify(roomy, together)) == {Code.EXPLANATION}
+    assert codes(verify(problem, crowded(pool="one", capacity=12, reserved=0))) == {Code.EXPLANATION}
+
+
+def test_a_buffer_said_to_have_no_place_has_none_even_alone() -> None:
+    plan = infeasible(code="no_place", pool="memory", buffers=("a",))
+    assert codes(verify(CROWDED, plan)) == {Code.EXPLANATION}
+    narrow = replace(CROWDED, pools=(Pool(id="memory", capacity=7),))
+    assert verify(narrow, plan) == []
+
+
+def test_where_there_is_no_plan_no_pool_is_used() -> None:
+    pools = honest(PROBLEM, PLACES).pools
+    assert codes(verify(PROBLEM, replace(infeasible(), pools=pools))) == {Code.STATUS}
+
+
+def test_a_pool_has_no_better_bound_than_the_term_that_is_its_peak() -> None:
+    problem = small(Buffer(id="a", size=8, lifetime=(0, 2)), Buffer(id="b", size=8, lifetime=(1, 3)))
+    plan = honest(problem, at(a=0, b=12), bounds={"peak": 16})
+    assert verify(problem, plan) == []
+    for bound, expected in ((16, set()), (17, {Code.POOL_BOUND})):
+        claimed = replace(plan, pools=(replace(plan.pools[0], bound=bound),))
+        assert codes(verify(problem, claimed)) == expected
+
+
 def test_a_plan_that_fits_explains_nothing_and_has_no_closest_attempt() -> None:
     plan = honest(PROBLEM, PLACES)
     assert codes(verify(PROBLEM, replace(plan, explanation=infeasible().explanation))) == {Code.EXPLANATION}

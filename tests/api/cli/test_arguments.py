@@ -51,3 +51,8 @@ def test_ranges_include_their_ends() -> None:
     for wrong in ("-0.1", "1.1", "nan", "inf", "x"):
         with pytest.raises(argparse.ArgumentTypeError):
             real(0, 1)(wrong)
+
+
+def test_limits_are_told_in_full() -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match=r"from 0 to 31622400$"):
+        real(0, 366 * 86_400)("-1")

@@ -54,3 +54,23 @@ def test_more_tiles_than_cells_is_an_error(cli: Cli) -> None:
 
 def test_a_kind_is_needed() -> None:
     assert script("generate").returncode == Exit.USAGE
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    ["planted --alignment 0", "planted --height 0", "network --alignment 0KiB", "random --largest 0"],
+)
+def test_an_amount_that_must_be_there_is_not_nothing(cli: Cli, arguments: str) -> None:
+    ran = cli("generate", *arguments.split())
+    assert (ran.code, ran.out) == (Exit.USAGE, "")
+    assert "it must be at least 1" in ran.err
+
+
+def test_a_folder_that_is_not_there_is_told_before_anything_is_made(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "none" / "big.csv"
+    ran = cli("generate", "planted", "--n", 10_000_000, "--output", path)
+    assert ran.code == Exit.USAGE
+    assert (
+        ran.err
+        == f"memstow: {path}: there is no such folder; name a file that can be written [not_writable]\n"
+    )

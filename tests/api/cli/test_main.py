@@ -1,8 +1,11 @@
 """The command line as a whole: help, exit codes, and what happens when something goes wrong."""
 
+import argparse
+import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -44,6 +47,32 @@ def test_every_command_explains_itself_with_examples(cli: Cli, name: str) -> Non
     assert ran.code == Exit.DONE
     assert f"usage: memstow {name}" in ran.out
     assert f"examples:\n  memstow {name}" in ran.out
+
+
+def _inner_commands() -> Iterator[str]:
+    for action in build_parser()._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, parser in action.choices.items():
+                for inner in parser._actions:
+                    if isinstance(inner, argparse._SubParsersAction):
+                        yield from (f"{name} {one}" for one in inner.choices)
+
+
+@pytest.mark.parametrize("name", list(_inner_commands()))
+def test_every_command_of_a_command_explains_itself_with_examples(cli: Cli, name: str) -> None:
+    ran = cli(*name.split(), "--help")
+    assert ran.code == Exit.DONE
+    assert f"examples:\n  memstow {name}" in ran.out
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, *_inner_commands()])
+def test_what_help_explains_is_as_wide_as_the_terminal(
+    cli: Cli, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    text, _, _ = cli(*name.split(), "--help").out.partition("examples:")
+    # A list of choices is one word.
+    assert max(len(line) for line in text.splitlines() if "{" not in line) <= 60
 
 
 def test_no_command_is_a_usage_error_that_shows_the_help(cli: Cli) -> None:
@@ -89,8 +118,17 @@ def test_thousands_of_issues_are_cut_short(cli: Cli, three: Path, engine: FakeEn
 
     engine.answer = refuse  # type: ignore[assignment]
     ran = cli("solve", three)
-    assert len(ran.err.splitlines()) == 51
-    assert "4,950 more" in ran.err
+    assert len(ran.err.splitlines()) == 202
+    assert "4,799 more" in ran.err
+
+
+def test_as_many_issues_are_shown_as_the_readers_tell(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "bad.json"
+    path.write_text(json.dumps({"version": 1, "buffers": [{"id": f"b{i}", "size": -1} for i in range(300)]}))
+    lines = cli("solve", path).err.splitlines()
+    assert len(lines) == 201
+    assert lines[199].startswith("memstow: $.buffers[199].size")
+    assert lines[200] == "memstow: $: 100 more issues are not shown [more_issues]"
 
 
 def test_messages_cannot_drive_the_terminal(cli: Cli, three: Path, engine: FakeEngine) -> None:
@@ -164,6 +202,30 @@ def test_a_closed_standard_output_is_no_defect(arguments: str) -> None:
         assert process.stderr is not None
         assert process.wait(60) == Exit.DONE
         assert process.stderr.read() == b""
+
+
+@pytest.mark.parametrize("arguments", ["solve -", "inspect -", "verify - plan.json", "convert - out.json"])
+def test_a_closed_standard_input_is_no_defect(arguments: str) -> None:
+    command = [sys.executable, "-m", "api.cli.main", *arguments.split()]
+    ran = subprocess.run(
+        command, preexec_fn=lambda: os.close(0), capture_output=True, cwd=ROOT, timeout=60, check=False
+    )
+    assert (ran.returncode, ran.stdout) == (Exit.USAGE, b"")
+    assert ran.stderr == b"memstow: standard input: it is closed; name a file instead of - [no_stdin]\n"
+
+
+def test_an_interrupt_while_the_commands_are_loaded_leaves_no_traceback() -> None:
+    code = (
+        "import sys\n"
+        "class Interrupt:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'argparse': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupt())\n"
+        "from api.cli.__main__ import run\n"
+        "sys.exit(run())\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, timeout=60, check=False)
+    assert (ran.returncode, ran.stderr) == (Exit.INTERRUPTED, b"memstow: interrupted\n")
 
 
 def test_the_console_script_runs_as_a_process() -> None:

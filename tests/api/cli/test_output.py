@@ -1,11 +1,13 @@
 """Files are whole or not there."""
 
+import os
 import stat
 from pathlib import Path
 
 import pytest
 
-from api.cli.output import format_of, replace_file
+from api.cli.output import format_of, refuse_unwritable, replace_file
+from tests.planner.refusal import told
 
 
 def test_a_file_appears_with_nothing_beside_it(tmp_path: Path) -> None:
@@ -48,8 +50,24 @@ def test_the_permissions_of_a_file_stay(tmp_path: Path) -> None:
 
 
 def test_a_missing_folder_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        replace_file(tmp_path / "none" / "plan.json", b"new")
+    path = tmp_path / "none" / "plan.json"
+    with pytest.raises(FileNotFoundError) as caught:
+        replace_file(path, b"new")
+    assert caught.value.filename == str(path)
+
+
+@pytest.mark.parametrize("name", ["", ".", "none/plan.json", "file/plan.json"])
+def test_what_cannot_be_written_is_told_before_there_is_anything_to_write(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").touch()
+    assert told(lambda: refuse_unwritable(name)) == [("not_writable", name)]
+
+
+def test_what_can_be_written_is_not_touched(tmp_path: Path) -> None:
+    refuse_unwritable(None, "-", os.devnull, str(tmp_path / "plan.json"))
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -145,6 +146,74 @@ def test_an_output_that_cannot_be_written_is_told(
     ran = cli("solve", three, "--output", tmp_path / "none" / "plan.json")
     assert ran.code == Exit.USAGE
     assert "none" in ran.err
+
+
+@pytest.mark.parametrize("option", ["--output", "--picture"])
+def test_what_cannot_be_written_is_told_before_the_search(
+    cli: Cli, three: Path, tmp_path: Path, engine: FakeEngine, option: str
+) -> None:
+    engine.answer = None  # type: ignore[assignment]
+    ran = cli("solve", three, option, tmp_path / "none" / "plan")
+    assert (ran.code, ran.out) == (Exit.USAGE, "")
+    assert f"{tmp_path}/none/plan: there is no such folder" in ran.err
+
+
+@pytest.mark.parametrize("option", ["--output", "--picture"])
+def test_the_problem_is_not_written_over(cli: Cli, three: Path, option: str) -> None:
+    before = three.read_bytes()
+    ran = cli("solve", three, option, three.parent / "." / three.name)
+    assert ran.code == Exit.USAGE
+    assert "cannot be one file" in ran.err
+    assert three.read_bytes() == before
+
+
+def test_the_plan_and_its_picture_are_two_files(cli: Cli, three: Path, tmp_path: Path) -> None:
+    path = tmp_path / "plan"
+    ran = cli("solve", three, "--output", path, "--picture", f"{tmp_path}/./plan")
+    assert ran.code == Exit.USAGE
+    assert not path.exists()
+    assert cli("solve", three, "--output", os.devnull, "--picture", os.devnull).code == Exit.DONE
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "--json --output-format csv",
+        "--json --output - --output-format csv",
+        "--json --picture -",
+        "--output - --picture -",
+    ],
+)
+def test_standard_output_holds_one_thing(cli: Cli, three: Path, arguments: str) -> None:
+    ran = cli("solve", three, *arguments.split())
+    assert (ran.code, ran.out) == (Exit.USAGE, "")
+    assert "standard output cannot hold" in ran.err
+
+
+@pytest.mark.parametrize("arguments", ["--json --output-format json", "--json --output -"])
+def test_one_thing_may_be_asked_for_twice(cli: Cli, three: Path, arguments: str) -> None:
+    assert json.loads(cli("solve", three, *arguments.split()).out)["status"] == "optimal"
+
+
+def test_a_picture_on_standard_output_is_alone_there(cli: Cli, three: Path, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.json"
+    ran = cli("solve", three, "--picture", "-", "--output", plan)
+    assert ran.out.startswith("<svg ")
+    assert ran.out.endswith("</svg>\n")
+    assert plan.exists()
+
+
+def test_without_a_plan_what_cannot_say_so_is_told(cli: Cli, three: Path, engine: FakeEngine) -> None:
+    engine.answer = infeasible
+    ran = cli("solve", three, "--output-format", "csv")
+    assert (ran.code, ran.out) == (Exit.INFEASIBLE, "")
+    assert ran.err == "memstow: nothing is printed: there is no plan (infeasible), and csv cannot say so\n"
+
+
+def test_an_issue_of_the_hint_says_that_it_is_one(cli: Cli, three: Path, tmp_path: Path) -> None:
+    hint = tmp_path / "hint.json"
+    hint.write_text('{"status": "best"}')
+    assert cli("solve", three, "--hint", hint).err.startswith("memstow: --hint $.status: expected")
 
 
 def test_problem_and_hint_cannot_both_be_standard_input(cli: Cli) -> None:

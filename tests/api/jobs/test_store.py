@@ -262,7 +262,7 @@ def test_a_store_that_cannot_be_reached_says_so_in_one_way() -> None:
         database = Database(url)
         seen: list[str] = []
         database.on_error = seen.append
-        with pytest.raises(StoreError):
-            database.ping()
+        with pytest.raises(StoreError), database.read() as connection:
+            connection.exec_driver_sql("SELECT 1")
         assert seen == ["OperationalError"]
         database.close()

@@ -122,6 +122,16 @@ def test_bases_are_kept_where_they_change_nothing() -> None:
         (given({**A, "blocklist": [1, 2]}), "no_allowed_pool", "$.specs[0].blocklist"),
         (given({**A, "mem_id": 1, "blocklist": [1]}), "pin_not_allowed", "$.specs[0].mem_id"),
         (given({**A, "lifetime": [4, 2]}), "reversed_lifetime", "$.specs[0].lifetime"),
+        (
+            # What depends on it would widen it to a life that looks sound.
+            given(
+                {**A, "lifetime": [4, 2]},
+                {**A, "id": "b"},
+                relative_placement=[{"dependent": "b", "source": "a"}],
+            ),
+            "reversed_lifetime",
+            "$.specs[0].lifetime",
+        ),
         (given(A, A), "duplicate_buffer", "$.specs[1].id"),
         (
             given(A, absolute_placement=[{"spec": "z", "pinned_memory_id": 1}]),
@@ -215,3 +225,16 @@ def test_what_has_no_place_there_is_refused_by_name() -> None:
         "$.buffers[0].accesses",
         "$.buffers[1].lifetime",
     }
+
+
+def test_what_refers_to_nothing_is_told_together() -> None:
+    raw = given(
+        {**A, "mem_id": 3},
+        relative_placement=[{"dependent": "a", "source": "y"}],
+        absolute_placement=[{"spec": "z", "pinned_memory_id": 1}],
+    )
+    assert told(lambda: read(raw)) == [
+        ("unknown_memory", "$.specs[0].mem_id"),
+        ("unknown_buffer", "$.relative_placement[0]"),
+        ("unknown_buffer", "$.absolute_placement[0].spec"),
+    ]

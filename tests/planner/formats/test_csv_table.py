@@ -146,6 +146,33 @@ def test_names_of_columns_are_told_as_the_header_has_them() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("id;lower;upper;size\n", '"id;lower;upper;size" is no column; separate columns with commas'),
+        (f'{HEADER}\n"a,0,1,2\n', "a quote is opened and never closed"),
+        (
+            f'{HEADER}\n"a"b,0,1,2\n',
+            "a cell in quotes goes on after the closing quote; write a quote in a cell twice",
+        ),
+        (
+            f"{HEADER}\n{'a' * (2 << 20)},0,1,2\n",
+            "a cell of more than 1,048,576 characters; a quote may not be closed",
+        ),
+        (
+            f"{HEADER},gaps\nq,0,9,4,3-5@0:2\n\na,0,1,4,\na,1,2,3,\n",
+            "'a' is already the id of line 4; give each buffer an id of its own",
+        ),
+        (
+            "id,start,end,size\na,0,-1,4\n",
+            "the first moment 0 is after the last, -1; give the first and then the last, both live",
+        ),
+    ],
+)
+def test_a_defect_is_told_in_the_terms_of_the_file(text: str, message: str) -> None:
+    assert [issue.message for issue in refusal(lambda: _read(text))] == [message]
+
+
 def test_all_defects_are_told_at_once() -> None:
     text = f"{HEADER}\na,0,1,x\nb,3,2,1\nc,0\nb,0,1,1\n"
     assert told(lambda: _read(text)) == [
@@ -186,3 +213,10 @@ def test_every_set_of_minimalloc_and_idealloc_comes_back_as_it_was(shared_data: 
     for file in files:
         problem = formats.read_problem(file.read_bytes())
         assert formats.write_problem(problem, "csv").split() == file.read_bytes().split()
+
+
+def test_gaps_hold_whatever_times_there_may_be() -> None:
+    far = 10**3000
+    one = Buffer(id="a", size=4, lifetimes=((-far, 0), (far, far + 2)))
+    problem = Problem(version=1, buffers=(one,))
+    assert formats.read_problem(formats.write_problem(problem, "csv")) == problem

@@ -124,6 +124,11 @@ def _banked(**fields: Any) -> list[dict[str, Any]]:
         ),
         (_document(buffers=[_tile(0), _tile(0)]), "duplicate_buffer", "$.problem.buffers[1].id"),
         (
+            _document(buffers=[_tile(0), _tile(0) | {"name": "other"}]),
+            "duplicate_buffer",
+            "$.problem.buffers[1].id",
+        ),
+        (
             _document(buffers=[_tile(0, allowed_pools=[7])]),
             "unknown_pool",
             "$.problem.buffers[0].allowed_pools[0]",

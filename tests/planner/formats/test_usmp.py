@@ -8,7 +8,7 @@ import pytest
 
 from planner import formats
 from planner.problem import Buffer, Pool, Problem
-from tests.planner.refusal import told
+from tests.planner.refusal import refusal, told
 
 
 def _read(raw: Any) -> Problem:
@@ -49,7 +49,7 @@ def test_both_ends_of_an_interval_live() -> None:
         ({"sizes": {"a": 1}, "edges": [["a", "a"]]}, "pair_of_one", "$.edges[0]"),
         ({"sizes": {"a": 1}, "conflicts": {"a": ["z"]}}, "unknown_buffer", "$.conflicts.a"),
         ({"sizes": {"a": 1}, "conflicts": {"a": "z"}}, "not_a_list", "$.conflicts.a"),
-        ({"sizes": {"a": 1}, "pools": [{"name": "p"}, {"name": "p"}]}, "duplicate_pool", "$.pools[1].id"),
+        ({"sizes": {"a": 1}, "pools": [{"name": "p"}, {"name": "p"}]}, "duplicate_pool", "$.pools[1].name"),
         ({"sizes": {"a": 1}, "colour": 1}, "unknown_field", "$.colour"),
         ([[1, 2]], "wrong_length", "$[0]"),
         ([[1, 2, 3], [5, 2, 3]], "reversed_lifetime", "$[1]"),
@@ -57,6 +57,17 @@ def test_both_ends_of_an_interval_live() -> None:
 )
 def test_defects_have_their_place(raw: Any, code: str, place: str) -> None:
     assert told(lambda: _read(raw)) == [(code, place)]
+
+
+def test_defects_are_told_in_the_terms_of_the_file() -> None:
+    rows = refusal(lambda: _read([[1, 2], [5, 2, 3], []]))
+    assert [issue.message for issue in rows] == [
+        "expected three values, given a list of 2 values",
+        "the first moment 5 is after the last, 2; give the first and then the last, both live",
+        "expected three values, given an empty list",
+    ]
+    (issue,) = refusal(lambda: _read({"sizes": {"a": 1}, "conflicts": {"a": "z"}}))
+    assert issue.message.endswith('given "z"')
 
 
 def test_every_case_with_sizes_comes_back(shared_data: Path) -> None:
