@@ -44,9 +44,12 @@ def replace_file(path: Path, data: bytes) -> None:
         if target.exists():
             scratch.chmod(target.stat().st_mode)
         scratch.replace(target)
-    except BaseException:
+    except BaseException as error:
         with suppress(OSError):
             scratch.unlink()
+        if isinstance(error, OSError):
+            # Nobody has asked for the file beside it.
+            error.filename = str(path)
         raise
 
 

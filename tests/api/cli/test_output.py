@@ -48,8 +48,9 @@ def test_the_permissions_of_a_file_stay(tmp_path: Path) -> None:
 
 
 def test_a_missing_folder_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError) as caught:
         replace_file(tmp_path / "none" / "plan.json", b"new")
+    assert caught.value.filename == str(tmp_path / "none" / "plan.json")
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ import pytest
 from planner.bench.rated import rate
 from planner.bench.record import Ending, Instance, Layout, Moment, Record
 from planner.bench.report import report
+from planner.bench.report.axes import whole
 from planner.bench.report.page import MOST_ROWS
 from planner.errors import InputError, MissingBackEndError
 from planner.problem import Buffer, Pool, Problem
@@ -128,6 +129,16 @@ def test_pictures_are_svg_in_the_page_and_in_files(files: dict[str, str]) -> Non
         assert "currentColor" not in files[f"report-{name}.svg"]
     assert files["report.html"].count('<svg role="img"') == len(names)
     assert "currentColor" in files["report.html"]
+
+
+def test_runs_are_counted_in_whole_numbers() -> None:
+    from matplotlib.figure import Figure
+
+    panel = Figure().subplots()
+    for runs in (1, 2, 3, 17, 60_000):
+        panel.set_xlim(0.9, runs + 0.1)
+        whole(panel, "x")
+        assert all(tick == int(tick) for tick in panel.get_xticks())
 
 
 def test_the_same_results_give_the_same_bytes(files: dict[str, str], tmp_path: Path) -> None:
