@@ -175,6 +175,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _executor(args: argparse.Namespace) -> "Executor":
     from planner.errors import InputError, MissingBackEndError
+    from planner.scheduler import check_scheduler
 
     if (args.executor == "dask") != (args.scheduler is not None):
         raise InputError.single("no_scheduler", "--scheduler", "--executor dask and --scheduler go together")
@@ -190,7 +191,7 @@ def _executor(args: argparse.Namespace) -> "Executor":
         )
     from planner.bench.on_dask import Cluster
 
-    return Cluster(args.scheduler)
+    return Cluster(check_scheduler(args.scheduler, "--scheduler"))
 
 
 def _report(journal: "Journal", tally: "Tally") -> None:

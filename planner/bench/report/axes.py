@@ -116,7 +116,7 @@ def whole(panel: "Axes", which: Which) -> None:
     """An axis of things that are counted: no half of one."""
     from matplotlib.ticker import MaxNLocator
 
-    _axis(panel, which).set_major_locator(MaxNLocator(integer=True))
+    _axis(panel, which).set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
 
 
 def _axis(panel: "Axes", which: Which) -> "Axis":

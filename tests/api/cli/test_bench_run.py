@@ -114,6 +114,7 @@ def test_what_is_no_problem_is_left_out_and_named(cli: Cli, three: Path, tmp_pat
         (("three.json", "--external", "mine=caf\udce9 {input}"), "bad_external"),
         (("three.json", "--executor", "dask"), "go together"),
         (("three.json", "--scheduler", "tcp://localhost:1"), "go together"),
+        (("three.json", "--executor", "dask", "--scheduler", "http://localhost:1"), "tcp://host:8786"),
     ],
 )
 def test_what_cannot_be_asked_is_told_before_anything_runs(
