@@ -191,6 +191,15 @@ def test_false_claims_stand_before_everything_else(tmp_path: Path) -> None:
         assert "it says that nothing fits" in files[name]
 
 
+def test_a_name_does_not_repeat_the_family_it_stands_below(tmp_path: Path) -> None:
+    family = "planted,n=60,slack=0.2"
+    files = _report(tmp_path, made(f"{family},seed=3", "x", 10, family=family), made("other", "x", 10))
+    assert "<i>seed=3</i>" in files["report.html"]
+    assert "<i>other</i>" in files["report.html"]
+    assert f"| seed=3 | {family} |" in files["report.md"]
+    assert f"{family},seed=3" in files["runs.csv"].replace('"', "")
+
+
 def test_of_very_many_instances_the_page_shows_those_that_differ(tmp_path: Path) -> None:
     same = [made(f"same{k}", solver, 10) for k in range(MOST_ROWS + 500) for solver in "xy"]
     files = _report(tmp_path, *same, made("apart", "x", 10), made("apart", "y", 12))
