@@ -56,7 +56,9 @@ def attempt(problem: Problem, request: Message, tell: Tell) -> Message:
     try:
         code, used = _measured(arguments, asked["folder"], run)
     except OSError as error:
-        return {"status": "error", "error": f"{arguments[0]} cannot be started: {error.strerror}"}
+        # Which may be the folder: on a worker it need not be there.
+        what = f"{error.filename or arguments[0]}: {error.strerror}"
+        return {"status": "error", "error": f"{arguments[0]} cannot be started: {what}"}
     tell({"kind": "judging"})
     used["reported_seconds"] = run.reported_seconds()
     if code:

@@ -179,6 +179,13 @@ def test_a_program_that_is_not_there_is_an_error(keepers: Keepers, tmp_path: Pat
     assert "cannot be started" in (record.error or "")
 
 
+def test_a_folder_that_is_not_there_is_named(keepers: Keepers, tmp_path: Path) -> None:
+    asked = replace(program(tmp_path, SIDE_BY_SIDE), folder=str(tmp_path / "elsewhere"))
+    record = record_of(keepers, given(), asked)
+    assert record.status is Ending.ERROR
+    assert f"cannot be started: {tmp_path / 'elsewhere'}: No such file" in (record.error or "")
+
+
 @pytest.mark.parametrize("ends", [True, False])
 def test_nothing_is_left_of_a_program_that_hides_what_it_starts(
     keepers: Keepers, tmp_path: Path, ends: bool
