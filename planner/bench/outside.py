@@ -8,6 +8,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from hashlib import file_digest, sha256
 from pathlib import Path
@@ -64,10 +65,10 @@ def attempt(problem: Problem, request: Message, tell: Tell) -> Message:
     if code:
         ended = f"killed by signal {-code}" if code < 0 else f"ended with status {code}"
         return {"status": "error", "error": f"{ended}: {run.said()}".rstrip(": "), **used}
-    written = run.written()
-    if written is None:
-        return {"status": "unknown", "error": "it wrote no plan", **used}
     try:
+        written = run.written()
+        if written is None:
+            return {"status": "unknown", "error": "it wrote no plan", **used}
         plan = formats.read_plan(written, problem)
     except InputError as error:
         return {"status": "error", "error": f"what it wrote is no plan: {error}"[:_TAIL], **used}
@@ -137,8 +138,7 @@ class _Run:
 
     def said(self) -> str:
         """The end of what it complained."""
-        text = self.err.read_bytes()[-_TAIL:].decode("utf-8", "replace").strip()
-        return " ".join(text.split())
+        return " ".join(_end_of(self.err).split())
 
     def reported_seconds(self) -> float | None:
         """The time it took by its own account, if it gives one."""
@@ -210,11 +210,19 @@ def _without(problem: Problem, capacity: bool) -> Problem:
 
 def reported_seconds(said: Path) -> float | None:
     """The last time that the end of what a program said tells."""
-    for line in reversed(said.read_bytes()[-_TAIL:].decode("utf-8", "replace").splitlines()):
+    for line in reversed(_end_of(said).splitlines()):
         if found := _REPORTED.match(line):
             seconds = float(found["number"]) * _UNITS.get((found["unit"] or "s").lower(), 1.0)
             return round(seconds, _DIGITS) if math.isfinite(seconds) else None
     return None
+
+
+def _end_of(said: Path) -> str:
+    """The last that a program wrote there; nothing where it has taken the file away."""
+    with suppress(OSError), said.open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL))
+        return file.read().decode("utf-8", "replace")
+    return ""
 
 
 def room(problem: Problem) -> int:

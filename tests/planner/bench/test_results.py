@@ -1,6 +1,7 @@
 """Results are read however they were left, and solvers are told apart."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -48,7 +49,7 @@ def test_one_solver_with_several_options_is_several(tmp_path: Path) -> None:
 
 
 def test_options_are_told_in_short_and_never_for_two_solvers_alike(tmp_path: Path) -> None:
-    plain = {"target": None, "time_limit": 10.0, "memory": None}
+    plain: dict[str, Any] = {"target": None, "time_limit": 10.0, "memory": None}
     targets = [{"name": "board", "pools": [{"capacity": size}]} for size in (1, 2)]
     asked = [
         plain,
