@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 _GENERATE: Final = "generate:"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 _RANGE: Final = re.compile(r"(\d+)\.\.(\d+)", re.ASCII)
+_RANGED: Final = ("n", "seed")
+# Options of `memstow generate` that are not the problem's.
+_OF_A_FILE: Final = ("output", "output-format")
+_MOST_GENERATED: Final = 1_000_000_000
 _COMMON: Final = ("format", "target", "capacity", "fit_only", "time_limit", "memory")
 _OURS: Final = ("gap", "deterministic", "work_limit", "workers")
 
@@ -64,6 +68,7 @@ def _external(text: str, args: argparse.Namespace, local: bool) -> "Asked":
     name, equals, command = text.partition("=")
     try:
         parts = shlex.split(command)
+        command.encode()  # it is recorded, which bytes that are no text cannot be
     except ValueError as error:
         raise InputError.single("bad_external", "--external", f"{command!r}: {error}") from None
     if not (equals and parts and _NAME.fullmatch(name)):
@@ -95,26 +100,36 @@ def _options(args: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]
 
 def _generated(path: str) -> "Generated":
     """`generate:KIND,n=N,seed=A..B,option=value`: the options of `memstow generate`."""
-    from api.cli import generate
-    from api.cli.arguments import Parser
     from planner.bench.instances import Generated
     from planner.errors import InputError
 
-    kind, *settings = path.removeprefix(_GENERATE).split(",")
-    ranges = {"n": range(0), "seed": range(0)}
+    kind, *settings = (part.strip() for part in path.removeprefix(_GENERATE).split(","))
+    settings = [setting for setting in settings if setting]
+    named = [setting.partition("=")[0] for setting in settings]
+    for name in named:
+        if named.count(name) > 1 or name in _OF_A_FILE:
+            why = "is given twice" if name not in _OF_A_FILE else "is of a file: nothing is written here"
+            raise InputError.single("bad_generate", path, f"{name!r} {why}")
+    first, last = (_generator_arguments(kind, settings, end) for end in (1, 2))
+    counts, seeds = (range(first.pop(name), last[name] + 1) for name in _RANGED)
+    if not counts or not seeds:
+        raise InputError.single("empty_range", path, "a range is empty: write the smaller first")
+    if seeds.stop - seeds.start > _MOST_GENERATED // len(counts):
+        raise InputError.single("too_many", path, f"more than {_MOST_GENERATED:,} problems")
+    return Generated(kind, first, counts, seeds)
+
+
+def _generator_arguments(kind: str, settings: list[str], end: int) -> dict[str, Any]:
+    """What the generator is told; of a range, its first (1) or its last (2) end."""
+    from api.cli import generate
+    from api.cli.arguments import Parser
+
     words = [kind]
     for setting in settings:
         name, equals, value = setting.partition("=")
-        many = _RANGE.fullmatch(value) if name in ranges else None
-        if many is not None:
-            ranges[name] = range(int(many[1]), int(many[2]) + 1)
-            if not ranges[name]:
-                raise InputError.single("empty_range", path, f"{setting!r} is empty: write the smaller first")
-            value = many[1]
+        ends = _RANGE.fullmatch(value) if name in _RANGED else None
         # A list has + between its words, since commas are between settings.
-        words += [f"--{name}", *([value.replace("+", ",")] if equals else [])]
+        words += [f"--{name}", *([ends[end] if ends else value.replace("+", ",")] if equals else [])]
     parser: argparse.ArgumentParser = Parser(prog="memstow", allow_abbrev=False)
     generate.add(parser.add_subparsers())
-    arguments = generate.arguments_of(parser.parse_args(["generate", *words]))
-    n, seed = arguments.pop("n"), arguments.pop("seed")
-    return Generated(kind, arguments, ranges["n"] or range(n, n + 1), ranges["seed"] or range(seed, seed + 1))
+    return generate.arguments_of(parser.parse_args(["generate", *words]))

@@ -64,7 +64,8 @@ memstow bench report results --output page --title 'Release 1.2' --scatter exact
 
 def run(args: argparse.Namespace) -> int:
     """Read, draw, write, and say what was written."""
-    from planner.bench.best import FILE, to_json
+    from planner.bench.best import to_json
+    from planner.bench.folder import BEST
     from planner.bench.posed import found_again
     from planner.bench.rated import rate
     from planner.bench.report import MOST_MEMORY_PICTURES, report
@@ -73,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
 
     results = read(Path(args.folder))
     folder = results.path.parent
-    best = folder / FILE if args.best is None else Path(args.best)
+    best = folder / BEST if args.best is None else Path(args.best)
     bench = rate(results, _known(best, needed=args.best is not None and not args.update_best))
     sources = _sources(args.problems, folder)
     made = report(

@@ -4,9 +4,10 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from api.cli.arguments import Commands, add_command, amount, real, whole
+from api.cli.arguments import LONGEST_RUN, Commands, add_command, amount, real, whole
 from api.cli.bench_asked import asked_of, instances_of
 from api.cli.exits import Exit
+from api.cli.output import replace_file
 from api.cli.progress import Line
 from api.cli.source import READABLE, add_changes
 from api.cli.terminal import complain, is_terminal
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from planner.bench.executor import Executor
     from planner.bench.journal import Journal
     from planner.bench.tally import Tally
-
-LONGEST_RUN = 366 * 86_400
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -140,17 +139,19 @@ def run(args: argparse.Namespace) -> int:
     from pathlib import Path
 
     from api.cli.interruptible import Interruptible
+    from planner.bench.folder import PATHS
     from planner.bench.journal import Journal
-    from planner.bench.posed import remember
+    from planner.bench.posed import remembered
     from planner.bench.run import run as run_all
 
     # The command line does without for the short life of a solve; this may run for days.
     gc.enable()
     instances = [instances_of(path) for path in args.paths]
     asked = asked_of(args)
-    journal = Journal(Path(args.output), args.resume)
+    folder = Path(args.output)
+    journal = Journal(folder, args.resume)
     try:
-        remember(Path(args.output), args.paths)
+        replace_file(folder / PATHS, remembered(folder, args.paths))
         executor = _executor(args)
         progress = _Progress(sys.stderr) if is_terminal(sys.stderr) else None
 
@@ -174,6 +175,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _executor(args: argparse.Namespace) -> "Executor":
     from planner.errors import InputError, MissingBackEndError
+    from planner.scheduler import check_scheduler
 
     if (args.executor == "dask") != (args.scheduler is not None):
         raise InputError.single("no_scheduler", "--scheduler", "--executor dask and --scheduler go together")
@@ -189,7 +191,7 @@ def _executor(args: argparse.Namespace) -> "Executor":
         )
     from planner.bench.on_dask import Cluster
 
-    return Cluster(args.scheduler)
+    return Cluster(check_scheduler(args.scheduler, "--scheduler"))
 
 
 def _report(journal: "Journal", tally: "Tally") -> None:

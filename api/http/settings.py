@@ -16,6 +16,7 @@ from planner import machine
 from planner.errors import InputError, Issue
 from planner.reading.shown import shown
 from planner.reading.wording import unknown_field
+from planner.scheduler import check_scheduler
 
 PREFIX: Final = "MEMSTOW_"
 # Variables of memstow that are not settings of the service.
@@ -187,6 +188,7 @@ def _require_cluster(settings: Settings) -> None:
     if settings.scheduler is None:
         message = "with the executor `dask` it takes the address of a scheduler, such as tcp://host:8786"
         raise InputError.single("no_scheduler", "scheduler", message)
+    check_scheduler(settings.scheduler, "scheduler")
     if find_spec("distributed") is None:
         message = "the executor `dask` needs more than is installed: pip install 'memstow[dask]'"
         raise InputError.single("missing_extra", "distributed", message)

@@ -11,7 +11,6 @@ from typing import Any, Final
 from planner.bench.results import Run, Value
 from planner.errors import InputError
 
-FILE: Final = "best_known.json"
 VERSION: Final = 1
 
 

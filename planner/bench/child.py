@@ -130,7 +130,7 @@ def perform(request: Message, memory: int, tell: Tell) -> Message:
 def version_of(asked: dict[str, Any]) -> str:
     """The version of who solves."""
     if asked["command"] is not None:
-        return outside.version_of(asked["command"][0])
+        return outside.version_of(asked["command"], asked["folder"])
     return attempt.version_of(asked["name"])
 
 

@@ -7,6 +7,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from planner.bench.folder import WRITTEN
+from planner.bench.record import RESULTS
 from planner.bench.task import Given
 from planner.errors import InputError
 from planner.reading.source import read_bytes
@@ -36,7 +38,7 @@ class Files:
         for path in self.paths:
             inside = path.relative_to(self.root)
             family = inside.parts[0] if len(inside.parts) > 1 else self.root.resolve().name
-            name = inside.with_suffix("").as_posix()
+            name, family = _text(inside.with_suffix("").as_posix()), _text(family)
             try:
                 yield Given(name, family, data=read_bytes(path))
             except InputError as error:
@@ -63,17 +65,28 @@ class Generated:
             yield Given(f"{family},seed={seed}", family, generated=made)
 
 
+def _text(name: str) -> str:
+    """A name as it can be written: what is no text in it as escapes."""
+    return name.encode(errors="backslashreplace").decode()
+
+
 def files(path: str) -> Files:
     """The problems of a file, a folder and all below it, or a pattern; InputError where there are none."""
     place = Path(path)
     if place.is_dir():
-        found = sorted(p for p in place.rglob("*") if p.suffix in _SUFFIXES and p.is_file())
-        return Files(place, _some(found, path))
+        found = [p for p in place.rglob("*") if p.suffix in _SUFFIXES and p.is_file()]
+        return Files(place, _some(_without_results(found), path))
     if place.exists() or not glob.has_magic(path):
         return Files(place.parent, _some([place] if place.exists() else [], path))
-    matches = sorted(p for p in map(Path, glob.glob(path, recursive=True)) if p.is_file())
+    matches = [p for p in map(Path, glob.glob(path, recursive=True)) if p.is_file()]
     fixed = Path(*_before_magic(Path(path).parts))
-    return Files(fixed, _some(matches, path))
+    return Files(fixed, _some(_without_results(matches), path))
+
+
+def _without_results(found: Sequence[Path]) -> list[Path]:
+    """In order, and less what a bench has written: its folder may well be beside the problems."""
+    benches = {folder for folder in {path.parent for path in found} if (folder / RESULTS).exists()}
+    return sorted(path for path in found if path.parent not in benches or path.name not in WRITTEN)
 
 
 def _before_magic(parts: Sequence[str]) -> Iterator[str]:

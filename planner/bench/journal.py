@@ -5,16 +5,28 @@ import json
 import os
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import Enum, auto
 from hashlib import blake2b
 from pathlib import Path
 from typing import IO, Any, Final
 
-from planner.bench.record import RESULTS, RecordError, from_line, hash_of
+from planner.bench.record import RESULTS, RecordError, from_line, hash_of, key_of
 from planner.bench.task import Task
 from planner.errors import InputError, MemstowError
 
 _SYNC_SECONDS: Final = 1.0
 _PIECE: Final = 1 << 16
+
+
+class Known(Enum):
+    """Since when there is a result."""
+
+    BEFORE = auto()
+    """Since before the file was opened."""
+    MEANWHILE = auto()
+    """Another instance turned out to be the same problem."""
 
 
 class Journal:
@@ -25,7 +37,8 @@ class Journal:
         self._path = folder / RESULTS
         self._file: IO[bytes] = self._path.open("a+b", buffering=0)
         self._keys: set[bytes] = set()
-        self._asked: set[bytes] = set()
+        self._runs: dict[bytes, Known] = {}
+        self._same: dict[str, str] = {}
         self.endings: Counter[tuple[str, str]] = Counter()
         """How many results there are, by solver and status."""
         self._synced = time.monotonic()
@@ -37,27 +50,47 @@ class Journal:
             self._file.close()
             raise
 
-    def has(self, task: Task) -> bool:
-        """Whether there is a result of this run."""
-        return _run_of(task.content, task.asked.player("").options, task.asked.name, task.seed) in self._asked
+    def known(self, task: Task) -> Known | None:
+        """Whether there is a result of this run, and since when."""
+        options, asked = task.asked.player("").options, task.asked
+        known = self._runs.get(_run_of(task.content, options, asked.name, task.seed))
+        if known is None and (digest := self._same.get(task.content)) is not None:
+            key = _short(key_of(digest, asked.name, task.seed, options))
+            return Known.MEANWHILE if key in self._keys else None
+        return known
 
     def add(self, line: str) -> bool:
         """Write a record; False where there is one of its key: problems of two files may be the same."""
         values = json.loads(line)
-        if not self._note(values):
+        if not self._note(values, Known.MEANWHILE):
+            self._same[values["instance"]["content"]] = values["instance"]["digest"]
             return False
-        data = memoryview(line.encode() + b"\n")
-        while data:
-            data = data[self._file.write(data) or 0 :]
-        if time.monotonic() >= self._synced + _SYNC_SECONDS:
-            os.fsync(self._file.fileno())
-            self._synced = time.monotonic()
+        with self._as_lost():
+            data = memoryview(line.encode() + b"\n")
+            while data:
+                data = data[self._file.write(data) or 0 :]
+            if time.monotonic() >= self._synced + _SYNC_SECONDS:
+                os.fsync(self._file.fileno())
+                self._synced = time.monotonic()
         return True
 
     def close(self) -> None:
         """Have all of it on the disk, and let another run go on."""
-        os.fsync(self._file.fileno())
-        self._file.close()
+        with self._as_lost():
+            try:
+                os.fsync(self._file.fileno())
+            finally:
+                self._file.close()
+
+    @contextmanager
+    def _as_lost(self) -> Iterator[None]:
+        """A disk that takes nothing more, as it is told."""
+        try:
+            yield
+        except OSError as error:
+            why = error.strerror or error
+            message = f"{self._path}: {why}; what is recorded stays, and --resume goes on when there is room"
+            raise MemstowError(message) from None
 
     def _claim(self) -> None:
         try:
@@ -90,13 +123,14 @@ class Journal:
             try:
                 from_line(line)
             except RecordError as error:
-                raise InputError.single("not_a_record", f"{self._path}, line {number}", str(error)) from None
-            self._note(json.loads(line))
+                message = f"{error}; without this line --resume does that run again"
+                raise InputError.single("not_a_record", f"{self._path}, line {number}", message) from None
+            self._note(json.loads(line), Known.BEFORE)
 
-    def _note(self, values: dict[str, Any]) -> bool:
+    def _note(self, values: dict[str, Any], known: Known) -> bool:
         solver = values["solver"]
         run = _run_of(values["instance"]["content"], solver["options"], solver["name"], values["seed"])
-        self._asked.add(run)
+        self._runs.setdefault(run, known)
         key = _short(values["key"])
         if key in self._keys:
             return False

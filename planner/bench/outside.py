@@ -1,14 +1,16 @@
 """One run of an outside program: given a file, measured as a process, judged as ours are."""
 
+import math
 import os
 import re
 import resource
 import subprocess
 import threading
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from pathlib import Path
 from shutil import which
 from typing import Any, Final
@@ -25,12 +27,21 @@ from planner.problem import Problem
 from planner.reading.source import read_bytes
 
 _SAMPLE_SECONDS = 0.01
+# A program that never stops writing would fill the disk that the results go to.
+_LARGEST_FILE: Final = 1 << 30
 _DIGITS = 6
 _TAIL = 500
 # What a program says of its own time: a line that is a number alone, or one that names the time.
 _NUMBER: Final = r"(?P<number>\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*(?P<unit>ms|us|µs|s|sec|seconds)?"
-_REPORTED: Final = re.compile(rf"^\s*(?:.*\b(?:time|elapsed|took|seconds)\b[^\d\n]*)?{_NUMBER}\W*$", re.I)
+_REPORTED: Final = re.compile(
+    rf"^\s*(?:.*\b(?:time|elapsed|took|seconds)\b[^\d\n]*)?(?<![-.]){_NUMBER}\W*$", re.I
+)
 _UNITS: Final = {"ms": 1e-3, "us": 1e-6, "µs": 1e-6}
+# What a program says instead of a plan. Nobody can check a proof of its own, so it counts as none.
+_SAID: Final = {
+    Status.UNKNOWN: "it says that it found no plan",
+    Status.INFEASIBLE: "it says that nothing fits, which is not checked",
+}
 
 
 def attempt(problem: Problem, request: Message, tell: Tell) -> Message:
@@ -46,20 +57,24 @@ def attempt(problem: Problem, request: Message, tell: Tell) -> Message:
     try:
         code, used = _measured(arguments, asked["folder"], run)
     except OSError as error:
-        return {"status": "error", "error": f"{arguments[0]} cannot be started: {error.strerror}"}
+        # Which may be the folder: on a worker it need not be there.
+        what = f"{error.filename or arguments[0]}: {error.strerror}"
+        return {"status": "error", "error": f"{arguments[0]} cannot be started: {what}"}
     tell({"kind": "judging"})
     used["reported_seconds"] = run.reported_seconds()
     if code:
         ended = f"killed by signal {-code}" if code < 0 else f"ended with status {code}"
         return {"status": "error", "error": f"{ended}: {run.said()}".rstrip(": "), **used}
-    written = run.written()
-    if written is None:
-        return {"status": "unknown", "error": "it wrote no plan", **used}
     try:
+        written = run.written()
+        if written is None:
+            return {"status": "unknown", "error": "it wrote no plan", **used}
         plan = formats.read_plan(written, problem)
     except InputError as error:
         return {"status": "error", "error": f"what it wrote is no plan: {error}"[:_TAIL], **used}
     used["reported_seconds"] = used["reported_seconds"] or plan.seconds or None
+    if plan.status in _SAID and not plan.placements:
+        return {"status": "unknown", "error": _SAID[plan.status], **used}
     layout = Plan(status=Status.FEASIBLE, placements=plan.placements)
     judgement = judgement_of(problem, layout)
     for term in judgement.objective[:1]:
@@ -67,14 +82,26 @@ def attempt(problem: Problem, request: Message, tell: Tell) -> Message:
     return {**outcome(judgement, layout), **used, "work": {}}
 
 
-def version_of(command: str) -> str:
-    """Which program it is: the beginning of the SHA-256 of its file."""
-    path = which(command)
-    if path is None:
+def version_of(command: Sequence[str], folder: str) -> str:
+    """Which program it is: the beginning of the SHA-256 of its file.
+
+    With files among its arguments, it is that of all their sums: of `python3 mine.py` the second changes.
+    """
+    program = which(command[0])
+    if program is None:
         return "missing"
-    with suppress(OSError):
-        return f"sha256:{sha256(Path(path).read_bytes()).hexdigest()[:12]}"
-    return "unreadable"
+    named = (os.path.join(folder, part) for part in command[1:])
+    try:
+        sums = [_sum(path) for path in (program, *filter(os.path.isfile, named))]
+    except OSError:
+        return "unreadable"
+    whole = sums[0] if len(sums) == 1 else sha256(b"".join(sums)).digest()
+    return f"sha256:{whole.hex()[:12]}"
+
+
+def _sum(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file_digest(file, "sha256").digest()
 
 
 class _Run:
@@ -111,8 +138,7 @@ class _Run:
 
     def said(self) -> str:
         """The end of what it complained."""
-        text = self.err.read_bytes()[-_TAIL:].decode("utf-8", "replace").strip()
-        return " ".join(text.split())
+        return " ".join(_end_of(self.err).split())
 
     def reported_seconds(self) -> float | None:
         """The time it took by its own account, if it gives one."""
@@ -124,6 +150,8 @@ def _measured(arguments: list[str], folder: str, run: "_Run") -> tuple[int, dict
     """The exit status of the program, and what it used."""
     # A process begins with the peak memory of the one it was started from; only more than that is its own.
     floor = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    # This process ends with the run, so that the limit is for what it starts.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (_LARGEST_FILE, _LARGEST_FILE))
     with run.out.open("wb") as out, run.err.open("wb") as err:
         begin = time.monotonic()
         # It stays in the group of this process, which is killed as a whole.
@@ -182,10 +210,19 @@ def _without(problem: Problem, capacity: bool) -> Problem:
 
 def reported_seconds(said: Path) -> float | None:
     """The last time that the end of what a program said tells."""
-    for line in reversed(said.read_bytes()[-_TAIL:].decode("utf-8", "replace").splitlines()):
+    for line in reversed(_end_of(said).splitlines()):
         if found := _REPORTED.match(line):
-            return round(float(found["number"]) * _UNITS.get((found["unit"] or "s").lower(), 1.0), _DIGITS)
+            seconds = float(found["number"]) * _UNITS.get((found["unit"] or "s").lower(), 1.0)
+            return round(seconds, _DIGITS) if math.isfinite(seconds) else None
     return None
+
+
+def _end_of(said: Path) -> str:
+    """The last that a program wrote there; nothing where it has taken the file away."""
+    with suppress(OSError), said.open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL))
+        return file.read().decode("utf-8", "replace")
+    return ""
 
 
 def room(problem: Problem) -> int:

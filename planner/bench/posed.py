@@ -5,9 +5,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from planner import formats
+from planner.bench.folder import PATHS
 from planner.bench.instances import Instances
 from planner.bench.record import Instance
 from planner.bench.results import Run
@@ -18,9 +19,6 @@ from planner.errors import InputError
 from planner.generate.made import make
 from planner.problem import Problem
 from planner.reading.parse import parse_target
-
-PATHS: Final = "paths.json"
-"""In the folder of a run: what it was told to run, so that reports find the problems again."""
 
 
 def problem_of(
@@ -64,11 +62,13 @@ def _again(given: Given, run: Run) -> Problem | None:
         return None
 
 
-def remember(folder: Path, paths: Sequence[str]) -> None:
-    """Note what a run is told to run, with what the runs before it were told."""
+def remembered(folder: Path, paths: Sequence[str]) -> bytes:
+    """What is to be in that file: what this run is told to run, after what the runs before it were told."""
     known = recall(folder)
     known += [path for path in map(_from_anywhere, paths) if path not in known]
-    (folder / PATHS).write_text(json.dumps(known, indent=1, ensure_ascii=False) + "\n")
+    text = json.dumps(known, indent=1, ensure_ascii=False) + "\n"
+    # Of bytes that are no text the escape of Python is that of JSON as well.
+    return text.encode(errors="backslashreplace")
 
 
 def recall(folder: Path) -> list[str]:

@@ -134,8 +134,12 @@ class Record:
     @property
     def key(self) -> str:
         """There is one record of a key: `digest/solver/seed/options`."""
-        asked = hash_of(self.solver.options)
-        return f"{self.instance.digest}/{self.solver.name}/{self.seed}/{asked}"
+        return key_of(self.instance.digest, self.solver.name, self.seed, self.solver.options)
+
+
+def key_of(digest: str, solver: str, seed: int, options: Values) -> str:
+    """What tells one run from all others."""
+    return f"{digest}/{solver}/{seed}/{hash_of(options)}"
 
 
 def hash_of(values: Values) -> str:

@@ -1,11 +1,22 @@
 """All runs of a folder as reports need them: told apart by solver, plans left in the file until asked for."""
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from planner.bench.record import RESULTS, Ending, Instance, Layout, Player, Record, RecordError, from_line
+from planner.bench.record import (
+    RESULTS,
+    Ending,
+    Instance,
+    Layout,
+    Player,
+    Record,
+    RecordError,
+    from_line,
+    hash_of,
+)
 from planner.errors import InputError
 
 WITH_PLAN: Final = (Ending.OPTIMAL, Ending.FEASIBLE)
@@ -125,15 +136,30 @@ def _identity(solver: Player) -> tuple[str, str, str]:
 def _labels(solvers: Iterable[Player]) -> dict[tuple[str, str, str], str]:
     """The name of each solver, with what differs where one name has several versions or options."""
     known = {_identity(solver): solver for solver in solvers}
-    labels = {}
-    for identity, solver in known.items():
-        namesakes = [other for other in known.values() if other.name == solver.name]
-        told = []
-        if len({other.version for other in namesakes}) > 1:
-            told.append(solver.version)
-        names = sorted({name for other in namesakes for name in other.options})
-        for name in names:
-            if len({repr(other.options.get(name)) for other in namesakes}) > 1:
-                told.append(f"{name} {solver.options.get(name)}")
-        labels[identity] = f"{solver.name} ({', '.join(told)})" if told else solver.name
-    return labels
+    labels = {
+        identity: _label(solver, [other for other in known.values() if other.name == solver.name])
+        for identity, solver in known.items()
+    }
+    many = Counter(labels.values())
+    # Two files of a target may give it one name.
+    return {
+        identity: label if many[label] == 1 else f"{label} {hash_of(known[identity].options)}"
+        for identity, label in labels.items()
+    }
+
+
+def _label(solver: Player, namesakes: Sequence[Player]) -> str:
+    told = [solver.version] if len({other.version for other in namesakes}) > 1 else []
+    for name in sorted({name for other in namesakes for name in other.options}):
+        value = solver.options.get(name)
+        if value is not None and len({repr(other.options.get(name)) for other in namesakes}) > 1:
+            told.append(f"{name} {_shown(value)}")
+    # Commas are between solvers where several are named.
+    return f"{solver.name} ({'; '.join(told)})" if told else solver.name
+
+
+def _shown(value: object) -> str:
+    """The value of an option; of a target its name."""
+    if isinstance(value, dict):
+        value = value.get("name", value)
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)

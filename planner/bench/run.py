@@ -13,7 +13,7 @@ from typing import Final
 
 from planner.bench.executor import Executor
 from planner.bench.instances import Instances
-from planner.bench.journal import Journal
+from planner.bench.journal import Journal, Known
 from planner.bench.keepers import TOGETHER_SECONDS, Result, StoppedError
 from planner.bench.tally import Tally
 from planner.bench.task import Asked, Task, tasks_of
@@ -101,10 +101,12 @@ class _Run:
                 self._tally.left_out += 1
             elif task.given.unreadable is not None:
                 self._leave_out(task, task.given.unreadable)
-            elif self._journal.has(task):
+            elif (known := self._journal.known(task)) is None:
+                return _Try(task, 1)
+            elif known is Known.BEFORE:
                 self._tally.before += 1
             else:
-                return _Try(task, 1)
+                self._tally.same += 1
         return None
 
     def _take(self, future: Future[list[Result]], bundle: list[_Try]) -> None:

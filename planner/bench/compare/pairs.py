@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from planner.bench.record import Machine, hash_of
 from planner.bench.results import Results, Run
 from planner.errors import InputError
+from planner.figures import count
 
 Key = tuple[str, str, int]
 """Digest of the instance, solver, seed."""
@@ -55,7 +56,7 @@ def pairs(old: Results, new: Results) -> Pairs:
         both,
         tuple(run for key, run in sorted(before.items()) if key not in after),
         tuple(run for key, run in sorted(after.items()) if key not in before),
-        tuple(_notes(both)),
+        (*_unreadable(old, new), *_notes(both)),
     )
 
 
@@ -68,6 +69,12 @@ def _key(run: Run, several: frozenset[str]) -> Key:
     solver = run.record.solver
     name = f"{solver.name} {hash_of(solver.options)}" if solver.name in several else solver.name
     return run.instance.digest, name, run.record.seed
+
+
+def _unreadable(*both: Results) -> Iterator[str]:
+    for results in both:
+        if results.unreadable:
+            yield f"{results.path}: {count(results.unreadable)} of its lines cannot be read"
 
 
 def _notes(both: Iterable[Pair]) -> Iterator[str]:

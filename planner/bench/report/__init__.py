@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from planner.bench.folder import RUNS, SUMMARY
 from planner.bench.rated import Bench
 from planner.bench.record import Instance
 from planner.bench.report.canvas import styles
@@ -47,8 +48,8 @@ def report(
     return {
         PAGE: page(title, bench, rows, drawn, instances, memory_of),
         "report.md": markdown(title, bench, rows, files, instances),
-        "runs.csv": runs_csv(bench),
-        "summary.csv": summary_csv(rows),
+        RUNS: runs_csv(bench),
+        SUMMARY: summary_csv(rows),
         **{file: picture.in_file for picture, file in files},
     }
 

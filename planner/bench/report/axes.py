@@ -112,6 +112,13 @@ def percents(panel: "Axes", which: Which, last: float) -> None:
     (panel.set_xlim if which == "x" else panel.set_ylim)(-ticks[1] / 5, max(last, 1.0) * 1.1)
 
 
+def whole(panel: "Axes", which: Which) -> None:
+    """An axis of things that are counted: no half of one."""
+    from matplotlib.ticker import MaxNLocator
+
+    _axis(panel, which).set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+
+
 def _axis(panel: "Axes", which: Which) -> "Axis":
     return panel.xaxis if which == "x" else panel.yaxis
 

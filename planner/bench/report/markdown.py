@@ -62,7 +62,7 @@ def _instances(solvers: Sequence[str], rows: Sequence[InstanceRow]) -> Iterator[
         ("instance", "family", "buffers", "best known", *map(words.name, solvers)),
         [
             (
-                words.name(row.instance.name),
+                words.instance_name(row.instance),
                 words.name(row.instance.family),
                 count(row.instance.features.get("buffers", 0)),
                 words.best_known(row.best),

@@ -103,7 +103,7 @@ def _instance(row: InstanceRow) -> str:
     best = words.best_known(row.best)
     bound = words.NONE if row.bound is None else count(row.bound)
     buffers = count(row.instance.features.get("buffers", 0))
-    name = _text(words.name(row.instance.name))
+    name = _text(words.instance_name(row.instance))
     return f"<i>{name}</i><span>{buffers}</span><span>{best}<small>{bound}</small></span>"
 
 

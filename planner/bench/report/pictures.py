@@ -17,6 +17,7 @@ from planner.bench.report.axes import (
     nothing,
     percents,
     points,
+    whole,
 )
 from planner.bench.report.canvas import Picture, Style, picture
 from planner.bench.report.words import name
@@ -129,6 +130,7 @@ def _cactus(bench: Bench, styles: Styles, axes: "Sequence[Axes]") -> None:
             continue
         lines(panel, curves, styles)
         decades(panel, "y")
+        whole(panel, "x")
         panel.set(title=title, xlabel="runs", ylabel="seconds" if panel is axes[0] else "")
 
 

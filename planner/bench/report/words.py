@@ -5,7 +5,7 @@ from typing import Final
 from planner.bench.best import Best
 from planner.bench.means import SHIFT
 from planner.bench.rated import Bench
-from planner.bench.record import Machine
+from planner.bench.record import Instance, Machine
 from planner.bench.summary import Row
 from planner.figures import count, human, plain, seconds
 
@@ -41,6 +41,11 @@ INSTANCES_TOLD: Final = (
 def name(text: str) -> str:
     """A name as it is shown."""
     return plain(text, most=LONGEST_NAME)
+
+
+def instance_name(instance: Instance) -> str:
+    """An instance where its family is told as well: without what it has its name from."""
+    return name(instance.name.removeprefix(f"{instance.family},"))
 
 
 def number(value: float | None) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from api.cli.exits import Exit
-from planner.bench.record import Ending, to_line
+from planner.bench.record import RESULTS, Ending, from_line, to_line
 from tests.api.cli.conftest import ROOT, Cli
 from tests.planner.bench.asking import SIDE_BY_SIDE
 from tests.planner.bench.test_record import RECORD
@@ -40,11 +40,17 @@ def test_the_examples_run_and_so_does_the_python(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "models").mkdir()
     (tmp_path / "mine.py").write_text(SIDE_BY_SIDE)
+    for name, text in re.findall(
+        r"^\$ cat > (\S+) <<'END'\n(.*?)^END$", PAGE, flags=re.MULTILINE | re.DOTALL
+    ):
+        (tmp_path / name).write_text(text)
     examples = _examples()
     assert examples
     for example in examples:
         ran = cli(*example)
         assert (ran.code, ran.err) == (Exit.DONE, ""), example
+    stacked = [from_line(line) for line in (tmp_path / "stacked" / RESULTS).read_text().splitlines()]
+    assert [(one.status, one.reported_seconds) for one in stacked] == [(Ending.FEASIBLE, 0.25)] * 2
     (script,) = re.findall(r"^```python\n(.*?)^```", PAGE, flags=re.MULTILINE | re.DOTALL)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert re.fullmatch(r"\d+ proven, the last at \d+\n", done.stdout)

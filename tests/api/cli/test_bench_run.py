@@ -106,9 +106,15 @@ def test_what_is_no_problem_is_left_out_and_named(cli: Cli, three: Path, tmp_pat
         (("three.json", "--external", "greedy=cat {input}"), "a solver of memstow"),
         (("generate:planted,n=5..3",), "write the smaller first"),
         (("generate:planted,n=many",), "not a whole number"),
+        (("generate:planted,n=5..99999999999",), "out of range"),
+        (("generate:planted,seed=1..9999999999",), "more than 1,000,000,000 problems"),
+        (("generate:planted,n=5,n=6..7",), "'n' is given twice"),
+        (("generate:planted,n=5,output=a.csv",), "'output' is of a file"),
         (("generate:spirals",), "invalid choice"),
+        (("three.json", "--external", "mine=caf\udce9 {input}"), "bad_external"),
         (("three.json", "--executor", "dask"), "go together"),
         (("three.json", "--scheduler", "tcp://localhost:1"), "go together"),
+        (("three.json", "--executor", "dask", "--scheduler", "http://localhost:1"), "tcp://host:8786"),
     ],
 )
 def test_what_cannot_be_asked_is_told_before_anything_runs(

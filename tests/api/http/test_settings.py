@@ -52,6 +52,7 @@ def test_what_is_printed_can_be_read_again(tmp_path: Path) -> None:
         ({"MEMSTOW_EXECUTOR": "slurm"}, "bad_setting", "MEMSTOW_EXECUTOR"),
         ({"MEMSTOW_EXECUTOR": "dask"}, "no_scheduler", "scheduler"),
         ({"MEMSTOW_EXECUTOR": "dask", "MEMSTOW_SCHEDULER": ""}, "no_scheduler", "scheduler"),
+        ({"MEMSTOW_EXECUTOR": "dask", "MEMSTOW_SCHEDULER": "http://a:1"}, "bad_scheduler", "scheduler"),
         ({"MEMSTOW_CONFIG": "/nowhere.toml"}, "unreadable", "/nowhere.toml"),
     ],
 )

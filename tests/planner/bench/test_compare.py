@@ -9,9 +9,10 @@ import pytest
 from planner.bench.compare.measures import DECIDING, NAMES
 from planner.bench.compare.told import told, values
 from planner.bench.compare.verdicts import Comparison, Line, Strictness, Verdict, compare
-from planner.bench.record import Ending, Record
+from planner.bench.record import RESULTS, Ending, Record
+from planner.bench.results import read
 from planner.errors import InputError
-from tests.planner.bench.made import made, results
+from tests.planner.bench.made import made, results, write
 
 EXACT = {"time_limit": 10.0, "deterministic": True}
 
@@ -113,6 +114,16 @@ def test_what_is_missing_from_the_new_results_is_told(tmp_path: Path) -> None:
     assert "missing: gone by x" in text
     assert "only in the new results: 1 runs" in text
     assert "gone" not in told(_compared(tmp_path, [old[0]], [old[0]]), [])
+
+
+def test_a_line_that_cannot_be_read_is_told_where_its_run_is_missing(tmp_path: Path) -> None:
+    old, kept = results(tmp_path / "old", made("a", "x", 10), made("b", "x", 10)), made("a", "x", 10)
+    write(tmp_path / "new", kept, made("b", "x", 10))
+    file = tmp_path / "new" / RESULTS
+    file.write_text(file.read_text()[:-9])
+    comparison = compare(old, read(tmp_path / "new"), Strictness(), NAMES)
+    assert "missing: b by x" in told(comparison, [])
+    assert f"note: {file}: 1 of its lines cannot be read" in told(comparison, [])
 
 
 def test_nothing_in_common_is_refused(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Instances are found, named and counted before any is read."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,28 @@ def test_a_file_that_goes_away_meanwhile_says_so_and_the_rest_go_on(folder: Path
     assert first.data is None
     assert "not_found" in (first.unreadable or "")
     assert second.data == b"b.csv"
+
+
+def test_what_a_bench_has_written_is_no_problem(folder: Path) -> None:
+    bench = folder / "deep" / "bench"
+    bench.mkdir()
+    for name in ("results.jsonl", "paths.json", "best_known.json", "runs.csv", "summary.csv", "mine.csv"):
+        (bench / name).write_text("")
+    (folder / "runs.csv").write_text("a problem of that name")
+    expected = [("public", "a.12"), ("public", "b"), ("deep", "deep/bench/mine"), ("deep", "deep/er/c")]
+    assert names(folder) == [*expected, ("public", "runs")]
+    assert names(f"{folder}/**/*.csv") == [*expected[1:], ("public", "runs")]
+
+
+def test_a_name_that_is_no_text_is_one_when_it_is_told(folder: Path) -> None:
+    strange = folder / os.fsdecode(b"caf\xe9.csv")
+    try:
+        strange.write_text("x")
+    except OSError:
+        pytest.skip("names of files are text here")
+    (given,) = files(str(strange))
+    assert given.name == "caf\\udce9"
+    given.name.encode()
 
 
 def test_generated_instances_are_one_for_each_size_and_seed() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.bench.journal import Journal
+from planner.bench.journal import Journal, Known
 from planner.bench.record import RESULTS, from_line
 from planner.errors import InputError, MemstowError
 from tests.planner.bench.asking import given, line, solver, task
@@ -22,10 +22,10 @@ def test_results_are_added_as_they_come_and_known_again(tmp_path: Path) -> None:
     journal.close()
     again = Journal(tmp_path / "new", resume=True)
     asked = [task(given(), solver("exact"), seed) for seed in range(3)]
-    assert [again.has(one) for one in asked] == [True, True, False]
-    assert not again.has(task(given(), solver("greedy"), 0))
-    assert not again.has(task(given(), solver("exact", time_limit=6.0), 0))
-    assert not again.has(task(given(b"other"), solver("exact"), 0))
+    assert [again.known(one) for one in asked] == [Known.BEFORE, Known.BEFORE, None]
+    assert again.known(task(given(), solver("greedy"), 0)) is None
+    assert again.known(task(given(), solver("exact", time_limit=6.0), 0)) is None
+    assert again.known(task(given(b"other"), solver("exact"), 0)) is None
     assert again.endings == {("exact", "feasible"): 2}
     again.close()
 
@@ -42,7 +42,7 @@ def test_a_line_that_was_cut_short_is_taken_back(tmp_path: Path, kept: int) -> N
     whole = line(0) + "\n"
     (tmp_path / RESULTS).write_text(whole + line(1)[:kept])
     journal = Journal(tmp_path, resume=True)
-    assert not journal.has(task(given(), solver("exact"), 1))
+    assert journal.known(task(given(), solver("exact"), 1)) is None
     assert journal.add(line(1))
     journal.close()
     assert written(tmp_path) == [0, 1]
@@ -75,3 +75,36 @@ def test_two_runs_do_not_write_to_one_folder(tmp_path: Path) -> None:
         Journal(tmp_path, resume=True)
     first.close()
     Journal(tmp_path, resume=True).close()
+
+
+def test_of_another_file_of_the_same_problem_one_run_tells_for_all(tmp_path: Path) -> None:
+    other = given(b"the same in other words")
+    journal = Journal(tmp_path, resume=False)
+    for seed in range(3):
+        journal.add(line(seed))
+    assert journal.known(task(other, solver("exact"), 0)) is None
+    assert not journal.add(line(0, content=other.content))
+    asked = [task(other, solver("exact"), seed) for seed in range(4)]
+    assert [journal.known(one) for one in asked] == [*[Known.MEANWHILE] * 3, None]
+    assert journal.known(task(given(), solver("exact"), 0)) is Known.MEANWHILE
+    journal.close()
+    again = Journal(tmp_path, resume=True)
+    assert again.known(task(given(), solver("exact"), 0)) is Known.BEFORE
+    again.close()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
+def test_a_full_disk_is_told_with_the_way_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    journal = Journal(tmp_path, resume=False)
+    told = r"results\.jsonl: No space left on device; .*--resume goes on"
+    with open("/dev/full", "ab", buffering=0) as full, monkeypatch.context() as patched:
+        patched.setattr(journal, "_file", full)
+        with pytest.raises(MemstowError, match=told):
+            journal.add(line(0))
+    journal.close()
+
+
+def test_a_line_that_was_damaged_is_named_with_the_way_out(tmp_path: Path) -> None:
+    (tmp_path / RESULTS).write_text(f"{line(0)}\nx{line(1)}\n{line(2)}\n")
+    with pytest.raises(InputError, match=r"line 2: .*without this line --resume does that run again"):
+        Journal(tmp_path, resume=True)

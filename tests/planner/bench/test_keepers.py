@@ -120,7 +120,12 @@ def test_an_outside_program_may_speak_json_and_standard_output(keepers: Keepers,
         ("open(sys.argv[2], 'w').write('id,offset\\na,0\\nb,0\\nc,0\\n')", Ending.INVALID, ""),
         ("open(sys.argv[2], 'w').write('garbage' * 100)", Ending.ERROR, "is no plan"),
         ("open(sys.argv[2], 'wb').write(bytes(range(256)))", Ending.ERROR, "is no plan"),
+        ("open(sys.argv[2], 'wb').truncate(300 << 20)", Ending.ERROR, "is no plan"),
         ("pass", Ending.UNKNOWN, "no plan"),
+        ("import shutil; shutil.rmtree(os.path.dirname(sys.argv[1]))", Ending.UNKNOWN, "no plan"),
+        ("open(sys.argv[2], 'w').write('{\"status\": \"unknown\"}')", Ending.UNKNOWN, "it found no plan"),
+        ("open(sys.argv[2], 'w').write('{\"status\": \"infeasible\"}')", Ending.UNKNOWN, "not checked"),
+        ("open(sys.argv[2], 'wb').truncate(2 << 30); time.sleep(60)", Ending.ERROR, "File too large"),
         ("sys.exit('it is too hard')", Ending.ERROR, "ended with status 1: it is too hard"),
         ("os.kill(os.getpid(), 11)", Ending.ERROR, "killed by signal 11"),
         ("os.kill(os.getppid(), 9)", Ending.KILLED, "killed by signal 9"),
@@ -174,6 +179,13 @@ def test_a_program_that_is_not_there_is_an_error(keepers: Keepers, tmp_path: Pat
     record = record_of(keepers, given(), asked)
     assert record.status is Ending.ERROR
     assert "cannot be started" in (record.error or "")
+
+
+def test_a_folder_that_is_not_there_is_named(keepers: Keepers, tmp_path: Path) -> None:
+    asked = replace(program(tmp_path, SIDE_BY_SIDE), folder=str(tmp_path / "elsewhere"))
+    record = record_of(keepers, given(), asked)
+    assert record.status is Ending.ERROR
+    assert f"cannot be started: {tmp_path / 'elsewhere'}: No such file" in (record.error or "")
 
 
 @pytest.mark.parametrize("ends", [True, False])

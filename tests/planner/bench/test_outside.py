@@ -1,10 +1,11 @@
 """What an outside program says of its time is read as people write it, and what is no time is not."""
 
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
-from planner.bench.outside import reported_seconds, room
+from planner.bench.outside import reported_seconds, room, version_of
 from planner.problem import Buffer, Pool, Problem
 
 
@@ -23,6 +24,9 @@ from planner.problem import Buffer, Pool, Problem
         ("peak 1048576", None),
         ("at 12:30:05 it ended", None),
         ("time flies", None),
+        ("took -5 ms", None),
+        ("1e999", None),
+        ("9" * 400, None),
         ("", None),
     ],
 )
@@ -30,6 +34,20 @@ def test_a_time_is_known_by_its_line(tmp_path: Path, text: str, seconds: float |
     said = tmp_path / "said"
     said.write_text(text)
     assert reported_seconds(said) == seconds
+
+
+def test_a_program_is_known_by_its_file_and_by_those_among_its_arguments(tmp_path: Path) -> None:
+    program = tmp_path / "solve"
+    program.write_text("#!/bin/sh")
+    program.chmod(0o755)
+    alone = version_of((str(program), "{input}", "x" * 5000), str(tmp_path))
+    assert alone == f"sha256:{sha256(b'#!/bin/sh').hexdigest()[:12]}"
+    versions = set()
+    for text in ("one way", "another"):
+        (tmp_path / "rules.txt").write_text(text)
+        versions.add(version_of((str(program), "rules.txt"), str(tmp_path)))
+    assert len(versions | {alone}) == 3
+    assert version_of((str(tmp_path / "none"),), str(tmp_path)) == "missing"
 
 
 def test_there_is_room_for_everything_where_a_pool_is_unbounded() -> None:

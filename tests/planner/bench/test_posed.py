@@ -7,7 +7,7 @@ from pathlib import Path
 
 from planner import formats
 from planner.bench.instances import Generated, files
-from planner.bench.posed import found_again, recall, remember
+from planner.bench.posed import found_again, recall, remembered
 from planner.bench.record import Record
 from planner.bench.results import Results
 from planner.digest import digest
@@ -54,9 +54,10 @@ def test_another_problem_in_its_place_is_not_taken_for_it(tmp_path: Path) -> Non
 
 
 def test_what_a_folder_was_told_to_run_is_remembered(tmp_path: Path) -> None:
-    remember(tmp_path, ["generate:network,n=5", "here"])
-    remember(tmp_path, ["generate:network,n=5", "there"])
-    assert recall(tmp_path) == ["generate:network,n=5", str(Path.cwd() / "here"), str(Path.cwd() / "there")]
+    for paths in (["generate:network,n=5", "here"], ["generate:network,n=5", "there", "caf\udce9"]):
+        (tmp_path / "paths.json").write_bytes(remembered(tmp_path, paths))
+    here = [str(Path.cwd() / name) for name in ("here", "there", "caf\udce9")]
+    assert recall(tmp_path) == ["generate:network,n=5", *here]
     for other in ("{", json.dumps({"a": 1})):
         (tmp_path / "paths.json").write_text(other)
         assert recall(tmp_path) == []

@@ -15,6 +15,7 @@ import pytest
 from planner.bench.rated import rate
 from planner.bench.record import Ending, Instance, Layout, Moment, Record
 from planner.bench.report import report
+from planner.bench.report.axes import whole
 from planner.bench.report.page import MOST_ROWS
 from planner.errors import InputError, MissingBackEndError
 from planner.problem import Buffer, Pool, Problem
@@ -130,6 +131,16 @@ def test_pictures_are_svg_in_the_page_and_in_files(files: dict[str, str]) -> Non
     assert "currentColor" in files["report.html"]
 
 
+def test_runs_are_counted_in_whole_numbers() -> None:
+    from matplotlib.figure import Figure
+
+    panel = Figure().subplots()
+    for runs in (1, 2, 3, 17, 60_000):
+        panel.set_xlim(0.9, runs + 0.1)
+        whole(panel, "x")
+        assert all(tick == int(tick) for tick in panel.get_xticks())
+
+
 def test_the_same_results_give_the_same_bytes(files: dict[str, str], tmp_path: Path) -> None:
     some = _some()
     assert _report(tmp_path, *random.Random(1).sample(some, len(some))) == files
@@ -178,6 +189,15 @@ def test_false_claims_stand_before_everything_else(tmp_path: Path) -> None:
     for name in ("report.html", "report.md"):
         assert 0 < files[name].index("Claims that are not true") < files[name].index("Summary")
         assert "it says that nothing fits" in files[name]
+
+
+def test_a_name_does_not_repeat_the_family_it_stands_below(tmp_path: Path) -> None:
+    family = "planted,n=60,slack=0.2"
+    files = _report(tmp_path, made(f"{family},seed=3", "x", 10, family=family), made("other", "x", 10))
+    assert "<i>seed=3</i>" in files["report.html"]
+    assert "<i>other</i>" in files["report.html"]
+    assert f"| seed=3 | {family} |" in files["report.md"]
+    assert f"{family},seed=3" in files["runs.csv"].replace('"', "")
 
 
 def test_of_very_many_instances_the_page_shows_those_that_differ(tmp_path: Path) -> None:

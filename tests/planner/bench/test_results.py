@@ -1,6 +1,7 @@
 """Results are read however they were left, and solvers are told apart."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,6 +46,22 @@ def test_one_solver_with_several_options_is_several(tmp_path: Path) -> None:
         made("a", "z", 5),
     )
     assert found.solvers == ("x (time_limit 1.0)", "x (time_limit 2.0)", "y (1)", "y (2)", "z")
+
+
+def test_options_are_told_in_short_and_never_for_two_solvers_alike(tmp_path: Path) -> None:
+    plain: dict[str, Any] = {"target": None, "time_limit": 10.0, "memory": None}
+    targets = [{"name": "board", "pools": [{"capacity": size}]} for size in (1, 2)]
+    asked = [
+        plain,
+        *({**plain, "target": target} for target in targets),
+        {**plain, "memory": 5, "time_limit": 2},
+    ]
+    found = results(tmp_path, *(made("a", "x", 10, options=options) for options in asked))
+    assert len(found.solvers) == 4
+    assert {"x (time_limit 10.0)", "x (memory 5; time_limit 2)"} <= set(found.solvers)
+    boards = [name for name in found.solvers if name.startswith("x (target board; time_limit 10.0) ")]
+    assert len(boards) == 2
+    assert not any("," in name for name in found.solvers)
 
 
 def test_what_holds_no_result_is_refused(tmp_path: Path) -> None:

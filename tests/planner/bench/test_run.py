@@ -70,18 +70,25 @@ def test_every_instance_by_every_solver_with_every_seed(journal: Journal) -> Non
     assert (tally.total, tally.settled, tally.done, tally.lost) == (8, 8, 8, 0)
 
 
-def test_what_has_a_result_is_not_asked_again(journal: Journal) -> None:
+def test_what_has_a_result_is_not_asked_again(tmp_path: Path) -> None:
+    journal = Journal(tmp_path, resume=False)
     all_of([given(b"1", "a")], Fake(recorded), journal, seeds=2)
+    journal.close()
+    again = Journal(tmp_path, resume=True)
     fake = Fake(recorded)
-    tally = all_of([given(b"1", "renamed"), given(b"2", "b")], fake, journal, seeds=3)
+    tally = all_of([given(b"1", "renamed"), given(b"2", "b")], fake, again, seeds=3)
+    again.close()
     assert fake.asked == [("renamed", "exact", 2), ("b", "exact", 0), ("b", "exact", 1), ("b", "exact", 2)]
     assert (tally.before, tally.done) == (2, 4)
 
 
 def test_the_same_problem_in_two_files_has_one_record(journal: Journal) -> None:
-    fake = Fake(lambda task: Result(line=line(task.seed)))
+    fake = Fake(lambda task: Result(line=line(task.seed, content=task.content)))
     tally = all_of([given(b"1", "a"), given(b"2", "b")], fake, journal)
     assert (tally.done, tally.same) == (1, 1)
+    again = Fake(recorded)
+    tally = all_of([given(b"1", "a"), given(b"1", "copy"), given(b"2", "b")], again, journal)
+    assert (again.asked, tally.same, tally.done) == ([], 3, 0), "all of them are known by now"
 
 
 def test_what_is_no_problem_is_tried_once_and_named(journal: Journal) -> None:
