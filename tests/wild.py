@@ -1,7 +1,7 @@
 """Tiny problems whose fields are drawn with no regard for each other; what contradicts itself is thrown away.
 
-`tests.problems` keeps to combinations that are sure to be valid: alignments there are powers of two, distances
-are multiples of them, and nothing in a group is pinned. Here they are not.
+`tests.problems` keeps to combinations that are sure to be valid: alignments there are powers of two,
+distances are multiples of them, and nothing in a group is pinned. Here they are not.
 """
 
 from collections.abc import Sequence
