@@ -1,6 +1,7 @@
 """The report of a plan for people: figures, who found it, why not, and a picture."""
 
 from collections import Counter
+from textwrap import wrap
 from typing import TYPE_CHECKING, Final
 
 from planner.figures import count, names, percent, plain, seconds, table
@@ -163,7 +164,7 @@ def _release_lines(found: "Needs") -> list[str]:
         ]
     elif not open_ended:
         lines += [
-            f"tried without one constraint at a time: {_kinds(found)}",
+            *wrap(f"tried without one constraint at a time: {_kinds(found)}", 100, subsequent_indent="  "),
             f"leaving out any one of them is not enough: {_way_out(found)}",
         ]
     lines += [f"  {plain(removal.message)} ({removal.path})" for removal in helping[:MOST_RELEASES]]

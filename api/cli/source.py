@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from api.cli.arguments import amount
 
 if TYPE_CHECKING:
+    from planner.errors import Issue
     from planner.plan import Plan
     from planner.problem import Problem
     from planner.target import Target
@@ -50,8 +51,6 @@ def read_problem(path: str, args: argparse.Namespace) -> "Problem":
 
 def read_target(name: str) -> "Target":
     """The target that ships under the name, or the one in the file."""
-    from dataclasses import replace
-
     from planner.errors import InputError
     from planner.reading.jsontext import parse_json
     from planner.reading.parse import parse_target
@@ -63,12 +62,22 @@ def read_target(name: str) -> "Target":
     try:
         return parse_target(parse_json(_read(name)))
     except InputError as error:
-        # A path inside a document says nothing where there are two of them.
-        inside = (i.path.startswith("$") for i in error.issues)
-        raise InputError(
-            replace(issue, path=f"--target {issue.path}") if within else issue
-            for issue, within in zip(error.issues, inside, strict=True)
-        ) from None
+        raise InputError(map(_of_target, error.issues)) from None
+
+
+def _of_target(issue: "Issue") -> "Issue":
+    """The issue told apart from those of the problem."""
+    from dataclasses import replace
+
+    from planner.target import shipped
+
+    if issue.code == "not_found":
+        known = ", ".join(shipped())
+        return replace(
+            issue, message=f"{issue.message}, and no target of that name comes with memstow ({known})"
+        )
+    # A path inside a document says nothing where there are two of them.
+    return replace(issue, path=f"--target {issue.path}") if issue.path.startswith("$") else issue
 
 
 def read_plan(path: str, problem: "Problem", form: str | None = None) -> "Plan":
