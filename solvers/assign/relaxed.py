@@ -12,7 +12,8 @@ from typing import Any
 from ortools.linear_solver.python import model_builder
 from ortools.sat.python import cp_model
 
-from solvers.milp.numbers import proven
+from solvers.milp.numbers import proven, too_large
+from solvers.solver import Task, TermKind
 
 # Beyond this many entries the model alone would take seconds to hand over.
 _MOST_ENTRIES = 100_000
@@ -26,6 +27,13 @@ class Relaxed:
 
     bound: int | None = None
     values: Sequence[int] | None = None
+
+
+def suits(task: Task, term: int | None) -> bool:
+    """Whether costs are weighed against room. Not where work is counted: this solver has a clock alone."""
+    if term is None or task.deterministic or task.terms[term].kind is not TermKind.PLACEMENT_COST:
+        return False
+    return too_large(task) is None
 
 
 def relaxed(model: cp_model.CpModel, seconds: float) -> Relaxed:

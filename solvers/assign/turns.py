@@ -15,11 +15,10 @@ from solvers.assign.cuts import Lifter
 from solvers.assign.master import Master, Proposal
 from solvers.assign.packing import Answer as Found
 from solvers.assign.packing import Packer
-from solvers.assign.relaxed import relaxed
+from solvers.assign.relaxed import relaxed, suits
 from solvers.cpsat.search import MOST_EXACT, STEPS_PER_SECOND, configured, whole
 from solvers.greedy import layout_from
 from solvers.instance import Layout
-from solvers.milp.numbers import too_large
 from solvers.models.levels import Answer, Best, Ended, Level
 from solvers.models.relations import Relations
 from solvers.solver import Task
@@ -78,7 +77,7 @@ class Turns:
 
     def run(self) -> Answer:
         """Turns that prove; where they or the packing do not get on, turns for a better layout."""
-        turns, share, relaxes = 0, _SHARE, too_large(self._task) is None
+        turns, share, relaxes = 0, _SHARE, suits(self._task, self._level.term)
         while not self._budget.spent:
             proposal, infeasible = self._propose(share, proves=True)
             if infeasible:
@@ -112,9 +111,9 @@ class Turns:
             self._master.leave([0] * len(self._margins))
 
     def _follow(self, *, proves: bool) -> _Outcome | None:
-        """Pack what follows from the integer program's answer; it has a clock, but no count of its work."""
+        """Pack what follows from the integer program's answer."""
         term, seconds = self._level.term, self._budget.seconds_left
-        if term is None or seconds is None or self._task.deterministic:
+        if term is None or seconds is None:
             return None
         found = relaxed(self._master.cp, seconds * _RELAXED_SHARE)
         if found.bound is not None and proves:
