@@ -1,5 +1,7 @@
 """The report of a plan for people: figures, who found it, why not, and a picture."""
 
+from collections import Counter
+from textwrap import wrap
 from typing import TYPE_CHECKING, Final
 
 from planner.figures import count, names, percent, plain, seconds, table
@@ -10,10 +12,22 @@ from planner.problem import Problem
 if TYPE_CHECKING:
     # It brings all of the engine, which a report of a plan does not need.
     from planner.needs import Need, Needs
+    from planner.relaxed import Kind
 
 MOST_POOLS_PICTURED: Final = 4
 PICTURE_ROWS: Final = 12
 MOST_RELEASES: Final = 20
+# One of them, and several.
+_KINDS: Final[dict["Kind", tuple[str, str]]] = {
+    "reserved": ("reserved range", "reserved ranges"),
+    "pool_alignment": ("alignment of a pool", "alignments of pools"),
+    "offset": ("pin to an offset", "pins to an offset"),
+    "pool": ("pin to a pool", "pins to a pool"),
+    "pools": ("list of allowed pools", "lists of allowed pools"),
+    "alignment": ("alignment of a buffer", "alignments of buffers"),
+    "conflict": ("listed conflict", "listed conflicts"),
+    "relative": ("tie of `relative`", "ties of `relative`"),
+}
 
 
 def plan_report(problem: Problem, plan: Plan, width: int, glyphs: Glyphs) -> str:
@@ -124,7 +138,7 @@ def needs_report(found: "Needs") -> str:
 
 def _need_row(need: "Need") -> tuple[str, str, str]:
     if need.bound is None:
-        told = "no capacity is enough"
+        told = "no capacity of it alone is enough"
     elif need.least is not None:
         told = count(need.least)
     else:
@@ -134,6 +148,7 @@ def _need_row(need: "Need") -> tuple[str, str, str]:
 
 
 def _release_lines(found: "Needs") -> list[str]:
+    """Which constraints the problem was tried without, one at a time, and what came of that."""
     if found.plan.status is not Status.INFEASIBLE:
         return []
     helping = [release.removal for release in found.releases if release.helps]
@@ -142,11 +157,33 @@ def _release_lines(found: "Needs") -> list[str]:
     lines = [""]
     if helping:
         lines.append("a plan exists without any one of these:")
+    elif not everything:
+        lines += [
+            "no reserved range, alignment, pin, list of pools, conflict or tie stands in the way:",
+            f"  {_way_out(found)}",
+        ]
     elif not open_ended:
-        lines.append("no constraint alone is too much")
+        lines += [
+            *wrap(f"tried without one constraint at a time: {_kinds(found)}", 100, subsequent_indent="  "),
+            f"leaving out any one of them is not enough: {_way_out(found)}",
+        ]
     lines += [f"  {plain(removal.message)} ({removal.path})" for removal in helping[:MOST_RELEASES]]
     if len(helping) > MOST_RELEASES:
         lines.append(f"  and {len(helping) - MOST_RELEASES:,} more")
     if open_ended:
         lines.append(f"constraints not decided within the time: {open_ended:,} of {everything:,}")
     return lines
+
+
+def _kinds(found: "Needs") -> str:
+    """How many of each kind of constraint were tried."""
+    counted = Counter(_KINDS[release.removal.kind] for release in found.releases)
+    return ", ".join(f"{number:,} {kind[number > 1]}" for kind, number in counted.items())
+
+
+def _way_out(found: "Needs") -> str:
+    """What is left to do where no single constraint is to blame."""
+    larger = [plain(need.pool, most=40) for need in found.pools if need.bound is not None]
+    if larger:
+        return f"it takes more capacity, as above, of {' or '.join(larger[:8])}, or smaller buffers"
+    return "it takes more than one change"

@@ -253,8 +253,11 @@ def _enough(problem: Problem, hint: Plan | None) -> int:
     fixed += [buffer.offset + buffer.size for buffer in problem.buffers if buffer.offset is not None]
     fixed += [it.offset for it in hint.placements] if hint is not None else []
     pool_step = lcm(*(pool.alignment for pool in problem.pools))
+    # The members of a rigid group together may be aligned as seldom as the common multiple says.
+    tied = {name for it in problem.relative for name in (it.buffer, it.base)}
+    group_step = lcm(pool_step, *(buffer.alignment for buffer in problem.buffers if buffer.id in tied))
     stacked = sum(
-        buffer.size + lcm(buffer.alignment, pool_step) - 1
+        buffer.size + (group_step if buffer.id in tied else lcm(buffer.alignment, pool_step)) - 1
         for buffer in problem.buffers
         if buffer.offset is None
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from api.cli.arguments import amount
 
 if TYPE_CHECKING:
+    from planner.errors import Issue
     from planner.plan import Plan
     from planner.problem import Problem
     from planner.target import Target
@@ -52,6 +53,7 @@ def read_problem(path: str, args: argparse.Namespace) -> "Problem":
 
 def read_target(name: str) -> "Target":
     """The target that ships under the name, or the one in the file."""
+    from planner.errors import InputError
     from planner.reading.jsontext import parse_json
     from planner.reading.parse import parse_target
     from planner.reading.targets import shipped_target
@@ -59,8 +61,23 @@ def read_target(name: str) -> "Target":
 
     if name in shipped():
         return shipped_target(name)
-    with _told_of("--target"):
-        return parse_target(parse_json(_read(name)))
+    try:
+        with _told_of("--target"):
+            return parse_target(parse_json(_read(name)))
+    except InputError as error:
+        raise InputError(map(_with_shipped, error.issues)) from None
+
+
+def _with_shipped(issue: "Issue") -> "Issue":
+    """The issue; of a file that is not there, with the names it may have been meant for."""
+    from dataclasses import replace
+
+    from planner.target import shipped
+
+    if issue.code != "not_found":
+        return issue
+    known = ", ".join(shipped())
+    return replace(issue, message=f"{issue.message}, and no target of that name comes with memstow ({known})")
 
 
 def read_plan(path: str, problem: "Problem", argument: str, form: str | None = None) -> "Plan":

@@ -14,6 +14,7 @@ from api.cli.source import (
     refuse_two_stdins,
     warn_if_terminal,
 )
+from api.cli.terminal import complain
 from planner.figures import plain
 
 if TYPE_CHECKING:
@@ -62,6 +63,8 @@ def run(args: argparse.Namespace) -> int:
     from planner.verify import verify
 
     violations = verify(problem, plan, hint)
+    if hint is None and any(term.term == "moves" for term in plan.objective):
+        complain("`moves` was not checked: give the plan that it counts from as --hint")
     if args.json:
         _print_json(violations)
     elif violations:

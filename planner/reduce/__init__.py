@@ -62,10 +62,10 @@ def _tied_together(
 
 
 def _anywhere(problem: Problem, body: Body) -> Iterator[tuple[int, Placement]]:
-    """The first place in the cheapest pool, for buffers without a byte."""
-    best = min(body.spots, key=lambda spot: spot.cost)
-    start = first_aligned(best.where, body.low)
-    pool = problem.pools[best.pool].id
+    """The first place in the preferred pool, for buffers without a byte: nothing they move costs anything."""
+    preferred = body.spots[0]
+    start = first_aligned(preferred.where, body.low)
+    pool = problem.pools[preferred.pool].id
     for i, delta in zip(body.members, body.deltas, strict=True):
         yield i, Placement(buffer=problem.buffers[i].id, pool=pool, offset=start + delta)
 

@@ -75,6 +75,12 @@ class Master:
                 for pool, literal in mine.items():
                     self.cp.add_hint(literal, layout.pool[item] == pool)
 
+    def follow(self, values: Sequence[int]) -> None:
+        """Start from these values of all variables, which need not be a solution."""
+        self.cp.clear_hints()
+        for index, value in enumerate(values):
+            self.cp.add_hint(self.cp.get_int_var_from_proto_index(index), value)
+
     def leave(self, margins: Sequence[int]) -> None:
         """Keep so many cells of each pool empty, for proposals that pack more easily and prove nothing."""
         for margin, cells in zip(self._margins, margins, strict=True):

@@ -15,7 +15,8 @@ from solvers.assign.cuts import Lifter
 from solvers.assign.master import Master, Proposal
 from solvers.assign.packing import Answer as Found
 from solvers.assign.packing import Packer
-from solvers.cpsat.search import STEPS_PER_SECOND, configured, whole
+from solvers.assign.relaxed import relaxed, suits
+from solvers.cpsat.search import MOST_EXACT, STEPS_PER_SECOND, configured, whole
 from solvers.greedy import layout_from
 from solvers.instance import Layout
 from solvers.models.levels import Answer, Best, Ended, Level
@@ -30,6 +31,8 @@ _MORE = 4
 _MOST = 0.85
 _SHARE = 0.3
 _SEEK_SHARE = 0.1
+# Of what is left, how much the integer program may take where CP-SAT does not get on.
+_RELAXED_SHARE = 0.4
 # Turns that prove before better layouts are looked for, and the least part of a pool that is then left empty.
 _PATIENCE = 3
 _LEAST = 64
@@ -70,10 +73,11 @@ class Turns:
         self._effort = _FIRST_EFFORT
         self._bound: int | None = None
         self._margins = [0] * task.instance.pool_count
+        self._open = False  # whether the master's last answer could have been better
 
     def run(self) -> Answer:
         """Turns that prove; where they or the packing do not get on, turns for a better layout."""
-        turns, share = 0, _SHARE
+        turns, share, relaxes = 0, _SHARE, suits(self._task, self._level.term)
         while not self._budget.spent:
             proposal, infeasible = self._propose(share, proves=True)
             if infeasible:
@@ -88,10 +92,37 @@ class Turns:
             if outcome is _Outcome.PACKED:
                 # It is the master that has not been long enough at it.
                 share = min(2 * share, 1.0)
+            if self._open and relaxes:
+                relaxes = False
+                self._relax()
+                if self._met():
+                    break
             turns += 1
             if any(self._margins) and (turns > _PATIENCE or outcome is _Outcome.OPEN):
                 self._seek()
         return Answer(Ended.DONE, self._bound)
+
+    def _relax(self) -> None:
+        """Ask the integer program, and once more with some room left empty where that cannot be packed."""
+        outcome = self._follow(proves=True)
+        if outcome is _Outcome.OPEN:
+            self._master.leave(self._margins)
+            self._follow(proves=False)
+            self._master.leave([0] * len(self._margins))
+
+    def _follow(self, *, proves: bool) -> _Outcome | None:
+        """Pack what follows from the integer program's answer."""
+        term, seconds = self._level.term, self._budget.seconds_left
+        if term is None or seconds is None:
+            return None
+        found = relaxed(self._master.cp, seconds * _RELAXED_SHARE)
+        if found.bound is not None and proves:
+            self._raise(term, found.bound)
+        if found.values is None:
+            return None
+        self._master.follow(found.values)
+        proposal, _ = self._propose(_SEEK_SHARE, proves=proves, hinted=True)
+        return None if proposal is None else self._pack(proposal)
 
     def _seek(self) -> None:
         """Look for a better layout among those that leave some of each pool empty where packing failed."""
@@ -118,8 +149,11 @@ class Turns:
             return False
         return values[term] - self._bound <= self._level.gap * values[term]
 
-    def _propose(self, share: float, *, proves: bool) -> tuple[Proposal | None, bool]:
-        """A solution of the master, if it finds one; and whether it is shown that there is none."""
+    def _propose(self, share: float, *, proves: bool, hinted: bool = False) -> tuple[Proposal | None, bool]:
+        """A solution of the master, if it finds one; and whether it is shown that there is none.
+
+        `hinted`: the master knows where to start from.
+        """
         begin = time.monotonic()
         seconds, work = self._budget.seconds_left, self._budget.work_left
         solver = configured(
@@ -129,7 +163,7 @@ class Turns:
             begin,
         )
         _prefer_relaxations(solver)
-        if self._best.layout is not None:
+        if not hinted and self._best.layout is not None:
             self._master.hint(self._best.layout)
         term = self._level.term
         if proves and term is not None:
@@ -138,6 +172,7 @@ class Turns:
         status = solver.solve(self._master.cp, clock)
         if clock is not None:
             clock.stop()
+        self._open = status != cp_model.OPTIMAL
         self._budget.count(max(int(solver.deterministic_time * STEPS_PER_SECOND), 1))
         if status == cp_model.MODEL_INVALID:
             raise ValueError(f"CP-SAT refuses the master: {self._master.cp.validate()}"[:300])
@@ -160,7 +195,8 @@ class Turns:
         self._raise(term, whole(bound))
 
     def _raise(self, term: int, bound: int) -> None:
-        if self._bound is None or bound > self._bound:
+        # It is read from a float: beyond what that holds exactly it may be too high.
+        if bound < MOST_EXACT and (self._bound is None or bound > self._bound):
             self._bound = bound
             self._best.bound(term, bound)
 

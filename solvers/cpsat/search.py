@@ -15,7 +15,7 @@ from solvers.solver import Task
 # processor with three pools, and 11 with reuse costs; native solvers take some 130 million steps in a second.
 STEPS_PER_SECOND = 300_000_000
 # A bound is read from a float, which holds integers exactly up to here.
-_MOST_EXACT = 1 << 53
+MOST_EXACT = 1 << 53
 
 
 class Search:
@@ -50,7 +50,7 @@ class Search:
         if level.term is not None and status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             if status == cp_model.OPTIMAL and not level.gap and best.values is not None:
                 bound = best.values[level.term]
-            elif abs(solver.best_objective_bound) < _MOST_EXACT:
+            elif abs(solver.best_objective_bound) < MOST_EXACT:
                 bound = whole(solver.best_objective_bound)
         return Answer(Ended.DONE, bound, work)
 
@@ -76,7 +76,7 @@ def whole(bound: float) -> int:
 
 
 def _tell_bound(best: Best, term: int, bound: float) -> None:
-    if 0 <= bound < _MOST_EXACT:
+    if 0 <= bound < MOST_EXACT:
         best.bound(term, whole(bound))
 
 

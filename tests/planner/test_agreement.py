@@ -18,6 +18,7 @@ from tests.in_process import run_back_ends_in_process
 from tests.problems import TERMS, random_problem
 from tests.referee import best
 from tests.stale import stale_plan
+from tests.wild import wild_problem
 
 pytest.importorskip("ortools", reason="the [cpsat] extra is not installed")
 
@@ -47,6 +48,19 @@ def test_status_and_every_level_of_the_objective_are_those_of_brute_force(
         status, vector = best(problem, hint)
         assert found.status is status, seed
         assert verify(problem, found, hint) == [], seed
+        if vector is not None:
+            assert tuple(term.value for term in found.objective) == vector, seed
+            assert tuple(term.bound for term in found.objective) == vector, seed
+
+
+def test_problems_drawn_with_no_regard_for_what_is_easy_agree_as_well() -> None:
+    """Odd alignments, distances that fit them only now and then, pins within rigid groups, several groups."""
+    for seed in range(TRIED):
+        problem = wild_problem(Random(seed), most_buffers=3)
+        found = plan(problem, Options(time_limit=30.0))
+        status, vector = best(problem)
+        assert found.status is status, seed
+        assert verify(problem, found) == [], seed
         if vector is not None:
             assert tuple(term.value for term in found.objective) == vector, seed
             assert tuple(term.bound for term in found.objective) == vector, seed

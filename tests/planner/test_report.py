@@ -6,7 +6,7 @@ from planner.needs import Need, Needs, Release
 from planner.picture import ASCII
 from planner.plan import Explanation, Least, Live, Plan, PoolUse, Status, TermValue
 from planner.problem import Buffer, Pool, Problem
-from planner.relaxed import Removal
+from planner.relaxed import Kind, Removal
 from planner.report import needs_report, plan_report
 from tests.api.cli.fakes import infeasible, stacked, unknown
 
@@ -81,10 +81,24 @@ def test_what_it_takes_is_told_with_what_is_not_known() -> None:
         ["p", "8", "9"],
         ["q", "8", "at least 9; enough: not known"],
         ["r", "8", "at least 9; enough: 12"],
-        ["s", "8", "no capacity is enough"],
+        ["s", "8", "no capacity of it alone is enough"],
     ]
     assert "without any one of these:\n  'a' and 'b' conflict ($.conflicts[0])" in told
     assert "6 of 7" in told
     none = needs_report(Needs(plan, (), (Release(removal, None),)))
-    assert "no constraint alone" not in none
-    assert "no constraint alone is too much" in needs_report(Needs(plan, (), (Release(removal, False),)))
+    assert "not enough" not in none
+
+
+def test_what_was_tried_in_vain_is_told_by_kind_with_what_is_left_to_do() -> None:
+    problem = Problem(version=1, pools=(Pool(id="p", capacity=8),), buffers=())
+    plan = Plan(status=Status.INFEASIBLE, explanation=Explanation(code="x", message="too much"))
+    kinds: list[Kind] = ["conflict", "alignment", "conflict"]
+    tried = tuple(Release(Removal(kind, "$", "x", lambda: problem), False) for kind in kinds)
+    pools = (Need("p", 8, 9, 9), Need("q", 8, None, None))
+    told = needs_report(Needs(plan, pools, tried))
+    assert "tried without one constraint at a time: 2 listed conflicts, 1 alignment of a buffer\n" in told
+    assert "any one of them is not enough: it takes more capacity, as above, of p, or smaller buffers" in told
+    nowhere = needs_report(Needs(plan, pools[1:], tried))
+    assert "it takes more than one change" in nowhere
+    nothing = needs_report(Needs(plan, pools))
+    assert "no reserved range, alignment, pin, list of pools, conflict or tie stands in the way" in nothing

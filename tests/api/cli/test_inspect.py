@@ -36,7 +36,7 @@ def test_an_empty_problem_can_be_inspected(cli: Cli, tmp_path: Path) -> None:
 def test_what_it_needs_is_told_in_words_and_as_data(cli: Cli, three: Path) -> None:
     told = cli("inspect", three, "--capacity", "120", "--needs").out
     assert "memory       120    150" in told
-    assert "no constraint alone is too much" in told
+    assert "stands in the way:\n  it takes more capacity, as above, of memory" in told
     data = json.loads(cli("inspect", three, "--capacity", "120", "--needs", "--json").out)["needs"]
     assert (data["status"], data["pools"][0]["least"], data["releases"]) == ("infeasible", 150, [])
     assert "a plan exists" in cli("inspect", three, "--needs").out

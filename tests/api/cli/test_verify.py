@@ -78,3 +78,15 @@ def test_a_plan_that_is_none_exits_with_2(cli: Cli, three: Path, tmp_path: Path)
 
 def test_problem_and_plan_cannot_both_be_standard_input(cli: Cli) -> None:
     assert cli("verify", "-", "-").code == Exit.USAGE
+
+
+def test_moves_that_cannot_be_counted_are_said_to_be_unchecked(cli: Cli, three: Path, tmp_path: Path) -> None:
+    before, after, moving = (tmp_path / name for name in ("before.json", "after.json", "moving.json"))
+    assert cli("solve", three, "--output", before).code == Exit.DONE
+    moving.write_text(json.dumps({**json.loads(three.read_text()), "objective": ["moves"]}))
+    assert cli("solve", moving, "--hint", before, "--output", after).code == Exit.DONE
+    unchecked = cli("verify", moving, after)
+    assert unchecked.code == Exit.DONE
+    assert "`moves` was not checked" in unchecked.err
+    assert "--hint" in unchecked.err
+    assert cli("verify", moving, after, "--hint", before).err == ""

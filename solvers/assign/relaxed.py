@@ -1,0 +1,108 @@
+"""The linear part of the master as an integer program, for SCIP, whose cuts are made for knapsacks.
+
+Where items of all sizes fill pools at every moment CP-SAT bounds the master badly. What is linear in it is a
+relaxation, so a bound on that holds for the master too. OR-tools brings SCIP along.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import gcd, isfinite
+from typing import Any
+
+from ortools.linear_solver.python import model_builder
+from ortools.sat.python import cp_model
+
+from solvers.milp.numbers import proven, too_large
+from solvers.solver import Task, TermKind
+
+# Beyond this many entries the model alone would take seconds to hand over.
+_MOST_ENTRIES = 100_000
+# Limits of this size in CP-SAT's ranges mean that there is none.
+_ENDLESS = 1 << 60
+
+
+@dataclass(frozen=True, slots=True)
+class Relaxed:
+    """A bound on the objective, and what CP-SAT's variables are in the best solution, if any is known."""
+
+    bound: int | None = None
+    values: Sequence[int] | None = None
+
+
+def suits(task: Task, term: int | None) -> bool:
+    """Whether costs are weighed against room. Not where work is counted: this solver has a clock alone."""
+    if term is None or task.deterministic or task.terms[term].kind is not TermKind.PLACEMENT_COST:
+        return False
+    return too_large(task) is None
+
+
+def relaxed(model: cp_model.CpModel, seconds: float) -> Relaxed:
+    """Minimise the objective over what is linear in the model."""
+    solver = model_builder.Solver("scip")
+    # Only to read a kind that a constraint is not of would make it one of that kind.
+    entries = sum(len(c.linear.vars) for c in model.proto.constraints if c.has_linear())
+    if entries > _MOST_ENTRIES or not solver.solver_is_supported():
+        return Relaxed()
+    program = _Program(model.proto)
+    solver.set_time_limit_in_seconds(seconds)
+    status = solver.solve(program.model)
+    if status not in (model_builder.SolveStatus.OPTIMAL, model_builder.SolveStatus.FEASIBLE):
+        return Relaxed()
+    return Relaxed(
+        program.bound(float(solver.best_objective_bound)),
+        [round(solver.value(column)) for column in program.columns],
+    )
+
+
+class _Program:
+    """The variables, rows and objective, the last one divided by what all of it is a multiple of."""
+
+    def __init__(self, proto: Any) -> None:
+        self.model = model_builder.Model()
+        self.columns = [self.model.new_int_var(*_ends(variable.domain), None) for variable in proto.variables]
+        for constraint in proto.constraints:
+            if not len(constraint.enforcement_literal):
+                self._add(constraint)
+        objective = proto.objective
+        self._offset = round(objective.offset)
+        self._unit = gcd(*objective.coeffs) or 1
+        self.model.minimize(
+            sum(
+                coefficient // self._unit * self._literal(variable)
+                for variable, coefficient in zip(objective.vars, objective.coeffs, strict=True)
+            )
+        )
+
+    def bound(self, found: float) -> int | None:
+        """What a bound in floats proves, in the units of the model."""
+        least = proven(found) if isfinite(found) else None
+        return None if least is None else least * self._unit + self._offset
+
+    def _literal(self, reference: int) -> Any:
+        """A variable, or by a negative reference one less it."""
+        return self.columns[reference] if reference >= 0 else 1 - self.columns[-reference - 1]
+
+    def _add(self, constraint: Any) -> None:
+        """A row for what is linear; the rest is left out."""
+        if constraint.has_exactly_one():
+            self.model.add(sum(map(self._literal, constraint.exactly_one.literals)) == 1)
+        elif constraint.has_at_most_one():
+            self.model.add(sum(map(self._literal, constraint.at_most_one.literals)) <= 1)
+        elif constraint.has_bool_or():
+            self.model.add(sum(map(self._literal, constraint.bool_or.literals)) >= 1)
+        elif constraint.has_linear() and len(constraint.linear.domain):
+            linear = constraint.linear
+            some = sum(
+                coefficient * self._literal(variable)
+                for variable, coefficient in zip(linear.vars, linear.coeffs, strict=True)
+            )
+            least, most = _ends(linear.domain)
+            if least > -_ENDLESS:
+                self.model.add(some >= least)
+            if most < _ENDLESS:
+                self.model.add(some <= most)
+
+
+def _ends(domain: Any) -> tuple[int, int]:
+    """The least and the greatest value of a list of ranges (of C++, which counts from the front alone)."""
+    return domain[0], domain[len(domain) - 1]
