@@ -50,6 +50,10 @@ class ProblemError(Exception):
         self.issues = issues
 
 
+class NothingMoreError(Exception):
+    """No error: what a caller has is all there will be. A stream can say so only before it begins."""
+
+
 _DEFECT: Final = ProblemError(
     500, "defect", "a defect of memstow; please report it with the id of this request"
 )
@@ -134,6 +138,10 @@ def install(app: FastAPI) -> None:
             log.error("defect", exc_info=error)
         return answer(problem, request.scope.get("memstow.request_id"))
 
+    async def end(_request: Request, _error: Exception) -> Response:
+        return Response(None, 204)
+
+    app.add_exception_handler(NothingMoreError, end)
     for kind in (
         ProblemError,
         MemstowError,

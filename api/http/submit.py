@@ -1,7 +1,7 @@
 """Jobs from requests: the draft, the promise that one request makes one job, and what it starts from."""
 
 import hashlib
-from typing import Any
+from typing import Any, Final
 
 from starlette.requests import Request
 
@@ -15,6 +15,12 @@ from planner.errors import InputError
 from planner.reading.shown import shown
 
 LEAST_PRIORITY, MOST_PRIORITY = -100, 100
+IDEMPOTENCY_PARAMETER: Final[dict[str, Any]] = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string", "minLength": 1, "maxLength": 200},
+}
 
 
 def promise_of(request: Request, caller: Caller, body: bytes) -> Idempotency | None:
@@ -27,6 +33,14 @@ def promise_of(request: Request, caller: Caller, body: bytes) -> Idempotency | N
     hashed = hashlib.sha256(f"{request.url.path}?{request.url.query}\n".encode())
     hashed.update(body)
     return Idempotency(caller.key_id or "", name, hashed.hexdigest())
+
+
+async def made_before(service: Service, promise: Idempotency | None) -> str | None:
+    """What this request made when it came before: what it refers to may be gone by now."""
+    if promise is None:
+        return None
+    made: str | None = await service.in_thread(service.queue.promised, promise)
+    return made
 
 
 async def draft_of(

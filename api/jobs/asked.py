@@ -75,15 +75,13 @@ def read_asked(body: bytes, form: Form, limits: Limits) -> Asked:
         options = gathered(issues, "query", lambda: options_of(dict(form.options), limits))
         return _asked(issues, problem, options, {})
     members = ("problem", "target", "options", *form.members)
-    raw = envelope(parse_json(body, limits.max_values), members, ("problem",))
+    raw = envelope(json_of(body, limits), members, ("problem",))
     return _from_envelope(raw, limits)
 
 
 def read_batch(body: bytes, limits: Limits) -> tuple[dict[str, Any], list[tuple[Asked, str, str]]]:
     """The members of a batch's body, and every problem with every setting: (asked, problem, setting)."""
-    raw = envelope(
-        parse_json(body, limits.max_values), ("problems", "settings", "name", "priority"), ("problems",)
-    )
+    raw = envelope(json_of(body, limits), ("problems", "settings", "name", "priority"), ("problems",))
     problems = _named(raw["problems"], "problems", "problem")
     settings = _named(raw.get("settings", [{"name": "default", "options": {}}]), "settings", "options")
     if len(problems) * len(settings) > limits.max_batch:
@@ -136,8 +134,19 @@ def envelope(raw: object, allowed: Sequence[str], required: Sequence[str]) -> di
 def read_problem(body: bytes, form: str | None, limits: Limits) -> Problem:
     """A problem alone in a format, or in the one it looks like."""
     if (form is None and looks_like_json(body)) or form not in (None, "csv"):
-        parse_json(body, limits.max_values)
+        json_of(body, limits)
     return _within(formats.read_problem(body, form), limits)
+
+
+def json_of(body: bytes, limits: Limits) -> object:
+    """The JSON value of a body; where it holds too many, the setting is named."""
+    try:
+        return parse_json(body, limits.max_values)
+    except InputError as error:
+        if error.issues[0].code != "too_large":
+            raise
+        message = f"more JSON values than the {limits.max_values:,} that the setting `max_values` allows"
+        raise InputError.single("too_large", "$", message) from None
 
 
 def options_of(raw: object, limits: Limits) -> Options:

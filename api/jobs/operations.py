@@ -12,6 +12,7 @@ from api.jobs.asked import (
     Limits,
     envelope,
     gathered,
+    json_of,
     plan_of,
     problem_of,
     read_asked,
@@ -230,7 +231,7 @@ def _plan(raw: object, problem: Problem | None) -> Plan | None:
 
 
 def _json(arguments: Values) -> object:
-    return parse_json(_body(arguments), _limits(arguments).max_values)
+    return json_of(_body(arguments), _limits(arguments))
 
 
 def _body(arguments: Values) -> bytes:

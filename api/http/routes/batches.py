@@ -14,8 +14,8 @@ from api.http.body import read_body, require_json
 from api.http.problems import ProblemError
 from api.http.service import Service
 from api.http.shared import Here, as_json, job_json
-from api.http.submit import checked_priority, promise_of
-from api.jobs.job import Draft, Job, moment
+from api.http.submit import IDEMPOTENCY_PARAMETER, checked_priority, promise_of
+from api.jobs.job import Draft, Job, State, Stop, moment
 from planner.errors import InputError
 from planner.reading.shown import printable, shown
 
@@ -70,7 +70,8 @@ _COLUMNS = (
     status_code=202,
     response_class=Response,
     responses=documents.answers(202, "The batch.", _EXAMPLE, _SCHEMA, "application/json", 400, 415),
-    openapi_extra=documents.enveloped(
+    openapi_extra={"parameters": [IDEMPOTENCY_PARAMETER]}
+    | documents.enveloped(
         {
             "name": {"type": "string", "maxLength": 200},
             "priority": {"type": "integer", "minimum": -100, "maximum": 100, "default": 0},
@@ -214,8 +215,11 @@ async def end_batch(
 ) -> Response:
     """End."""
     caller = await service.caller(request)
-    await _batch_for(service, caller, batch)
+    _, jobs = await _batch_for(service, caller, batch)
     await service.in_thread(service.queue.stop_batch, batch, discard, service.settings.keep_seconds)
+    for job in jobs:
+        if job.state is State.RUNNING:
+            service.runner.nudge(job.id, Stop.DISCARD if discard else Stop.KEEP)
     if discard:
         return Response(None, 204)
     return as_json(await _described(service, caller, batch))

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from httpx2 import Response
 from starlette.testclient import TestClient
 
 from api.http.body import MEDIA_TYPES
@@ -15,6 +16,7 @@ from planner import formats
 from planner.generate.planted import planted
 from planner.verify import verify
 from tests.api.http.conftest import hard, problem_document
+from tests.api.serving import wait_for
 
 TOO_SMALL = EXAMPLES["too-small"]
 
@@ -138,6 +140,24 @@ def test_an_answer_is_never_worse_than_an_earlier_one(client: TestClient) -> Non
         "/v1/plan", json={"problem": problem, "options": {"time_limit": 0.01, "solver": "first-fit"}}
     ).json()
     assert short["objective"][0]["value"] <= long["objective"][0]["value"]
+
+
+def plan_of_job(client: TestClient, path: str) -> Response:
+    wait_for(lambda: client.get(path).json()["state"] == "done", "the job to end")
+    return client.get(f"{path}/plan")
+
+
+def test_a_cached_answer_is_not_worse_than_what_another_question_has_found_since(client: TestClient) -> None:
+    problem = hard(300, 14)
+    short = {"problem": problem, "options": {"time_limit": 0.01, "solver": "first-fit"}}
+    first = client.post("/v1/plan", json=short).json()
+    long = client.post("/v1/plan", json={"problem": problem, "options": {"time_limit": 3.0}}).json()
+    assert long["objective"][0]["value"] < first["objective"][0]["value"]
+    for headers in ({}, {"prefer": "respond-async"}):
+        again = client.post("/v1/plan", json=short, headers=headers)
+        if again.status_code == 202:
+            again = plan_of_job(client, again.headers["location"])
+        assert again.json()["objective"][0]["value"] <= long["objective"][0]["value"]
 
 
 def test_what_was_found_at_a_glance_is_not_forgotten(client: TestClient) -> None:

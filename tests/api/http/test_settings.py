@@ -118,4 +118,4 @@ def test_a_value_too_many_is_refused_before_it_takes_memory(tmp_path: Path) -> N
         answer = client.post(
             "/v1/plan", content=b"[" + b"0," * 2000 + b"0]", headers={"content-type": "application/json"}
         )
-        problem_document(answer, 422, "too_large")
+        assert "`max_values`" in problem_document(answer, 422, "too_large")["detail"]
