@@ -14,7 +14,6 @@ from api.jobs.queue import Idempotency
 from planner.errors import InputError
 from planner.reading.shown import shown
 
-LEAST_PRIORITY, MOST_PRIORITY = -100, 100
 IDEMPOTENCY_PARAMETER: Final[dict[str, Any]] = {
     "name": "Idempotency-Key",
     "in": "header",
@@ -48,7 +47,6 @@ async def draft_of(
 ) -> Draft:
     """The job that a request asks for."""
     members = kept["members"]
-    priority = checked_priority(members.get("priority", 0))
     if members.get("hint_job") is not None:
         known = await _plan_of_job(service, caller, members["hint_job"])
     hint = kept["hint"]
@@ -63,7 +61,7 @@ async def draft_of(
         options=kept["options"],
         hint=hint,
         plan=kept.get("plan"),
-        priority=priority,
+        priority=members.get("priority", 0),
         key_id=caller.key_id,
         name=kept["name"],
         term=kept["term"],
@@ -74,21 +72,6 @@ async def draft_of(
 def cache_key_with(key: str, hint: bytes | None) -> str:
     """The cache key of a request whose hint came from a job."""
     return key if hint is None else hashlib.sha256(b"%b\n%b" % (key.encode(), hint)).hexdigest()
-
-
-def checked_priority(priority: object) -> int:
-    """A priority within the limits."""
-    if not isinstance(priority, int) or isinstance(priority, bool):
-        raise InputError.single(
-            "not_an_integer", "$.priority", f"expected an integer, given {shown(priority)}"
-        )
-    if not LEAST_PRIORITY <= priority <= MOST_PRIORITY:
-        raise InputError.single(
-            "out_of_range",
-            "$.priority",
-            f"expected {LEAST_PRIORITY} to {MOST_PRIORITY}, given {shown(priority)}",
-        )
-    return priority
 
 
 async def _plan_of_job(service: Service, caller: Caller, job: object) -> bytes | None:

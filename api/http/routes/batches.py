@@ -14,10 +14,10 @@ from api.http.body import read_body, require_json
 from api.http.problems import ProblemError
 from api.http.service import Service
 from api.http.shared import Here, as_json, job_json
-from api.http.submit import IDEMPOTENCY_PARAMETER, checked_priority, promise_of
+from api.http.submit import IDEMPOTENCY_PARAMETER, promise_of
+from api.jobs.asked import LONGEST_NAME
 from api.jobs.job import Draft, Job, State, Stop, moment
-from planner.errors import InputError
-from planner.reading.shown import printable, shown
+from planner.reading.shown import printable
 
 router = APIRouter(tags=["batches"])
 
@@ -73,7 +73,7 @@ _COLUMNS = (
     openapi_extra={"parameters": [IDEMPOTENCY_PARAMETER]}
     | documents.enveloped(
         {
-            "name": {"type": "string", "maxLength": 200},
+            "name": {"type": "string", "minLength": 1, "maxLength": 200},
             "priority": {"type": "integer", "minimum": -100, "maximum": 100, "default": 0},
             "problems": {
                 "type": "array",
@@ -115,12 +115,6 @@ async def submit_batch(request: Request, service: Here) -> Response:
     arguments = {"body": body, "limits": service.limits_of(caller)}
     read = await service.operate("read_many", arguments, len(body))
     members = read["members"]
-    name = members["name"]
-    if name is not None and (not isinstance(name, str) or len(name) > 200):
-        raise InputError.single(
-            "not_a_string", "$.name", f"expected at most 200 characters, given {shown(name)}"
-        )
-    priority = checked_priority(0 if members["priority"] is None else members["priority"])
     drafts = [
         Draft(
             problem=kept["problem"],
@@ -129,16 +123,16 @@ async def submit_batch(request: Request, service: Here) -> Response:
             buffers=kept["buffers"],
             options=kept["options"],
             hint=kept["hint"],
-            priority=priority,
+            priority=members["priority"] or 0,
             key_id=caller.key_id,
-            name=printable(kept["name"], 200),
-            setting=printable(kept["setting"], 200),
+            name=printable(kept["name"], LONGEST_NAME),
+            setting=printable(kept["setting"], LONGEST_NAME),
             term=kept["term"],
             fresh=True,
         )
         for kept in read["jobs"]
     ]
-    title = None if name is None else printable(name, 200)
+    title = None if members["name"] is None else printable(members["name"], LONGEST_NAME)
     promise = await service.in_thread(promise_of, request, caller, body)
     batch, _ = await service.in_thread(service.queue.submit_batch, caller.key_id, title, drafts, promise)
     service.runner.wake()

@@ -269,6 +269,21 @@ def test_what_is_wrong_with_a_batch_is_told(client: TestClient) -> None:
     )
     refused("over_limit", "$", problems=one, settings=[{"name": str(i), "options": {}} for i in range(1001)])
     refused("not_a_string", "$.name", problems=one, name=3)
+    much = {
+        "problems": [1, {}, {"problem": {"version": 1}}],
+        "settings": [{"options": 1}],
+        "priority": 101,
+        "x": 1,
+    }
+    document = problem_document(client.post("/v1/batches", json=much), 422, "invalid_request")
+    assert {error["path"] for error in document["errors"]} == {
+        '$["x"]',
+        "$.priority",
+        "$.problems[0]",
+        "$.problems[1].problem",
+        "$.problems[2].problem.buffers",
+        "$.settings[0].options",
+    }
 
 
 def test_what_is_not_there_is_404(client: TestClient) -> None:

@@ -225,6 +225,32 @@ def test_everything_that_is_wrong_is_told_at_once(client: TestClient) -> None:
     document = problem_document(client.post("/v1/plan", json=body), 422, "invalid_request")
     paths = {error["path"] for error in document["errors"]}
     assert paths == {"$.problem.buffers[0].id", "$.problem.buffers[0].size", "$.options.gap", "$.options.x"}
+    document = problem_document(
+        client.post("/v1/jobs", json={"options": {"gap": 7.0}, "priority": 101, "extra": 1}),
+        422,
+        "invalid_request",
+    )
+    paths = {error["path"] for error in document["errors"]}
+    assert paths == {'$["extra"]', "$.problem", "$.options.gap", "$.priority"}
+
+
+def test_options_in_the_query_hold_unless_the_body_says_otherwise(client: TestClient) -> None:
+    body = {"problem": PROBLEM, "options": {"seed": 3}}
+    path = "/v1/plan?seed=4&time_limit=2.5"
+    job = client.post(path, json=body, headers={"prefer": "respond-async"}).json()
+    assert (job["options"]["seed"], job["options"]["time_limit"]) == (3, 2.5)
+    wrong = problem_document(
+        client.post("/v1/plan?time_limit=x", json={"problem": PROBLEM}), 422, "not_a_number"
+    )
+    assert wrong["errors"][0]["path"] == "$.options.time_limit"
+
+
+def test_what_is_misspelt_in_a_query_is_refused(client: TestClient) -> None:
+    for path in ("/v1/plan", "/v1/jobs"):
+        answer = client.post(f"{path}?timelimit=2", json={"problem": PROBLEM})
+        document = problem_document(answer, 422, "unknown_parameter")
+        assert document["errors"][0]["path"] == "query.timelimit"
+        assert "time_limit" in document["detail"]
 
 
 @pytest.mark.parametrize(
