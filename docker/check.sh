@@ -6,7 +6,8 @@
 #   docker/check.sh             with the engine that is there
 #   START_ENGINE=1 docker/check.sh   starts one of its own for the time (needs root and Debian's docker.io)
 #   BASE=image docker/check.sh  on another base; where none can be pulled, one is made with debootstrap
-set -euo pipefail
+set -Eeuo pipefail
+trap 'echo "failed at line $LINENO: $BASH_COMMAND" >&2' ERR
 cd "$(dirname "$0")/.."
 
 port=${PORT:-18080}

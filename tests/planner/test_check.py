@@ -1,12 +1,14 @@
 """Each way in which a well-formed problem can contradict itself has its own code and place."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from pydantic import TypeAdapter
 
+from planner import check
 from planner.check import find_issues, require_valid
-from planner.errors import InputError
+from planner.errors import InputError, Issue
 from planner.problem import LIMIT, Problem
 
 READER = TypeAdapter(Problem)
@@ -262,3 +264,15 @@ def test_a_long_cycle_is_told_in_short() -> None:
     assert "b0 -> b1 ->" in cycle.message
     assert "(1000 entries) -> b0" in cycle.message
     assert len(cycle.message) < 300
+
+
+def test_a_sound_problem_is_looked_through_once_and_a_changed_copy_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sound = problem()
+    assert find_issues(sound) == []
+    broken = replace(sound, objective=("peak:nowhere",))
+    assert [issue.code for issue in find_issues(broken)] == ["unknown_pool"]
+    assert [issue.code for issue in find_issues(broken)] == ["unknown_pool"], "it stays broken"
+    monkeypatch.setattr(check, "_issues", lambda _problem: iter([Issue("looked", "$", "through again")]))
+    assert find_issues(sound) == []
