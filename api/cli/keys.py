@@ -48,9 +48,12 @@ memstow keys revoke 3f2a9c41d07b
 
 def run_create(args: argparse.Namespace) -> int:
     """Make a key."""
-    from api.jobs.keys import Scope
+    from api.jobs.asked import checked_name
 
+    checked_name(args.name, "--name")
     with _keys(args) as keys:
+        from api.jobs.keys import Scope
+
         _, text = keys.create(args.name, frozenset(map(Scope, args.scope or SCOPES[:1])))
     print(text)
     return Exit.DONE
