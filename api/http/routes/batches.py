@@ -14,9 +14,10 @@ from api.http.body import read_body, require_json
 from api.http.problems import ProblemError
 from api.http.service import Service
 from api.http.shared import Here, as_json, job_json
-from api.http.submit import IDEMPOTENCY_PARAMETER, promise_of
+from api.http.submit import IDEMPOTENCY_PARAMETER, made_before, promise_of
 from api.jobs.asked import LONGEST_NAME
 from api.jobs.job import Draft, Job, State, Stop, moment
+from api.jobs.queue import Idempotency
 from planner.reading.shown import printable
 
 router = APIRouter(tags=["batches"])
@@ -112,6 +113,13 @@ async def submit_batch(request: Request, service: Here) -> Response:
     service.require_open()
     require_json(request)
     body = await read_body(request, service.settings)
+    promise = await service.in_thread(promise_of, request, caller, body)
+    batch = await made_before(service, promise) or await _put(service, caller, body, promise)
+    document = await _described(service, caller, batch)
+    return as_json(document, 202, {"Location": f"/v1/batches/{batch}"})
+
+
+async def _put(service: Service, caller: Caller, body: bytes, promise: Idempotency | None) -> str:
     arguments = {"body": body, "limits": service.limits_of(caller)}
     read = await service.operate("read_many", arguments, len(body))
     members = read["members"]
@@ -133,11 +141,10 @@ async def submit_batch(request: Request, service: Here) -> Response:
         for kept in read["jobs"]
     ]
     title = None if members["name"] is None else printable(members["name"], LONGEST_NAME)
-    promise = await service.in_thread(promise_of, request, caller, body)
+    batch: str
     batch, _ = await service.in_thread(service.queue.submit_batch, caller.key_id, title, drafts, promise)
     service.runner.wake()
-    document = await _described(service, caller, batch)
-    return as_json(document, 202, {"Location": f"/v1/batches/{batch}"})
+    return batch
 
 
 @router.get(
