@@ -1,5 +1,6 @@
 """Runs the app: the lock on the data folder, who may reach it, uvicorn, and the way to the end."""
 
+import asyncio
 import fcntl
 import gc
 import os
@@ -37,8 +38,8 @@ class _Server(uvicorn.Server):
         self._service = service
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """SIGTERM or SIGINT."""
-        self._service.drain()
+        """SIGTERM or SIGINT, between any two steps of this thread: it may hold the lock of the log now."""
+        asyncio.get_running_loop().call_soon_threadsafe(self._service.drain)
         super().handle_exit(sig, frame)
 
     def _log_started_message(self, listeners: object) -> None:  # noqa: ARG002
