@@ -1,5 +1,6 @@
 # The service in a container: docker build -t memstow .
-# BASE is any Debian or Ubuntu with Python 3.11 or later, or with packages of it.
+# BASE is any Debian or Ubuntu with Python 3.11 or later, or with packages of it. EXTRAS are those of pyproject.toml:
+# docker build --build-arg EXTRAS=postgres,dask,cpsat,milp has the solvers by models, too.
 ARG BASE=python:3.13-slim-bookworm
 
 # hadolint ignore=DL3006
@@ -9,12 +10,13 @@ RUN apt-get update \
  && { python3 -c 'import ensurepip, os, sysconfig; os.stat(os.path.join(sysconfig.get_path("include"), "Python.h"))' \
       || apt-get install -y --no-install-recommends python3 python3-venv python3-dev; } \
  && apt-get install -y --no-install-recommends g++
+ARG EXTRAS=postgres,dask
 WORKDIR /src
 COPY . .
 ENV PIP_CONSTRAINT=/src/constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 RUN python3 -m venv /opt/memstow \
  && /opt/memstow/bin/pip wheel --no-deps --wheel-dir /wheels . \
- && /opt/memstow/bin/pip install "$(ls /wheels/memstow-*.whl)[postgres,dask]" \
+ && /opt/memstow/bin/pip install "$(ls /wheels/memstow-*.whl)[service,${EXTRAS}]" \
  && /opt/memstow/bin/python -m compileall -q /opt/memstow/lib
 
 # hadolint ignore=DL3006

@@ -92,6 +92,8 @@ class Client:
                                     return
             except httpx2.TransportError as error:
                 following.fail(error)
+            if following.over:
+                return
             time.sleep(following.pause())
 
     def _run(self, flow: Flow[T]) -> T:
@@ -184,6 +186,8 @@ class AsyncClient:
                                     return
             except httpx2.TransportError as error:
                 following.fail(error)
+            if following.over:
+                return
             await asyncio.sleep(following.pause())
 
     async def _run(self, flow: Flow[T]) -> T:

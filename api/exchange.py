@@ -96,7 +96,7 @@ class Exchange:
 
     def plan(self, problem: Problem, options: Options | None) -> Flow[Plan]:
         """The plan, in one request where the server has it in time, else when its job is done."""
-        answer = yield from self._sent(_asking("/v1/plan", problem, options, {}))
+        answer = yield from self._sent(_asking("/v1/plan", problem, options, {}, _promise(None)))
         if answer.status_code == 202:
             job = str(answer.json()["id"])
             yield Follow(job)
@@ -113,8 +113,8 @@ class Exchange:
     ) -> Flow[str]:
         """The id of a new job."""
         members = {"priority": priority, "hint_job": hint_job}
-        key = {"idempotency-key": idempotency_key or uuid.uuid4().hex}
-        answer = yield from self._sent(_asking("/v1/jobs", problem, options, members, key))
+        promise = _promise(idempotency_key)
+        answer = yield from self._sent(_asking("/v1/jobs", problem, options, members, promise))
         return str(answer.json()["id"])
 
     def job(self, job: str) -> Flow[dict[str, Any]]:
@@ -181,6 +181,10 @@ class Following:
 
     def fail(self, heard: httpx2.Response | httpx2.TransportError) -> None:
         """There was no stream, or it broke off; an error when that happened too often."""
+        if isinstance(heard, httpx2.Response) and heard.status_code == httpx2.codes.NO_CONTENT:
+            # The job is over, and all of it was heard before.
+            self.over = True
+            return
         _require_another(self._failures, self._attempts, heard)
         self._failures += 1
         self._refusal = heard if isinstance(heard, httpx2.Response) else None
@@ -206,6 +210,11 @@ def _pause(attempt: int, heard: Heard) -> float:
     if isinstance(heard, httpx2.Response) and (said := heard.headers.get("retry-after", "")).isdecimal():
         return float(min(int(said), _LONGEST_PAUSE))
     return float(min(_LONGEST_PAUSE, 0.1 * 2**attempt)) * random.uniform(0.5, 1.0)  # noqa: S311
+
+
+def _promise(key: str | None) -> dict[str, str]:
+    """However often the request is sent, it makes one job."""
+    return {"idempotency-key": key or uuid.uuid4().hex}
 
 
 def _asking(

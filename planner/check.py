@@ -25,7 +25,11 @@ MOST_ISSUES = 1000
 
 def find_issues(problem: Problem) -> list[Issue]:
     """What is wrong with the meaning of a well-formed problem: everything, up to a thousand issues."""
-    return list(islice(_issues(problem), MOST_ISSUES))
+    if getattr(problem, "known_sound", False):
+        return []
+    issues = list(islice(_issues(problem), MOST_ISSUES))
+    object.__setattr__(problem, "known_sound", not issues)
+    return issues
 
 
 def _issues(problem: Problem) -> Iterator[Issue]:

@@ -48,17 +48,25 @@ _LINES_AT_ONCE = 10_000
 
 def digest(problem: Problem) -> str:
     """SHA-256 of the canonical form, in hex."""
+    known: str | None = getattr(problem, "known_digest", None)
+    if known is None:
+        known = _hashed(problem)
+        object.__setattr__(problem, "known_digest", known)
+    return known
+
+
+def canonical(problem: Problem) -> bytes:
+    """The canonical form itself, for those who compare or debug."""
+    return "".join(_lines(problem)).encode("utf-8", "surrogatepass")
+
+
+def _hashed(problem: Problem) -> str:
     hashed = sha256()
     lines = _lines(problem)
     while part := "".join(islice(lines, _LINES_AT_ONCE)):
         # Surrogates cannot come out of JSON, but a Python caller may have them in an id.
         hashed.update(part.encode("utf-8", "surrogatepass"))
     return hashed.hexdigest()
-
-
-def canonical(problem: Problem) -> bytes:
-    """The canonical form itself, for those who compare or debug."""
-    return "".join(_lines(problem)).encode("utf-8", "surrogatepass")
 
 
 def _lines(problem: Problem) -> Iterator[str]:

@@ -103,8 +103,14 @@ class ReuseCost:
     cost: Count
 
 
+class _Known:
+    """What was found out about a problem before: it does not change, and a changed copy begins anew."""
+
+    __slots__ = ("known_digest", "known_sound")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
-class Problem:
+class Problem(_Known):
     """Buffers, pools, what must hold between them, and what to minimise."""
 
     version: Annotated[int, Field(strict=True, ge=1, le=1)] = Field(description="Version of this schema.")

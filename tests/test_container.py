@@ -97,7 +97,9 @@ def test_servers_and_workers_of_the_cluster_meet_at_the_scheduler() -> None:
     threads = int(worker["command"][worker["command"].index("--nthreads") + 1])
     for server in servers("compose.cluster.yaml").values():
         assert int(server["environment"]["MEMSTOW_SLOTS"]) == threads * worker["deploy"]["replicas"]
-    assert re.search(r"memstow-\*\.whl\)\[[\w,]*\bdask\b", (ROOT / "Dockerfile").read_text())
+    extras = re.search(r"^ARG EXTRAS=(\S+)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    assert extras
+    assert {"postgres", "dask"} <= set(extras[1].split(","))
 
 
 def test_the_dashboard_asks_for_figures_that_there_are() -> None:

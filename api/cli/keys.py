@@ -54,9 +54,12 @@ memstow keys create --name operator --scope plan --scope admin
 
 def run_create(args: argparse.Namespace) -> int:
     """Make a key."""
-    from api.jobs.keys import Scope
+    from api.jobs.asked import checked_name
 
+    checked_name(args.name, "--name")
     with _keys(args) as keys:
+        from api.jobs.keys import Scope
+
         _, text = keys.create(args.name, frozenset(map(Scope, args.scope or SCOPES[:1])))
     print(text)
     return Exit.DONE

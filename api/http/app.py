@@ -63,8 +63,9 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.service = service
-    problems.install(app)
-    for group in (plan, jobs, batches, tools, reference, health, start):
+    groups = (plan, jobs, batches, tools, reference, health, start)
+    problems.install(app, [route for group in groups for route in group.router.routes])
+    for group in groups:
         app.include_router(group.router)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     return app

@@ -1,7 +1,7 @@
 """Every error as one kind of document, application/problem+json, with the codes of the command line."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -11,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import BaseRoute, Match
 
 from api.jobs.database import StoreError
 from api.jobs.isolated import ChildError
@@ -48,6 +49,10 @@ class ProblemError(Exception):
         self.detail = detail
         self.headers = dict(headers or {})
         self.issues = issues
+
+
+class NothingMoreError(Exception):
+    """No error: what a caller has is all there will be. A stream can say so only before it begins."""
 
 
 _DEFECT: Final = ProblemError(
@@ -125,15 +130,21 @@ def problem_of(error: Exception) -> ProblemError:  # noqa: C901  (a table of one
     return _DEFECT
 
 
-def install(app: FastAPI) -> None:
-    """Answer every exception with a problem document."""
+def install(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
+    """Answer every exception with a problem document; a path takes what any of these routes takes there."""
 
     async def handle(request: Request, error: Exception) -> Response:
+        if isinstance(error, HTTPException) and error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+            error.headers = {"Allow": ", ".join(_taken(request, routes))}
         problem = problem_of(error)
         if problem.status == 500:
             log.error("defect", exc_info=error)
         return answer(problem, request.scope.get("memstow.request_id"))
 
+    async def end(_request: Request, _error: Exception) -> Response:
+        return Response(None, 204)
+
+    app.add_exception_handler(NothingMoreError, end)
     for kind in (
         ProblemError,
         MemstowError,
@@ -143,6 +154,13 @@ def install(app: FastAPI) -> None:
         HTTPException,
     ):
         app.add_exception_handler(kind, handle)
+
+
+def _taken(request: Request, routes: Sequence[BaseRoute]) -> list[str]:
+    """The methods of a path: of several routes the framework names only those of the first."""
+    matching = (it for it in routes if it.matches(request.scope)[0] is not Match.NONE)
+    methods = {method for route in matching for method in getattr(route, "methods", None) or ()}
+    return sorted(methods or {"GET"})
 
 
 def _of_input(error: InputError) -> ProblemError:

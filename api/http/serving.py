@@ -1,5 +1,6 @@
 """Runs the app: the lock on the data folder, who may reach it, uvicorn, and the way to the end."""
 
+import asyncio
 import fcntl
 import gc
 import os
@@ -37,8 +38,8 @@ class _Server(uvicorn.Server):
         self._service = service
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """SIGTERM or SIGINT."""
-        self._service.drain()
+        """SIGTERM or SIGINT, between any two steps of this thread: it may hold the lock of the log now."""
+        asyncio.get_running_loop().call_soon_threadsafe(self._service.drain)
         super().handle_exit(sig, frame)
 
     def _log_started_message(self, listeners: object) -> None:  # noqa: ARG002
@@ -55,9 +56,9 @@ def _nothing_more(_number: int, _frame: FrameType | None) -> None:
 
 def serve(settings: Settings) -> int:
     """Serve until told to end; the exit code."""
-    logs.set_up(settings.log_level)
     with _sole_owner(settings):
-        _require_permitted(settings)
+        _require_usable(settings)
+        logs.set_up(settings.log_level)
         # The command line runs without; a server that runs for weeks must not.
         gc.enable()
         sys.setswitchinterval(_SWITCH_SECONDS)
@@ -104,13 +105,12 @@ def _sole_owner(settings: Settings) -> Iterator[None]:
         yield
 
 
-def _require_permitted(settings: Settings) -> None:
-    if is_loopback(settings.host) or settings.anonymous == EVERYONE:
-        return
+def _require_usable(settings: Settings) -> None:
+    """The store can be had, and nobody is let in unasked: told in a line each, before anything is started."""
     database = Database(settings.store_url, connections=1)
     try:
         upgrade(database)
-        if Keys(database).any() or settings.anonymous == "never":
+        if is_loopback(settings.host) or settings.anonymous in (EVERYONE, "never") or Keys(database).any():
             return
     finally:
         database.close()

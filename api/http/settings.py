@@ -20,7 +20,9 @@ from planner.scheduler import check_scheduler
 
 PREFIX: Final = "MEMSTOW_"
 # Variables of memstow that are not settings of the service.
-_OTHERS: Final = frozenset({"CONFIG", "DEBUG", "FUZZ_SECONDS", "SERVER", "KEY", "FOLDER"})
+_OTHERS: Final = frozenset(
+    {"CONFIG", "DEBUG", "SERVER", "KEY", "FOLDER", "SETS", "FUZZ_SECONDS", "AGREEMENT"}
+)
 EVERYONE: Final = "everyone"
 
 Seconds = Annotated[float, Field(ge=0, le=366 * 86_400, allow_inf_nan=False)]

@@ -13,6 +13,9 @@ from api.http.service import Service
 from api.jobs.asked import OPTION_NAMES, Form
 from api.jobs.job import Job, moment
 from planner import formats
+from planner.errors import InputError, Issue
+from planner.reading.shown import printable
+from planner.reading.wording import unknown_field
 
 
 def service_of(request: Request) -> Service:
@@ -29,7 +32,7 @@ async def _here(request: Request) -> Service:
 Here = Annotated[Service, Depends(_here)]
 FormatOfBody = Annotated[
     str | None,
-    Query(description="Format of a body that is a problem alone; then options are in the query."),
+    Query(description="Format of a body that is a problem alone."),
 ]
 
 
@@ -38,13 +41,26 @@ async def form_of(
 ) -> tuple[bytes, Form]:
     """The body of a request that asks for a plan, and its form."""
     name = format_of(request, chosen)
+    _require_known(request)
     body = await read_body(request, service.settings)
-    if name is None:
-        return body, Form(members=members)
     options = {
-        option: request.query_params[option] for option in OPTION_NAMES if option in request.query_params
+        option: _value(request.query_params[option])
+        for option in OPTION_NAMES
+        if option in request.query_params
     }
-    return body, Form(format=name, options={k: _value(v) for k, v in options.items()})
+    return body, Form(format=name, options=options, members=members if name is None else ())
+
+
+def _require_known(request: Request) -> None:
+    """Refuse what is misspelt in a query: an option that is not heeded would not be missed."""
+    known = (*OPTION_NAMES, "format", "output_format")
+    issues = tuple(
+        Issue("unknown_parameter", f"query.{printable(name, 100)}", unknown_field(name, known))
+        for name in request.query_params
+        if name not in known
+    )
+    if issues:
+        raise InputError(issues)
 
 
 def _value(text: str) -> Any:
@@ -60,7 +76,7 @@ OPTION_PARAMETERS: Final = [
     {
         "name": name,
         "in": "query",
-        "description": f"With a problem alone: the option `{name}`.",
+        "description": f"The option `{name}`, unless the body says otherwise.",
         "schema": {"$ref": f"#/components/schemas/Options/properties/{name}"},
         "required": False,
     }

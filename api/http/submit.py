@@ -1,7 +1,7 @@
 """Jobs from requests: the draft, the promise that one request makes one job, and what it starts from."""
 
 import hashlib
-from typing import Any
+from typing import Any, Final
 
 from starlette.requests import Request
 
@@ -14,7 +14,12 @@ from api.jobs.queue import Idempotency
 from planner.errors import InputError
 from planner.reading.shown import shown
 
-LEAST_PRIORITY, MOST_PRIORITY = -100, 100
+IDEMPOTENCY_PARAMETER: Final[dict[str, Any]] = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string", "minLength": 1, "maxLength": 200},
+}
 
 
 def promise_of(request: Request, caller: Caller, body: bytes) -> Idempotency | None:
@@ -29,12 +34,19 @@ def promise_of(request: Request, caller: Caller, body: bytes) -> Idempotency | N
     return Idempotency(caller.key_id or "", name, hashed.hexdigest())
 
 
+async def made_before(service: Service, promise: Idempotency | None) -> str | None:
+    """What this request made when it came before: what it refers to may be gone by now."""
+    if promise is None:
+        return None
+    made: str | None = await service.in_thread(service.queue.promised, promise)
+    return made
+
+
 async def draft_of(
     service: Service, caller: Caller, request: Request, kept: dict[str, Any], known: bytes | None = None
 ) -> Draft:
     """The job that a request asks for."""
     members = kept["members"]
-    priority = checked_priority(members.get("priority", 0))
     if members.get("hint_job") is not None:
         known = await _plan_of_job(service, caller, members["hint_job"])
     hint = kept["hint"]
@@ -49,7 +61,7 @@ async def draft_of(
         options=kept["options"],
         hint=hint,
         plan=kept.get("plan"),
-        priority=priority,
+        priority=members.get("priority", 0),
         key_id=caller.key_id,
         name=kept["name"],
         term=kept["term"],
@@ -60,21 +72,6 @@ async def draft_of(
 def cache_key_with(key: str, hint: bytes | None) -> str:
     """The cache key of a request whose hint came from a job."""
     return key if hint is None else hashlib.sha256(b"%b\n%b" % (key.encode(), hint)).hexdigest()
-
-
-def checked_priority(priority: object) -> int:
-    """A priority within the limits."""
-    if not isinstance(priority, int) or isinstance(priority, bool):
-        raise InputError.single(
-            "not_an_integer", "$.priority", f"expected an integer, given {shown(priority)}"
-        )
-    if not LEAST_PRIORITY <= priority <= MOST_PRIORITY:
-        raise InputError.single(
-            "out_of_range",
-            "$.priority",
-            f"expected {LEAST_PRIORITY} to {MOST_PRIORITY}, given {shown(priority)}",
-        )
-    return priority
 
 
 async def _plan_of_job(service: Service, caller: Caller, job: object) -> bytes | None:

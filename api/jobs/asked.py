@@ -34,6 +34,12 @@ OPTION_NAMES: Final = (
 )
 
 
+LEAST_PRIORITY, MOST_PRIORITY = -100, 100
+LONGEST_NAME: Final = 200
+# The settings of a batch that names none.
+_USUAL: Final = [{"name": "default", "options": {}}]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """What the settings of the server allow in one request."""
@@ -74,32 +80,28 @@ def read_asked(body: bytes, form: Form, limits: Limits) -> Asked:
         problem = gathered(issues, "", lambda: read_problem(body, form.format, limits))
         options = gathered(issues, "query", lambda: options_of(dict(form.options), limits))
         return _asked(issues, problem, options, {})
-    members = ("problem", "target", "options", *form.members)
-    raw = envelope(parse_json(body, limits.max_values), members, ("problem",))
-    return _from_envelope(raw, limits)
+    return _from_envelope(body, form, limits)
 
 
 def read_batch(body: bytes, limits: Limits) -> tuple[dict[str, Any], list[tuple[Asked, str, str]]]:
     """The members of a batch's body, and every problem with every setting: (asked, problem, setting)."""
-    raw = envelope(
-        parse_json(body, limits.max_values), ("problems", "settings", "name", "priority"), ("problems",)
-    )
-    problems = _named(raw["problems"], "problems", "problem")
-    settings = _named(raw.get("settings", [{"name": "default", "options": {}}]), "settings", "options")
+    issues: list[Issue] = []
+    raw = envelope(issues, json_of(body, limits), ("problems", "settings", "name", "priority"), ("problems",))
+    if raw.get("name") is not None:
+        gathered(issues, "", lambda: checked_name(raw["name"], "$.name"))
+    if raw.get("priority") is not None:
+        gathered(issues, "", lambda: checked_priority(raw["priority"]))
+    problems = _named(issues, raw["problems"], "problems", "problem") if "problems" in raw else []
+    settings = _named(issues, raw.get("settings", _USUAL), "settings", "options")
     if len(problems) * len(settings) > limits.max_batch:
         raise over("$", "jobs", len(problems) * len(settings), limits.max_batch, "max_batch")
-    issues: list[Issue] = []
     made = []
-    for i, (name, content) in enumerate(problems):
+    for i, name, content in problems:
         problem = gathered(issues, f"problems[{i}].problem", lambda it=content: problem_of(it, limits))
         made.append((problem, digest(problem) if problem is not None else "", name))
     chosen = []
-    for i, (name, content) in enumerate(settings):
-        options = gathered(
-            issues,
-            f"settings[{i}].options",
-            lambda it=content: options_of(it, limits),
-        )
+    for i, name, content in settings:
+        options = gathered(issues, f"settings[{i}].options", lambda it=content: options_of(it, limits))
         chosen.append((options, name))
     if issues:
         raise InputError(issues)
@@ -111,33 +113,66 @@ def read_batch(body: bytes, limits: Limits) -> tuple[dict[str, Any], list[tuple[
         )
         for problem, known, name in made
         for options, setting in chosen
-        if problem is not None and options is not None
     ]
     return raw, listed
 
 
-def envelope(raw: object, allowed: Sequence[str], required: Sequence[str]) -> dict[str, Any]:
-    """The object a body must be."""
+def envelope(
+    issues: list[Issue], raw: object, allowed: Sequence[str], required: Sequence[str], path: str = "$"
+) -> dict[str, Any]:
+    """The object a body must be. What is missing and what is too much is added to the issues."""
     if not isinstance(raw, dict):
-        raise InputError.single("not_an_object", "$", wrong_type("an object", raw))
-    issues = [
-        Issue("unknown_field", f"$[{shown(name)}]", unknown_field(name, allowed))
+        raise InputError.single("not_an_object", path, wrong_type("an object", raw))
+    issues += [
+        Issue("unknown_field", f"{path}[{shown(name)}]", unknown_field(name, allowed))
         for name in raw
         if name not in allowed
     ]
     issues += [
-        Issue("missing_field", f"$.{name}", missing_field(name)) for name in required if name not in raw
+        Issue("missing_field", f"{path}.{name}", missing_field(name)) for name in required if name not in raw
     ]
-    if issues:
-        raise InputError(issues)
     return raw
+
+
+def checked_priority(priority: object) -> int:
+    """A priority within the limits."""
+    if not isinstance(priority, int) or isinstance(priority, bool):
+        raise InputError.single(
+            "not_an_integer", "$.priority", f"expected an integer, given {shown(priority)}"
+        )
+    if not LEAST_PRIORITY <= priority <= MOST_PRIORITY:
+        raise InputError.single(
+            "out_of_range",
+            "$.priority",
+            f"expected {LEAST_PRIORITY} to {MOST_PRIORITY}, given {shown(priority)}",
+        )
+    return priority
+
+
+def checked_name(name: object, path: str) -> str:
+    """A name that the store has room for."""
+    if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
+        expected = f"a string of 1 to {LONGEST_NAME} characters"
+        raise InputError.single("not_a_string", path, wrong_type(expected, name))
+    return name
 
 
 def read_problem(body: bytes, form: str | None, limits: Limits) -> Problem:
     """A problem alone in a format, or in the one it looks like."""
     if (form is None and looks_like_json(body)) or form not in (None, "csv"):
-        parse_json(body, limits.max_values)
+        json_of(body, limits)
     return _within(formats.read_problem(body, form), limits)
+
+
+def json_of(body: bytes, limits: Limits) -> object:
+    """The JSON value of a body; where it holds too many, the setting is named."""
+    try:
+        return parse_json(body, limits.max_values)
+    except InputError as error:
+        if error.issues[0].code != "too_large":
+            raise
+        message = f"more JSON values than the {limits.max_values:,} that the setting `max_values` allows"
+        raise InputError.single("too_large", "$", message) from None
 
 
 def options_of(raw: object, limits: Limits) -> Options:
@@ -192,11 +227,19 @@ def plan_of(body: bytes) -> Plan:
 _NOTHING: Final = Problem(version=1, buffers=())
 
 
-def _from_envelope(raw: dict[str, Any], limits: Limits) -> Asked:
+def _from_envelope(body: bytes, form: Form, limits: Limits) -> Asked:
     issues: list[Issue] = []
+    allowed = ("problem", "target", "options", *form.members)
+    raw = envelope(issues, json_of(body, limits), allowed, ("problem",))
     problem = targeted(issues, raw, lambda: problem_of(raw["problem"], limits))
-    options = gathered(issues, "options", lambda: options_of(raw.get("options", {}), limits))
-    members = {name: value for name, value in raw.items() if name not in ("problem", "target", "options")}
+    given = raw.get("options", {})
+    if isinstance(given, dict):
+        # Who says one thing here and another in the query means what is here.
+        given = {**form.options, **given}
+    options = gathered(issues, "options", lambda: options_of(given, limits))
+    members = {name: raw[name] for name in form.members if name in raw}
+    if "priority" in members:
+        gathered(issues, "", lambda: checked_priority(members["priority"]))
     return _asked(issues, problem, options, members)
 
 
@@ -209,7 +252,7 @@ def problem_of(raw: object, limits: Limits) -> Problem:
 
 def targeted(issues: list[Issue], raw: Mapping[str, Any], read: Callable[[], Problem]) -> Problem | None:
     """The problem of an envelope in the memories of its target, where it has one: a document or a name."""
-    problem: Problem | None = gathered(issues, "problem", read)
+    problem: Problem | None = gathered(issues, "problem", read) if "problem" in raw else None
     given = raw.get("target")
     if given is None:
         return problem
@@ -259,25 +302,28 @@ def moved(issue: Issue, place: str) -> Issue:
     return replace(issue, path=f"$.{place}{issue.path[1:]}")
 
 
-def _named(raw: object, member: str, content: str) -> list[tuple[str, Any]]:
+def _named(issues: list[Issue], raw: object, member: str, content: str) -> list[tuple[int, str, Any]]:
+    """The elements of a list with their names; what is wrong with the others is added to the issues."""
     path = f"$.{member}"
     if not isinstance(raw, list):
-        raise InputError.single("not_a_list", path, wrong_type("a list", raw))
+        issues.append(Issue("not_a_list", path, wrong_type("a list", raw)))
+        return []
     if not raw:
-        raise InputError.single("empty", path, "expected at least one element")
+        issues.append(Issue("empty", path, "expected at least one element"))
     named = []
     seen: set[str] = set()
     for i, element in enumerate(raw):
-        if not isinstance(element, dict):
-            raise InputError.single("not_an_object", f"{path}[{i}]", wrong_type("an object", element))
-        entry = envelope(element, ("name", content), (content,))
-        name = entry.get("name", str(i))
-        if not isinstance(name, str) or not 0 < len(name) <= 200:
-            raise InputError.single(
-                "not_a_string", f"{path}[{i}].name", wrong_type("a string of 1 to 200 characters", name)
-            )
+        at = f"{path}[{i}]"
+        entry = gathered(
+            issues, "", lambda it=element, at=at: envelope(issues, it, ("name", content), (content,), at)
+        )
+        if entry is None:
+            continue
+        given = entry.get("name", str(i))
+        name = gathered(issues, "", lambda it=given, at=at: checked_name(it, f"{at}.name"))
         if name in seen:
-            raise InputError.single("duplicate_name", f"{path}[{i}].name", f"{shown(name)} is there twice")
-        seen.add(name)
-        named.append((name, entry[content]))
+            issues.append(Issue("duplicate_name", f"{at}.name", f"{shown(name)} is there twice"))
+        elif name is not None and content in entry:
+            seen.add(name)
+            named.append((i, name, entry[content]))
     return named

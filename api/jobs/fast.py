@@ -17,8 +17,9 @@ from planner.plan import Plan, Status
 
 # What is solved in so short a time is not worth a place in the store.
 _GLANCE_SECONDS: Final = 0.01
-# It is remembered here for a while: who asks the same of a weaker solver must not get less.
-_GLIMPSED_BYTES: Final = 16 << 20
+# What was not solved in it is not tried again for a while.
+_LONGER_BYTES: Final = 1 << 20
+_PROVEN: Final = frozenset({Status.OPTIMAL, Status.INFEASIBLE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ class Tried:
     plan: bytes | None  # the answer, in the format asked for
     format: str
     cached: bool
+    final: bool  # whether who asks the same again has the same answer
     draft: dict[str, Any] | None
 
 
@@ -36,6 +38,7 @@ class _Moment:
     plan: bytes | None  # native
     whole: bool
     cached: bool
+    proven: bool = False
 
 
 class FastPath:
@@ -51,7 +54,7 @@ class FastPath:
         self._metrics = metrics
         self._lock = threading.Lock()
         self._flights: dict[str, Future[_Moment]] = {}
-        self._glimpsed: Recent[str, bytes] = Recent(_GLIMPSED_BYTES, lambda _digest, plan: len(plan))
+        self._longer: Recent[str, bool] = Recent(_LONGER_BYTES, lambda key, _true: len(key))
 
     def attempt(self, body: bytes, form: Form, limits: Limits, to: str, fresh: bool) -> Tried:
         """The answer, if it can be had at once."""
@@ -60,10 +63,10 @@ class FastPath:
         self._metrics.cache.labels("hit" if moment.cached else "miss").inc()
         if moment.plan is not None and moment.whole:
             name, plan = rewritten(asked, moment.plan, to)
-            return Tried(plan, name, moment.cached, None)
+            return Tried(plan, name, moment.cached, moment.proven or asked.options.deterministic, None)
         draft = kept(asked)
         draft["plan"] = moment.plan
-        return Tried(None, to, False, draft)
+        return Tried(None, to, False, False, draft)
 
     def _in_one_flight(self, asked: Asked) -> _Moment:
         """Of equal questions at one time the first is answered, and the others have its answer."""
@@ -87,16 +90,20 @@ class FastPath:
 
     def _known_or_solved(self, asked: Asked) -> _Moment:
         """Most small problems are solved in less time than the store takes to be asked."""
-        glance = min(_GLANCE_SECONDS, self._seconds)
-        plan, whole = briefly(asked.problem, asked.options, glance)
-        if plan is not None and whole and plan.status in (Status.OPTIMAL, Status.INFEASIBLE):
-            said = described(asked.problem, plan)
-            self._count(plan, said)
-            if plan.status is Status.OPTIMAL:
-                self._glimpsed.keep(asked.digest, said["plan"])
-            return _Moment(said["plan"], True, False)
-        known = self._cache.find(asked.cache_key)
-        return _Moment(known[0], True, True) if known is not None else self._solved(asked)
+        if self._longer.find(asked.cache_key) is None:
+            glance = min(_GLANCE_SECONDS, self._seconds)
+            plan, whole = briefly(asked.problem, asked.options, glance)
+            if plan is not None and whole and plan.status in _PROVEN:
+                said = described(asked.problem, plan)
+                self._count(plan, said)
+                if plan.status is Status.OPTIMAL:
+                    self._cache.glimpse(asked.digest, said["plan"])
+                return _Moment(said["plan"], True, False, proven=True)
+            self._longer.keep(asked.cache_key, True)
+        known = self._cache.answer(asked.cache_key, asked.digest, asked.options.deterministic)
+        if known is None:
+            return self._solved(asked)
+        return _Moment(known[0], True, True, proven=known[1]["status"] in _PROVEN)
 
     def _count(self, plan: Plan, said: dict[str, Any]) -> None:
         self._metrics.solve_ended(said, plan.seconds, plan.objective[0].gap if plan.objective else None)
@@ -114,11 +121,11 @@ class FastPath:
         if whole:
             self._count(plan, said)
         self._keeping.keep(Found(asked.digest, body, said, asked.cache_key if whole else None, leads))
-        return _Moment(body, whole, False)
+        return _Moment(body, whole, False, proven=plan.status in _PROVEN)
 
     def _not_worse(self, asked: Asked, plan: Plan) -> tuple[Plan, bool]:
         """The best plan known for the problem, and whether it is this one."""
-        before = self._glimpsed.find(asked.digest) or self._cache.best_of(asked.digest)
+        before = self._cache.best_of(asked.digest)
         if before is None:
             return plan, True
         known = plan_of(before)

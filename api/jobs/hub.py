@@ -9,6 +9,7 @@ from api.jobs.database import StoreError
 from api.jobs.queue import Queue
 
 _LOOK_SECONDS: Final = 0.25
+_LAST: Final = "done"
 
 Happening = tuple[int, str, str]
 InThread = Callable[..., Awaitable[Any]]
@@ -22,6 +23,11 @@ class _Watched:
     readers: int = 0
     gone: bool = False
     news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more will happen."""
+        return self.gone or (bool(self.happenings) and self.happenings[-1][1] == _LAST)
 
 
 class Hub:
@@ -58,9 +64,7 @@ class Hub:
                 for happening in watched.happenings[_behind(watched.happenings, after) :]:
                     yield happening
                     after = happening[0]
-                    if happening[1] == "done":
-                        return
-                if watched.gone:
+                if watched.over:
                     return
                 if watched.news is news:
                     await news.wait()
@@ -74,7 +78,7 @@ class Hub:
         try:
             async with asyncio.timeout(seconds):
                 async for _, kind, _ in self.follow(job):
-                    if kind == "done":
+                    if kind == _LAST:
                         return True
         except TimeoutError:
             return False

@@ -7,11 +7,13 @@ from dataclasses import asdict, is_dataclass
 from typing import Any, Final
 
 from api.jobs.asked import (
+    LONGEST_NAME,
     Asked,
     Form,
     Limits,
     envelope,
     gathered,
+    json_of,
     plan_of,
     problem_of,
     read_asked,
@@ -33,8 +35,6 @@ from planner.reading.shown import printable
 
 Values = Mapping[str, Any]
 Tell = Callable[[dict[str, Any]], None]
-
-_LONGEST_NAME: Final = 200
 
 
 def warm() -> None:
@@ -101,7 +101,7 @@ def described(problem: Problem, plan: Plan) -> dict[str, Any]:
         "value": first.value if first else None,
         "bound": first.bound if first else None,
         "peak": sum(use.peak for use in plan.pools) if found else None,
-        "solver": None if plan.solver is None else printable(plan.solver, _LONGEST_NAME),
+        "solver": None if plan.solver is None else printable(plan.solver, LONGEST_NAME),
     }
 
 
@@ -139,8 +139,8 @@ def kept(asked: Asked) -> dict[str, Any]:
         "digest": asked.digest,
         "cache_key": asked.cache_key,
         "buffers": len(problem.buffers),
-        "name": None if problem.name is None else printable(problem.name, _LONGEST_NAME),
-        "term": printable(terms[0], _LONGEST_NAME) if terms else None,
+        "name": None if problem.name is None else printable(problem.name, LONGEST_NAME),
+        "term": printable(terms[0], LONGEST_NAME) if terms else None,
         "members": dict(asked.members),
     }
 
@@ -149,10 +149,10 @@ def verify(arguments: Values) -> dict[str, Any]:
     """The verdict on a plan from anyone."""
     from planner.verify import verify as judge
 
-    raw = envelope(_json(arguments), ("problem", "target", "plan", "hint"), ("problem", "plan"))
     issues: list[Issue] = []
+    raw = envelope(issues, _json(arguments), ("problem", "target", "plan", "hint"), ("problem", "plan"))
     problem = targeted(issues, raw, lambda: _problem(raw["problem"], arguments))
-    plan = _part(raw, "plan", issues, lambda it: _plan(it, problem))
+    plan = _part(raw, "plan", issues, lambda it: _plan(it, problem)) if "plan" in raw else None
     hint = _part(raw, "hint", issues, lambda it: _plan(it, problem)) if raw.get("hint") is not None else None
     if issues or problem is None or plan is None:
         raise InputError(issues)
@@ -207,10 +207,10 @@ def _alone(arguments: Values) -> Problem:
     form, limits = _form(arguments), _limits(arguments)
     if form.format is not None:
         return read_problem(_body(arguments), form.format, limits)
-    raw = envelope(_json(arguments), ("problem", "target"), ("problem",))
     issues: list[Issue] = []
+    raw = envelope(issues, _json(arguments), ("problem", "target"), ("problem",))
     problem = targeted(issues, raw, lambda: _problem(raw["problem"], arguments))
-    if problem is None:
+    if issues or problem is None:
         raise InputError(issues)
     return problem
 
@@ -230,7 +230,7 @@ def _plan(raw: object, problem: Problem | None) -> Plan | None:
 
 
 def _json(arguments: Values) -> object:
-    return parse_json(_body(arguments), _limits(arguments).max_values)
+    return json_of(_body(arguments), _limits(arguments))
 
 
 def _body(arguments: Values) -> bytes:

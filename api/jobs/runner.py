@@ -197,7 +197,8 @@ class Runner:
         job, taken = run.taken.job, run.taken
         log.info("job_started", digest=job.digest, buffers=job.buffers)
         if not job.fresh:
-            cached = self._patiently(lambda: self._cache.find(job.cache_key))
+            deterministic = bool(json.loads(job.options)["deterministic"])
+            cached = self._patiently(lambda: self._cache.answer(job.cache_key, job.digest, deterministic))
             if cached is not None:
                 self._metrics.cache.labels("hit").inc()
                 plan, said = cached

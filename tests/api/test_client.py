@@ -80,6 +80,7 @@ def test_the_same_for_an_event_loop(running: Server) -> None:
             job = await client.submit(SMALL, Options(seed=77), priority=1)
             kinds = [happening.kind async for happening in client.events(job)]
             assert kinds[-1] == "done"
+            assert [happening async for happening in client.events(job, len(kinds))] == []
             assert (await client.result(job, SMALL)).placements
             assert (await client.job(job))["state"] == "done"
             await client.stop(job, discard=True)

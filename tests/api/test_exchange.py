@@ -112,6 +112,7 @@ def test_a_plan_that_takes_longer_is_followed_and_fetched() -> None:
     )
     assert found == plan
     assert [type(step) for step in steps] == [Request, Follow, Request]
+    assert steps[0].headers["idempotency-key"], "sent again, it is not another job"
     asked = json.loads(steps[0].content)
     assert asked["options"]["time_limit"] == 2.0
     assert asked["options"]["hint"]["status"] == "unknown"
@@ -132,6 +133,13 @@ def test_a_stream_goes_on_behind_the_last_event_that_was_whole() -> None:
     assert hear(following, 'id: 2\nevent: bound\ndata: {"value": 3}\n\n') == [(2, "bound")]
     assert not following.over
     assert hear(following, "id: 3\nevent: done\ndata: {}\n\n") == [(3, "done")]
+    assert following.over
+
+
+def test_a_stream_that_has_nothing_more_is_over() -> None:
+    following = Exchange(3).following("j", 7)
+    following.headers()
+    following.fail(httpx2.Response(204))
     assert following.over
 
 

@@ -191,7 +191,7 @@ def test_a_replica_takes_over_from_one_that_was_killed(pg: Postgres, tmp_path: P
     one, two = (Server(tmp_path / name, database=database) for name in ("one", "two"))
     try:
         with one.start().client() as client:
-            job = submit(client, hard(600, 7), time_limit=4.0)
+            job = submit(client, hard(600, 7), time_limit=15.0)
             wait_for(lambda: client.get(f"/v1/jobs/{job}/plan").status_code == 200, "a first plan")
             two.start()
             one.kill()

@@ -1,9 +1,11 @@
 """docs/service.md says what is so: its examples run, and every operation and setting is there."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -34,6 +36,7 @@ def test_the_examples_run(running: Server, tmp_path: Path) -> None:
     ran = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script],
         cwd=tmp_path,
+        env=os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
         capture_output=True,
         text=True,
         timeout=100,
@@ -42,6 +45,8 @@ def test_the_examples_run(running: Server, tmp_path: Path) -> None:
     assert (ran.returncode, ran.stderr) == (0, ""), ran.stderr
     assert ran.stdout.count('"instance": "urn:memstow:request:') == 1, "one example is of an error"
     assert '"valid": true' in ran.stdout
+    assert "\nport = 9000\n" in ran.stdout
+    assert "\nsync_seconds = 10.0\n" in ran.stdout
     assert "event: done" in ran.stdout
     plan = json.loads((tmp_path / "plan.json").read_text())
     assert plan["status"] == "optimal"
@@ -71,6 +76,9 @@ def test_every_setting_is_documented_with_its_default() -> None:
     assert rows.keys() >= Settings.model_fields.keys()
     for name, field in Settings.model_fields.items():
         assert f"| {field.description} |" in PAGE, name
+        default = field.get_default()
+        shown = "none" if default in (None, ()) else f"`{json.dumps(default, default=str)}`"
+        assert rows[name] == ("the processors there are" if name == "slots" else shown), name
 
 
 def test_every_operation_is_documented() -> None:

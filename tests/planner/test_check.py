@@ -1,12 +1,14 @@
 """Each way in which a well-formed problem can contradict itself has its own code and place."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from pydantic import TypeAdapter
 
+from planner import check
 from planner.check import find_issues, require_valid
-from planner.errors import InputError
+from planner.errors import InputError, Issue
 from planner.problem import LIMIT, Problem
 
 READER = TypeAdapter(Problem)
@@ -276,3 +278,15 @@ def test_where_a_pin_may_be_is_told_as_aligned() -> None:
     assert issue.message.endswith("pin it at 45 or below")
     (issue,) = find_issues(problem(pools=[pool], **buffers(pool="p", offset=13, size=52)))
     assert issue.message == "its 52 bytes do not fit in pool 'p' of 64"
+
+
+def test_a_sound_problem_is_looked_through_once_and_a_changed_copy_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sound = problem()
+    assert find_issues(sound) == []
+    broken = replace(sound, objective=("peak:nowhere",))
+    assert [issue.code for issue in find_issues(broken)] == ["unknown_pool"]
+    assert [issue.code for issue in find_issues(broken)] == ["unknown_pool"], "it stays broken"
+    monkeypatch.setattr(check, "_issues", lambda _problem: iter([Issue("looked", "$", "through again")]))
+    assert find_issues(sound) == []

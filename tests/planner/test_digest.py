@@ -1,5 +1,7 @@
 """The digest is the same for the same problem, however it is written, and differs where the meaning does."""
 
+import pickle
+from copy import copy
 from dataclasses import replace
 from hashlib import sha256
 from random import Random
@@ -9,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import planner.digest as digest_module
 from planner.digest import canonical, digest
 from planner.problem import (
     Buffer,
@@ -186,3 +189,22 @@ def test_names_cannot_pretend_to_be_fields() -> None:
     names = ["a", "a 1", "1:a", "a\nbuffer 1:b 1 1 1 - - *", "b"]
     pairs = [(one, other) for one in names for other in names if one < other]
     assert len({digest(two(*pair)) for pair in pairs}) == len(pairs)
+
+
+def test_a_digest_is_made_once_and_that_of_a_changed_copy_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Problem] = []
+    hashed = digest_module._hashed
+
+    def counted(problem: Problem) -> str:
+        made.append(problem)
+        return hashed(problem)
+
+    monkeypatch.setattr(digest_module, "_hashed", counted)
+    problem = replace(PROBLEM, name="made once")
+    assert digest(problem) == digest(problem)
+    assert made == [problem]
+    changed = replace(problem, objective=("max_peak",))
+    assert digest(changed) != digest(problem)
+    for copied in (copy(problem), pickle.loads(pickle.dumps(problem))):
+        assert digest(copied) == digest(problem)
+    assert problem == replace(PROBLEM, name="made once"), "what is known of it is no part of it"

@@ -14,10 +14,11 @@ from api.http.body import read_body, require_json
 from api.http.problems import ProblemError
 from api.http.service import Service
 from api.http.shared import Here, as_json, job_json
-from api.http.submit import checked_priority, promise_of
-from api.jobs.job import Draft, Job, moment
-from planner.errors import InputError
-from planner.reading.shown import printable, shown
+from api.http.submit import IDEMPOTENCY_PARAMETER, made_before, promise_of
+from api.jobs.asked import LONGEST_NAME
+from api.jobs.job import Draft, Job, State, Stop, moment
+from api.jobs.queue import Idempotency
+from planner.reading.shown import printable
 
 router = APIRouter(tags=["batches"])
 
@@ -70,9 +71,10 @@ _COLUMNS = (
     status_code=202,
     response_class=Response,
     responses=documents.answers(202, "The batch.", _EXAMPLE, _SCHEMA, "application/json", 400, 415),
-    openapi_extra=documents.enveloped(
+    openapi_extra={"parameters": [IDEMPOTENCY_PARAMETER]}
+    | documents.enveloped(
         {
-            "name": {"type": "string", "maxLength": 200},
+            "name": {"type": "string", "minLength": 1, "maxLength": 200},
             "priority": {"type": "integer", "minimum": -100, "maximum": 100, "default": 0},
             "problems": {
                 "type": "array",
@@ -111,15 +113,16 @@ async def submit_batch(request: Request, service: Here) -> Response:
     service.require_open()
     require_json(request)
     body = await read_body(request, service.settings)
+    promise = await service.in_thread(promise_of, request, caller, body)
+    batch = await made_before(service, promise) or await _put(service, caller, body, promise)
+    document = await _described(service, caller, batch)
+    return as_json(document, 202, {"Location": f"/v1/batches/{batch}"})
+
+
+async def _put(service: Service, caller: Caller, body: bytes, promise: Idempotency | None) -> str:
     arguments = {"body": body, "limits": service.limits_of(caller)}
     read = await service.operate("read_many", arguments, len(body))
     members = read["members"]
-    name = members["name"]
-    if name is not None and (not isinstance(name, str) or len(name) > 200):
-        raise InputError.single(
-            "not_a_string", "$.name", f"expected at most 200 characters, given {shown(name)}"
-        )
-    priority = checked_priority(0 if members["priority"] is None else members["priority"])
     drafts = [
         Draft(
             problem=kept["problem"],
@@ -128,21 +131,20 @@ async def submit_batch(request: Request, service: Here) -> Response:
             buffers=kept["buffers"],
             options=kept["options"],
             hint=kept["hint"],
-            priority=priority,
+            priority=members["priority"] or 0,
             key_id=caller.key_id,
-            name=printable(kept["name"], 200),
-            setting=printable(kept["setting"], 200),
+            name=printable(kept["name"], LONGEST_NAME),
+            setting=printable(kept["setting"], LONGEST_NAME),
             term=kept["term"],
             fresh=True,
         )
         for kept in read["jobs"]
     ]
-    title = None if name is None else printable(name, 200)
-    promise = await service.in_thread(promise_of, request, caller, body)
+    title = None if members["name"] is None else printable(members["name"], LONGEST_NAME)
+    batch: str
     batch, _ = await service.in_thread(service.queue.submit_batch, caller.key_id, title, drafts, promise)
     service.runner.wake()
-    document = await _described(service, caller, batch)
-    return as_json(document, 202, {"Location": f"/v1/batches/{batch}"})
+    return batch
 
 
 @router.get(
@@ -214,8 +216,11 @@ async def end_batch(
 ) -> Response:
     """End."""
     caller = await service.caller(request)
-    await _batch_for(service, caller, batch)
+    _, jobs = await _batch_for(service, caller, batch)
     await service.in_thread(service.queue.stop_batch, batch, discard, service.settings.keep_seconds)
+    for job in jobs:
+        if job.state is State.RUNNING:
+            service.runner.nudge(job.id, Stop.DISCARD if discard else Stop.KEEP)
     if discard:
         return Response(None, 204)
     return as_json(await _described(service, caller, batch))

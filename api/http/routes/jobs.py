@@ -3,6 +3,7 @@
 import base64
 import json
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Query, Request
@@ -10,7 +11,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.responses import Response
 
 from api.http import documents
-from api.http.problems import ProblemError
+from api.http.problems import NothingMoreError, ProblemError
 from api.http.routes.plan import plan_in
 from api.http.shared import (
     OPTION_PARAMETERS,
@@ -24,7 +25,7 @@ from api.http.shared import (
     output_format,
     service_of,
 )
-from api.http.submit import draft_of, promise_of
+from api.http.submit import IDEMPOTENCY_PARAMETER, draft_of, made_before, promise_of
 from api.jobs.job import Job, State, Stop
 from api.jobs.queue import Filter
 
@@ -45,12 +46,7 @@ _JOB = documents.ref("Job")
     openapi_extra={
         "parameters": [
             *OPTION_PARAMETERS,
-            {
-                "name": "Idempotency-Key",
-                "in": "header",
-                "required": False,
-                "schema": {"type": "string", "minLength": 1, "maxLength": 200},
-            },
+            IDEMPOTENCY_PARAMETER,
         ],
         **documents.enveloped(
             {
@@ -74,12 +70,16 @@ async def submit(
     caller = await service.caller(request)
     service.require_open()
     body, form = await form_of(request, service, format, "priority", "hint_job")
-    arguments = {"body": body, "form": form, "limits": service.limits_of(caller)}
-    kept = await service.operate("read", arguments, len(body))
-    draft = await draft_of(service, caller, request, kept)
     promise = await service.in_thread(promise_of, request, caller, body)
-    job, _ = await service.in_thread(service.queue.submit, draft, promise)
-    service.runner.wake()
+    made = await made_before(service, promise)
+    if made is not None:
+        job = made
+    else:
+        arguments = {"body": body, "form": form, "limits": service.limits_of(caller)}
+        kept = await service.operate("read", arguments, len(body))
+        draft = await draft_of(service, caller, request, kept)
+        job, _ = await service.in_thread(service.queue.submit, draft, promise)
+        service.runner.wake()
     found = await service.in_thread(service.queue.get, job)
     return as_json({"id": job} if found is None else job_json(found), 202, {"Location": job_path(job)})
 
@@ -202,12 +202,31 @@ async def get_plan(
     return Response(answer.body, 200, headers, answer.media_type)
 
 
-async def _followed(request: Request, job: str) -> Job:
-    """Asked before the stream begins: an error is then still an answer of its own."""
+@dataclass(frozen=True, slots=True)
+class _Followed:
+    """A job, and the last of its events that the caller has."""
+
+    job: str
+    after: int
+
+
+async def _followed(
+    request: Request,
+    job: str,
+    last_event_id: Annotated[str | None, Header(description="The last event that was received.")] = None,
+) -> _Followed:
+    """Asked before the stream begins: an error is then still an answer of its own, and so is the end."""
     service = service_of(request)
     caller = await service.caller(request)
     service.require_open()
-    return await job_for(service, caller, job)
+    found = await job_for(service, caller, job)
+    given = last_event_id or ""
+    after = int(given) if given.isascii() and given.isdecimal() and len(given) < 10 else 0
+    if found.over and after:
+        last = await service.in_thread(service.queue.last_events, [found.id])
+        if after >= last.get(found.id, 0):
+            raise NothingMoreError
+    return _Followed(found.id, after)
 
 
 @router.get(
@@ -215,7 +234,7 @@ async def _followed(request: Request, job: str) -> Job:
     operation_id="get_job_events",
     summary="What happens to a job, as it happens",
     description="Server-sent events: `phase`, `incumbent`, `bound`, and `done` at the end. `Last-Event-ID` "
-    "resumes.",
+    "resumes; behind the last event the answer is 204, by which a browser knows not to come again.",
     response_class=EventSourceResponse,
     responses={
         200: {
@@ -226,22 +245,19 @@ async def _followed(request: Request, job: str) -> Job:
                 }
             },
         },
+        204: {"description": "The job is over, and you have all of its events."},
         **documents.errors(404),
     },
 )
 async def events(
-    request: Request,
-    found: Annotated[Job, Depends(_followed)],
-    last_event_id: Annotated[str | None, Header(description="The last event that was received.")] = None,
+    request: Request, followed: Annotated[_Followed, Depends(_followed)]
 ) -> AsyncIterator[ServerSentEvent]:
     """Follow."""
     service = service_of(request)
-    given = last_event_id or ""
-    after = int(given) if given.isascii() and given.isdecimal() and len(given) < 10 else 0
     service.metrics.streams.inc()
     try:
         yield ServerSentEvent(comment="memstow", retry=1000)
-        async for number, kind, data in service.hub.follow(found.id, after):
+        async for number, kind, data in service.hub.follow(followed.job, followed.after):
             yield ServerSentEvent(id=str(number), event=kind, raw_data=data)
     finally:
         service.metrics.streams.dec()

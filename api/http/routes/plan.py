@@ -24,7 +24,7 @@ from api.http.shared import (
     plan_media_type,
     wants_fresh,
 )
-from api.http.submit import draft_of, promise_of
+from api.http.submit import IDEMPOTENCY_PARAMETER, draft_of, promise_of
 from api.jobs.asked import OPTION_NAMES
 from api.jobs.fast import Tried
 from api.jobs.job import State
@@ -58,7 +58,7 @@ _ACCEPTED = {
         also={202: _ACCEPTED},
     ),
     openapi_extra={
-        "parameters": OPTION_PARAMETERS,
+        "parameters": [*OPTION_PARAMETERS, IDEMPOTENCY_PARAMETER],
         **documents.enveloped(
             {
                 "problem": documents.ref("Problem"),
@@ -103,7 +103,9 @@ async def plan(
     if answer is None:
         assert tried.draft is not None  # noqa: S101
         return await _as_job(request, service, caller, body, tried.draft, to)
-    service.remembered.keep(key, answer)
+    if tried.final:
+        # Nothing else is: a better plan of the problem may be found by another question, or another server.
+        service.remembered.keep(key, answer)
     return _sent(answer, "hit" if tried.cached else "miss")
 
 

@@ -1,6 +1,8 @@
 """`/`: a plain page with links, until there is more."""
 
-from fastapi import APIRouter
+from html import escape
+
+from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse
 
 import planner
@@ -8,6 +10,7 @@ from api.http import documents
 
 router = APIRouter(tags=["start"])
 
+_HERE = "HOST"
 _PAGE = f"""<!doctype html>
 <html lang="en">
 <head>
@@ -20,8 +23,8 @@ pre {{ background: #f3f3f3; padding: 1rem; overflow: auto }}</style>
 <body>
 <h1>memstow {planner.__version__}</h1>
 <p>Plans where every buffer of a program lives in memory. Send a problem, get a plan:</p>
-<pre>curl -s localhost:8080/v1/examples/first |
-  curl -s -H 'Content-Type: application/json' --data-binary @- localhost:8080/v1/plan</pre>
+<pre>curl -s {_HERE}/v1/examples/first |
+  curl -s -H 'Content-Type: application/json' --data-binary @- {_HERE}/v1/plan</pre>
 <ul>
 <li><a href="/openapi.json">every operation</a>, as OpenAPI</li>
 <li><a href="/v1/examples">examples</a>, ready to be sent</li>
@@ -42,6 +45,6 @@ pre {{ background: #f3f3f3; padding: 1rem; overflow: auto }}</style>
     response_class=HTMLResponse,
     responses=documents.answers(200, "The page.", "<!doctype html>", {"type": "string"}, "text/html"),
 )
-async def start() -> HTMLResponse:
-    """The page."""
-    return HTMLResponse(_PAGE)
+async def start(request: Request) -> HTMLResponse:
+    """The page, with commands for the address that it was asked for at."""
+    return HTMLResponse(_PAGE.replace(_HERE, escape(request.url.netloc)))

@@ -4,12 +4,18 @@ import csv
 import io
 import json
 import time
+from pathlib import Path
 from typing import Any
 
 from starlette.testclient import TestClient
 
+from api.http.app import create_app
 from api.http.documents import PROBLEM
+from api.http.settings import Settings
+from planner import formats
+from planner.generate.planted import planted
 from tests.api.http.conftest import hard, problem_document
+from tests.api.serving import wait_for
 
 
 def submit(client: TestClient, **body: Any) -> dict[str, Any]:
@@ -72,6 +78,20 @@ def test_the_events_of_a_job_come_in_order_and_resume(client: TestClient) -> Non
     assert events(client, job, "nonsense") == heard
 
 
+def test_who_has_heard_the_end_is_not_kept_waiting(client: TestClient) -> None:
+    job = submit(client)["id"]
+    last = events(client, job)[-1][0]
+    for beyond in (last, last + 1, 99_999):
+        answer = client.get(f"/v1/jobs/{job}/events", headers={"last-event-id": str(beyond)})
+        assert (answer.status_code, answer.content) == (204, b"")
+
+
+def test_a_stream_from_beyond_the_end_of_a_running_job_ends_with_it(client: TestClient) -> None:
+    job = submit(client, problem=hard(120, 22), options={"time_limit": 1.5})["id"]
+    assert events(client, job, "99999") == []
+    assert finished(client, job)["state"] == "done"
+
+
 def test_an_idempotency_key_makes_one_job_of_many_requests(client: TestClient) -> None:
     headers = {"idempotency-key": "one"}
     first = client.post("/v1/jobs", json={"problem": PROBLEM}, headers=headers)
@@ -120,6 +140,24 @@ def test_a_job_can_start_from_the_plan_of_another(client: TestClient) -> None:
     for wrong in ("x", 3, "0" * 32):
         response = client.post("/v1/jobs", json={"problem": PROBLEM, "hint_job": wrong})
         problem_document(response, 422, "no_such_job")
+
+
+def test_a_request_that_comes_again_is_the_same_job_though_its_hint_is_gone(client: TestClient) -> None:
+    hint = submit(client)["id"]
+    finished(client, hint)
+    body = {"problem": PROBLEM, "hint_job": hint, "options": {"seed": 101}}
+    key = {"idempotency-key": "hinted"}
+    first = client.post("/v1/jobs", json=body, headers=key)
+    assert client.delete(f"/v1/jobs/{hint}?discard=true").status_code == 204
+    again = client.post("/v1/jobs", json=body, headers=key)
+    assert (again.status_code, again.json()["id"]) == (202, first.json()["id"])
+
+
+def test_a_job_is_never_worse_than_what_was_found_at_a_glance(client: TestClient) -> None:
+    tiles = json.loads(formats.write_problem(planted(12, 5)))
+    assert client.post("/v1/plan", json={"problem": tiles}).json()["status"] == "optimal"
+    weaker = submit(client, problem=tiles, options={"solver": "usmp-size"})["id"]
+    assert finished(client, weaker)["status"] == "optimal"
 
 
 def test_jobs_are_listed_in_pages_and_by_state(client: TestClient) -> None:
@@ -198,6 +236,19 @@ def test_a_batch_can_be_cancelled(client: TestClient) -> None:
     assert batch["states"].get("cancelled", 0) >= 2
 
 
+def test_the_running_jobs_of_a_batch_end_without_waiting_for_a_heartbeat(tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path, slots=1, lease_seconds=3600.0)
+    with TestClient(create_app(settings), base_url="http://localhost") as client:
+        body = {
+            "problems": [{"problem": hard(500, 7)}],
+            "settings": [{"options": {"time_limit": 200.0}}],
+        }
+        path = client.post("/v1/batches", json=body).headers["location"]
+        wait_for(lambda: client.get(path).json()["states"] == {"running": 1}, "its job to run")
+        client.delete(path)
+        wait_for(lambda: client.get(path).json()["done"], "its job to end")
+
+
 def test_what_is_wrong_with_a_batch_is_told(client: TestClient) -> None:
     def refused(code: str, path: str, **body: Any) -> None:
         document = problem_document(client.post("/v1/batches", json=body), 422, code)
@@ -218,6 +269,21 @@ def test_what_is_wrong_with_a_batch_is_told(client: TestClient) -> None:
     )
     refused("over_limit", "$", problems=one, settings=[{"name": str(i), "options": {}} for i in range(1001)])
     refused("not_a_string", "$.name", problems=one, name=3)
+    much = {
+        "problems": [1, {}, {"problem": {"version": 1}}],
+        "settings": [{"options": 1}],
+        "priority": 101,
+        "x": 1,
+    }
+    document = problem_document(client.post("/v1/batches", json=much), 422, "invalid_request")
+    assert {error["path"] for error in document["errors"]} == {
+        '$["x"]',
+        "$.priority",
+        "$.problems[0]",
+        "$.problems[1].problem",
+        "$.problems[2].problem.buffers",
+        "$.settings[0].options",
+    }
 
 
 def test_what_is_not_there_is_404(client: TestClient) -> None:

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from httpx2 import Response
 from starlette.testclient import TestClient
 
 from api.http.body import MEDIA_TYPES
@@ -15,6 +16,7 @@ from planner import formats
 from planner.generate.planted import planted
 from planner.verify import verify
 from tests.api.http.conftest import hard, problem_document
+from tests.api.serving import wait_for
 
 TOO_SMALL = EXAMPLES["too-small"]
 
@@ -140,6 +142,24 @@ def test_an_answer_is_never_worse_than_an_earlier_one(client: TestClient) -> Non
     assert short["objective"][0]["value"] <= long["objective"][0]["value"]
 
 
+def plan_of_job(client: TestClient, path: str) -> Response:
+    wait_for(lambda: client.get(path).json()["state"] == "done", "the job to end")
+    return client.get(f"{path}/plan")
+
+
+def test_a_cached_answer_is_not_worse_than_what_another_question_has_found_since(client: TestClient) -> None:
+    problem = hard(300, 14)
+    short = {"problem": problem, "options": {"time_limit": 0.01, "solver": "first-fit"}}
+    first = client.post("/v1/plan", json=short).json()
+    long = client.post("/v1/plan", json={"problem": problem, "options": {"time_limit": 3.0}}).json()
+    assert long["objective"][0]["value"] < first["objective"][0]["value"]
+    for headers in ({}, {"prefer": "respond-async"}):
+        again = client.post("/v1/plan", json=short, headers=headers)
+        if again.status_code == 202:
+            again = plan_of_job(client, again.headers["location"])
+        assert again.json()["objective"][0]["value"] <= long["objective"][0]["value"]
+
+
 def test_what_was_found_at_a_glance_is_not_forgotten(client: TestClient) -> None:
     tiles = json.loads(formats.write_problem(planted(12, 4)))
     at_once = client.post("/v1/plan", json={"problem": tiles}).json()
@@ -205,6 +225,32 @@ def test_everything_that_is_wrong_is_told_at_once(client: TestClient) -> None:
     document = problem_document(client.post("/v1/plan", json=body), 422, "invalid_request")
     paths = {error["path"] for error in document["errors"]}
     assert paths == {"$.problem.buffers[0].id", "$.problem.buffers[0].size", "$.options.gap", "$.options.x"}
+    document = problem_document(
+        client.post("/v1/jobs", json={"options": {"gap": 7.0}, "priority": 101, "extra": 1}),
+        422,
+        "invalid_request",
+    )
+    paths = {error["path"] for error in document["errors"]}
+    assert paths == {'$["extra"]', "$.problem", "$.options.gap", "$.priority"}
+
+
+def test_options_in_the_query_hold_unless_the_body_says_otherwise(client: TestClient) -> None:
+    body = {"problem": PROBLEM, "options": {"seed": 3}}
+    path = "/v1/plan?seed=4&time_limit=2.5"
+    job = client.post(path, json=body, headers={"prefer": "respond-async"}).json()
+    assert (job["options"]["seed"], job["options"]["time_limit"]) == (3, 2.5)
+    wrong = problem_document(
+        client.post("/v1/plan?time_limit=x", json={"problem": PROBLEM}), 422, "not_a_number"
+    )
+    assert wrong["errors"][0]["path"] == "$.options.time_limit"
+
+
+def test_what_is_misspelt_in_a_query_is_refused(client: TestClient) -> None:
+    for path in ("/v1/plan", "/v1/jobs"):
+        answer = client.post(f"{path}?timelimit=2", json={"problem": PROBLEM})
+        document = problem_document(answer, 422, "unknown_parameter")
+        assert document["errors"][0]["path"] == "query.timelimit"
+        assert "time_limit" in document["detail"]
 
 
 @pytest.mark.parametrize(

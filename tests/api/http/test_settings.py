@@ -1,5 +1,6 @@
 """Settings: where they come from, what is wrong with them, what they limit."""
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,10 @@ from starlette.testclient import TestClient
 
 from api.http.app import create_app
 from api.http.documents import PROBLEM
-from api.http.settings import Settings, load, printed
+from api.http.settings import PREFIX, Settings, load, printed
 from planner.errors import InputError
 from tests.api.http.conftest import hard, problem_document
+from tests.api.serving import ROOT
 
 
 def test_the_command_line_comes_before_the_environment_before_the_file(tmp_path: Path) -> None:
@@ -62,6 +64,16 @@ def test_what_is_wrong_with_a_setting_names_where_it_is_from(
     with pytest.raises(InputError) as refused:
         load(environment)
     assert [(issue.code, issue.path) for issue in refused.value.issues] == [(code, source)]
+
+
+def test_variables_of_memstow_that_are_no_settings_keep_no_server_from_starting() -> None:
+    sources = [path for folder in ("api", "planner", "tests") for path in (ROOT / folder).rglob("*.py")]
+    named = {name for path in sources for name in re.findall(r"\bMEMSTOW_[A-Z_]+\b", path.read_text())}
+    others = {name for name in named if name.removeprefix(PREFIX).lower() not in Settings.model_fields}
+    # A misspelt one, and what stands for any of them.
+    others -= {"MEMSTOW_PROT", "MEMSTOW_NAME", "MEMSTOW_CONFIG"}
+    assert {"MEMSTOW_SETS", "MEMSTOW_SERVER", "MEMSTOW_KEY"} <= others
+    assert load(dict.fromkeys(others, "x")) == load({})
 
 
 def test_a_cluster_takes_what_talks_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,4 +131,4 @@ def test_a_value_too_many_is_refused_before_it_takes_memory(tmp_path: Path) -> N
         answer = client.post(
             "/v1/plan", content=b"[" + b"0," * 2000 + b"0]", headers={"content-type": "application/json"}
         )
-        problem_document(answer, 422, "too_large")
+        assert "`max_values`" in problem_document(answer, 422, "too_large")["detail"]

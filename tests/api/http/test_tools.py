@@ -121,7 +121,9 @@ def test_health_is_told(client: TestClient) -> None:
         "cache_total",
     ):
         assert f"memstow_{name}" in figures
-    page = client.get("/")
+    assert client.head("/readyz").status_code == 200
+    page = client.get("/", headers={"host": "localhost:9000"})
+    assert "curl -s localhost:9000/v1/examples/first" in page.text
     assert page.headers["content-type"].startswith("text/html")
     assert "/openapi.json" in page.text
 
@@ -130,6 +132,9 @@ def test_every_error_is_a_problem_document(client: TestClient) -> None:
     problem_document(client.get("/nothing"), 404, "not_found")
     document = problem_document(client.put("/v1/plan", content=b""), 405, "method_not_allowed")
     assert "POST" in document["detail"]
+    several = client.put("/v1/jobs")
+    assert problem_document(several, 405, "method_not_allowed")["detail"] == "this path takes GET, POST"
+    assert several.headers["allow"] == "GET, POST"
     large = client.post(
         "/v1/plan", content=b" " * ((32 << 20) + 1), headers={"content-type": "application/json"}
     )

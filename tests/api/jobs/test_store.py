@@ -1,8 +1,10 @@
 """The store keeps its promises, on SQLite and on PostgreSQL alike."""
 
+import os
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -228,6 +230,19 @@ def test_what_is_over_its_time_goes_with_all_that_belongs_to_it(database: Databa
     assert jobs.document(over, "problem") is None
     assert jobs.events_after(over, 0) == []
     assert jobs.get(waiting) is not None
+
+
+def test_the_file_of_a_store_shrinks_when_what_it_held_is_gone(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'store.sqlite'}")
+    migrate.upgrade(database)
+    jobs = Queue(database, 100)
+    job, _ = jobs.submit(draft(problem=os.urandom(3 << 20)))
+    jobs.stop(job, discard=True, keep_seconds=0)
+    retention.forget(database, 10)
+    with database.read() as connection:
+        assert connection.exec_driver_sql("PRAGMA freelist_count").scalar_one() == 0
+    database.close()
+    assert (tmp_path / "store.sqlite").stat().st_size < 1 << 20
 
 
 def test_the_cache_keeps_the_latest_and_no_more_than_it_may(database: Database) -> None:
