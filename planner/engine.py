@@ -13,7 +13,6 @@ from planner.bounds import Bounds, TermBound
 from planner.check import require_valid
 from planner.collector import collector_at_rest
 from planner.events import Bound, Event, Incumbent, Listener, OnBetter, Phase
-from planner.kept import recounted
 from planner.limits import budget_of, share_of
 from planner.no_layout import no_layout
 from planner.options import Options
@@ -21,7 +20,7 @@ from planner.plan import Exhausted, Explanation, Plan, Refuted, gap_of
 from planner.problem import Problem
 from planner.proven import Proven
 from planner.reduce import Reduction, reduce
-from planner.roster import prepare
+from planner.roster import is_model, prepare
 from planner.tasks import task_of
 from planner.team import Stage, asked_for, team_for
 from planner.verify import verify
@@ -117,17 +116,18 @@ class _Run:
         self, team: list[Stage], task: Task, reduction: Reduction, judged: _Judged
     ) -> Plan | None:
         """Let each solver go on from what is known; a plan where it turns out that nothing fits."""
+        failed = False
         for stage in team:
-            if self._settled() or stage.solver.declines(task) is not None:
+            if self._settled() or (stage.stands_in and not failed) or stage.solver.declines(task) is not None:
                 continue
             self._tell(Phase(stage.solver.name, self._elapsed()))
             budget = share_of(self._budget, stage)
-            outcome = recounted(task, self._solve(stage.solver, task, budget, judged))
-            if budget is not self._budget:
-                self._budget.count(budget.work)
+            outcome = self._solve(stage.solver, task, budget, judged)
+            self._budget.count(budget.work)
             if outcome.misfit is not None and not (self._best and self._best.fits):
                 return self._infeasible(no_layout(reduction, outcome.misfit), stage.solver.name)
             self._learn(stage.solver, outcome)
+            failed = outcome.failure is not None
             task = replace(task, start=self._best.layout if self._best else None, lower_bounds=self._bounds())
         return None
 
@@ -200,9 +200,12 @@ class _Run:
             return False
         values = [value * scale for value, scale in zip(best.values, self._scales, strict=True)]
         return all(
-            gap_of(value, bound.value) <= self._options.gap
-            for value, bound in zip(values, self._terms.values(), strict=True)
+            self._close(value, bound.value) for value, bound in zip(values, self._terms.values(), strict=True)
         )
+
+    def _close(self, value: int, bound: int) -> bool:
+        """Whether that is near enough to the bound for the caller."""
+        return gap_of(value, bound) <= self._options.gap
 
     def _learn(self, solver: Solver, outcome: Outcome) -> None:
         """Keep the better layout and the better bound."""
@@ -230,15 +233,31 @@ class _Run:
     def _solve(self, solver: Solver, task: Task, budget: _native.Budget, judged: _Judged) -> Outcome:
         """Run the solver; what it finds on the way is told in the user's units."""
         scale = self._scales[0] if self._scales else 1
+        # Models look at the gap themselves; of several terms, the first one says too little.
+        stops_at_gap = self._options.gap > 0 and len(task.terms) == 1 and not is_model(solver.name)
+        best, least = None, task.lower_bounds[0] * scale if task.terms else 0
+        if stops_at_gap and self._best is not None and self._best.fits:
+            best = self._best.values[0] * scale
+
+        def stop_if_close() -> None:
+            if stops_at_gap and best is not None and self._close(best, least):
+                budget.cancel()
 
         def incumbent(by: str, value: int, layout: Layout) -> None:
-            self._tell(Incumbent(value * scale, by, self._elapsed()))
+            nonlocal best
+            best = value * scale
+            self._tell(Incumbent(best, by, self._elapsed()))
             if self._on_better is not None:
                 self._on_better(lambda: judged(layout, by, self._for_any_plan()))
+            stop_if_close()
 
-        listeners = Listeners(
-            incumbent, lambda by, value: self._tell(Bound(value * scale, by, self._elapsed()))
-        )
+        def bound(by: str, value: int) -> None:
+            nonlocal least
+            least = value * scale
+            self._tell(Bound(least, by, self._elapsed()))
+            stop_if_close()
+
+        listeners = Listeners(incumbent, bound)
         return watched(
             lambda: solver.solve(task, budget, listeners),
             self._budget.cancel,

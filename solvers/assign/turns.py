@@ -15,7 +15,7 @@ from solvers.assign.cuts import Lifter
 from solvers.assign.master import Master, Proposal
 from solvers.assign.packing import Answer as Found
 from solvers.assign.packing import Packer
-from solvers.cpsat.search import STEPS_PER_SECOND, configured, whole
+from solvers.cpsat.search import STEPS_PER_SECOND, configured, solved, whole
 from solvers.greedy import layout_from
 from solvers.instance import Layout
 from solvers.models.levels import Answer, Best, Ended, Level
@@ -135,7 +135,7 @@ class Turns:
         if proves and term is not None:
             solver.best_bound_callback = partial(self._hear, term)
         clock = None if seconds is None else Clock(solver, seconds * share)
-        status = solver.solve(self._master.cp, clock)
+        status = solved(solver, self._master.cp, clock)
         if clock is not None:
             clock.stop()
         self._budget.count(max(int(solver.deterministic_time * STEPS_PER_SECOND), 1))
@@ -214,6 +214,8 @@ class Turns:
             instance.native,
             [(term.kind, term.pool) for term in self._task.terms],
             None,
+            self._task.stays,
+            self._task.hinted,
             [],
             self._task.seed,
             share,
