@@ -75,6 +75,18 @@ def amount(text: str) -> int:
     return value
 
 
+def amount_from(least: int) -> Callable[[str], int]:
+    """The type of an amount of bytes that is not too small."""
+
+    def parse(text: str) -> int:
+        value = amount(text)
+        if value < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is less than {least} bytes")
+        return value
+
+    return parse
+
+
 def _factor(unit: str) -> int | None:
     if unit in _DECIMAL_UNITS:
         return _DECIMAL_UNITS[unit]

@@ -6,7 +6,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
-from api.cli.arguments import LONGEST_RUN, Commands, add_command, real, whole
+from api.cli.arguments import LONGEST_RUN, Commands, add_command, amount_from, real, whole
 from api.cli.exits import Exit
 from api.cli.output import STDOUT, format_of, write_out
 from api.cli.source import (
@@ -90,6 +90,18 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="threads (default: the processors there are, at most 8)",
     )
+    search.add_argument(
+        "--work-limit",
+        type=whole(0, 1 << 62),
+        metavar="N",
+        help="steps of work (default: none; with --deterministic about 10 s of it)",
+    )
+    search.add_argument(
+        "--memory-limit",
+        type=amount_from(1 << 20),
+        metavar="N",
+        help="bytes the process of a model may use, as 2GiB (default: half of what there is)",
+    )
     search.add_argument("--hint", metavar="PLAN", help="a plan to start from; what still holds of it is used")
 
 
@@ -138,6 +150,8 @@ def _options(args: argparse.Namespace, problem: "Problem") -> "Options":
         gap=args.gap,
         deterministic=args.deterministic,
         seed=args.seed,
+        work_limit=args.work_limit,
+        memory_limit=args.memory_limit,
         workers=args.workers,
         hint=None if args.hint is None else read_plan(args.hint, problem),
     )

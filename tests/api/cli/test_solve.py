@@ -55,11 +55,13 @@ def test_every_option_reaches_the_engine(cli: Cli, three: Path, tmp_path: Path, 
     hint = tmp_path / "hint.json"
     assert cli("solve", three, "--output", hint).code == Exit.DONE
     options = "--solver x --time-limit 2.5 --gap 0.1 --deterministic --seed 7 --workers 3"
+    options += " --work-limit 5000 --memory-limit 64MiB"
     assert cli("solve", three, *options.split(), "--hint", hint).code == Exit.DONE
     got = engine.options
     assert got is not None
     assert (got.solver, got.time_limit, got.gap, got.deterministic) == ("x", 2.5, 0.1, True)
     assert (got.seed, got.workers) == (7, 3)
+    assert (got.work_limit, got.memory_limit) == (5000, 64 << 20)
     assert got.hint is not None
     assert len(got.hint.placements) == 3
 
