@@ -12,7 +12,7 @@ from planner.asked import require_hint, require_willing
 from planner.bounds import Bounds, TermBound
 from planner.check import require_valid
 from planner.collector import collector_at_rest
-from planner.events import Bound, Event, Incumbent, Listener, OnBetter, Phase
+from planner.events import Bound, Event, Incumbent, Listener, OnBetter, Phase, given_up
 from planner.limits import budget_of, share_of
 from planner.no_layout import no_layout
 from planner.options import Options
@@ -216,7 +216,7 @@ class _Run:
             self._terms, prover = self._proven.improved(self._terms, self._scales, self._best.values)
             self._prover = prover or self._prover
         if outcome.failure is not None and not self._budget.spent:
-            self._tell(Phase(f"{solver.name} ended early: {outcome.failure}", self._elapsed()))
+            self._tell(given_up(solver.name, outcome.failure, self._elapsed()))
         if outcome.proof is None:
             return
         term = next(iter(self._terms))

@@ -21,7 +21,7 @@ from api.cli.terminal import columns, complain, draws_unicode, is_terminal
 from planner.figures import plain
 
 if TYPE_CHECKING:
-    from api.cli.progress import Progress
+    from planner.events import Event, Listener
     from planner.options import Options
     from planner.plan import Plan
     from planner.problem import Problem
@@ -161,19 +161,29 @@ def _plan(args: argparse.Namespace, problem: "Problem", options: "Options") -> "
     from api.cli.interruptible import Interruptible
     from api.cli.progress import Progress
     from planner import engine
+    from planner.events import Phase
 
     progress = Progress(sys.stderr) if is_terminal(sys.stderr) else None
+    given_up: list[str] = []
+
+    def hear(event: "Event") -> None:
+        if isinstance(event, Phase) and event.gives_up:
+            given_up.append(event.name)
+        elif progress is not None:
+            progress.hear(event)
 
     server = args.server or os.environ.get("MEMSTOW_SERVER")
 
     def work(cancel: threading.Event) -> "Plan":
         if server:
             key = args.key or os.environ.get("MEMSTOW_KEY")
-            return _remote(server, key, problem, options, progress, cancel)
-        return engine.plan(problem, options, on_event=progress.hear if progress else None, cancel=cancel)
+            return _remote(server, key, problem, options, hear, cancel)
+        return engine.plan(problem, options, on_event=hear, cancel=cancel)
 
     call = Interruptible(work)
     plan = call.run(progress)
+    for line in given_up:
+        complain(plain(line, most=300))
     return plan, call.interrupted
 
 
@@ -182,7 +192,7 @@ def _remote(
     key: str | None,
     problem: "Problem",
     options: "Options",
-    progress: "Progress | None",
+    hear: "Listener",
     cancel: threading.Event,
 ) -> "Plan":
     try:
@@ -193,7 +203,7 @@ def _remote(
         message = "--server needs more than is installed: pip install 'memstow[client]'"
         raise InputError.single("missing_extra", error.name or "memstow", message) from None
     with Client(server, key) as client:
-        return solve(client, problem, options, progress.hear if progress else None, cancel.is_set)
+        return solve(client, problem, options, hear, cancel.is_set)
 
 
 def _write(args: argparse.Namespace, problem: "Problem", plan: "Plan") -> None:

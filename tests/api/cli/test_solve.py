@@ -25,6 +25,14 @@ def test_a_person_gets_a_table_a_verdict_and_a_picture(cli: Cli, three: Path, en
     assert engine.options is not None
 
 
+def test_a_solver_that_gives_up_is_named_with_the_reason(cli: Cli, three: Path, engine: FakeEngine) -> None:
+    engine.gives_up = "used 72 MiB of memory; 20 are allowed"
+    ran = cli("solve", three, "--json")
+    assert ran.code == Exit.DONE
+    assert ran.err == "memstow: cpsat ended early: used 72 MiB of memory; 20 are allowed\n"
+    assert json.loads(ran.out)["status"] == "feasible"
+
+
 def test_json_prints_the_plan_alone(cli: Cli, three: Path, engine: FakeEngine) -> None:  # noqa: ARG001
     ran = cli("solve", three, "--json")
     assert ran.code == Exit.DONE
