@@ -14,6 +14,7 @@ from planner.check import require_valid
 from planner.collector import collector_at_rest
 from planner.events import Bound, Event, Incumbent, Listener, OnBetter, Phase, given_up
 from planner.limits import budget_of, share_of
+from planner.near_enough import NearEnough
 from planner.no_layout import no_layout
 from planner.options import Options
 from planner.plan import Exhausted, Explanation, Plan, Refuted, gap_of
@@ -74,6 +75,7 @@ class _Run:
         self._budget = budget_of(options, len(problem.buffers))
         self._terms: dict[str, TermBound] = {}
         self._rooted: dict[str, TermBound] = {}  # as they were before any solver's turn
+        self._told: int | None = None  # the last bound on the first term
         self._scales: list[int] = []  # by term: what one unit of its core value is worth
         self._best: Outcome | None = None
         self._proven = Proven()
@@ -97,8 +99,7 @@ class _Run:
         if misfit is not None:
             return self._infeasible(misfit)
         self._terms = {term: bounds.of_term(term) for term in self._problem.terms()}
-        for bound in list(self._terms.values())[:1]:
-            self._tell(Bound(bound.value, self._prover, self._elapsed()))
+        self._tell_bound(self._prover)
         bounds_of = {term: bound.value for term, bound in self._terms.items()}
         task, self._scales = task_of(reduction, bounds_of, self._options)
         if asked is not None:
@@ -127,6 +128,7 @@ class _Run:
             if outcome.misfit is not None and not (self._best and self._best.fits):
                 return self._infeasible(no_layout(reduction, outcome.misfit), stage.solver.name)
             self._learn(stage.solver, outcome)
+            self._tell_bound(self._prover)
             failed = outcome.failure is not None
             task = replace(task, start=self._best.layout if self._best else None, lower_bounds=self._bounds())
         return None
@@ -181,6 +183,14 @@ class _Run:
         if self._on_event is not None:
             self._on_event(event)
 
+    def _tell_bound(self, by: str, value: int | None = None) -> None:
+        """A bound on the first term, or the one that holds now, if it was not told yet."""
+        if value is None:
+            value = next((bound.value for bound in self._terms.values()), None)
+        if value is not None and (self._told is None or value > self._told):
+            self._told = value
+            self._tell(Bound(value, by, self._elapsed()))
+
     def _stamp(self) -> answer.Stamp:
         """A deterministic run says nothing of the clock."""
         seconds = 0.0 if self._options.deterministic else round(self._elapsed(), 6)
@@ -200,12 +210,16 @@ class _Run:
             return False
         values = [value * scale for value, scale in zip(best.values, self._scales, strict=True)]
         return all(
-            self._close(value, bound.value) for value, bound in zip(values, self._terms.values(), strict=True)
+            gap_of(value, bound.value) <= self._options.gap
+            for value, bound in zip(values, self._terms.values(), strict=True)
         )
 
-    def _close(self, value: int, bound: int) -> bool:
-        """Whether that is near enough to the bound for the caller."""
-        return gap_of(value, bound) <= self._options.gap
+    def _near_enough(self, solver: Solver, task: Task, budget: _native.Budget) -> NearEnough | None:
+        """What ends the turn at the gap. Models end it themselves; of several terms, one says too little."""
+        if not self._options.gap or len(task.terms) != 1 or is_model(solver.name):
+            return None
+        value = self._best.values[0] * self._scales[0] if self._best is not None and self._best.fits else None
+        return NearEnough(self._options.gap, budget.cancel, value, task.lower_bounds[0] * self._scales[0])
 
     def _learn(self, solver: Solver, outcome: Outcome) -> None:
         """Keep the better layout and the better bound."""
@@ -233,33 +247,22 @@ class _Run:
     def _solve(self, solver: Solver, task: Task, budget: _native.Budget, judged: _Judged) -> Outcome:
         """Run the solver; what it finds on the way is told in the user's units."""
         scale = self._scales[0] if self._scales else 1
-        # Models look at the gap themselves; of several terms, the first one says too little.
-        stops_at_gap = self._options.gap > 0 and len(task.terms) == 1 and not is_model(solver.name)
-        best, least = None, task.lower_bounds[0] * scale if task.terms else 0
-        if stops_at_gap and self._best is not None and self._best.fits:
-            best = self._best.values[0] * scale
-
-        def stop_if_close() -> None:
-            if stops_at_gap and best is not None and self._close(best, least):
-                budget.cancel()
+        near = self._near_enough(solver, task, budget)
 
         def incumbent(by: str, value: int, layout: Layout) -> None:
-            nonlocal best
-            best = value * scale
-            self._tell(Incumbent(best, by, self._elapsed()))
+            self._tell(Incumbent(value * scale, by, self._elapsed()))
             if self._on_better is not None:
                 self._on_better(lambda: judged(layout, by, self._for_any_plan()))
-            stop_if_close()
+            if near is not None:
+                near.hear_value(value * scale)
 
         def bound(by: str, value: int) -> None:
-            nonlocal least
-            least = value * scale
-            self._tell(Bound(least, by, self._elapsed()))
-            stop_if_close()
+            self._tell_bound(by, value * scale)
+            if near is not None:
+                near.hear_bound(value * scale)
 
-        listeners = Listeners(incumbent, bound)
         return watched(
-            lambda: solver.solve(task, budget, listeners),
+            lambda: solver.solve(task, budget, Listeners(incumbent, bound)),
             self._budget.cancel,
             self._cancel,
             f"memstow {solver.name}",

@@ -24,7 +24,7 @@ from planner.plan import Placement, Plan, Status, gap_of
 from planner.problem import Buffer, Pool, Problem, Relative, Reserved
 from planner.reduce import Reduction, reduce
 from planner.verify import verify
-from tests.problems import random_problem
+from tests.problems import costly_problem, random_problem
 from tests.referee import judge
 
 EMPTY_HINT = Plan(status=Status.FEASIBLE)
@@ -310,6 +310,17 @@ def test_the_hint_is_kept_where_it_holds() -> None:
     again = plan(problem, Options(hint=before))
     assert again.objective[0].value == 0
     assert again.placements == before.placements
+
+
+def test_the_bound_of_the_answer_is_told_whoever_proved_it() -> None:
+    for seed in range(150):
+        problem = costly_problem(Random(seed))
+        events: list[Event] = []
+        found = plan(problem, options_for(problem, solver="reuse"), events.append)
+        if found.objective:
+            bounds = [event.value for event in events if isinstance(event, Bound)]
+            assert bounds[-1] == found.objective[0].bound, seed
+            assert bounds == sorted(set(bounds)), seed
 
 
 def test_moves_are_told_as_the_answer_counts_them() -> None:
