@@ -323,6 +323,36 @@ def test_the_bound_of_the_answer_is_told_whoever_proved_it() -> None:
             assert bounds == sorted(set(bounds)), seed
 
 
+@pytest.mark.parametrize("count", [3, 3_000])
+@pytest.mark.parametrize("solver", ["greedy", "exact", "improve", "first-fit"])
+def test_a_listed_conflict_with_what_lives_to_the_end_holds(solver: str, count: int) -> None:
+    problem = Problem(
+        version=1,
+        buffers=tuple(Buffer(id=f"c{i}", size=16, lifetime=(i, i + 1)) for i in range(count)),
+        conflicts=(("c0", f"c{count - 1}"),),
+    )
+    found = plan(problem, Options(solver=solver, time_limit=5.0))
+    assert found.status is Status.OPTIMAL
+    assert found.objective[0].value == 32
+
+
+def test_a_rigid_group_with_listed_conflicts_is_improved_without_harm() -> None:
+    """It lives to the end, where rows of lives and of conflicts meet."""
+    problem = Problem(
+        version=1,
+        pools=(Pool(id="p", base=1, reserved=(Reserved(offset=1, size=1), Reserved(offset=3, size=1))),),
+        buffers=(
+            Buffer(id="far", size=1, lifetime=(-1, 1)),
+            Buffer(id="base", size=1, lifetime=(0, 4), alignment=4),
+            Buffer(id="late", size=1, lifetime=(2, 3)),
+        ),
+        relative=(Relative(buffer="far", base="base", offset=4),),
+        conflicts=(("far", "late"), ("base", "late")),
+    )
+    for seed in range(20):
+        agrees_with_brute_force(problem, Options(solver="improve", time_limit=0.05, seed=seed), seed)
+
+
 def test_moves_are_told_as_the_answer_counts_them() -> None:
     """Buffers that the hint does not place are no moves."""
     problem = replace(tiling(6), objective=("moves", "peak"))
