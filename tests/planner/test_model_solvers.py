@@ -107,8 +107,7 @@ def test_what_cannot_fit_is_explained_in_the_names_of_the_user(name: str) -> Non
     assert found.status is Status.INFEASIBLE
     assert found.explanation is not None
     assert {"pinned", "wide"} <= set(found.explanation.buffers)
-    if name in ("cpsat", "assign"):
-        assert "bystander" not in found.explanation.buffers
+    assert "bystander" not in found.explanation.buffers
 
 
 def test_in_place_pairs_share_where_that_is_best(name: str) -> None:
