@@ -68,13 +68,9 @@ class Isolated:
 def _explained(task: Task, outcome: Outcome, budget: _native.Budget) -> Outcome:
     """Fewer items that have no layout, where the back end names them all: the native search knows one pool."""
     instance = task.instance
-    count = instance.item_count
-    if (
-        outcome.misfit is None
-        or len(outcome.misfit) < count
-        or instance.pool_count != 1
-        or count > MOST_ITEMS
-    ):
+    if outcome.misfit is None or instance.pool_count != 1 or instance.item_count > MOST_ITEMS:
+        return outcome
+    if len(outcome.misfit) < instance.item_count:
         return outcome
     dead, _ = _native.dead_set(instance.native, outcome.misfit, instance.capacity[0], budget)
     return replace(outcome, misfit=tuple(dead))
