@@ -66,7 +66,7 @@ class Isolated:
 
 
 def _explained(task: Task, outcome: Outcome, budget: _native.Budget) -> Outcome:
-    """Fewer items that have no layout, where the back end names them all: the native search knows one pool."""
+    """Fewer items that have no layout, where the back end names all: the native search knows one pool."""
     instance = task.instance
     if outcome.misfit is None or instance.pool_count != 1 or instance.item_count > MOST_ITEMS:
         return outcome
