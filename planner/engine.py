@@ -12,16 +12,16 @@ from planner.asked import require_hint, require_willing
 from planner.bounds import Bounds, TermBound
 from planner.check import require_valid
 from planner.collector import collector_at_rest
-from planner.events import Bound, Event, Incumbent, Listener, OnBetter, Phase
-from planner.kept import recounted
+from planner.events import Bound, Event, Incumbent, Listener, OnBetter, Phase, given_up
 from planner.limits import budget_of, share_of
+from planner.near_enough import NearEnough
 from planner.no_layout import no_layout
 from planner.options import Options
 from planner.plan import Exhausted, Explanation, Plan, Refuted, gap_of
 from planner.problem import Problem
 from planner.proven import Proven
 from planner.reduce import Reduction, reduce
-from planner.roster import prepare
+from planner.roster import is_model, prepare
 from planner.tasks import task_of
 from planner.team import Stage, asked_for, team_for
 from planner.verify import verify
@@ -75,6 +75,7 @@ class _Run:
         self._budget = budget_of(options, len(problem.buffers))
         self._terms: dict[str, TermBound] = {}
         self._rooted: dict[str, TermBound] = {}  # as they were before any solver's turn
+        self._told: int | None = None  # the last bound on the first term
         self._scales: list[int] = []  # by term: what one unit of its core value is worth
         self._best: Outcome | None = None
         self._proven = Proven()
@@ -98,8 +99,7 @@ class _Run:
         if misfit is not None:
             return self._infeasible(misfit)
         self._terms = {term: bounds.of_term(term) for term in self._problem.terms()}
-        for bound in list(self._terms.values())[:1]:
-            self._tell(Bound(bound.value, self._prover, self._elapsed()))
+        self._tell_bound(self._prover)
         bounds_of = {term: bound.value for term, bound in self._terms.items()}
         task, self._scales = task_of(reduction, bounds_of, self._options)
         if asked is not None:
@@ -117,17 +117,19 @@ class _Run:
         self, team: list[Stage], task: Task, reduction: Reduction, judged: _Judged
     ) -> Plan | None:
         """Let each solver go on from what is known; a plan where it turns out that nothing fits."""
+        failed = False
         for stage in team:
-            if self._settled() or stage.solver.declines(task) is not None:
+            if self._settled() or (stage.stands_in and not failed) or stage.solver.declines(task) is not None:
                 continue
             self._tell(Phase(stage.solver.name, self._elapsed()))
             budget = share_of(self._budget, stage)
-            outcome = recounted(task, self._solve(stage.solver, task, budget, judged))
-            if budget is not self._budget:
-                self._budget.count(budget.work)
+            outcome = self._solve(stage.solver, task, budget, judged)
+            self._budget.count(budget.work)
             if outcome.misfit is not None and not (self._best and self._best.fits):
                 return self._infeasible(no_layout(reduction, outcome.misfit), stage.solver.name)
             self._learn(stage.solver, outcome)
+            self._tell_bound(self._prover)
+            failed = outcome.failure is not None
             task = replace(task, start=self._best.layout if self._best else None, lower_bounds=self._bounds())
         return None
 
@@ -181,6 +183,14 @@ class _Run:
         if self._on_event is not None:
             self._on_event(event)
 
+    def _tell_bound(self, by: str, value: int | None = None) -> None:
+        """A bound on the first term, or the one that holds now, if it was not told yet."""
+        if value is None:
+            value = next((bound.value for bound in self._terms.values()), None)
+        if value is not None and (self._told is None or value > self._told):
+            self._told = value
+            self._tell(Bound(value, by, self._elapsed()))
+
     def _stamp(self) -> answer.Stamp:
         """A deterministic run says nothing of the clock."""
         seconds = 0.0 if self._options.deterministic else round(self._elapsed(), 6)
@@ -204,6 +214,13 @@ class _Run:
             for value, bound in zip(values, self._terms.values(), strict=True)
         )
 
+    def _near_enough(self, solver: Solver, task: Task, budget: _native.Budget) -> NearEnough | None:
+        """What ends the turn at the gap. Models end it themselves; of several terms, one says too little."""
+        if not self._options.gap or len(task.terms) != 1 or is_model(solver.name):
+            return None
+        value = self._best.values[0] * self._scales[0] if self._best is not None and self._best.fits else None
+        return NearEnough(self._options.gap, budget.cancel, value, task.lower_bounds[0] * self._scales[0])
+
     def _learn(self, solver: Solver, outcome: Outcome) -> None:
         """Keep the better layout and the better bound."""
         if outcome.better_than(self._best):
@@ -213,7 +230,7 @@ class _Run:
             self._terms, prover = self._proven.improved(self._terms, self._scales, self._best.values)
             self._prover = prover or self._prover
         if outcome.failure is not None and not self._budget.spent:
-            self._tell(Phase(f"{solver.name} ended early: {outcome.failure}", self._elapsed()))
+            self._tell(given_up(solver.name, outcome.failure, self._elapsed()))
         if outcome.proof is None:
             return
         term = next(iter(self._terms))
@@ -230,17 +247,22 @@ class _Run:
     def _solve(self, solver: Solver, task: Task, budget: _native.Budget, judged: _Judged) -> Outcome:
         """Run the solver; what it finds on the way is told in the user's units."""
         scale = self._scales[0] if self._scales else 1
+        near = self._near_enough(solver, task, budget)
 
         def incumbent(by: str, value: int, layout: Layout) -> None:
             self._tell(Incumbent(value * scale, by, self._elapsed()))
             if self._on_better is not None:
                 self._on_better(lambda: judged(layout, by, self._for_any_plan()))
+            if near is not None:
+                near.hear_value(value * scale)
 
-        listeners = Listeners(
-            incumbent, lambda by, value: self._tell(Bound(value * scale, by, self._elapsed()))
-        )
+        def bound(by: str, value: int) -> None:
+            self._tell_bound(by, value * scale)
+            if near is not None:
+                near.hear_bound(value * scale)
+
         return watched(
-            lambda: solver.solve(task, budget, listeners),
+            lambda: solver.solve(task, budget, Listeners(incumbent, bound)),
             self._budget.cancel,
             self._cancel,
             f"memstow {solver.name}",

@@ -5,13 +5,25 @@ from dataclasses import dataclass
 
 from planner.plan import Plan
 
+_ENDED_EARLY = " ended early: "
+
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """A step of the run begins."""
+    """A step of the run begins, or a solver had to give up its turn."""
 
     name: str
     seconds: float
+
+    @property
+    def gives_up(self) -> bool:
+        """Whether it says that a solver gave up, and why."""
+        return _ENDED_EARLY in self.name
+
+
+def given_up(solver: str, reason: str, seconds: float) -> Phase:
+    """That a solver had to give up its turn."""
+    return Phase(f"{solver}{_ENDED_EARLY}{reason}", seconds)
 
 
 @dataclass(frozen=True, slots=True)

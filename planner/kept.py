@@ -1,12 +1,11 @@
 """Places of the hint that a plan may keep: what the objective term `moves` is counted from."""
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from planner.plan import Plan
 from planner.reduce import Reduction
-from solvers.instance import Layout
-from solvers.solver import Kept, Outcome, Task, TermKind
+from solvers.solver import Kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,24 +34,3 @@ def kept_places(reduction: Reduction, hint: Plan) -> Hinted:
             if place.pool in pool_of and not rest and offset >= 0:
                 tally[item, pool_of[place.pool], offset] += 1
     return Hinted(tuple(Kept(*key, count) for key, count in sorted(tally.items())), buffers)
-
-
-def recounted(task: Task, outcome: Outcome) -> Outcome:
-    """The outcome with its moves counted in buffers: native solvers count items."""
-    if outcome.layout is None or not outcome.fits:
-        return outcome
-    values = [
-        moves(task, outcome.layout) if term.kind is TermKind.MOVES else value
-        for term, value in zip(task.terms, outcome.values, strict=True)
-    ]
-    return replace(outcome, values=tuple(values))
-
-
-def moves(task: Task, layout: Layout) -> int:
-    """Buffers of the hint that are elsewhere."""
-    stay = sum(
-        place.count
-        for place in task.kept
-        if (layout.pool[place.item], layout.offset[place.item]) == (place.pool, place.offset)
-    )
-    return task.hinted - stay

@@ -22,11 +22,9 @@ def budget_of(options: Options, buffers: int) -> _native.Budget:
 
 
 def share_of(budget: _native.Budget, stage: Stage) -> _native.Budget:
-    """What the stage may use: a part of what is left, or all of it."""
-    if stage.share >= 1.0 and stage.most_work is None:
-        return budget
+    """What the stage may use, of what is left; it can be cancelled on its own."""
     seconds, work = budget.seconds_left, budget.work_left
-    limits = [int(work * stage.share)] if work is not None else []
+    limits = [work if stage.share >= 1.0 else int(work * stage.share)] if work is not None else []
     if stage.most_work is not None:
         limits.append(stage.most_work)
     return _native.Budget(

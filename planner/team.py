@@ -32,6 +32,7 @@ class Stage:
     solver: Solver
     share: float  # of the budget that is left when its turn comes
     most_work: int | None = None  # and no more than so many steps
+    stands_in: bool = False  # only has a turn where the one before failed
 
 
 def asked_for(name: str) -> Solver | None:
@@ -68,7 +69,11 @@ def team_for(asked: Solver | None, task: Task) -> list[Stage]:
     if improve.declines(task) is not None:
         models = _models_for(task)
         start = Stage(greedy, _START_SHARE if models else 1.0)
-        return [start, *(Stage(find(name), 1.0) for name in models)]
+        # The last of them is there for when the one before dies; it would prove no more.
+        return [
+            start,
+            *(Stage(find(name), 1.0, stands_in=name == "highs" and "cpsat" in models) for name in models),
+        ]
     if exact.declines(task) is not None:
         return [Stage(greedy, 1.0), Stage(improve, 1.0)]
     start = Stage(greedy, 1.0, _FIRST_PASSES * task.instance.item_count)
@@ -84,8 +89,11 @@ def team_for(asked: Solver | None, task: Task) -> list[Stage]:
 
 
 def _models_for(task: Task) -> list[str]:
-    """The models to ask, in turn: another one has a turn only where the one before ends early."""
+    """The models to ask, in turn: another one has a turn only where the one before ends early.
+
+    Where CP-SAT is there, HiGHS stands in for it.
+    """
     costs = any(term.kind is TermKind.REUSE_COST for term in task.terms) and len(task.instance.reuse) > 0
     several = task.instance.pool_count > 1 and not costs
     first = ["assign"] if several and is_installed("assign") else []
-    return first + [name for name in ("cpsat", "highs") if is_installed(name)][:1]
+    return first + [name for name in ("cpsat", "highs") if is_installed(name)]

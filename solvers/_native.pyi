@@ -59,6 +59,8 @@ def greedy(
     instance: Instance,
     terms: Sequence[tuple[int, int]],
     hint: _instance.Layout | None,
+    kept: Sequence[tuple[int, int, int, int]],
+    hinted: int,
     lower_bounds: Sequence[int],
     seed: int,
     budget: Budget,
@@ -67,7 +69,8 @@ def greedy(
 def score(
     instance: Instance,
     terms: Sequence[tuple[int, int]],
-    hint: _instance.Layout | None,
+    kept: Sequence[tuple[int, int, int, int]],
+    hinted: int,
     layout: _instance.Layout,
 ) -> list[int] | None: ...
 def classics() -> list[str]: ...

@@ -32,7 +32,11 @@ class Classic:
         """The planner's layout."""
         layout = layout_from(_native.classic(task.instance.native, self.name, budget))
         values = _native.score(
-            task.instance.native, [(term.kind, term.pool) for term in task.terms], task.hint, layout
+            task.instance.native,
+            [(term.kind, term.pool) for term in task.terms],
+            task.stays,
+            task.hinted,
+            layout,
         )
         if values:
             listeners.incumbent(self.name, values[0], layout)

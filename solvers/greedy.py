@@ -32,6 +32,8 @@ class Greedy:
             task.instance.native,
             [(term.kind, term.pool) for term in task.terms],
             task.hint,
+            task.stays,
+            task.hinted,
             [min(bound, _MOST) for bound in task.lower_bounds],
             task.seed,
             budget,

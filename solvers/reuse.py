@@ -124,7 +124,7 @@ class _Run:
             self._settle(at, term)
         layout = self._layout()
         values = _native.score(
-            self._task.instance.native, [(t.kind, t.pool) for t in self._task.terms], None, layout
+            self._task.instance.native, [(t.kind, t.pool) for t in self._task.terms], [], 0, layout
         )
         fits = values is not None
         return Outcome(layout, fits, tuple(values or ()), self._name, bounds=tuple(self._bounds))

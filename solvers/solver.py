@@ -57,6 +57,11 @@ class Task:
     kept: tuple[Kept, ...] = ()  # for the moves: all else is a move
     hinted: int = 0  # how many buffers of some size the hint places
 
+    @property
+    def stays(self) -> list[tuple[int, int, int, int]]:
+        """`kept`, as the native core reads it."""
+        return [(place.item, place.pool, place.offset, place.count) for place in self.kept]
+
 
 OnIncumbent = Callable[[str, int, Layout], None]
 OnBound = Callable[[str, int], None]
@@ -149,7 +154,6 @@ _HOMES = {
 }
 
 
-# What is the height of a pool where there is only one.
 def names() -> Iterable[str]:
     """Every solver that can be asked for by name. Back ends are run by `planner.isolate`."""
     return (*_HOMES, *BACK_ENDS)

@@ -85,12 +85,16 @@ def amount(text: str) -> int:
     return value
 
 
-def positive_amount(text: str) -> int:
-    """An amount of bytes where none would make no sense."""
-    value = amount(text)
-    if not value:
-        raise argparse.ArgumentTypeError(f"{text!r} is out of range: it must be at least 1")
-    return value
+def amount_from(least: int) -> Callable[[str], int]:
+    """The type of an amount of bytes that is not too small."""
+
+    def parse(text: str) -> int:
+        value = amount(text)
+        if value < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is out of range: it must be at least {least}")
+        return value
+
+    return parse
 
 
 def _factor(unit: str) -> int | None:

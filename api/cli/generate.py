@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from api.cli.arguments import Commands, add_command, positive_amount, real, whole
+from api.cli.arguments import Commands, add_command, amount_from, real, whole
 from api.cli.exits import Exit
 from api.cli.output import format_of, refuse_unwritable, write_out
 from planner.generate.features import FEATURES
@@ -63,7 +63,7 @@ memstow generate planted --n 500 --height 64KiB --horizon 400 --slack 0.2
 """,
     )
     parser.add_argument(
-        "--height", type=positive_amount, metavar="H", help="the optimum in bytes (default: 1MiB)"
+        "--height", type=amount_from(1), metavar="H", help="the optimum in bytes (default: 1MiB)"
     )
     parser.add_argument(
         "--horizon", type=whole(1), metavar="T", help="moments of time (default: grows with n)"
@@ -72,7 +72,7 @@ memstow generate planted --n 500 --height 64KiB --horizon 400 --slack 0.2
         "--live", type=whole(1), metavar="L", help="buffers live at once, about (default: 4 to 100)"
     )
     parser.add_argument(
-        "--alignment", type=positive_amount, default=1, metavar="A", help="of sizes and offsets (default: 1)"
+        "--alignment", type=amount_from(1), default=1, metavar="A", help="of sizes and offsets (default: 1)"
     )
     parser.add_argument(
         "--slack",
@@ -101,7 +101,7 @@ def _add_network(kinds: "Commands[argparse.ArgumentParser]") -> None:
         "--element", type=whole(1, 16), default=4, metavar="B", help="bytes of an element (default: 4)"
     )
     parser.add_argument(
-        "--alignment", type=positive_amount, default=64, metavar="A", help="of every tensor (default: 64)"
+        "--alignment", type=amount_from(1), default=64, metavar="A", help="of every tensor (default: 64)"
     )
     parser.add_argument(
         "--in-place", action="store_true", help="let element-wise operators share input and output"
@@ -128,7 +128,7 @@ memstow generate random --n 12 --features all --seed 3
     )
     parser.add_argument("--horizon", type=whole(2), metavar="T", help="moments of time (default: n)")
     parser.add_argument(
-        "--largest", type=positive_amount, default=4096, metavar="N", help="largest size (default: 4096)"
+        "--largest", type=amount_from(1), default=4096, metavar="N", help="largest size (default: 4096)"
     )
 
 

@@ -6,7 +6,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
-from api.cli.arguments import LONGEST_RUN, Commands, add_command, real, whole
+from api.cli.arguments import LONGEST_RUN, Commands, add_command, amount_from, real, whole
 from api.cli.exits import Exit
 from api.cli.results import add_results, hand_out, refuse_impossible_results
 from api.cli.source import (
@@ -20,7 +20,7 @@ from api.cli.source import (
 from api.cli.terminal import complain, is_terminal
 
 if TYPE_CHECKING:
-    from api.cli.progress import Progress
+    from planner.events import Event, Listener
     from planner.options import Options
     from planner.plan import Plan
     from planner.problem import Problem
@@ -87,6 +87,18 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="threads (default: the processors there are, at most 8)",
     )
+    search.add_argument(
+        "--work-limit",
+        type=whole(0, 1 << 62),
+        metavar="N",
+        help="steps of work (default: none; with --deterministic about 10 s of it)",
+    )
+    search.add_argument(
+        "--memory-limit",
+        type=amount_from(1 << 20),
+        metavar="N",
+        help="bytes the process of a model may use, as 2GiB (default: half of what there is)",
+    )
     search.add_argument("--hint", metavar="PLAN", help="a plan to start from; what still holds of it is used")
 
 
@@ -122,6 +134,8 @@ def _options(args: argparse.Namespace, problem: "Problem") -> "Options":
         gap=args.gap,
         deterministic=args.deterministic,
         seed=args.seed,
+        work_limit=args.work_limit,
+        memory_limit=args.memory_limit,
         workers=args.workers,
         hint=None if args.hint is None else read_plan(args.hint, problem, "--hint"),
     )
@@ -131,19 +145,29 @@ def _plan(args: argparse.Namespace, problem: "Problem", options: "Options") -> "
     from api.cli.interruptible import Interruptible
     from api.cli.progress import Progress
     from planner import engine
+    from planner.events import Phase
 
     progress = Progress(sys.stderr) if is_terminal(sys.stderr) else None
+    given_up: list[str] = []
+
+    def hear(event: "Event") -> None:
+        if isinstance(event, Phase) and event.gives_up:
+            given_up.append(event.name)
+        elif progress is not None:
+            progress.hear(event)
 
     server = args.server or os.environ.get("MEMSTOW_SERVER")
 
     def work(cancel: threading.Event) -> "Plan":
         if server:
             key = args.key or os.environ.get("MEMSTOW_KEY")
-            return _remote(server, key, problem, options, progress, cancel)
-        return engine.plan(problem, options, on_event=progress.hear if progress else None, cancel=cancel)
+            return _remote(server, key, problem, options, hear, cancel)
+        return engine.plan(problem, options, on_event=hear, cancel=cancel)
 
     call = Interruptible(work)
     plan = call.run(progress)
+    for line in given_up:
+        complain(plain(line, most=300))
     return plan, call.interrupted
 
 
@@ -152,7 +176,7 @@ def _remote(
     key: str | None,
     problem: "Problem",
     options: "Options",
-    progress: "Progress | None",
+    hear: "Listener",
     cancel: threading.Event,
 ) -> "Plan":
     try:
@@ -163,7 +187,7 @@ def _remote(
         message = "--server needs more than is installed: pip install 'memstow[client]'"
         raise InputError.single("missing_extra", error.name or "memstow", message) from None
     with Client(server, key) as client:
-        return solve(client, problem, options, progress.hear if progress else None, cancel.is_set)
+        return solve(client, problem, options, hear, cancel.is_set)
 
 
 def _exit_code(plan: "Plan") -> int:

@@ -35,7 +35,7 @@ class Hearing:
     def hear(self, event: Event) -> None:
         """Take note of an event of the run."""
         match event:
-            case Phase() if " ended early: " in event.name:
+            case Phase() if event.gives_up:
                 self.failure = event.name
             case Incumbent() if self._incumbent is None or event.value < self._incumbent:
                 self._incumbent = event.value

@@ -1,6 +1,7 @@
 """A back end as a solver like any other: what happens to its child stays with its child."""
 
 import time
+from dataclasses import replace
 
 from planner import machine
 from planner.isolate import spares
@@ -9,6 +10,7 @@ from planner.isolate.process import Process
 from planner.isolate.session import Terms, converse
 from planner.isolate.wire import read_layout, write_layout, write_task
 from solvers import _native
+from solvers.exact import MOST_ITEMS
 from solvers.instance import Layout
 from solvers.models.exact import Examiner
 from solvers.models.register import BACK_ENDS, model
@@ -53,7 +55,18 @@ class Isolated:
         hearing = Hearing(self.name, task, listeners)
         failure = converse(process, request, Terms(until, memory, lambda: budget.cancelled), hearing.hear)
         budget.count(hearing.work)
-        return hearing.outcome(failure)
+        return _explained(task, hearing.outcome(failure), budget)
+
+
+def _explained(task: Task, outcome: Outcome, budget: _native.Budget) -> Outcome:
+    """Fewer items that have no layout, where the back end names all: the native search knows one pool."""
+    instance = task.instance
+    if outcome.misfit is None or instance.pool_count != 1 or instance.item_count > MOST_ITEMS:
+        return outcome
+    if len(outcome.misfit) < instance.item_count:
+        return outcome
+    dead, _ = _native.dead_set(instance.native, outcome.misfit, instance.capacity[0], budget)
+    return replace(outcome, misfit=tuple(dead))
 
 
 def request_of(task: Task, memory: int, seconds: float | None, budget: _native.Budget) -> Message:

@@ -141,7 +141,7 @@ def _greedily(part: Task, pool: int, height: int, budget: _native.Budget) -> Pac
     """A layout within the capacity by the greedy's first passes."""
     share = _share(budget, _GREEDY_PASSES * part.instance.item_count)
     placed, values, _ = _native.greedy(
-        part.instance.native, [(TermKind.POOL_PEAK, pool)], None, [height], part.seed, share, None
+        part.instance.native, [(TermKind.POOL_PEAK, pool)], None, [], 0, [height], part.seed, share, None
     )
     budget.count(share.work)
     return None if values is None else _packed(placed, values[0])

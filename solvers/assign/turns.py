@@ -16,7 +16,7 @@ from solvers.assign.master import Master, Proposal
 from solvers.assign.packing import Answer as Found
 from solvers.assign.packing import Packer
 from solvers.assign.relaxed import relaxed, suits
-from solvers.cpsat.search import MOST_EXACT, STEPS_PER_SECOND, configured, whole
+from solvers.cpsat.search import MOST_EXACT, STEPS_PER_SECOND, configured, solved, whole
 from solvers.greedy import layout_from
 from solvers.instance import Layout
 from solvers.models.levels import Answer, Best, Ended, Level
@@ -169,7 +169,7 @@ class Turns:
         if proves and term is not None:
             solver.best_bound_callback = partial(self._hear, term)
         clock = None if seconds is None else Clock(solver, seconds * share)
-        status = solver.solve(self._master.cp, clock)
+        status = solved(solver, self._master.cp, clock)
         if clock is not None:
             clock.stop()
         self._open = status != cp_model.OPTIMAL
@@ -250,6 +250,8 @@ class Turns:
             instance.native,
             [(term.kind, term.pool) for term in self._task.terms],
             None,
+            self._task.stays,
+            self._task.hinted,
             [],
             self._task.seed,
             share,

@@ -5,7 +5,7 @@ import time
 from ortools.sat.python import cp_model
 
 from solvers.cpsat.build import Model
-from solvers.cpsat.search import configured
+from solvers.cpsat.search import configured, solved
 from solvers.models.model import Limits
 from solvers.models.relations import Relations
 from solvers.models.subset import restricted
@@ -52,4 +52,4 @@ def _contradicts(task: Task, items: list[int], left: float | None, limits: Limit
         return True
     seconds = None if left is None else min(left * _SHARE, _MOST_SECONDS)
     solver = configured(part, seconds, None if limits.work is None else _STEPS, begin)
-    return bool(solver.solve(model.cp) == cp_model.INFEASIBLE)
+    return bool(solved(solver, model.cp) == cp_model.INFEASIBLE)

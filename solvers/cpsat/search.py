@@ -40,7 +40,7 @@ class Search:
         if level.term is not None:
             term = level.term
             solver.best_bound_callback = partial(_tell_bound, best, term)
-        status = solver.solve(model.cp, _Teller(model, best))
+        status = solved(solver, model.cp, _Teller(model, best))
         work = int(solver.deterministic_time * STEPS_PER_SECOND)
         if status == cp_model.INFEASIBLE:
             return Answer(Ended.INFEASIBLE, work=work)
@@ -68,6 +68,26 @@ def configured(task: Task, seconds: float | None, work: int | None, begin: float
     if seconds is not None:
         parameters.max_time_in_seconds = max(seconds - (time.monotonic() - begin), 0.001)
     return solver
+
+
+def solved(
+    solver: cp_model.CpSolver,
+    cp: cp_model.CpModel,
+    callback: cp_model.CpSolverSolutionCallback | None = None,
+) -> Any:
+    """The status of a solve.
+
+    The search for symmetries in presolve of OR-tools 9.15 fails on some models that have no solution, with
+    an IndexError of its own: those are solved once more without it.
+    """
+    begin = time.monotonic()
+    try:
+        return solver.solve(cp, callback)
+    except IndexError:
+        solver.parameters.symmetry_level = 0
+        left = solver.parameters.max_time_in_seconds - (time.monotonic() - begin)
+        solver.parameters.max_time_in_seconds = max(left, 0.001)
+        return solver.solve(cp, callback)
 
 
 def whole(bound: float) -> int:

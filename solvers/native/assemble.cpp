@@ -34,7 +34,9 @@ std::vector<std::int64_t> assemble_rows(Instance& instance,
     for (Index part = 0; part < static_cast<Index>(part_count); ++part) {
         const std::size_t first_of_part = ranges.size();
         const auto add = [&](RowRange range) {
-            if (ranges.size() > first_of_part && ranges.back().end >= range.begin) {
+            // A life up to the last moment touches the row of the first listed conflict: those stay apart.
+            const bool same_kind = range.begin != instance.time_rows;
+            if (ranges.size() > first_of_part && same_kind && ranges.back().end >= range.begin) {
                 ranges.back().end = std::max(ranges.back().end, range.end);
             } else {
                 ranges.push_back(range);

@@ -12,6 +12,8 @@
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <tuple>
+#include <utility>
 
 #include "assemble.hpp"
 #include "bounds.hpp"
@@ -168,6 +170,18 @@ Layout to_layout(const Instance& instance, nb::handle from) {
     return layout;
 }
 
+// (item, pool, offset, buffers that stay there)
+using Places = std::vector<std::tuple<Index, Index, Bytes, std::int64_t>>;
+
+Hint to_hint(const Instance& instance, nb::handle places, const Places& kept, std::int64_t buffers) {
+    Hint hint{to_layout(instance, places), {}, buffers};
+    for (const auto& [item, pool, offset, count] : kept) {
+        if (item < 0 || item >= instance.item_count()) throw std::length_error("not of this instance");
+        hint.kept.push_back({item, {pool, offset}, count});
+    }
+    return hint;
+}
+
 // (pools, offsets) as the bytes of two arrays of 64-bit integers.
 using Placed = std::pair<nb::bytes, nb::bytes>;
 
@@ -194,13 +208,13 @@ nb::object to_python(const Score& score) {
 
 using OnScore = std::function<void(nb::object, const std::string&, const Placed&)>;
 
-nb::tuple solve_greedily(const NativeInstance& self, const Terms& terms, nb::handle hint,
-                         const std::vector<std::int64_t>& lower_bounds, std::uint64_t seed, Budget& budget,
-                         const std::optional<OnScore>& on_score) {
+nb::tuple solve_greedily(const NativeInstance& self, const Terms& terms, nb::handle hint, const Places& kept,
+                         std::int64_t hinted, const std::vector<std::int64_t>& lower_bounds,
+                         std::uint64_t seed, Budget& budget, const std::optional<OnScore>& on_score) {
     GreedyOptions options;
     options.lower_bounds.assign(lower_bounds.begin(), lower_bounds.end());
     options.seed = seed;
-    const Layout start = to_layout(self.instance, hint);
+    const Hint start = to_hint(self.instance, hint, kept, hinted);
     GreedyResult result;
     {
         nb::gil_scoped_release release;
@@ -217,8 +231,9 @@ nb::tuple solve_greedily(const NativeInstance& self, const Terms& terms, nb::han
 }
 
 // What a layout is worth without a run: its values, or None where it does not fit.
-nb::object score_of(const NativeInstance& self, const Terms& terms, nb::handle hint, nb::handle layout) {
-    const Scorer scorer(self.instance, to_terms(terms), to_layout(self.instance, hint));
+nb::object score_of(const NativeInstance& self, const Terms& terms, const Places& kept, std::int64_t hinted,
+                    nb::handle layout) {
+    const Scorer scorer(self.instance, to_terms(terms), to_hint(self.instance, nb::none(), kept, hinted));
     return to_python(scorer(to_layout(self.instance, layout)));
 }
 
@@ -401,9 +416,10 @@ NB_MODULE(_native, m) {
              nb::arg("budget"), nb::arg("on_height"), nb::arg("on_bound"));
 
     m.def("greedy", &solve_greedily, nb::arg("instance"), nb::arg("terms"), nb::arg("hint").none(),
-          nb::arg("lower_bounds"), nb::arg("seed"), nb::arg("budget"), nb::arg("on_score").none(),
+          nb::arg("kept"), nb::arg("hinted"), nb::arg("lower_bounds"), nb::arg("seed"), nb::arg("budget"),
+          nb::arg("on_score").none(),
           "((pools, offsets), values or None, name) of the best layout of the greedy portfolio.");
-    m.def("score", &score_of, nb::arg("instance"), nb::arg("terms"), nb::arg("hint").none(),
+    m.def("score", &score_of, nb::arg("instance"), nb::arg("terms"), nb::arg("kept"), nb::arg("hinted"),
           nb::arg("layout"), "Values of a layout by term, or None where it does not fit.");
     m.def("classics", [] {
         std::vector<std::string> names;

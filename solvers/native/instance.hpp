@@ -93,7 +93,8 @@ struct Instance {
     std::vector<Part> parts;           // ordered by item
     std::vector<Index> item_parts{0};  // parts of item i: item_parts[i] .. item_parts[i + 1]
     Lists<RowRange> rows;  // by part; sorted, disjoint; empty for a part that conflicts with nothing
-    Index row_count = 0;   // rows [0, time_rows) come from lifetimes, the rest from explicit conflicts
+    // Rows [0, time_rows) come from lifetimes, the rest from explicit conflicts. No range has both.
+    Index row_count = 0;
     Index time_rows = 0;
     Lists<Lifetime>
         lives;  // by part, as the problem gives them: for orders and the classics, not for conflicts

@@ -25,7 +25,7 @@ std::vector<Bytes> pool_peaks(const Instance& instance, const Layout& layout) {
     return peaks;
 }
 
-Scorer::Scorer(const Instance& instance, std::vector<Term> terms, Layout hint)
+Scorer::Scorer(const Instance& instance, std::vector<Term> terms, Hint hint)
     : instance_(instance), terms_(std::move(terms)), hint_(std::move(hint)) {}
 
 Score Scorer::operator()(const Layout& layout) const {
@@ -89,9 +89,10 @@ Value Scorer::reuse_cost(const Layout& layout) const {
 }
 
 Value Scorer::moves(const Layout& layout) const {
-    if (hint_.empty()) return static_cast<Value>(layout.size());
-    Value count = 0;
-    for (std::size_t item = 0; item < layout.size(); ++item) count += !(layout[item] == hint_[item]);
+    Value count = hint_.buffers;
+    for (const Kept& kept : hint_.kept) {
+        if (place_of(layout, kept.item) == kept.place) count -= kept.count;
+    }
     return count;
 }
 

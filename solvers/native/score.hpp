@@ -3,6 +3,7 @@
 #pragma once
 
 #include <compare>
+#include <cstdint>
 #include <vector>
 
 #include "instance.hpp"
@@ -18,7 +19,7 @@ enum class TermKind {
     max_peak,        // the largest of the pools' peaks
     placement_cost,  // sum of the costs of the choices taken
     reuse_cost,      // sum over the pairs that overlap by a byte in one pool
-    moves,           // items whose place differs from the hint's
+    moves,           // buffers of the hint that are not where it has them
 };
 
 struct Term {
@@ -35,17 +36,30 @@ struct Score {
     auto operator<=>(const Score&) const = default;
 };
 
+// Buffers that stay where the hint has them when the item is at this place.
+struct Kept {
+    Index item;
+    Place place;
+    std::int64_t count;
+};
+
+// What a hint says: where items are wished to be, and what moves are counted from.
+struct Hint {
+    Layout places;             // by item; empty: nowhere
+    std::vector<Kept> kept;    // all else is a move
+    std::int64_t buffers = 0;  // that the hint places
+};
+
 // Largest end of a part, by pool.
 std::vector<Bytes> pool_peaks(const Instance& instance, const Layout& layout);
 
 class Scorer {
   public:
-    // An empty hint means that there is none: every placed item counts as moved.
-    Scorer(const Instance& instance, std::vector<Term> terms, Layout hint = {});
+    Scorer(const Instance& instance, std::vector<Term> terms, Hint hint = {});
 
     Score operator()(const Layout& layout) const;
     const std::vector<Term>& terms() const { return terms_; }
-    const Layout& hint() const { return hint_; }
+    const Layout& hint() const { return hint_.places; }
 
   private:
     Value value(const Term& term, const Layout& layout, const std::vector<Bytes>& peaks) const;
@@ -55,7 +69,7 @@ class Scorer {
 
     const Instance& instance_;
     std::vector<Term> terms_;
-    Layout hint_;
+    Hint hint_;
 };
 
 }  // namespace memstow

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "assemble.hpp"
 #include "instance.hpp"
 #include "random.hpp"
-#include "rows.hpp"
 
 namespace sample {
 
@@ -29,52 +29,25 @@ inline Instance build(const std::vector<Buffer>& buffers, std::vector<Pool> pool
                       const std::vector<std::pair<Index, Index>>& conflicts = {}) {
     Instance instance;
     instance.pools = std::move(pools);
-    std::vector<std::vector<Lifetime>> lives;  // by part
-    for (std::size_t i = 0; i < buffers.size(); ++i) {
-        const Buffer& buffer = buffers[i];
+    const auto add = [&](Bytes delta, Bytes size, std::vector<Lifetime> lives) {
+        instance.parts.push_back({instance.item_count(), delta, size});
+        std::sort(lives.begin(), lives.end(),
+                  [](const Lifetime& a, const Lifetime& b) { return a.begin < b.begin; });
+        auto& values = instance.lives.values;
+        values.insert(values.end(), lives.begin(), lives.end());
+        instance.lives.close();
+    };
+    for (const Buffer& buffer : buffers) {
         for (const Choice& choice : buffer.choices) instance.choices.values.push_back(choice);
         if (buffer.choices.empty()) instance.choices.values.push_back(anywhere());
         instance.choices.close();
-        instance.parts.push_back({static_cast<Index>(i), 0, buffer.size});
-        lives.push_back(buffer.lives);
+        add(0, buffer.size, buffer.lives);
         for (std::size_t k = 0; k < buffer.more.size(); ++k) {
-            instance.parts.push_back({static_cast<Index>(i), buffer.more[k].delta, buffer.more[k].size});
-            lives.push_back(buffer.more_lives[k]);
+            add(buffer.more[k].delta, buffer.more[k].size, buffer.more_lives[k]);
         }
         instance.item_parts.push_back(static_cast<Index>(instance.parts.size()));
     }
-    std::vector<Lifetime> all;
-    for (const std::vector<Lifetime>& part : lives) all.insert(all.end(), part.begin(), part.end());
-    const TimeRows rows = time_rows(all);
-    instance.time_rows = static_cast<Index>(rows.times.size());
-    instance.row_count = instance.time_rows + static_cast<Index>(conflicts.size());
-    std::size_t next = 0;
-    for (std::size_t part = 0; part < lives.size(); ++part) {
-        std::vector<RowRange> ranges;
-        for (const Lifetime& life : lives[part]) {
-            ranges.push_back(rows.ranges[next++]);
-            instance.lives.values.push_back(life);
-        }
-        for (std::size_t k = 0; k < conflicts.size(); ++k) {
-            const Index row = instance.time_rows + static_cast<Index>(k);
-            const auto self = static_cast<Index>(part);
-            if (conflicts[k].first == self || conflicts[k].second == self) ranges.push_back({row, row + 1});
-        }
-        std::sort(ranges.begin(), ranges.end(),
-                  [](const RowRange& a, const RowRange& b) { return a.begin < b.begin; });
-        for (const RowRange& range : ranges) {
-            auto& values = instance.rows.values;
-            const bool first = values.size() == static_cast<std::size_t>(instance.rows.start.back());
-            // Rows of lifetimes and explicit ones stay apart, as the instance says.
-            if (!first && values.back().end >= range.begin && range.begin != instance.time_rows) {
-                values.back().end = std::max(values.back().end, range.end);
-            } else {
-                values.push_back(range);
-            }
-        }
-        instance.rows.close();
-        instance.lives.close();
-    }
+    assemble_rows(instance, conflicts);
     return instance;
 }
 

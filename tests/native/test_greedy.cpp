@@ -38,7 +38,7 @@ std::vector<Tactics> all_tactics() {
     return all;
 }
 
-GreedyResult solve(const Instance& instance, const std::vector<Term>& terms = kPeak, Layout hint = {},
+GreedyResult solve(const Instance& instance, const std::vector<Term>& terms = kPeak, const Hint& hint = {},
                    GreedyOptions options = {.lower_bounds = {}, .improve_work = 5'000}) {
     Budget budget;
     return greedy(instance, terms, hint, options, budget);
@@ -216,10 +216,12 @@ TEST(what_does_not_fit_is_placed_where_it_overflows_least) {
 
 TEST(a_hint_that_holds_is_kept_when_moves_count) {
     const Instance instance = sample::build({{4, {{0, 2}}, {}}, {4, {{0, 2}}, {}}, {4, {{0, 2}}, {}}});
-    const Layout hint{{0, 20}, {0, 4}, {-1, kUnplaced}};
+    const Layout places{{0, 20}, {0, 4}, {-1, kUnplaced}};
+    const Hint hint{places, {{0, places[0], 1}, {1, places[1], 1}}, 2};
     const GreedyResult result = solve(instance, {{TermKind::moves}, {TermKind::peak}}, hint);
-    CHECK(result.layout[0] == hint[0]);
-    CHECK(result.layout[1] == hint[1]);
+    CHECK(result.score.values[0] == 0);
+    CHECK(result.layout[0] == places[0]);
+    CHECK(result.layout[1] == places[1]);
     CHECK(result.layout[2] == (Place{0, 0}));
 }
 

@@ -1,5 +1,9 @@
+#include <algorithm>
+#include <vector>
+
 #include "check.hpp"
 #include "rows.hpp"
+#include "sample.hpp"
 
 using namespace memstow;
 
@@ -22,3 +26,11 @@ TEST(a_set_that_is_part_of_another_has_no_row) {
 }
 
 TEST(no_lives_no_rows) { CHECK(time_rows({}).times.empty()); }
+
+TEST(a_life_up_to_the_last_moment_is_no_range_with_the_first_listed_conflict) {
+    const Instance instance = sample::build({{4, {{0, 1}}, {}}, {4, {{1, 2}}, {}}}, {{kLimit, {}}}, {{0, 1}});
+    CHECK(instance.time_rows == 2);
+    CHECK(instance.row_count == 3);
+    CHECK(std::ranges::equal(instance.rows[0], std::vector<RowRange>{{0, 1}, {2, 3}}));
+    CHECK(std::ranges::equal(instance.rows[1], std::vector<RowRange>{{1, 2}, {2, 3}}));
+}

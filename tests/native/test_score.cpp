@@ -25,10 +25,19 @@ TEST(costs_and_moves_are_counted) {
     Instance instance = two_pools();
     instance.reuse.push_back({0, 1, 3});
     const Scorer scorer(instance, {{TermKind::placement_cost}, {TermKind::reuse_cost}, {TermKind::moves}},
-                        {{1, 0}, {1, 4}});
+                        {{}, {{0, {1, 0}, 1}, {1, {1, 4}, 1}}, 2});
     CHECK(scorer({{1, 0}, {1, 5}}).values == std::vector<Value>{4, 3, 1});
     CHECK(scorer({{0, 0}, {1, 4}}).values == std::vector<Value>{9, 0, 1});
     CHECK(scorer({{1, 0}, {1, 10}}).values == std::vector<Value>{4, 0, 1});
+}
+
+TEST(moves_are_counted_in_buffers_of_the_hint) {
+    // The first item holds two buffers that the hint has at different distances; the second is not in it.
+    const Instance instance = two_pools();
+    const Scorer scorer(instance, {{TermKind::moves}}, {{}, {{0, {1, 0}, 2}, {0, {1, 8}, 1}}, 3});
+    CHECK(scorer({{1, 0}, {0, 0}}).values == std::vector<Value>{1});
+    CHECK(scorer({{1, 8}, {0, 7}}).values == std::vector<Value>{2});
+    CHECK(scorer({{0, 0}, {1, 0}}).values == std::vector<Value>{3});
 }
 
 TEST(bytes_beyond_a_capacity_come_before_every_term) {

@@ -20,11 +20,11 @@ from planner.events import Bound, Event, Incumbent, Phase
 from planner.generate.planted import planted
 from planner.machine import processors
 from planner.options import Options
-from planner.plan import Placement, Plan, Status
+from planner.plan import Placement, Plan, Status, gap_of
 from planner.problem import Buffer, Pool, Problem, Relative, Reserved
 from planner.reduce import Reduction, reduce
 from planner.verify import verify
-from tests.problems import random_problem
+from tests.problems import costly_problem, random_problem
 from tests.referee import judge
 
 EMPTY_HINT = Plan(status=Status.FEASIBLE)
@@ -224,6 +224,25 @@ def test_events_rise_and_fall_towards_each_other() -> None:
     assert all(a.seconds <= b.seconds for a, b in itertools.pairwise(events))
 
 
+@pytest.mark.parametrize(
+    ("solver", "work"), [("greedy", 30_000_000), ("exact", 30_000_000), ("improve", 250_000_000)]
+)
+def test_a_run_ends_with_the_first_plan_within_the_gap(solver: str, work: int) -> None:
+    problem = planted(200, 1, slack=0.05)
+    options = Options(solver=solver, deterministic=True, work_limit=work)
+    heard: list[Event] = []
+    whole = plan(problem, options, heard.append)
+    told = [event for event in heard if isinstance(event, Incumbent)]
+    wanted = [event.value for event in told if event.solver.startswith(solver)][-2:][0]
+    events: list[Event] = []
+    found = plan(problem, replace(options, gap=gap_of(wanted, whole.objective[0].bound)), events.append)
+    assert found.objective[0].value == wanted
+    assert found.work < whole.work
+    values = [event.value for event in told]
+    again = [event.value for event in events if isinstance(event, Incumbent)]
+    assert again == values[: values.index(wanted) + 1]
+
+
 @pytest.mark.parametrize("limit", [0.0, 0.001, 0.05])
 def test_a_tiny_time_limit_still_gets_a_plan(limit: float) -> None:
     found = plan(tiling(400), Options(time_limit=limit))
@@ -307,6 +326,57 @@ def test_the_hint_is_kept_where_it_holds() -> None:
     again = plan(problem, Options(hint=before))
     assert again.objective[0].value == 0
     assert again.placements == before.placements
+
+
+def test_the_bound_of_the_answer_is_told_whoever_proved_it() -> None:
+    for seed in range(150):
+        problem = costly_problem(Random(seed))
+        events: list[Event] = []
+        found = plan(problem, options_for(problem, solver="reuse"), events.append)
+        if found.objective:
+            bounds = [event.value for event in events if isinstance(event, Bound)]
+            assert bounds[-1] == found.objective[0].bound, seed
+            assert bounds == sorted(set(bounds)), seed
+
+
+@pytest.mark.parametrize("count", [3, 3_000])
+@pytest.mark.parametrize("solver", ["greedy", "exact", "improve", "first-fit"])
+def test_a_listed_conflict_with_what_lives_to_the_end_holds(solver: str, count: int) -> None:
+    problem = Problem(
+        version=1,
+        buffers=tuple(Buffer(id=f"c{i}", size=16, lifetime=(i, i + 1)) for i in range(count)),
+        conflicts=(("c0", f"c{count - 1}"),),
+    )
+    found = plan(problem, Options(solver=solver, time_limit=5.0))
+    assert found.status is Status.OPTIMAL
+    assert found.objective[0].value == 32
+
+
+def test_a_rigid_group_with_listed_conflicts_is_improved_without_harm() -> None:
+    """It lives to the end, where rows of lives and of conflicts meet."""
+    problem = Problem(
+        version=1,
+        pools=(Pool(id="p", base=1, reserved=(Reserved(offset=1, size=1), Reserved(offset=3, size=1))),),
+        buffers=(
+            Buffer(id="far", size=1, lifetime=(-1, 1)),
+            Buffer(id="base", size=1, lifetime=(0, 4), alignment=4),
+            Buffer(id="late", size=1, lifetime=(2, 3)),
+        ),
+        relative=(Relative(buffer="far", base="base", offset=4),),
+        conflicts=(("far", "late"), ("base", "late")),
+    )
+    for seed in range(20):
+        agrees_with_brute_force(problem, Options(solver="improve", time_limit=0.05, seed=seed), seed)
+
+
+def test_moves_are_told_as_the_answer_counts_them() -> None:
+    """Buffers that the hint does not place are no moves."""
+    problem = replace(tiling(6), objective=("moves", "peak"))
+    hint = replace(EMPTY_HINT, placements=plan(tiling(6)).placements[:2])
+    events: list[Event] = []
+    found = plan(problem, Options(hint=hint, solver="greedy"), events.append)
+    assert found.objective[0].value == 0
+    assert [event.value for event in events if isinstance(event, Incumbent)][-1] == 0
 
 
 def test_a_stale_hint_does_no_harm() -> None:

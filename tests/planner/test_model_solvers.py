@@ -1,6 +1,7 @@
 """The back ends in the engine: proofs, starts, explanations, and the leash, with each of them."""
 
 import os
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -12,13 +13,20 @@ from planner.engine import plan
 from planner.errors import DeclinedError, MissingBackEndError
 from planner.events import Event, Incumbent, Phase
 from planner.isolate import spares
+from planner.isolate.process import Process, command_for
+from planner.isolate.solver import Isolated
 from planner.options import Options
 from planner.plan import Model, Placement, Plan, Status
-from planner.problem import Buffer, InPlace, Pool, Problem, ReuseCost
+from planner.problem import Buffer, InPlace, Pool, Problem, Reserved, ReuseCost
+from planner.reduce import Reduction, reduce
+from planner.tasks import task_of
 from planner.verify import verify
+from solvers import _native
 from solvers.models import register
 from solvers.models.register import BACK_ENDS
+from solvers.solver import Listeners
 from tests.planner.isolate.test_session import gone
+from tests.solvers.models.agreement import problems
 
 SLACK = 0.75  # a shared machine with two cores; the promise is 0.25
 
@@ -99,8 +107,7 @@ def test_what_cannot_fit_is_explained_in_the_names_of_the_user(name: str) -> Non
     assert found.status is Status.INFEASIBLE
     assert found.explanation is not None
     assert {"pinned", "wide"} <= set(found.explanation.buffers)
-    if name in ("cpsat", "assign"):
-        assert "bystander" not in found.explanation.buffers
+    assert "bystander" not in found.explanation.buffers
 
 
 def test_in_place_pairs_share_where_that_is_best(name: str) -> None:
@@ -164,6 +171,39 @@ def test_numbers_beyond_its_range_are_declined_by_name(name: str) -> None:
     )
     with pytest.raises(DeclinedError, match=name):
         plan(problem, Options(solver=name))
+
+
+def test_what_or_tools_trips_over_is_solved_all_the_same() -> None:
+    """Its search for symmetries raises IndexError on this one, which nothing fits."""
+    if BACK_ENDS["cpsat"].how_to_get() is not None:
+        pytest.skip("the [cpsat] extra is not installed")
+    ((_, problem, _),) = problems(1005, 1006, 12)
+    reduction = reduce(problem)
+    assert isinstance(reduction, Reduction)
+    task, _ = task_of(reduction, dict.fromkeys(problem.terms(), 0), Options())
+    unheard = Listeners(lambda *_: None, lambda *_: None)
+    outcome = Isolated("cpsat").solve(task, _native.Budget(60.0, -1), unheard)
+    assert outcome.failure is None
+    assert outcome.misfit
+
+
+def test_where_cp_sat_dies_another_model_stands_in_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("cpsat", "highs"):
+        reason = BACK_ENDS[name].how_to_get()
+        if reason is not None:
+            pytest.skip(f"{name} needs {reason}")
+    dies = [sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"]
+    monkeypatch.setattr(spares, "take", lambda name: Process(dies if name == "cpsat" else command_for(name)))
+    problem = Problem(
+        version=1,
+        pools=(Pool(id="m", alignment=2, reserved=(Reserved(offset=1, size=1),)),),
+        buffers=(Buffer(id="a", size=2, lifetime=(0, 2)),),
+        objective=("peak", "moves"),
+    )
+    events: list[Event] = []
+    found = plan(problem, Options(hint=Plan(status=Status.FEASIBLE)), on_event=events.append)
+    assert any(isinstance(event, Phase) and event.gives_up for event in events)
+    assert (found.status, found.prover) == (Status.OPTIMAL, "highs")
 
 
 def test_a_back_end_that_is_not_installed_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

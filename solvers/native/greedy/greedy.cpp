@@ -287,7 +287,7 @@ class Portfolio {
 
 }  // namespace
 
-GreedyResult greedy(const Instance& instance, const std::vector<Term>& terms, const Layout& hint,
+GreedyResult greedy(const Instance& instance, const std::vector<Term>& terms, const Hint& hint,
                     const GreedyOptions& options, Budget& budget, const OnLayout& on_layout) {
     const Scorer scorer(instance, terms, hint);
     Incumbent incumbent(options.lower_bounds, on_layout);

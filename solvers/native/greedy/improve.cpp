@@ -58,11 +58,16 @@ class Culprits {
         } else if (term.kind == TermKind::reuse_cost) {
             paying(layout);
         } else {
-            for (Index item = 0; item < instance_.item_count(); ++item) {
-                if (!scorer_.hint().empty() && layout[at(item)] != scorer_.hint()[at(item)]) {
-                    items_.push_back(item);
-                }
-            }
+            moved(layout);
+        }
+    }
+
+    void moved(const Layout& layout) {
+        const Layout& hint = scorer_.hint();
+        if (hint.empty()) return;
+        for (Index item = 0; item < instance_.item_count(); ++item) {
+            const Place& wished = hint[at(item)];
+            if (wished.offset != kUnplaced && layout[at(item)] != wished) items_.push_back(item);
         }
     }
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from unittest.mock import patch
 
-from planner.events import Bound, Event, Incumbent, Phase
+from planner.events import Bound, Event, Incumbent, Phase, given_up
 from planner.options import Options
 from planner.plan import Explanation, Live, LiveBytes, Overflow, Placement, Plan, PoolUse, Status, TermValue
 from planner.problem import Problem
@@ -81,6 +81,7 @@ class FakeEngine:
     answer: Callable[[Problem], Plan] = stacked
     lasting: float = 0.0
     deaf: bool = False
+    gives_up: str | None = None  # why a solver of it does
     problem: Problem | None = None
     options: Options | None = None
 
@@ -95,6 +96,8 @@ class FakeEngine:
         if on_event is not None:
             for event in (Phase("search", 0.0), Incumbent(2_000, "stack", 0.1), Bound(1_000, "bounds", 0.2)):
                 on_event(event)
+        if on_event is not None and self.gives_up is not None:
+            on_event(given_up("cpsat", self.gives_up, 0.2))
         if self.deaf:
             time.sleep(self.lasting)
         else:

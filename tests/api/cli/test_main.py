@@ -83,7 +83,15 @@ def test_no_command_is_a_usage_error_that_shows_the_help(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", ["nonsense", "solve", "solve x --gap 2", "solve x --workers 0", "solve x --time-limit nan"]
+    "arguments",
+    [
+        "nonsense",
+        "solve",
+        "solve x --gap 2",
+        "solve x --workers 0",
+        "solve x --memory-limit 1KiB",
+        "solve x --time-limit nan",
+    ],
 )
 def test_bad_usage_exits_with_2_and_says_why(cli: Cli, arguments: str) -> None:
     ran = cli(*arguments.split())

@@ -26,6 +26,14 @@ def test_a_person_gets_a_table_a_verdict_and_a_picture(cli: Cli, three: Path, en
     assert engine.options is not None
 
 
+def test_a_solver_that_gives_up_is_named_with_the_reason(cli: Cli, three: Path, engine: FakeEngine) -> None:
+    engine.gives_up = "used 72 MiB of memory; 20 are allowed"
+    ran = cli("solve", three, "--json")
+    assert ran.code == Exit.DONE
+    assert ran.err == "memstow: cpsat ended early: used 72 MiB of memory; 20 are allowed\n"
+    assert json.loads(ran.out)["status"] == "feasible"
+
+
 def test_json_prints_the_plan_alone(cli: Cli, three: Path, engine: FakeEngine) -> None:  # noqa: ARG001
     ran = cli("solve", three, "--json")
     assert ran.code == Exit.DONE
@@ -56,11 +64,13 @@ def test_every_option_reaches_the_engine(cli: Cli, three: Path, tmp_path: Path, 
     hint = tmp_path / "hint.json"
     assert cli("solve", three, "--output", hint).code == Exit.DONE
     options = "--solver x --time-limit 2.5 --gap 0.1 --deterministic --seed 7 --workers 3"
+    options += " --work-limit 5000 --memory-limit 64MiB"
     assert cli("solve", three, *options.split(), "--hint", hint).code == Exit.DONE
     got = engine.options
     assert got is not None
     assert (got.solver, got.time_limit, got.gap, got.deterministic) == ("x", 2.5, 0.1, True)
     assert (got.seed, got.workers) == (7, 3)
+    assert (got.work_limit, got.memory_limit) == (5000, 64 << 20)
     assert got.hint is not None
     assert len(got.hint.placements) == 3
 
