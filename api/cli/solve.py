@@ -18,6 +18,7 @@ from api.cli.source import (
     warn_if_terminal,
 )
 from api.cli.terminal import complain, is_terminal
+from planner.figures import plain
 
 if TYPE_CHECKING:
     from planner.events import Event, Listener
