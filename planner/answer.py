@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import planner
 from planner.bounds import Bounds, TermBound
@@ -9,7 +10,7 @@ from planner.digest import digest
 from planner.errors import RefusedPlanError
 from planner.evaluate import Worth
 from planner.options import Options
-from planner.plan import Explanation, Least, Overflow, Plan, PoolUse, Status, TermValue, gap_of
+from planner.plan import Explanation, Least, LiveBytes, Overflow, Plan, PoolUse, Status, TermValue, gap_of
 from planner.problem import Problem
 from planner.reduce import Reduction
 from planner.verify import Violation
@@ -70,8 +71,8 @@ def judged(
             pool=pool.id,
             capacity=pool.capacity,
             peak=worth.peaks[i],
-            bound=max(bounds.of_pool(i), _proven_of_pool(problem, pool.id, terms)),
             live=worth.live[i],
+            **_pool_bound(bounds.of_pool(i), _proven_of_pool(problem, pool.id, terms)),
         )
         for i, pool in enumerate(problem.pools)
     )
@@ -103,6 +104,12 @@ def _blank(status: Status, stamp: Stamp) -> Plan:
         seconds=stamp.seconds,
         work=stamp.work,
     )
+
+
+def _pool_bound(found: tuple[int, LiveBytes | None], said: int) -> dict[str, Any]:
+    """The better of what was found of a pool and what the objective says of it, which has the proof there."""
+    bound, certificate = found
+    return {"bound": said} if said >= bound else {"bound": bound, "certificate": certificate}
 
 
 def _proven_of_pool(problem: Problem, pool: str, terms: dict[str, TermBound]) -> int:

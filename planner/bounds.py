@@ -53,9 +53,13 @@ class Bounds:
         self._needs = {pools: _need(reduction, pools) for pools in sets}
         self._everything = everything
 
-    def of_pool(self, pool: int) -> int:
-        """No plan has a lower peak in this pool."""
-        return max(self._needs[pool,].height, self._spilled(pool)[0])
+    def of_pool(self, pool: int) -> tuple[int, LiveBytes | None]:
+        """No plan has a lower peak in this pool, and why."""
+        need = self._needs[pool,]
+        spilled, from_all = self._spilled(pool)
+        if spilled > need.height:
+            return spilled, self._need_certificate(from_all, None)
+        return need.height, self._need_certificate(need, pool) if need.height else None
 
     def of_term(self, term: str) -> TermBound:
         """The bound on a term of the objective, and why it holds."""
@@ -91,11 +95,7 @@ class Bounds:
         )
 
     def _pool_term(self, pool: int) -> TermBound:
-        need = self._needs[pool,]
-        spilled, from_all = self._spilled(pool)
-        if spilled > need.height:
-            return TermBound(spilled, self._need_certificate(from_all, None))
-        return TermBound(need.height, self._need_certificate(need, pool) if need.height else None)
+        return TermBound(*self.of_pool(pool))
 
     def _spilled(self, pool: int) -> tuple[int, Need]:
         """What the other pools cannot hold must be in this one."""

@@ -56,6 +56,16 @@ class Live:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class LiveBytes:
+    """These buffers conflict pairwise, so their sizes add up: the bound follows."""
+
+    kind: Literal["live_bytes"] = "live_bytes"
+    pool: Id | None = Field(description="The pool they must share; null: all pools together.")
+    time: Time | None = Field(description="A moment at which all of them live; null: explicit conflicts.")
+    buffers: tuple[Id, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
 class PoolUse:
     """One pool in the plan."""
 
@@ -64,16 +74,10 @@ class PoolUse:
     peak: Bytes = Field(description="Largest end offset of a buffer in this pool.")
     bound: Annotated[int, Field(strict=True, ge=0)] = Field(description="No plan has a lower peak here.")
     live: Live = Field(description="Most bytes live at once of the buffers placed in this pool.")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
-class LiveBytes:
-    """These buffers conflict pairwise, so their sizes add up: the bound follows."""
-
-    kind: Literal["live_bytes"] = "live_bytes"
-    pool: Id | None = Field(description="The pool they must share; null: all pools together.")
-    time: Time | None = Field(description="A moment at which all of them live; null: explicit conflicts.")
-    buffers: tuple[Id, ...]
+    certificate: LiveBytes | None = Field(
+        default=None,
+        description="Why the bound holds, where the first term of the objective does not say it.",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)

@@ -6,6 +6,7 @@ from planner.verify.explanations import check_explanation
 from planner.verify.facts import PEAK_OF, Facts
 from planner.verify.figures import Figures
 from planner.verify.findings import Code, Findings
+from planner.verify.live_bytes import proven
 
 
 def check_status(facts: Facts, plan: Plan, findings: Findings) -> None:
@@ -98,19 +99,45 @@ def check_pools(facts: Facts, plan: Plan, figures: Figures, findings: Findings) 
 
 
 def _check_pool_bound(facts: Facts, plan: Plan, use: PoolUse, findings: Findings) -> None:
-    """Where the first term is the peak of this pool, the objective claims the same bound, with its proof."""
-    claim = plan.objective[0] if plan.objective else None
-    alone = len(facts.pools) == 1 and claim is not None and claim.term in ("peak", "max_peak")
-    if claim is not None and (alone or claim.term == PEAK_OF + use.pool) and use.bound > claim.bound:
+    """A bound has a certificate of its own, or the one that the objective has for the same bound."""
+    first = plan.objective[0] if plan.objective else None
+    alone = len(facts.pools) == 1 and first is not None and first.term in ("peak", "max_peak")
+    if first is not None and (alone or first.term == PEAK_OF + use.pool):
+        if use.bound > first.bound:
+            findings.add(
+                Code.POOL_BOUND,
+                "the bound {} of {!r} is above the bound {} of {}",
+                use.bound,
+                use.pool,
+                first.bound,
+                first.term,
+                pool=use.pool,
+            )
+            return
+        if use.certificate is None:
+            return
+    reason = _against_pool_bound(facts, use)
+    if reason is not None:
+        code = Code.UNCERTIFIED if use.certificate is None else Code.CERTIFICATE
         findings.add(
-            Code.POOL_BOUND,
-            "the bound {} of {!r} is above the bound {} of {}",
-            use.bound,
+            code,
+            "nothing proves that the peak of {!r} is at least {}: {}",
             use.pool,
-            claim.bound,
-            claim.term,
+            use.bound,
+            reason,
             pool=use.pool,
         )
+
+
+def _against_pool_bound(facts: Facts, use: PoolUse) -> str | None:
+    if not use.bound:
+        return None
+    if use.certificate is None:
+        return "it has no certificate"
+    found = proven(facts, PEAK_OF + use.pool, use.certificate, cheapest_only=False)
+    if isinstance(found, str):
+        return found
+    return None if found >= use.bound else f"these buffers prove no more than {found}"
 
 
 def check_objective(facts: Facts, plan: Plan, figures: Figures, findings: Findings) -> None:

@@ -439,6 +439,30 @@ def test_where_there_is_no_plan_no_pool_is_used() -> None:
     assert codes(verify(PROBLEM, replace(infeasible(), pools=pools))) == {Code.STATUS}
 
 
+def test_a_bound_of_a_pool_that_the_objective_says_nothing_of_needs_a_proof_of_its_own() -> None:
+    problem = replace(
+        small(
+            Buffer(id="a", size=8, lifetime=(0, 2), pools=("p",)),
+            Buffer(id="b", size=4, lifetime=(1, 3), pools=("p",)),
+            Buffer(id="c", size=2, lifetime=(1, 3)),
+        ),
+        pools=(Pool(id="p"), Pool(id="q")),
+        objective=("placement_cost",),
+    )
+    plan = honest(problem, {"a": ("p", 0), "b": ("p", 8), "c": ("p", 12)})
+    assert verify(problem, plan) == []
+
+    def claimed(bound: int, *buffers: str) -> set[Code]:
+        proof = LiveBytes(pool="p", time=1, buffers=buffers) if buffers else None
+        use = replace(plan.pools[0], bound=bound, certificate=proof)
+        return codes(verify(problem, replace(plan, pools=(use, plan.pools[1]))))
+
+    assert claimed(12, "a", "b") == set()
+    assert claimed(12) == {Code.UNCERTIFIED}
+    assert claimed(13, "a", "b") == {Code.CERTIFICATE}
+    assert claimed(14, "a", "b", "c") == {Code.CERTIFICATE}, "c may be elsewhere"
+
+
 def test_a_pool_has_no_better_bound_than_the_term_that_is_its_peak() -> None:
     problem = small(Buffer(id="a", size=8, lifetime=(0, 2)), Buffer(id="b", size=8, lifetime=(1, 3)))
     plan = honest(problem, at(a=0, b=12), bounds={"peak": 16})
