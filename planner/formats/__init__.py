@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from planner.errors import InputError
-from planner.formats.detect import looks_like_json, plan_format, problem_format
+from planner.formats.detect import is_request, looks_like_json, plan_format, problem_format
 from planner.formats.form import Format
 from planner.plan import Plan
 from planner.problem import Problem
@@ -40,6 +40,9 @@ def read_problem(data: bytes, name: str | None = None) -> Problem:
         form = _named(name)
         return form.read_problem(_content(form, data))
     raw = parse_json(data)
+    if is_request(raw):
+        message = "it is a request to the service: the problem is what `problem` holds; give that alone"
+        raise InputError.single("request", "$", message)
     return _named(problem_format(raw)).read_problem(raw)
 
 

@@ -22,6 +22,12 @@ def problem_format(raw: Any) -> str:
     return "json"
 
 
+def is_request(raw: Any) -> bool:
+    """Whether it is what the service gets: a native problem, with options or a target beside it."""
+    problem = raw.get("problem") if isinstance(raw, dict) else None
+    return isinstance(problem, dict) and "version" in problem and "schema_version" not in raw
+
+
 def plan_format(raw: Any) -> str:
     """The format of a JSON value that should be a plan; only the native one has a status."""
     return "structured" if isinstance(raw, dict) and "placements" in raw and "status" not in raw else "json"

@@ -103,6 +103,13 @@ def test_content_tells_the_format(data: bytes, name: str) -> None:
     assert formats.read_problem(data) == formats.read_problem(data, name)
 
 
+def test_a_request_to_the_service_is_known_as_one() -> None:
+    request = b'{"problem": {"version": 1, "buffers": []}, "options": {"time_limit": 5.0}}'
+    (issue,) = refusal(lambda: formats.read_problem(request))
+    assert (issue.code, issue.path) == ("request", "$")
+    assert "`problem`" in issue.message
+
+
 def test_unknown_formats_and_formats_without_plans_are_refused() -> None:
     problem = Problem(version=1, buffers=())
     plan = Plan(status="unknown")  # type: ignore[arg-type]
