@@ -53,6 +53,7 @@ class Service:
         self.remembered = remembered(settings.cache_memory)
         self.rate = Rate(settings.key_rate, settings.key_burst)
         self.draining = False
+        self._started = False
         self.database: Database
         self.hub: Hub
         self._threads = ThreadPoolExecutor(_STORE_THREADS, "memstow store")
@@ -98,6 +99,10 @@ class Service:
         lag = asyncio.create_task(self._watch_lag())
         self._tasks.add(lag)
         log.info("started", store="sqlite" if self.database.sqlite else "postgresql")
+        self._started = True
+        if self.draining:
+            # The signal came while the store was being opened.
+            self._end_work()
 
     def _cluster(self) -> "Cluster | None":
         """The cluster that solves are sent to, where they are sent to one."""
@@ -118,13 +123,17 @@ class Service:
         if not self.draining:
             self.draining = True
             log.info("draining")
-            self.hub.close()
-            threading.Thread(
-                target=self.runner.drain,
-                args=(self.settings.grace_seconds,),
-                name="memstow drain",
-                daemon=True,
-            ).start()
+            if self._started:
+                self._end_work()
+
+    def _end_work(self) -> None:
+        self.hub.close()
+        threading.Thread(
+            target=self.runner.drain,
+            args=(self.settings.grace_seconds,),
+            name="memstow drain",
+            daemon=True,
+        ).start()
 
     async def stop(self) -> None:
         """End; what runs is put back."""

@@ -3,12 +3,16 @@
 import asyncio
 import signal
 import threading
+from pathlib import Path
 from typing import Any, cast
 
+import pytest
 import uvicorn
 
 from api.http.service import Service
 from api.http.serving import _Server
+from api.http.settings import Settings
+from api.jobs.runner import Runner
 
 
 class _Logging:
@@ -33,5 +37,28 @@ def test_a_signal_in_the_middle_of_a_log_line_does_not_stop_the_server_for_ever(
         await asyncio.sleep(0.01)
         assert service.drained == [True]
         assert server.should_exit
+
+    asyncio.run(work())
+
+
+def test_a_signal_while_the_store_is_opened_is_heeded_once_there_is_something_to_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drained = threading.Event()
+    drain = Runner.drain
+
+    def noticed(runner: Runner, grace: float) -> None:
+        drained.set()
+        drain(runner, grace)
+
+    monkeypatch.setattr(Runner, "drain", noticed)
+
+    async def work() -> None:
+        service = Service(Settings(data=tmp_path, grace_seconds=1.0))
+        service.drain()
+        assert not drained.is_set()
+        await service.start()
+        assert drained.wait(10)
+        await service.stop()
 
     asyncio.run(work())
