@@ -50,7 +50,7 @@ def two_memories(problem: Problem, above: int, below: int) -> Problem:
     """The buffers over a fast memory of so much of their bound, and a slow one that is to be small."""
     reduction = reduce(problem)
     assert not isinstance(reduction, Explanation)
-    bound = Bounds(reduction).of_pool(0)[0]
+    bound = Bounds(reduction).of_pool(0).value
     pools = (
         Pool(id="fast", capacity=bound * above // below, alignment=ALIGNMENT),
         Pool(id="slow", alignment=ALIGNMENT),

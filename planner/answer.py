@@ -2,15 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import planner
-from planner.bounds import Bounds, TermBound
+from planner.bounds import Bounds, PoolBound, TermBound
 from planner.digest import digest
 from planner.errors import RefusedPlanError
 from planner.evaluate import Worth
 from planner.options import Options
-from planner.plan import Explanation, Least, LiveBytes, Overflow, Plan, PoolUse, Status, TermValue, gap_of
+from planner.plan import Explanation, Least, Overflow, Plan, PoolUse, Status, TermValue, gap_of
 from planner.problem import Problem
 from planner.reduce import Reduction
 from planner.verify import Violation
@@ -66,15 +65,20 @@ def judged(
     worth = Worth(reduction, layout, placements, options.hint)
     objective = tuple(_term_value(term, worth.value(term), bound) for term, bound in terms.items())
     proven = all(entry.value == entry.bound for entry in objective)
+    pool_bounds = [
+        _pool_bound(bounds.of_pool(i), _said_of_pool(problem, pool.id, terms))
+        for i, pool in enumerate(problem.pools)
+    ]
     pools = tuple(
         PoolUse(
             pool=pool.id,
             capacity=pool.capacity,
             peak=worth.peaks[i],
+            bound=bound.value,
             live=worth.live[i],
-            **_pool_bound(bounds.of_pool(i), _proven_of_pool(problem, pool.id, terms)),
+            certificate=bound.certificate,
         )
-        for i, pool in enumerate(problem.pools)
+        for i, (pool, bound) in enumerate(zip(problem.pools, pool_bounds, strict=True))
     )
     plan = replace(
         _blank(Status.OPTIMAL if proven else Status.FEASIBLE, stamp),
@@ -106,13 +110,12 @@ def _blank(status: Status, stamp: Stamp) -> Plan:
     )
 
 
-def _pool_bound(found: tuple[int, LiveBytes | None], said: int) -> dict[str, Any]:
+def _pool_bound(found: PoolBound, said: int) -> PoolBound:
     """The better of what was found of a pool and what the objective says of it, which has the proof there."""
-    bound, certificate = found
-    return {"bound": said} if said >= bound else {"bound": bound, "certificate": certificate}
+    return PoolBound(said, None) if said >= found.value else found
 
 
-def _proven_of_pool(problem: Problem, pool: str, terms: dict[str, TermBound]) -> int:
+def _said_of_pool(problem: Problem, pool: str, terms: dict[str, TermBound]) -> int:
     """What is proven of a pool's peak as the first term; those of later terms hold given it alone."""
     first = next(iter(terms), None)
     alone = len(problem.pools) == 1 and first in ("peak", "max_peak")

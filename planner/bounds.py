@@ -6,6 +6,7 @@ What must be apart at one moment adds up: that alone decides most problems.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations
+from typing import NamedTuple
 
 from planner.plan import Certificate, Explanation, Least, LiveBytes, Sum
 from planner.problem import LIMIT, Pool, access_count, allowed_pools, reserved_bytes
@@ -38,6 +39,13 @@ class TermBound:
     certificate: Certificate | None
 
 
+class PoolBound(NamedTuple):
+    """A proven lower bound on the peak of one pool."""
+
+    value: int
+    certificate: LiveBytes | None
+
+
 class Bounds:
     """The bounds of one problem, computed once."""
 
@@ -52,14 +60,21 @@ class Bounds:
             sets.append(everything)
         self._needs = {pools: _need(reduction, pools) for pools in sets}
         self._everything = everything
+        self._of_pools: dict[int, PoolBound] = {}
 
-    def of_pool(self, pool: int) -> tuple[int, LiveBytes | None]:
+    def of_pool(self, pool: int) -> PoolBound:
         """No plan has a lower peak in this pool, and why."""
+        known = self._of_pools.get(pool)
+        if known is None:
+            known = self._of_pools[pool] = self._found_of_pool(pool)
+        return known
+
+    def _found_of_pool(self, pool: int) -> PoolBound:
         need = self._needs[pool,]
         spilled, from_all = self._spilled(pool)
         if spilled > need.height:
-            return spilled, self._need_certificate(from_all, None)
-        return need.height, self._need_certificate(need, pool) if need.height else None
+            return PoolBound(spilled, self._need_certificate(from_all, None))
+        return PoolBound(need.height, self._need_certificate(need, pool) if need.height else None)
 
     def of_term(self, term: str) -> TermBound:
         """The bound on a term of the objective, and why it holds."""

@@ -11,14 +11,13 @@ from typing import Any
 
 from planner import engine
 from planner.options import Options
-from planner.plan import Plan, Status
+from planner.plan import PLANNED, Plan, Status
 from planner.problem import Pool, Problem
 from planner.relaxed import Removal, removals
 
 # Of the time: to find out whether the problem fits as it is, and then to look at its capacities.
 _FIT_SHARE = 0.25
 _POOLS_SHARE = 0.6
-_PLANNED = (Status.OPTIMAL, Status.FEASIBLE)
 # What a constraint gets at the least, in seconds: of thousands, rather some decided than all begun.
 _LEAST_SHARE = 0.25
 # Below this nothing is begun: an answer would not come.
@@ -102,13 +101,13 @@ class _Asking:
         found = self._solve(problem, seconds)
         if found.status is Status.INFEASIBLE:
             return Need(pool.id, capacity, None, None)
-        if found.status in _PLANNED:
+        if found.status in PLANNED:
             (term,) = found.objective
             return Need(
                 pool.id, capacity, max(least, term.bound), max(least, _end_in(problem, found, pool.id))
             )
         # What fits as it is shows that the given capacity is enough.
-        return Need(pool.id, capacity, least, capacity if plan.status in _PLANNED else None)
+        return Need(pool.id, capacity, least, capacity if plan.status in PLANNED else None)
 
     def _releases(self, candidates: list[Removal]) -> Iterator[Release]:
         for done, removal in enumerate(candidates):
@@ -116,7 +115,7 @@ class _Asking:
                 return
             share = max(self._left() / (len(candidates) - done), _LEAST_SHARE)
             found = self._solve(removal.without(), share)
-            helps = None if found.status is Status.UNKNOWN else found.status in _PLANNED
+            helps = None if found.status is Status.UNKNOWN else found.status in PLANNED
             yield Release(removal, helps)
 
     def _left(self) -> float:
@@ -139,7 +138,7 @@ def _end_in(problem: Problem, plan: Plan, pool: str) -> int:
 def as_data(found: Needs) -> dict[str, Any]:
     """What it would take, as plain data."""
     return {
-        "status": "fits" if found.plan.status in _PLANNED else found.plan.status.value,
+        "status": "fits" if found.plan.status in PLANNED else found.plan.status.value,
         "explanation": found.plan.explanation.message if found.plan.explanation is not None else None,
         "pools": [
             {

@@ -84,7 +84,9 @@ def _proven(problem: Problem) -> _Proven:
     if isinstance(reduction, Explanation):
         return _Proven({}, reduction)
     bounds = Bounds(reduction)
-    return _Proven({pool.id: bounds.of_pool(i)[0] for i, pool in enumerate(problem.pools)}, bounds.misfit())
+    return _Proven(
+        {pool.id: bounds.of_pool(i).value for i, pool in enumerate(problem.pools)}, bounds.misfit()
+    )
 
 
 def _buffers(problem: Problem) -> Facts:

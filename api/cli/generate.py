@@ -5,10 +5,9 @@ from typing import Any
 
 from api.cli.arguments import Commands, add_command, amount_from, real, whole
 from api.cli.exits import Exit
-from api.cli.output import format_of, refuse_unwritable, write_out
+from api.cli.output import WRITABLE, format_of, refuse_unwritable, write_out
 from planner.generate.features import FEATURES
 
-WRITABLE = ("json", "csv", "structured")
 # What a generator is not told: where its problem goes.
 _OURS = {"command", "version", "kind", "output", "output_format", "run"}
 

@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 STDOUT = "-"
+WRITABLE = ("json", "csv", "structured")
 
 
 def write_out(data: bytes, path: str | None) -> None:

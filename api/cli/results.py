@@ -5,7 +5,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from api.cli.output import STDOUT, format_of, refuse_unwritable, write_out
+from api.cli.output import STDOUT, WRITABLE, format_of, refuse_unwritable, write_out
 from api.cli.terminal import columns, complain, draws_unicode
 from planner.figures import plain
 
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from planner.plan import Plan
     from planner.problem import Problem
 
-WRITABLE = ("json", "csv", "structured")
 _PICTURE = "svg"
 
 

@@ -13,7 +13,7 @@ from api.jobs.solve import briefly, preferred
 from api.metrics import Metrics
 from api.recent import Recent
 from planner import formats
-from planner.plan import Plan, Status
+from planner.plan import PLANNED, Plan, Status
 
 # What is solved in so short a time is not worth a place in the store.
 _GLANCE_SECONDS: Final = 0.01
@@ -138,6 +138,6 @@ def rewritten(asked: Asked, plan: bytes, to: str) -> tuple[str, bytes]:
     if to == "json":
         return to, plan
     made = plan_of(plan)
-    if made.status not in (Status.OPTIMAL, Status.FEASIBLE):
+    if made.status not in PLANNED:
         return "json", plan
     return to, formats.write_plan(asked.problem, made, to)

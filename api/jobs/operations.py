@@ -27,7 +27,7 @@ from planner import formats
 from planner.errors import InputError, Issue
 from planner.events import Bound, Event, Incumbent, Phase
 from planner.options import Options
-from planner.plan import Plan, Status
+from planner.plan import PLANNED, Plan, Status
 from planner.problem import Problem
 from planner.reading.jsontext import parse_json
 from planner.reading.parse import parse_options, parse_plan, parse_problem
@@ -94,7 +94,7 @@ def _options(options: str, hint: bytes | None) -> Options:
 def described(problem: Problem, plan: Plan) -> dict[str, Any]:
     """A plan as its bytes, and what the job table says of it."""
     first = plan.objective[0] if plan.objective else None
-    found = plan.status in (Status.OPTIMAL, Status.FEASIBLE)
+    found = plan.status in PLANNED
     return {
         "plan": formats.write_plan(problem, plan),
         "status": plan.status.value,

@@ -5,7 +5,7 @@ from operator import attrgetter
 from typing import Final, NamedTuple
 
 from planner.evaluate import peaks, placement_cost, reuse_cost
-from planner.plan import Placement, Plan, Status, is_bare
+from planner.plan import PLANNED, Placement, Plan, is_bare
 from planner.problem import Problem
 from planner.verify import Violation, verify
 
@@ -74,7 +74,7 @@ def judgement_of(problem: Problem, plan: Plan, judge: Judge | None = None) -> Ju
     codes = tuple(sorted({violation.code.value for violation in violations}))
     if codes:
         return Judgement(False, codes)
-    if plan.status not in (Status.OPTIMAL, Status.FEASIBLE):
+    if plan.status not in PLANNED:
         return Judgement(True)
     if not is_bare(plan):
         objective = tuple(Valued(term.term, term.value, term.bound) for term in plan.objective)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from planner.plan import Exhausted, Least, LiveBytes, Model, Sum, TermValue
 from planner.problem import access_count
 from planner.verify.facts import Facts
-from planner.verify.live_bytes import proven
+from planner.verify.live_bytes import reason_against
 
 
 class Proofs:
@@ -25,11 +25,8 @@ class Proofs:
         claim = self._claims[position]
         match claim.certificate:
             case LiveBytes() | Sum() as certificate:
-                found = proven(self._facts, claim.term, certificate, self._cheapest_only(position))
-                if isinstance(found, str):
-                    return found
-                if found < claim.bound:
-                    return f"these buffers prove no more than {found}"
+                cheapest_only = self._cheapest_only(position)
+                return reason_against(self._facts, claim.term, claim.bound, certificate, cheapest_only)
             case Least():
                 least = self._least(claim.term)
                 if least < claim.bound:

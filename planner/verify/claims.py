@@ -6,7 +6,7 @@ from planner.verify.explanations import check_explanation
 from planner.verify.facts import PEAK_OF, Facts
 from planner.verify.figures import Figures
 from planner.verify.findings import Code, Findings
-from planner.verify.live_bytes import proven
+from planner.verify.live_bytes import reason_against
 
 
 def check_status(facts: Facts, plan: Plan, findings: Findings) -> None:
@@ -134,10 +134,7 @@ def _against_pool_bound(facts: Facts, use: PoolUse) -> str | None:
         return None
     if use.certificate is None:
         return "it has no certificate"
-    found = proven(facts, PEAK_OF + use.pool, use.certificate, cheapest_only=False)
-    if isinstance(found, str):
-        return found
-    return None if found >= use.bound else f"these buffers prove no more than {found}"
+    return reason_against(facts, PEAK_OF + use.pool, use.bound, use.certificate, cheapest_only=False)
 
 
 def check_objective(facts: Facts, plan: Plan, figures: Figures, findings: Findings) -> None:

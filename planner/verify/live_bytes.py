@@ -42,6 +42,16 @@ def proven(facts: Facts, term: str, certificate: LiveBytes | Sum, cheapest_only:
     return total
 
 
+def reason_against(
+    facts: Facts, term: str, bound: int, certificate: LiveBytes | Sum, cheapest_only: bool
+) -> str | None:
+    """Why the certificate does not prove that the term is at least that; None when it does."""
+    found = proven(facts, term, certificate, cheapest_only)
+    if isinstance(found, str):
+        return found
+    return None if found >= bound else f"these buffers prove no more than {found}"
+
+
 def against_misfit(facts: Facts, certificate: LiveBytes, needed: int) -> str | None:
     """Why these buffers do not show that nothing fits for need of so many bytes; None when they do."""
     pools = range(len(facts.pools))

@@ -122,7 +122,7 @@ def test_nested_sub_programs_are_counted_once() -> None:
     assert live.bytes == 30
     reduction = reduce(problem)
     assert isinstance(reduction, Reduction)
-    assert Bounds(reduction).of_pool(0)[0] == 30
+    assert Bounds(reduction).of_pool(0).value == 30
 
 
 def test_no_size_is_rounded_away() -> None:

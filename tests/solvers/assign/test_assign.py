@@ -32,7 +32,7 @@ def halved(problem: Problem) -> Problem:
     """The problem over a fast memory of half its bound and a slow one that is to be as small as can be."""
     reduction = reduce(problem)
     assert isinstance(reduction, Reduction)
-    half = Bounds(reduction).of_pool(0)[0] // 2
+    half = Bounds(reduction).of_pool(0).value // 2
     pools = (Pool(id="fast", capacity=half, alignment=16), Pool(id="slow", alignment=16))
     return replace(problem, pools=pools, objective=("peak:slow",))
 
