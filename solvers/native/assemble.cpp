@@ -7,23 +7,23 @@ namespace memstow {
 std::vector<std::int64_t> assemble_rows(Instance& instance,
                                         std::span<const std::pair<Index, Index>> conflicts) {
     TimeRows made = time_rows(instance.lives.values);
-    instance.time_rows = static_cast<Index>(made.times.size());
-    instance.row_count = instance.time_rows + static_cast<Index>(conflicts.size());
+    instance.time_rows = count_of(made.times);
+    instance.row_count = instance.time_rows + count_of(conflicts);
 
     const std::size_t part_count = instance.parts.size();
     Lists<Index> listed;  // explicit rows, by part
     std::vector<Index> count(part_count + 1, 0);
     for (const auto& [first, second] : conflicts) {
-        ++count[static_cast<std::size_t>(first) + 1];
-        ++count[static_cast<std::size_t>(second) + 1];
+        ++count[first + 1];
+        ++count[second + 1];
     }
     for (std::size_t i = 0; i < part_count; ++i) count[i + 1] += count[i];
     listed.start = count;
     listed.values.resize(conflicts.size() * 2);
     Index row = instance.time_rows;
     for (const auto& [first, second] : conflicts) {
-        listed.values[static_cast<std::size_t>(count[static_cast<std::size_t>(first)]++)] = row;
-        listed.values[static_cast<std::size_t>(count[static_cast<std::size_t>(second)]++)] = row;
+        listed.values[count[first]++] = row;
+        listed.values[count[second]++] = row;
         ++row;
     }
 
@@ -31,7 +31,7 @@ std::vector<std::int64_t> assemble_rows(Instance& instance,
     instance.rows.start.reserve(part_count + 1);
     instance.rows.values.reserve(instance.lives.values.size() + listed.values.size());
     std::vector<RowRange>& ranges = instance.rows.values;
-    for (Index part = 0; part < static_cast<Index>(part_count); ++part) {
+    for (std::size_t part = 0; part < part_count; ++part) {
         const std::size_t first_of_part = ranges.size();
         const auto add = [&](RowRange range) {
             // A life up to the last moment touches the row of the first listed conflict: those stay apart.
@@ -42,9 +42,7 @@ std::vector<std::int64_t> assemble_rows(Instance& instance,
                 ranges.push_back(range);
             }
         };
-        for (auto life = static_cast<std::size_t>(instance.lives.start[static_cast<std::size_t>(part)]);
-             life < static_cast<std::size_t>(instance.lives.start[static_cast<std::size_t>(part) + 1]);
-             ++life) {
+        for (Index life = instance.lives.start[part]; life < (instance.lives.start[part + 1]); ++life) {
             add(made.ranges[life]);
         }
         for (Index explicit_row : listed[part]) add({explicit_row, explicit_row + 1});

@@ -48,7 +48,7 @@ class Column {
 Index to_index(std::int64_t value) {
     if (value < 0 || value > std::numeric_limits<Index>::max() / 4)
         throw std::length_error("too many entries");
-    return static_cast<Index>(value);
+    return value;
 }
 
 std::vector<Index> to_indices(const Column& column) {
@@ -70,7 +70,7 @@ void read_pools(nb::handle from, Instance& to) {
     const Column end(from, "reserved_end");
     for (std::size_t p = 0; p < capacity.size(); ++p) {
         Pool pool{capacity[p], {}};
-        for (auto r = static_cast<std::size_t>(start[p]); r < static_cast<std::size_t>(start[p + 1]); ++r) {
+        for (Index r = start[p]; r < (start[p + 1]); ++r) {
             pool.reserved.push_back({begin[r], end[r]});
         }
         to.pools.push_back(std::move(pool));
@@ -97,8 +97,7 @@ void read_parts(nb::handle from, Instance& to) {
     const Column size(from, "part_size");
     to.parts.reserve(size.size());
     for (Index item = 0; item < to.item_count(); ++item) {
-        for (auto p = static_cast<std::size_t>(to.item_parts[static_cast<std::size_t>(item)]);
-             p < static_cast<std::size_t>(to.item_parts[static_cast<std::size_t>(item) + 1]); ++p) {
+        for (Index p = to.item_parts[item]; p < (to.item_parts[item + 1]); ++p) {
             to.parts.push_back({item, delta[p], size[p]});
         }
     }
@@ -143,7 +142,7 @@ nb::int_ wide(WideBytes value) {
 // (bytes, moment or None, parts)
 nb::tuple to_python(const NativeInstance& from, const LiveBound& bound) {
     nb::object time = nb::none();
-    if (bound.row >= 0) time = nb::int_(from.times[static_cast<std::size_t>(bound.row)]);
+    if (bound.row >= 0) time = nb::int_(from.times[bound.row]);
     return nb::make_tuple(wide(bound.bytes), time, bound.parts);
 }
 
@@ -160,12 +159,12 @@ Layout to_layout(const Instance& instance, nb::handle from) {
     if (from.is_none()) return {};
     const Column pool(from, "pool");
     const Column offset(from, "offset");
-    Layout layout(static_cast<std::size_t>(instance.item_count()));
+    Layout layout(instance.item_count());
     if (pool.size() != layout.size() || offset.size() != layout.size())
         throw std::length_error("not of this instance");
     for (std::size_t item = 0; item < layout.size(); ++item) {
-        const bool known = pool[item] >= 0 && pool[item] < static_cast<std::int64_t>(instance.pools.size());
-        if (known && offset[item] >= 0) layout[item] = {static_cast<Index>(pool[item]), offset[item]};
+        const bool known = pool[item] >= 0 && pool[item] < count_of(instance.pools);
+        if (known && offset[item] >= 0) layout[item] = {pool[item], offset[item]};
     }
     return layout;
 }
@@ -324,7 +323,7 @@ nb::tuple to_python(const Cheapest::Found& found, const Items& items) {
     std::optional<Items> dead;
     if (found.none) {
         dead.emplace();
-        for (const Index item : found.dead) dead->push_back(items[static_cast<std::size_t>(item)]);
+        for (const Index item : found.dead) dead->push_back(items[item]);
     }
     return nb::make_tuple(offsets, found.cost, found.top, found.bound, dead, found.refuted);
 }
@@ -460,7 +459,7 @@ NB_MODULE(_native, m) {
             std::vector<std::pair<Bytes, std::optional<std::int64_t>>> result;
             for (const Occupied& most : most_occupied(self.instance, to_layout(self.instance, layout))) {
                 std::optional<std::int64_t> time;
-                if (most.row >= 0) time = self.times[static_cast<std::size_t>(most.row)];
+                if (most.row >= 0) time = self.times[most.row];
                 result.emplace_back(most.bytes, time);
             }
             return result;

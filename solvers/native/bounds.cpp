@@ -8,16 +8,14 @@
 namespace memstow {
 namespace {
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 Bytes round_up(Bytes size, Bytes unit) { return (size + unit - 1) / unit * unit; }
 
 // By item: whether it can go to no other than these pools.
 std::vector<char> bound_items(const Instance& instance, const std::vector<bool>& pools) {
-    std::vector<char> bound(at(instance.item_count()), 1);
+    std::vector<char> bound(instance.item_count(), 1);
     for (Index item = 0; item < instance.item_count(); ++item) {
         for (const Choice& choice : instance.choices[item]) {
-            if (!pools[at(choice.pool)]) bound[at(item)] = 0;
+            if (!pools[choice.pool]) bound[item] = 0;
         }
     }
     return bound;
@@ -38,17 +36,17 @@ WideBytes covered(std::vector<Range>& ranges) {
 
 // Adds what the item needs in each row to the differences between rows.
 void add_item(const Instance& instance, Index item, Bytes unit, std::vector<WideBytes>& change) {
-    const Index first = instance.item_parts[at(item)];
+    const Index first = instance.item_parts[item];
     const auto parts = instance.parts_of(item);
     if (parts.size() == 1) {
         for (const RowRange& rows : instance.rows[first]) {
-            change[at(rows.begin)] += round_up(parts[0].size, unit);
-            change[at(rows.end)] -= round_up(parts[0].size, unit);
+            change[rows.begin] += round_up(parts[0].size, unit);
+            change[rows.end] -= round_up(parts[0].size, unit);
         }
         return;
     }
     std::vector<std::pair<Index, Index>> borders;  // (row, part), where the set of live parts changes
-    for (Index p = 0; p < static_cast<Index>(parts.size()); ++p) {
+    for (Index p = 0; p < count_of(parts); ++p) {
         for (const RowRange& rows : instance.rows[first + p]) {
             borders.emplace_back(rows.begin, p);
             borders.emplace_back(rows.end, p);
@@ -65,10 +63,10 @@ void add_item(const Instance& instance, Index item, Bytes unit, std::vector<Wide
         }
         ranges.clear();
         for (Index p : live) {
-            ranges.push_back({parts[at(p)].delta, parts[at(p)].delta + round_up(parts[at(p)].size, unit)});
+            ranges.push_back({parts[p].delta, parts[p].delta + round_up(parts[p].size, unit)});
         }
         const WideBytes now = covered(ranges);
-        change[at(row)] += now - before;
+        change[row] += now - before;
         before = now;
     }
 }
@@ -77,9 +75,9 @@ void add_item(const Instance& instance, Index item, Bytes unit, std::vector<Wide
 void take_exempt(const Instance& instance, const std::vector<char>& bound, Bytes unit,
                  std::vector<WideBytes>& change) {
     for (const ExemptPair& pair : instance.exempt) {
-        const Part& a = instance.parts[at(pair.first)];
-        const Part& b = instance.parts[at(pair.second)];
-        if (!bound[at(a.item)] || !bound[at(b.item)]) continue;
+        const Part& a = instance.parts[pair.first];
+        const Part& b = instance.parts[pair.second];
+        if (!bound[a.item] || !bound[b.item]) continue;
         const Bytes lesser = round_up(std::min(a.size, b.size), unit);
         const auto rows_a = instance.rows[pair.first];
         const auto rows_b = instance.rows[pair.second];
@@ -87,8 +85,8 @@ void take_exempt(const Instance& instance, const std::vector<char>& bound, Bytes
             const Index begin = std::max(rows_a[i].begin, rows_b[j].begin);
             const Index end = std::min(rows_a[i].end, rows_b[j].end);
             if (begin < end) {
-                change[at(begin)] -= lesser;
-                change[at(end)] += lesser;
+                change[begin] -= lesser;
+                change[end] += lesser;
             }
             (rows_a[i].end < rows_b[j].end ? i : j)++;
         }
@@ -106,7 +104,7 @@ Lists<Index> exempt_partners(const Instance& instance) {
     std::sort(links.begin(), links.end());
     Lists<Index> partners;
     std::size_t next = 0;
-    for (Index part = 0; part < static_cast<Index>(instance.parts.size()); ++part) {
+    for (Index part = 0; part < count_of(instance.parts); ++part) {
         for (; next < links.size() && links[next].first == part; ++next) {
             partners.values.push_back(links[next].second);
         }
@@ -119,16 +117,15 @@ Lists<Index> exempt_partners(const Instance& instance) {
 std::vector<Index> without_exempt(const Instance& instance, std::vector<Index> parts) {
     if (instance.exempt.empty()) return parts;
     const Lists<Index> partners = exempt_partners(instance);
-    std::stable_sort(parts.begin(), parts.end(), [&](Index a, Index b) {
-        return instance.parts[at(a)].size > instance.parts[at(b)].size;
-    });
+    std::stable_sort(parts.begin(), parts.end(),
+                     [&](Index a, Index b) { return instance.parts[a].size > instance.parts[b].size; });
     std::vector<char> taken(instance.parts.size(), 0);
     std::vector<Index> kept;
     for (Index part : parts) {
         const auto others = partners[part];
-        if (std::any_of(others.begin(), others.end(), [&](Index other) { return taken[at(other)] != 0; }))
+        if (std::any_of(others.begin(), others.end(), [&](Index other) { return taken[other] != 0; }))
             continue;
-        taken[at(part)] = 1;
+        taken[part] = 1;
         kept.push_back(part);
     }
     std::sort(kept.begin(), kept.end());
@@ -141,10 +138,10 @@ WideBytes stacked(const Instance& instance, const std::vector<Index>& parts, Byt
     Bytes spare = 0;
     std::vector<Range> ranges;
     for (std::size_t i = 0; i < parts.size();) {
-        const Index item = instance.parts[at(parts[i])].item;
+        const Index item = instance.parts[parts[i]].item;
         ranges.clear();
-        for (; i < parts.size() && instance.parts[at(parts[i])].item == item; ++i) {
-            const Part& part = instance.parts[at(parts[i])];
+        for (; i < parts.size() && instance.parts[parts[i]].item == item; ++i) {
+            const Part& part = instance.parts[parts[i]];
             const Bytes rounded = round_up(part.size, unit);
             ranges.push_back({part.delta, part.delta + rounded});
             spare = std::max(spare, rounded - part.size);
@@ -181,9 +178,9 @@ Grid common_grid(const Instance& instance, Index pool) {
 
 std::vector<WideBytes> row_loads(const Instance& instance, const std::vector<bool>& pools, Bytes unit) {
     const std::vector<char> bound = bound_items(instance, pools);
-    std::vector<WideBytes> change(at(instance.row_count) + 1, 0);
+    std::vector<WideBytes> change(instance.row_count + 1, 0);
     for (Index item = 0; item < instance.item_count(); ++item) {
-        if (bound[at(item)]) add_item(instance, item, unit, change);
+        if (bound[item]) add_item(instance, item, unit, change);
     }
     take_exempt(instance, bound, unit, change);
     change.pop_back();
@@ -197,23 +194,23 @@ LiveBound live_bound(const Instance& instance, const std::vector<bool>& pools, B
     LiveBound best;
     WideBytes most = 0;
     for (Index row = 0; row < instance.row_count; ++row) {
-        if (loads[at(row)] > most) {
-            most = loads[at(row)];
+        if (loads[row] > most) {
+            most = loads[row];
             best.row = row;
         }
     }
     if (best.row < 0) {
         // Nothing meets anything: the largest part alone is what is known.
-        for (Index part = 0; part < static_cast<Index>(instance.parts.size()); ++part) {
-            const Part& one = instance.parts[at(part)];
-            if (!bound[at(one.item)] || one.size <= best.bytes) continue;
+        for (Index part = 0; part < count_of(instance.parts); ++part) {
+            const Part& one = instance.parts[part];
+            if (!bound[one.item] || one.size <= best.bytes) continue;
             best.bytes = one.size;
             best.parts = {part};
         }
         return best;
     }
-    for (Index part = 0; part < static_cast<Index>(instance.parts.size()); ++part) {
-        if (bound[at(instance.parts[at(part)].item)] && in_row(instance.rows[part], best.row)) {
+    for (Index part = 0; part < count_of(instance.parts); ++part) {
+        if (bound[instance.parts[part].item] && in_row(instance.rows[part], best.row)) {
             best.parts.push_back(part);
         }
     }
@@ -262,12 +259,12 @@ class HeaviestClique {
             const std::size_t first_of_colour = order.size();
             for (std::size_t word = 0; word < free.size(); ++word) {
                 while (free[word]) {
-                    const auto v = word * 64 + static_cast<std::size_t>(__builtin_ctzll(free[word]));
+                    const auto v = word * 64 + __builtin_ctzll(free[word]);
                     free[word] &= free[word] - 1;
                     uncoloured[word] &= ~(std::uint64_t{1} << (v % 64));
                     for (std::size_t w = word; w < free.size(); ++w) free[w] &= ~adjacent_[v][w];
                     heaviest = std::max(heaviest, weights_[v]);
-                    order.emplace_back(static_cast<Index>(v), 0);
+                    order.emplace_back(v, 0);
                 }
             }
             if (order.size() == first_of_colour) break;
@@ -277,7 +274,7 @@ class HeaviestClique {
         Bits left = candidates;
         for (auto it = order.rbegin(); it != order.rend(); ++it) {
             if (it->second <= best_weight_ || nodes_left_-- <= 0) return;
-            const auto v = static_cast<std::size_t>(it->first);
+            const Index v = it->first;
             Bits inner = left;
             for (std::size_t w = 0; w < inner.size(); ++w) inner[w] &= adjacent_[v][w];
             chosen_.push_back(it->first);
@@ -312,13 +309,13 @@ LiveBound clique_bound(const Instance& instance, const std::vector<bool>& pools,
     const std::vector<char> bound = bound_items(instance, pools);
     std::vector<Index> vertices;  // one part of each item: the largest
     for (Index item = 0; item < instance.item_count(); ++item) {
-        if (!bound[at(item)]) continue;
+        if (!bound[item]) continue;
         const auto parts = instance.parts_of(item);
         const auto largest = std::max_element(parts.begin(), parts.end(),
                                               [](const Part& a, const Part& b) { return a.size < b.size; });
-        vertices.push_back(instance.item_parts[at(item)] + static_cast<Index>(largest - parts.begin()));
+        vertices.push_back(instance.item_parts[item] + (largest - parts.begin()));
     }
-    const auto size_of = [&](Index part) { return instance.parts[at(part)].size; };
+    const auto size_of = [&](Index part) { return instance.parts[part].size; };
     std::stable_sort(vertices.begin(), vertices.end(),
                      [&](Index a, Index b) { return size_of(a) > size_of(b); });
     vertices.resize(std::min(vertices.size(), kMostVertices));
@@ -339,7 +336,7 @@ LiveBound clique_bound(const Instance& instance, const std::vector<bool>& pools,
     }
     LiveBound best;
     for (Index v : HeaviestClique(std::move(adjacent), std::move(weights), nodes, above).find()) {
-        best.parts.push_back(vertices[at(v)]);
+        best.parts.push_back(vertices[v]);
     }
     std::sort(best.parts.begin(), best.parts.end());
     best.bytes = stacked(instance, best.parts, unit);

@@ -18,6 +18,12 @@ using Index = std::int32_t;
 inline constexpr Bytes kLimit = Bytes{1} << 62;
 inline constexpr Bytes kUnplaced = -1;
 
+// How many there are, as an index: nothing here holds more than an Index counts.
+template <class Container>
+constexpr Index count_of(const Container& all) {
+    return static_cast<Index>(all.size());
+}
+
 // Half-open.
 struct Range {
     Bytes begin;
@@ -80,11 +86,10 @@ struct Lists {
     std::vector<T> values;
 
     std::span<const T> operator[](Index i) const {
-        return {values.data() + start[static_cast<std::size_t>(i)],
-                values.data() + start[static_cast<std::size_t>(i) + 1]};
+        return {values.data() + start[i], values.data() + start[i + 1]};
     }
-    Index size() const { return static_cast<Index>(start.size()) - 1; }
-    void close() { start.push_back(static_cast<Index>(values.size())); }
+    Index size() const { return count_of(start) - 1; }
+    void close() { start.push_back(count_of(values)); }
 };
 
 struct Instance {
@@ -101,10 +106,9 @@ struct Instance {
     std::vector<ExemptPair> exempt;
     std::vector<ReuseCost> reuse;
 
-    Index item_count() const { return static_cast<Index>(item_parts.size()) - 1; }
+    Index item_count() const { return count_of(item_parts) - 1; }
     std::span<const Part> parts_of(Index item) const {
-        return {parts.data() + item_parts[static_cast<std::size_t>(item)],
-                parts.data() + item_parts[static_cast<std::size_t>(item) + 1]};
+        return {parts.data() + item_parts[item], parts.data() + item_parts[item + 1]};
     }
 };
 

@@ -5,8 +5,6 @@
 namespace memstow {
 namespace {
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 // How many of the bytes are covered by ranges that come and go: a segment tree over the borders of the
 // ranges.
 class Cover {
@@ -26,8 +24,7 @@ class Cover {
 
   private:
     std::size_t place_of(Bytes border) const {
-        return static_cast<std::size_t>(std::lower_bound(borders_.begin(), borders_.end(), border) -
-                                        borders_.begin());
+        return (std::lower_bound(borders_.begin(), borders_.end(), border) - borders_.begin());
     }
     Bytes border(std::size_t place) const { return borders_[std::min(place, borders_.size() - 1)]; }
 
@@ -62,9 +59,9 @@ Occupied of_pool(const Instance& instance, const Layout& layout, Index pool, boo
     };
     std::vector<Event> events;
     std::vector<Bytes> borders;
-    for (Index i = 0; i < static_cast<Index>(instance.parts.size()); ++i) {
-        const Part& part = instance.parts[at(i)];
-        const Place& place = layout[at(part.item)];
+    for (Index i = 0; i < count_of(instance.parts); ++i) {
+        const Part& part = instance.parts[i];
+        const Place& place = layout[part.item];
         if (place.pool != pool) continue;
         const Range range{place.offset + part.delta, place.offset + part.delta + part.size};
         for (const RowRange& rows : instance.rows[i]) {
@@ -100,10 +97,9 @@ Occupied of_pool(const Instance& instance, const Layout& layout, Index pool, boo
 }  // namespace
 
 std::vector<Occupied> most_occupied(const Instance& instance, const Layout& layout) {
-    const bool shared =
-        !instance.exempt.empty() || static_cast<std::size_t>(instance.item_count()) < instance.parts.size();
+    const bool shared = !instance.exempt.empty() || instance.item_count() < count_of(instance.parts);
     std::vector<Occupied> result;
-    for (Index pool = 0; pool < static_cast<Index>(instance.pools.size()); ++pool) {
+    for (Index pool = 0; pool < count_of(instance.pools); ++pool) {
         result.push_back(of_pool(instance, layout, pool, shared));
     }
     return result;

@@ -20,7 +20,7 @@ class Random {
     // In [0, 1).
     double unit() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
     // From 0 to n - 1; n is far below 2^64, so the bias is nothing.
-    std::size_t below(std::size_t n) { return static_cast<std::size_t>(next() % n); }
+    std::size_t below(std::size_t n) { return (next() % n); }
 
   private:
     std::uint64_t state_;

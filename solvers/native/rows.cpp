@@ -29,11 +29,11 @@ TimeRows time_rows(std::span<const Lifetime> lifetimes) {
         // Lives that begin in one row before anything ends belong to the same set: its moment is the last
         // begin.
         result.times.back() = begin;
-        result.ranges[i].begin = static_cast<Index>(result.times.size()) - 1;
+        result.ranges[i].begin = count_of(result.times) - 1;
     }
     for (std::size_t i = 0; i < n; ++i) {
         const auto after = std::lower_bound(result.times.begin(), result.times.end(), lifetimes[i].end);
-        result.ranges[i].end = static_cast<Index>(after - result.times.begin());
+        result.ranges[i].end = after - result.times.begin();
     }
     return result;
 }

@@ -8,7 +8,7 @@ namespace memstow {
 
 namespace {
 
-const Place& place_of(const Layout& layout, Index item) { return layout[static_cast<std::size_t>(item)]; }
+const Place& place_of(const Layout& layout, Index item) { return layout[item]; }
 
 bool placed(const Place& place) { return place.offset != kUnplaced; }
 
@@ -19,7 +19,7 @@ std::vector<Bytes> pool_peaks(const Instance& instance, const Layout& layout) {
     for (const Part& part : instance.parts) {
         const Place& place = place_of(layout, part.item);
         if (!placed(place)) continue;
-        Bytes& peak = peaks[static_cast<std::size_t>(place.pool)];
+        Bytes& peak = peaks[place.pool];
         peak = std::max(peak, place.offset + part.delta + part.size);
     }
     return peaks;
@@ -30,8 +30,8 @@ Scorer::Scorer(const Instance& instance, std::vector<Term> terms, Hint hint)
 
 Score Scorer::operator()(const Layout& layout) const {
     Score score;
-    score.unplaced = static_cast<Index>(
-        std::count_if(layout.begin(), layout.end(), [](const Place& place) { return !placed(place); }));
+    score.unplaced =
+        std::count_if(layout.begin(), layout.end(), [](const Place& place) { return !placed(place); });
     const std::vector<Bytes> peaks = pool_peaks(instance_, layout);
     for (std::size_t pool = 0; pool < peaks.size(); ++pool) {
         score.overflow += std::max<Bytes>(0, peaks[pool] - instance_.pools[pool].capacity);
@@ -46,7 +46,7 @@ Value Scorer::value(const Term& term, const Layout& layout, const std::vector<By
         case TermKind::peak:
             return std::accumulate(peaks.begin(), peaks.end(), Value{0});
         case TermKind::pool_peak:
-            return peaks[static_cast<std::size_t>(term.pool)];
+            return peaks[term.pool];
         case TermKind::max_peak:
             return peaks.empty() ? 0 : *std::max_element(peaks.begin(), peaks.end());
         case TermKind::placement_cost:
@@ -76,8 +76,8 @@ Value Scorer::placement_cost(const Layout& layout) const {
 Value Scorer::reuse_cost(const Layout& layout) const {
     Value sum = 0;
     for (const ReuseCost& pair : instance_.reuse) {
-        const Part& first = instance_.parts[static_cast<std::size_t>(pair.first)];
-        const Part& second = instance_.parts[static_cast<std::size_t>(pair.second)];
+        const Part& first = instance_.parts[pair.first];
+        const Part& second = instance_.parts[pair.second];
         const Place& a = place_of(layout, first.item);
         const Place& b = place_of(layout, second.item);
         if (!placed(a) || !placed(b) || a.pool != b.pool) continue;

@@ -24,15 +24,13 @@ enum class Ties { first, last };
 template <class Before>
 std::vector<Index> sorted(const Traits& traits, Ties ties, Before before) {
     std::vector<Index> order;
-    for (Index item = 0; item < static_cast<Index>(traits.size.size()); ++item) order.push_back(item);
+    for (Index item = 0; item < count_of(traits.size); ++item) order.push_back(item);
     if (ties == Ties::last) std::reverse(order.begin(), order.end());
-    std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) {
-        return before(static_cast<std::size_t>(a), static_cast<std::size_t>(b));
-    });
+    std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return before(a, b); });
     std::vector<Index> pinned;
     std::vector<Index> others;
     for (const Index item : order) {
-        (traits.pinned[static_cast<std::size_t>(item)] ? pinned : others).push_back(item);
+        (traits.pinned[item] ? pinned : others).push_back(item);
     }
     std::sort(pinned.begin(), pinned.end());
     pinned.insert(pinned.end(), others.begin(), others.end());
@@ -108,10 +106,10 @@ Layout usmp_conflicts(const Instance& instance, Budget& budget) {
 Layout xla_heap(const Instance& instance, Budget& budget) {
     const Traits t(instance);
     std::vector<double> life(t.size.size(), 0);
-    for (Index part = 0; part < static_cast<Index>(instance.parts.size()); ++part) {
-        const Index item = instance.parts[static_cast<std::size_t>(part)].item;
+    for (Index part = 0; part < count_of(instance.parts); ++part) {
+        const Index item = instance.parts[part].item;
         for (const Lifetime& l : instance.lives[part]) {
-            life[static_cast<std::size_t>(item)] += static_cast<double>(l.end) - static_cast<double>(l.begin);
+            life[item] += static_cast<double>(l.end) - static_cast<double>(l.begin);
         }
     }
     const auto before = [&](std::size_t a, std::size_t b) {

@@ -152,7 +152,7 @@ class Portfolio {
             {&traits_.pressure, "pressure"}};
         constexpr std::int64_t kKinds = 4;
         Random random(options_.seed);
-        const auto n = static_cast<std::int64_t>(instance_.item_count());
+        const std::int64_t n = instance_.item_count();
         // A step looks at all items that are left, so a pass grows with their square.
         const std::int64_t tries =
             kKinds + std::min<std::int64_t>(200, 25 * options_.improve_work / (n * n + 1));
@@ -182,10 +182,9 @@ class Portfolio {
                          [](const Finisher& a, const Finisher& b) { return a.score < b.score; });
         constexpr std::size_t kStarts = 4;
         const std::size_t starts = std::min(kStarts, finishers_.size());
-        const auto n = static_cast<std::int64_t>(std::max<std::size_t>(1, instance_.parts.size()));
+        const std::int64_t n = std::max(1, count_of(instance_.parts));
         const std::int64_t most = 100 + 40 * n;  // a handful of items has few orders
-        const std::int64_t passes =
-            std::min(most, options_.improve_work / n / static_cast<std::int64_t>(kStarts));
+        const std::int64_t passes = std::min(most, options_.improve_work / n / std::int64_t{kStarts});
         for (std::size_t k = 0; k < starts; ++k) {
             if (incumbent_.perfect() || budget_.spent()) return;
             const Finisher& start = finishers_[k];
@@ -228,7 +227,7 @@ class Portfolio {
                 finishers_.push_back({std::move(score), order, tactics, name});
             }
         }
-        work_ += static_cast<std::int64_t>(order.size()) * (tactics.rule == Rule::best ? 4 : 1);
+        work_ += count_of(order) * (tactics.rule == Rule::best ? 4 : 1);
     }
 
     // In the order of time, forwards and back: the quickest passes, and often the best at a great size.
@@ -246,13 +245,12 @@ class Portfolio {
         const Layout& hint = scorer_.hint();
         if (hint.empty()) return;
         std::vector<Index> order = arrange(traits_, Order::size);
-        const auto place = [&](Index item) { return hint[static_cast<std::size_t>(item)]; };
+        const auto place = [&](Index item) { return hint[item]; };
         const auto hinted = std::stable_partition(
             order.begin(), order.end(), [&](Index item) { return place(item).offset != kUnplaced; });
         std::stable_sort(order.begin(), hinted,
                          [&](Index a, Index b) { return place(a).offset < place(b).offset; });
-        std::stable_partition(order.begin(), order.end(),
-                              [&](Index item) { return traits_.pinned[static_cast<std::size_t>(item)]; });
+        std::stable_partition(order.begin(), order.end(), [&](Index item) { return traits_.pinned[item]; });
         attempt(order, tactics, "hint packed");
         tactics.keep = true;
         attempt(order, tactics, "hint");

@@ -9,8 +9,6 @@ namespace memstow {
 
 namespace {
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 bool is_peak(TermKind kind) {
     return kind == TermKind::peak || kind == TermKind::pool_peak || kind == TermKind::max_peak;
 }
@@ -42,9 +40,9 @@ class Culprits {
   private:
     void beyond_capacity(const Layout& layout) {
         for (Index item = 0; item < instance_.item_count(); ++item) {
-            const Place& place = layout[at(item)];
+            const Place& place = layout[item];
             if (place.offset == kUnplaced ||
-                place.offset + extent_of(instance_, item) > instance_.pools[at(place.pool)].capacity) {
+                place.offset + extent_of(instance_, item) > instance_.pools[place.pool].capacity) {
                 items_.push_back(item);
             }
         }
@@ -66,8 +64,8 @@ class Culprits {
         const Layout& hint = scorer_.hint();
         if (hint.empty()) return;
         for (Index item = 0; item < instance_.item_count(); ++item) {
-            const Place& wished = hint[at(item)];
-            if (wished.offset != kUnplaced && layout[at(item)] != wished) items_.push_back(item);
+            const Place& wished = hint[item];
+            if (wished.offset != kUnplaced && layout[item] != wished) items_.push_back(item);
         }
     }
 
@@ -75,8 +73,8 @@ class Culprits {
         const std::vector<Bytes> peaks = pool_peaks(instance_, layout);
         const Bytes highest = *std::max_element(peaks.begin(), peaks.end());
         for (Index item = 0; item < instance_.item_count(); ++item) {
-            const Place& place = layout[at(item)];
-            const Bytes peak = peaks[at(place.pool)];
+            const Place& place = layout[item];
+            const Bytes peak = peaks[place.pool];
             if (term.kind == TermKind::pool_peak && place.pool != term.pool) continue;
             if (term.kind == TermKind::max_peak && peak != highest) continue;
             if (place.offset + extent_of(instance_, item) == peak) items_.push_back(item);
@@ -89,7 +87,7 @@ class Culprits {
             std::int64_t paid = 0;
             for (const Choice& choice : instance_.choices[item]) {
                 least = std::min(least, choice.cost);
-                if (choice.pool == layout[at(item)].pool) paid = choice.cost;
+                if (choice.pool == layout[item].pool) paid = choice.cost;
             }
             if (paid > least) items_.push_back(item);
         }
@@ -97,11 +95,11 @@ class Culprits {
 
     void paying(const Layout& layout) {
         for (const ReuseCost& pair : instance_.reuse) {
-            const Part& a = instance_.parts[at(pair.first)];
-            const Part& b = instance_.parts[at(pair.second)];
-            if (layout[at(a.item)].pool != layout[at(b.item)].pool) continue;
-            const Bytes a_begin = layout[at(a.item)].offset + a.delta;
-            const Bytes b_begin = layout[at(b.item)].offset + b.delta;
+            const Part& a = instance_.parts[pair.first];
+            const Part& b = instance_.parts[pair.second];
+            if (layout[a.item].pool != layout[b.item].pool) continue;
+            const Bytes a_begin = layout[a.item].offset + a.delta;
+            const Bytes b_begin = layout[b.item].offset + b.delta;
             if (a_begin >= b_begin + b.size || b_begin >= a_begin + a.size) continue;
             items_.push_back(a.item);
             items_.push_back(b.item);
@@ -115,8 +113,8 @@ class Culprits {
 
 void shift(std::vector<Index>& order, std::size_t from, std::size_t to) {
     const auto begin = order.begin();
-    const auto f = static_cast<std::ptrdiff_t>(from);
-    const auto t = static_cast<std::ptrdiff_t>(to);
+    const auto f = from;
+    const auto t = to;
     if (f > t) {
         std::rotate(begin + t, begin + f, begin + f + 1);
     } else {
@@ -142,8 +140,7 @@ void improve(const Instance& instance, Placer<PairBoard>& placer, const Scorer& 
         if (blamed.empty()) return;
         trial = order;
         const Index item = blamed[random.below(blamed.size())];
-        const std::size_t from =
-            static_cast<std::size_t>(std::find(trial.begin(), trial.end(), item) - trial.begin());
+        const std::size_t from = std::find(trial.begin(), trial.end(), item) - trial.begin();
         if (from > 0) {
             // Half of the time the culprit itself comes sooner, else two of those before it change places.
             if (random.below(2) == 0) {

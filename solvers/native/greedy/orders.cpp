@@ -11,18 +11,16 @@ namespace memstow {
 
 namespace {
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 // The largest value of a range of rows, in logarithmic time.
 class RangeMaximum {
   public:
     explicit RangeMaximum(const std::vector<double>& values) : n_(values.size()), tree_(2 * n_) {
-        std::copy(values.begin(), values.end(), tree_.begin() + static_cast<std::ptrdiff_t>(n_));
+        std::copy(values.begin(), values.end(), tree_.begin() + n_);
         for (std::size_t i = n_; i-- > 1;) tree_[i] = std::max(tree_[2 * i], tree_[2 * i + 1]);
     }
     double operator()(RowRange rows) const {
         double most = 0;
-        for (std::size_t l = at(rows.begin) + n_, r = at(rows.end) + n_; l < r; l >>= 1, r >>= 1) {
+        for (std::size_t l = rows.begin + n_, r = rows.end + n_; l < r; l >>= 1, r >>= 1) {
             if (l & 1) most = std::max(most, tree_[l++]);
             if (r & 1) most = std::max(most, tree_[--r]);
         }
@@ -37,23 +35,23 @@ class RangeMaximum {
 }  // namespace
 
 Traits::Traits(const Instance& instance) {
-    const auto n = at(instance.item_count());
+    const auto n = instance.item_count();
     for (std::vector<double>* trait : {&size, &life, &start, &end, &degree, &pressure, &density}) {
         trait->assign(n, 0);
     }
     pinned.resize(n);
 
-    const auto row_count = at(instance.row_count);
+    const auto row_count = instance.row_count;
     std::vector<double> load(row_count + 1, 0);
     std::vector<double> begun(row_count + 1, 0);  // ranges that begin before the row
     std::vector<double> ended(row_count + 1, 0);  // ranges that end at the row or before
-    for (Index part = 0; part < static_cast<Index>(instance.parts.size()); ++part) {
+    for (Index part = 0; part < count_of(instance.parts); ++part) {
         for (const RowRange& rows : instance.rows[part]) {
-            const auto bytes = static_cast<double>(instance.parts[at(part)].size);
-            load[at(rows.begin)] += bytes;
-            load[at(rows.end)] -= bytes;
-            if (at(rows.begin) + 1 <= row_count) begun[at(rows.begin) + 1] += 1;
-            ended[at(rows.end)] += 1;
+            const double bytes = instance.parts[part].size;
+            load[rows.begin] += bytes;
+            load[rows.end] -= bytes;
+            if (rows.begin + 1 <= row_count) begun[rows.begin + 1] += 1;
+            ended[rows.end] += 1;
         }
     }
     std::partial_sum(load.begin(), load.end(), load.begin());
@@ -63,23 +61,23 @@ Traits::Traits(const Instance& instance) {
     const RangeMaximum busiest(load);
 
     for (Index item = 0; item < instance.item_count(); ++item) {
-        const std::size_t i = at(item);
-        size[i] = static_cast<double>(extent_of(instance, item));
-        start[i] = static_cast<double>(row_count);
+        const std::size_t i = item;
+        size[i] = extent_of(instance, item);
+        start[i] = row_count;
         pinned[i] = is_pinned(instance, item);
         for (Index part = instance.item_parts[i]; part < instance.item_parts[i + 1]; ++part) {
             for (const RowRange& rows : instance.rows[part]) {
                 life[i] += rows.end - rows.begin;
-                start[i] = std::min(start[i], static_cast<double>(rows.begin));
-                end[i] = std::max(end[i], static_cast<double>(rows.end));
-                degree[i] += begun[at(rows.end)] - ended[at(rows.begin)] - 1;
+                start[i] = std::min<double>(start[i], rows.begin);
+                end[i] = std::max<double>(end[i], rows.end);
+                degree[i] += begun[rows.end] - ended[rows.begin] - 1;
                 pressure[i] = std::max(pressure[i], busiest(rows));
             }
         }
         const auto [cheap, dear] =
             std::minmax_element(instance.choices[item].begin(), instance.choices[item].end(),
                                 [](const Choice& a, const Choice& b) { return a.cost < b.cost; });
-        density[i] = static_cast<double>(dear->cost - cheap->cost) / size[i];
+        density[i] = (dear->cost - cheap->cost) / size[i];
     }
 }
 
@@ -161,7 +159,7 @@ std::vector<Index> arrange(const Traits& t, Order order) {
         return {};
     };
     std::vector<Key> keys(t.size.size());
-    for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = {key(i), static_cast<Index>(i)};
+    for (Index i = 0; i < count_of(keys); ++i) keys[i] = {key(i), i};
     std::sort(keys.begin(), keys.end(), [](const Key& a, const Key& b) {
         return a.values != b.values ? a.values > b.values : a.item < b.item;
     });

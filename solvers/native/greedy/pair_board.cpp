@@ -28,11 +28,10 @@ PairBoard::PairBoard(const Instance& instance)
       words_((instance.parts.size() + 63) / 64),
       hard_(words_ * instance.parts.size()),
       placed_(instance.pools.size()) {
-    const Index n = static_cast<Index>(instance.parts.size());
+    const Index n = count_of(instance.parts);
     for (Index a = 0; a < n; ++a) {
         for (Index b = a + 1; b < n; ++b) {
-            const bool own = instance.parts[static_cast<std::size_t>(a)].item ==
-                             instance.parts[static_cast<std::size_t>(b)].item;
+            const bool own = instance.parts[a].item == instance.parts[b].item;
             if (!own && share_a_row(instance.rows[a], instance.rows[b])) set(hard_, a, b, true);
         }
     }
@@ -47,8 +46,7 @@ PairBoard::PairBoard(const Instance& instance)
     if (instance.reuse.empty()) return;
     apart_ = hard_;
     for (const ReuseCost& pair : instance.reuse) {
-        if (instance.parts[static_cast<std::size_t>(pair.first)].item !=
-            instance.parts[static_cast<std::size_t>(pair.second)].item) {
+        if (instance.parts[pair.first].item != instance.parts[pair.second].item) {
             set(apart_, pair.first, pair.second, true);
         }
     }
@@ -56,8 +54,7 @@ PairBoard::PairBoard(const Instance& instance)
 
 void PairBoard::set(std::vector<std::uint64_t>& matrix, Index a, Index b, bool value) const {
     for (const auto& [x, y] : {std::pair{a, b}, std::pair{b, a}}) {
-        std::uint64_t& word =
-            matrix[static_cast<std::size_t>(x) * words_ + (static_cast<std::size_t>(y) >> 6)];
+        std::uint64_t& word = matrix[x * words_ + (y >> 6)];
         const std::uint64_t bit = std::uint64_t{1} << (y & 63);
         word = value ? word | bit : word & ~bit;
     }
@@ -65,9 +62,9 @@ void PairBoard::set(std::vector<std::uint64_t>& matrix, Index a, Index b, bool v
 
 void PairBoard::aim(Index part, Index pool, bool apart, Aim& aim) const {
     aim.conflicts = row(apart && !apart_.empty() ? apart_ : hard_, part);
-    aim.pool = static_cast<std::size_t>(pool);
+    aim.pool = pool;
     aim.next = 0;
-    aim.size = instance_.parts[static_cast<std::size_t>(part)].size;
+    aim.size = instance_.parts[part].size;
     aim.reach = 0;
 }
 
@@ -99,9 +96,9 @@ Bytes PairBoard::top(Aim& aim) const {
 }
 
 bool PairBoard::free_at(Index part, Index pool, Bytes offset) const {
-    const Bytes end = offset + instance_.parts[static_cast<std::size_t>(part)].size;
+    const Bytes end = offset + instance_.parts[part].size;
     const std::uint64_t* conflicts = row(hard_, part);
-    for (const Placed& other : placed_[static_cast<std::size_t>(pool)]) {
+    for (const Placed& other : placed_[pool]) {
         if (other.begin >= end) break;
         if (other.end <= offset || !test(conflicts, other.part)) continue;
         const bool shares =
@@ -112,8 +109,8 @@ bool PairBoard::free_at(Index part, Index pool, Bytes offset) const {
 }
 
 void PairBoard::put(Index part, Index pool, Bytes offset) {
-    std::vector<Placed>& list = placed_[static_cast<std::size_t>(pool)];
-    const Placed entry{offset, offset + instance_.parts[static_cast<std::size_t>(part)].size, part};
+    std::vector<Placed>& list = placed_[pool];
+    const Placed entry{offset, offset + instance_.parts[part].size, part};
     const auto at = std::upper_bound(list.begin(), list.end(), entry,
                                      [](const Placed& a, const Placed& b) { return a.begin < b.begin; });
     list.insert(at, entry);

@@ -46,12 +46,10 @@ class PairBoard {
         Bytes end;
         Index part;
     };
-    static bool test(const std::uint64_t* row, Index part) {
-        return (row[static_cast<std::size_t>(part) >> 6] >> (part & 63)) & 1;
-    }
+    static bool test(const std::uint64_t* row, Index part) { return (row[part >> 6] >> (part & 63)) & 1; }
     void set(std::vector<std::uint64_t>& matrix, Index a, Index b, bool value) const;
     const std::uint64_t* row(const std::vector<std::uint64_t>& matrix, Index part) const {
-        return matrix.data() + static_cast<std::size_t>(part) * words_;
+        return matrix.data() + part * words_;
     }
 
     const Instance& instance_;

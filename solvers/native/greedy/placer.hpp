@@ -46,7 +46,7 @@ class Placer {
     // The hint is a layout or empty; only a tactics that keeps looks at it.
     explicit Placer(const Instance& instance, const Layout& hint = {})
         : instance_(instance), board_(instance), hint_(hint) {
-        const auto n = static_cast<std::size_t>(instance.item_count());
+        const Index n = instance.item_count();
         extents_.reserve(n);
         for (Index item = 0; item < instance.item_count(); ++item) {
             extents_.push_back(extent_of(instance, item));
@@ -72,11 +72,11 @@ class Placer {
             const Place place = choose(order[i], tactics);
             settle(order[i], place);
             if (place.offset != kUnplaced && place.offset + extent(order[i]) > give_up_above) {
-                budget.count(static_cast<std::int64_t>(i));
+                budget.count(i);
                 return false;
             }
         }
-        budget.count(static_cast<std::int64_t>(order.size()));
+        budget.count(count_of(order));
         return true;
     }
 
@@ -87,11 +87,9 @@ class Placer {
         Index other;  // part of another item that it may share an offset with
     };
 
-    Bytes extent(Index item) const { return extents_[static_cast<std::size_t>(item)]; }
-    const Pool& pool_of(const Choice& choice) const {
-        return instance_.pools[static_cast<std::size_t>(choice.pool)];
-    }
-    const Part& part(Index index) const { return instance_.parts[static_cast<std::size_t>(index)]; }
+    Bytes extent(Index item) const { return extents_[item]; }
+    const Pool& pool_of(const Choice& choice) const { return instance_.pools[choice.pool]; }
+    const Part& part(Index index) const { return instance_.parts[index]; }
 
     void list_partners() {
         if (!board_.knows_exempt()) return;
@@ -149,10 +147,10 @@ class Placer {
 
     std::optional<Bytes> find(Index item, const Choice& choice, Rule rule, bool apart) {
         const std::span<const Part> parts = instance_.parts_of(item);
-        const Index first = instance_.item_parts[static_cast<std::size_t>(item)];
+        const Index first = instance_.item_parts[item];
         if (aims_.size() < parts.size()) aims_.resize(parts.size());
         for (std::size_t k = 0; k < parts.size(); ++k) {
-            board_.aim(first + static_cast<Index>(k), choice.pool, apart, aims_[k]);
+            board_.aim(first + k, choice.pool, apart, aims_[k]);
         }
         if (rule == Rule::top) {
             Bytes top = 0;
@@ -176,7 +174,7 @@ class Placer {
             Bytes end = board_.gap_end(aims_[0]);
             if (const Range* in_the_way = reserved_in(pool_of(choice), *offset, end)) end = in_the_way->begin;
             const bool open = end == kLimit;
-            if (open && below_peak) end = peaks_[static_cast<std::size_t>(choice.pool)];
+            if (open && below_peak) end = peaks_[choice.pool];
             const Bytes room = end - *offset - extent(item);
             if ((!open || below_peak) && room >= 0 && room < least_room) {
                 least_room = room;
@@ -193,7 +191,7 @@ class Placer {
         std::optional<Bytes> least;
         if (partners_.size() == 0) return least;
         for (const Partner& partner : partners_[item]) {
-            const Place& other = (*layout_)[static_cast<std::size_t>(part(partner.other).item)];
+            const Place& other = (*layout_)[part(partner.other).item];
             if (other.offset == kUnplaced || other.pool != choice.pool) continue;
             const Bytes offset = other.offset + part(partner.other).delta - part(partner.own).delta;
             if (offset < 0 || (least && *least <= offset) || !may_be_at(item, choice, offset)) continue;
@@ -204,7 +202,7 @@ class Placer {
 
     bool may_be_at(Index item, const Choice& choice, Bytes offset) const {
         if (align_up(choice, offset) != offset || offset > kLimit - extent(item)) return false;
-        Index index = instance_.item_parts[static_cast<std::size_t>(item)];
+        Index index = instance_.item_parts[item];
         for (const Part& own : instance_.parts_of(item)) {
             const Bytes begin = offset + own.delta;
             if (reserved_in(pool_of(choice), begin, begin + own.size)) return false;
@@ -228,7 +226,7 @@ class Placer {
     // Where the hint has the item, when it may be there.
     Place hinted(Index item) const {
         if (hint_.empty()) return {};
-        const Place& place = hint_[static_cast<std::size_t>(item)];
+        const Place& place = hint_[item];
         if (place.offset < 0 || place.offset > kLimit - extent(item)) return {};
         for (const Choice& choice : instance_.choices[item]) {
             if (choice.pool != place.pool || place.offset + extent(item) > pool_of(choice).capacity) continue;
@@ -266,7 +264,7 @@ class Placer {
                 continue;
             }
             if (tactics.pools != PoolRule::flattest) return {choice.pool, *offset};
-            const Bytes growth = std::max<Bytes>(0, end - peaks_[static_cast<std::size_t>(choice.pool)]);
+            const Bytes growth = std::max<Bytes>(0, end - peaks_[choice.pool]);
             if (growth < least_growth) {
                 least_growth = growth;
                 fits = {choice.pool, *offset};
@@ -281,7 +279,7 @@ class Placer {
         Bytes least_overflow = kLimit;
         for (const Choice& choice : instance_.choices[item]) {
             const Pool& pool = pool_of(choice);
-            Bytes top = peaks_[static_cast<std::size_t>(choice.pool)];
+            Bytes top = peaks_[choice.pool];
             if (!pool.reserved.empty()) top = std::max(top, pool.reserved.back().end);
             const std::optional<Bytes> offset = align_up(choice, top);
             if (!offset || *offset > kLimit - extent(item)) continue;
@@ -294,11 +292,11 @@ class Placer {
     }
 
     void settle(Index item, Place place) {
-        (*layout_)[static_cast<std::size_t>(item)] = place;
+        (*layout_)[item] = place;
         if (place.offset == kUnplaced) return;
-        Bytes& peak = peaks_[static_cast<std::size_t>(place.pool)];
+        Bytes& peak = peaks_[place.pool];
         peak = std::max(peak, place.offset + extent(item));
-        Index index = instance_.item_parts[static_cast<std::size_t>(item)];
+        Index index = instance_.item_parts[item];
         for (const Part& own : instance_.parts_of(item)) {
             board_.put(index++, place.pool, place.offset + own.delta);
         }

@@ -9,40 +9,38 @@ namespace memstow {
 
 namespace {
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 class Skyline {
   public:
     Skyline(const Instance& instance, const std::vector<double>& priority)
         : instance_(instance),
           priority_(priority),
-          floor_(at(instance.row_count), 0),
-          resting_(at(instance.row_count), 0),
-          least_(at(instance.item_count()), 0),
-          stale_(at(instance.item_count()), true),
-          layout_(at(instance.item_count())) {
+          floor_(instance.row_count, 0),
+          resting_(instance.row_count, 0),
+          least_(instance.item_count(), 0),
+          stale_(instance.item_count(), true),
+          layout_(instance.item_count()) {
         for (Index item = 0; item < instance.item_count(); ++item) left_.push_back(item);
     }
 
     Layout run(Bytes give_up_above) {
         while (!left_.empty()) {
             const Index item = next();
-            if (least_[at(item)] > std::min(give_up_above, kLimit) - size(item)) return {};
-            const Bytes end = least_[at(item)] + size(item);
-            layout_[at(item)] = {0, least_[at(item)]};
+            if (least_[item] > std::min(give_up_above, kLimit) - size(item)) return {};
+            const Bytes end = least_[item] + size(item);
+            layout_[item] = {0, least_[item]};
             for (const RowRange& rows : instance_.rows[item]) {
                 std::fill(floor_.begin() + rows.begin, floor_.begin() + rows.end, end);
             }
             left_.erase(std::find(left_.begin(), left_.end(), item));
             for (const Index other : left_) {
-                if (!stale_[at(other)]) stale_[at(other)] = meet(item, other);
+                if (!stale_[other]) stale_[other] = meet(item, other);
             }
         }
         return std::move(layout_);
     }
 
   private:
-    Bytes size(Index item) const { return instance_.parts[at(item)].size; }
+    Bytes size(Index item) const { return instance_.parts[item].size; }
 
     bool meet(Index a, Index b) const {
         for (const RowRange& x : instance_.rows[a]) {
@@ -59,34 +57,34 @@ class Skyline {
             floor =
                 std::max(floor, *std::max_element(floor_.begin() + rows.begin, floor_.begin() + rows.end));
         }
-        least_[at(item)] = align_up(instance_.choices[item][0], floor).value_or(kLimit);
-        stale_[at(item)] = false;
+        least_[item] = align_up(instance_.choices[item][0], floor).value_or(kLimit);
+        stale_[item] = false;
     }
 
     Index next() {
         Bytes level = kLimit;
         for (const Index item : left_) {
-            if (stale_[at(item)]) refresh(item);
-            level = std::min(level, least_[at(item)]);
+            if (stale_[item]) refresh(item);
+            level = std::min(level, least_[item]);
         }
         std::fill(resting_.begin(), resting_.end(), 0);
         for (const Index item : left_) {
-            if (least_[at(item)] != level) continue;
+            if (least_[item] != level) continue;
             for (const RowRange& rows : instance_.rows[item]) {
-                for (Index row = rows.begin; row < rows.end; ++row) ++resting_[at(row)];
+                for (Index row = rows.begin; row < rows.end; ++row) ++resting_[row];
             }
         }
         Index best = -1;
         Index fewest = 0;
         for (const Index item : left_) {
-            if (least_[at(item)] != level) continue;
-            Index fewest_here = static_cast<Index>(left_.size()) + 1;
+            if (least_[item] != level) continue;
+            Index fewest_here = count_of(left_) + 1;
             for (const RowRange& rows : instance_.rows[item]) {
                 fewest_here = std::min(fewest_here, *std::min_element(resting_.begin() + rows.begin,
                                                                       resting_.begin() + rows.end));
             }
             if (best < 0 || fewest_here < fewest ||
-                (fewest_here == fewest && priority_[at(item)] > priority_[at(best)])) {
+                (fewest_here == fewest && priority_[item] > priority_[best])) {
                 best = item;
                 fewest = fewest_here;
             }
@@ -108,7 +106,7 @@ class Skyline {
 
 bool can_skyline(const Instance& instance) {
     if (instance.pools.size() != 1 || !instance.pools[0].reserved.empty() || !instance.exempt.empty() ||
-        instance.parts.size() != at(instance.item_count())) {
+        count_of(instance.parts) != instance.item_count()) {
         return false;
     }
     const bool shifted = std::any_of(instance.parts.begin(), instance.parts.end(),

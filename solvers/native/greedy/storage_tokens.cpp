@@ -13,8 +13,6 @@ namespace {
 
 constexpr Bytes kMatchRange = 16;
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 struct Storage {
     Index pool;
     Bytes size;
@@ -25,7 +23,7 @@ struct Storage {
 class Allocator {
   public:
     explicit Allocator(const Instance& instance)
-        : instance_(instance), free_(instance.pools.size()), storage_of_(at(instance.item_count()), -1) {}
+        : instance_(instance), free_(instance.pools.size()), storage_of_(instance.item_count(), -1) {}
 
     Layout plan() {
         struct Event {
@@ -59,7 +57,7 @@ class Allocator {
     void request(Index item) {
         const Choice& choice = instance_.choices[item].front();
         const Bytes size = instance_.parts_of(item).front().size;
-        FreeList& free = free_[at(choice.pool)];
+        FreeList& free = free_[choice.pool];
         const auto begin = free.lower_bound(size / kMatchRange);
         const auto mid = free.lower_bound(size);
         const auto end = free.upper_bound(size > kLimit / kMatchRange ? kLimit : size * kMatchRange);
@@ -71,26 +69,26 @@ class Allocator {
         }
         if (chosen == free.end()) {
             storages_.push_back({choice.pool, 0, 1});
-            storage_of_[at(item)] = static_cast<Index>(storages_.size()) - 1;
+            storage_of_[item] = count_of(storages_) - 1;
         } else {
-            storage_of_[at(item)] = chosen->second;
+            storage_of_[item] = chosen->second;
             free.erase(chosen);
         }
-        Storage& storage = storages_[at(storage_of_[at(item)])];
+        Storage& storage = storages_[storage_of_[item]];
         storage.size = std::max(storage.size, size);
         storage.modulus = std::lcm(storage.modulus, choice.modulus);
     }
 
     void release(Index item) {
-        const Index storage = storage_of_[at(item)];
-        const Storage& freed = storages_[at(storage)];
-        free_[at(freed.pool)].emplace(freed.size, storage);
+        const Index storage = storage_of_[item];
+        const Storage& freed = storages_[storage];
+        free_[freed.pool].emplace(freed.size, storage);
     }
 
     Layout lay_out() {
         std::vector<Bytes> tops(instance_.pools.size(), 0);
         for (Storage& storage : storages_) {
-            Bytes& top = tops[at(storage.pool)];
+            Bytes& top = tops[storage.pool];
             const std::optional<Bytes> start =
                 top == kUnplaced
                     ? std::nullopt
@@ -98,12 +96,12 @@ class Allocator {
             storage.start = start.value_or(kUnplaced);
             top = start ? *start + storage.size : kUnplaced;  // beyond the limit: no more storages
         }
-        Layout layout(at(instance_.item_count()));
+        Layout layout(instance_.item_count());
         for (Index item = 0; item < instance_.item_count(); ++item) {
-            const Index storage = storage_of_[at(item)];
-            layout[at(item)] = storage < 0 ? Place{instance_.choices[item].front().pool, 0}
-                                           : Place{storages_[at(storage)].pool, storages_[at(storage)].start};
-            if (layout[at(item)].offset == kUnplaced) layout[at(item)] = {};
+            const Index storage = storage_of_[item];
+            layout[item] = storage < 0 ? Place{instance_.choices[item].front().pool, 0}
+                                       : Place{storages_[storage].pool, storages_[storage].start};
+            if (layout[item].offset == kUnplaced) layout[item] = {};
         }
         return layout;
     }
@@ -118,7 +116,7 @@ class Allocator {
 
 std::optional<std::string> storage_tokens_decline(const Instance& instance) {
     if (instance.row_count > instance.time_rows) return "conflicts other than by lifetime";
-    if (instance.parts.size() != at(instance.item_count())) return "rigid groups";
+    if (count_of(instance.parts) != instance.item_count()) return "rigid groups";
     for (const Pool& pool : instance.pools) {
         if (!pool.reserved.empty()) return "reserved ranges";
     }

@@ -12,8 +12,6 @@ namespace memstow {
 
 namespace {
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 // Free bytes of one pool, up to kLimit.
 class Gaps {
   public:
@@ -81,20 +79,20 @@ class Gaps {
 
 bool can_sweep(const Instance& instance) {
     if (instance.pools.size() != 1 || !instance.exempt.empty() || instance.row_count != instance.time_rows ||
-        instance.parts.size() != at(instance.item_count())) {
+        count_of(instance.parts) != instance.item_count()) {
         return false;
     }
     for (const Choice& choice : instance.choices.values) {
         if (choice.low > 0 || choice.high < kLimit) return false;
     }
-    for (Index part = 0; part < static_cast<Index>(instance.parts.size()); ++part) {
-        if (instance.rows[part].size() > 1 || instance.parts[at(part)].delta != 0) return false;
+    for (Index part = 0; part < count_of(instance.parts); ++part) {
+        if (instance.rows[part].size() > 1 || instance.parts[part].delta != 0) return false;
     }
     return true;
 }
 
 Layout sweep(const Instance& instance, std::span<const Index> order, bool backwards, Budget& budget) {
-    Layout layout(at(instance.item_count()));
+    Layout layout(instance.item_count());
     const auto rows_of = [&](Index item) {
         const std::span<const RowRange> rows = instance.rows[item];
         return rows.empty() ? RowRange{0, 0} : rows[0];
@@ -103,14 +101,14 @@ Layout sweep(const Instance& instance, std::span<const Index> order, bool backwa
     Lists<Index> gone;
     const auto last_row = [&](Index item) {
         const RowRange rows = rows_of(item);
-        return at(backwards ? instance.row_count - rows.begin : rows.end);
+        return (backwards ? instance.row_count - rows.begin : rows.end);
     };
-    gone.start.assign(at(instance.row_count) + 2, 0);
+    gone.start.assign(instance.row_count + 2, 0);
     for (const Index item : order) ++gone.start[last_row(item) + 1];
     for (std::size_t row = 1; row < gone.start.size(); ++row) gone.start[row] += gone.start[row - 1];
     gone.values.resize(order.size());
     std::vector<Index> next(gone.start.begin(), gone.start.end() - 1);
-    for (const Index item : order) gone.values[at(next[last_row(item)]++)] = item;
+    for (const Index item : order) gone.values[next[last_row(item)]++] = item;
 
     Gaps gaps(instance.pools[0]);
     Bytes peak = instance.pools[0].reserved.empty() ? 0 : instance.pools[0].reserved.back().end;
@@ -118,8 +116,8 @@ Layout sweep(const Instance& instance, std::span<const Index> order, bool backwa
     for (std::size_t i = 0; i < order.size(); ++i) {
         const Index item = order[i];
         const Choice& choice = instance.choices[item][0];
-        const Bytes size = instance.parts[at(item)].size;
-        Place& place = layout[at(item)];
+        const Bytes size = instance.parts[item].size;
+        Place& place = layout[item];
         if (instance.rows[item].empty()) {  // conflicts with nothing
             Gaps empty(instance.pools[0]);
             if (const std::optional<Bytes> offset = empty.take(choice, size)) place = {choice.pool, *offset};
@@ -127,10 +125,10 @@ Layout sweep(const Instance& instance, std::span<const Index> order, bool backwa
         }
         if (i >= kWholeSweep && i % kWhole == 0 && budget.spent()) {
             for (const Index rest : order.subspan(i)) {
-                const Bytes extent = instance.parts[at(rest)].size;
+                const Bytes extent = instance.parts[rest].size;
                 const std::optional<Bytes> top = align_up(instance.choices[rest][0], peak);
                 if (!top || *top > kLimit - extent) continue;
-                layout[at(rest)] = {0, *top};
+                layout[rest] = {0, *top};
                 peak = *top + extent;
             }
             break;
@@ -139,9 +137,9 @@ Layout sweep(const Instance& instance, std::span<const Index> order, bool backwa
         const Index now = backwards ? instance.row_count - rows.end : rows.begin;
         for (; released <= now; ++released) {
             for (const Index dead : gone[released]) {
-                const Place& was = layout[at(dead)];
+                const Place& was = layout[dead];
                 if (was.offset == kUnplaced || instance.rows[dead].empty()) continue;
-                gaps.give_back({was.offset, was.offset + instance.parts[at(dead)].size});
+                gaps.give_back({was.offset, was.offset + instance.parts[dead].size});
             }
         }
         if (const std::optional<Bytes> offset = gaps.take(choice, size)) {
@@ -149,7 +147,7 @@ Layout sweep(const Instance& instance, std::span<const Index> order, bool backwa
             peak = std::max(peak, *offset + size);
         }
     }
-    budget.count(static_cast<std::int64_t>(order.size()));
+    budget.count(count_of(order));
     return layout;
 }
 

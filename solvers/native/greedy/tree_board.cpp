@@ -12,13 +12,11 @@ namespace {
 // Pairs looked up one by one cost 16 bytes each and a visit on every pass.
 constexpr std::size_t kMostPairs = 40'000'000;
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 }  // namespace
 
 TreeBoard::TreeBoard(const Instance& instance)
     : instance_(instance),
-      leaves_(static_cast<Index>(std::bit_ceil(at(std::max<Index>(1, instance.time_rows))))),
+      leaves_(std::bit_ceil(std::max<std::uint32_t>(1, instance.time_rows))),
       loose_(instance.parts.size(), false),
       trees_(instance.pools.size()),
       pool_of_(instance.parts.size(), -1),
@@ -45,7 +43,7 @@ void TreeBoard::list_pairs() {
                                   std::pair<Index, Index>(std::minmax(pair.first, pair.second)));
     };
     std::erase_if(pairs, [&](Pair& pair) {
-        if (instance_.parts[at(pair.first)].item == instance_.parts[at(pair.second)].item) return true;
+        if (instance_.parts[pair.first].item == instance_.parts[pair.second].item) return true;
         if (pair.kind == Kind::reuse) return false;
         if (has(free_pairs, pair)) return true;
         if (has(in_place, pair)) pair.kind = Kind::in_place;
@@ -61,7 +59,7 @@ void TreeBoard::list_pairs() {
     std::sort(both.begin(), both.end());
     both.erase(std::unique(both.begin(), both.end()), both.end());
     auto next = both.begin();
-    for (Index part = 0; part < static_cast<Index>(instance_.parts.size()); ++part) {
+    for (Index part = 0; part < count_of(instance_.parts); ++part) {
         for (; next != both.end() && std::get<0>(*next) == part; ++next) {
             neighbours_.values.push_back({std::get<1>(*next), std::get<2>(*next)});
         }
@@ -73,14 +71,14 @@ void TreeBoard::list_pairs() {
 void TreeBoard::collect_loose(std::vector<Pair>& pairs) {
     if (instance_.exempt.empty()) return;
     for (const ExemptPair& pair : instance_.exempt) {
-        loose_[at(pair.first)] = loose_[at(pair.second)] = true;
+        loose_[pair.first] = loose_[pair.second] = true;
     }
     struct Life {
         RowRange rows;
         Index part;
     };
     std::vector<Life> lives;
-    for (Index part = 0; part < static_cast<Index>(instance_.parts.size()); ++part) {
+    for (Index part = 0; part < count_of(instance_.parts); ++part) {
         for (const RowRange& rows : time_rows(part)) lives.push_back({rows, part});
     }
     std::sort(lives.begin(), lives.end(),
@@ -92,7 +90,7 @@ void TreeBoard::collect_loose(std::vector<Pair>& pairs) {
             std::erase_if(others, [&](const Life& other) { return other.rows.end <= life.rows.begin; });
             for (const Life& other : others) pairs.push_back({life.part, other.part, Kind::hard});
         };
-        const bool loose = loose_[at(life.part)];
+        const bool loose = loose_[life.part];
         meet(live_loose);
         if (loose) meet(live_tight);
         (loose ? live_loose : live_tight).push_back(life);
@@ -107,7 +105,7 @@ void TreeBoard::collect_loose(std::vector<Pair>& pairs) {
 
 void TreeBoard::collect_explicit(std::vector<Pair>& pairs) const {
     std::vector<std::pair<Index, Index>> members;  // row, part
-    for (Index part = 0; part < static_cast<Index>(instance_.parts.size()); ++part) {
+    for (Index part = 0; part < count_of(instance_.parts); ++part) {
         const std::span<const RowRange> all = instance_.rows[part];
         for (const RowRange& rows : all.subspan(time_rows(part).size())) {
             for (Index row = rows.begin; row < rows.end; ++row) members.emplace_back(row, part);
@@ -125,16 +123,16 @@ std::span<const RowRange> TreeBoard::time_rows(Index part) const {
     const std::span<const RowRange> all = instance_.rows[part];
     const auto first_explicit = std::partition_point(
         all.begin(), all.end(), [&](const RowRange& rows) { return rows.begin < instance_.time_rows; });
-    return all.first(static_cast<std::size_t>(first_explicit - all.begin()));
+    return all.first(first_explicit - all.begin());
 }
 
 // Calls `whole` for each node that makes up the rows and `above` for each node that holds some of them and
 // others.
 template <class Whole, class Above>
 void TreeBoard::walk(RowRange rows, Whole whole, Above above) const {
-    const auto first = at(rows.begin + leaves_);
-    const auto last = at(rows.end + leaves_);
-    for (int level = std::bit_width(at(leaves_)) - 1; level > 0; --level) {
+    const auto first = rows.begin + leaves_;
+    const auto last = rows.end + leaves_;
+    for (int level = std::bit_width<std::uint32_t>(leaves_) - 1; level > 0; --level) {
         const bool cut_first = ((first >> level) << level) != first;
         const bool cut_last = ((last >> level) << level) != last;
         if (cut_first) above(first >> level);
@@ -151,16 +149,16 @@ void TreeBoard::add(Aim& aim, const RangeSet& set) const {
 }
 
 Range TreeBoard::extent(Index part) const {
-    const Bytes begin = offset_of_[at(part)];
-    return {begin, begin + instance_.parts[at(part)].size};
+    const Bytes begin = offset_of_[part];
+    return {begin, begin + instance_.parts[part].size};
 }
 
 void TreeBoard::aim(Index part, Index pool, bool apart, Aim& aim) const {
-    aim.size = instance_.parts[at(part)].size;
+    aim.size = instance_.parts[part].size;
     aim.reach = 0;
     aim.cursors.clear();
     aim.listed.clear();
-    if (const std::vector<Node>& tree = trees_[at(pool)]; !tree.empty()) {
+    if (const std::vector<Node>& tree = trees_[pool]; !tree.empty()) {
         for (const RowRange& rows : time_rows(part)) {
             walk(
                 rows, [&](std::size_t node) { add(aim, tree[node].touched); },
@@ -170,7 +168,7 @@ void TreeBoard::aim(Index part, Index pool, bool apart, Aim& aim) const {
         std::reverse(aim.cursors.begin(), aim.cursors.end());
     }
     for (const Neighbour& other : neighbours_[part]) {
-        if (pool_of_[at(other.part)] != pool || (other.kind == Kind::reuse && !apart)) continue;
+        if (pool_of_[other.part] != pool || (other.kind == Kind::reuse && !apart)) continue;
         aim.listed.push_back(extent(other.part));
     }
     if (aim.listed.empty()) return;
@@ -217,14 +215,14 @@ Bytes TreeBoard::top(Aim& aim) const {
 }
 
 bool TreeBoard::free_at(Index part, Index pool, Bytes offset) const {
-    const Bytes end = offset + instance_.parts[at(part)].size;
+    const Bytes end = offset + instance_.parts[part].size;
     bool free = true;
     const auto look = [&](const RangeSet& set) {
         const Range* next = std::partition_point(set.begin(), set.end(),
                                                  [&](const Range& range) { return range.end <= offset; });
         if (next != set.end() && next->begin < end) free = false;
     };
-    if (const std::vector<Node>& tree = trees_[at(pool)]; !tree.empty()) {
+    if (const std::vector<Node>& tree = trees_[pool]; !tree.empty()) {
         for (const RowRange& rows : time_rows(part)) {
             walk(
                 rows, [&](std::size_t node) { look(tree[node].touched); },
@@ -232,7 +230,7 @@ bool TreeBoard::free_at(Index part, Index pool, Bytes offset) const {
         }
     }
     for (const Neighbour& other : neighbours_[part]) {
-        if (pool_of_[at(other.part)] != pool || other.kind == Kind::reuse) continue;
+        if (pool_of_[other.part] != pool || other.kind == Kind::reuse) continue;
         const Range range = extent(other.part);
         if (range.begin >= end || range.end <= offset) continue;
         if (other.kind != Kind::in_place || range.begin != offset) return false;
@@ -241,11 +239,11 @@ bool TreeBoard::free_at(Index part, Index pool, Bytes offset) const {
 }
 
 void TreeBoard::put(Index part, Index pool, Bytes offset) {
-    pool_of_[at(part)] = pool;
-    offset_of_[at(part)] = offset;
-    if (loose_[at(part)]) return;
-    std::vector<Node>& tree = trees_[at(pool)];
-    if (tree.empty()) tree.resize(2 * at(leaves_));
+    pool_of_[part] = pool;
+    offset_of_[part] = offset;
+    if (loose_[part]) return;
+    std::vector<Node>& tree = trees_[pool];
+    if (tree.empty()) tree.resize(2 * leaves_);
     const Range taken = extent(part);
     for (const RowRange& rows : time_rows(part)) {
         walk(

@@ -24,14 +24,14 @@ class Conflicts {
     // at x + hole when there is one.
     template <class F>
     void visit(Index item, F&& f) const {
-        for (Index part = instance_.item_parts[at(item)]; part < instance_.item_parts[at(item) + 1]; ++part) {
-            const Part& own = instance_.parts[at(part)];
-            const bool lenient = !lenient_.empty() && lenient_[at(part)];
+        for (Index part = instance_.item_parts[item]; part < instance_.item_parts[item + 1]; ++part) {
+            const Part& own = instance_.parts[part];
+            const bool lenient = !lenient_.empty() && lenient_[part];
             const auto meet = [&](Index index) {
-                const Part& other = instance_.parts[at(index)];
+                const Part& other = instance_.parts[index];
                 if (other.item == item) return;
                 Bytes hole = kNoHole;
-                if (lenient && lenient_[at(index)]) {
+                if (lenient && lenient_[index]) {
                     const std::uint64_t pair = key(part, index);
                     if (free_.contains(pair)) return;
                     if (in_place_.contains(pair)) hole = other.delta - own.delta;
@@ -45,12 +45,12 @@ class Conflicts {
                     }
                     continue;
                 }
-                const Checkpoint& from = checkpoints_[at(checkpoint_[at(rows.begin)])];
+                const Checkpoint& from = checkpoints_[checkpoint_[rows.begin]];
                 for (Index k = from.live_begin; k < from.live_end; ++k) {
-                    if (live_[at(k)].rows.end > rows.begin) meet(live_[at(k)].part);
+                    if (live_[k].rows.end > rows.begin) meet(live_[k].part);
                 }
-                for (std::size_t k = at(from.first_span);
-                     k < spans_.size() && spans_[k].rows.begin < rows.end; ++k) {
+                for (std::size_t k = from.first_span; k < spans_.size() && spans_[k].rows.begin < rows.end;
+                     ++k) {
                     if (spans_[k].rows.end > rows.begin) meet(spans_[k].part);
                 }
             }
@@ -68,7 +68,6 @@ class Conflicts {
         Index live_begin;
         Index live_end;
     };
-    static std::size_t at(Index i) { return static_cast<std::size_t>(i); }
     static std::uint64_t key(Index a, Index b) {
         const auto low = static_cast<std::uint64_t>(std::min(a, b));
         return low << 32 | static_cast<std::uint64_t>(std::max(a, b));

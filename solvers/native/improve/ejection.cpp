@@ -46,11 +46,11 @@ Ejection::Ejection(const Instance& instance, Index pool, const Layout& layout, s
       first_weight_(layout.size()),
       random_(seed) {
     for (Index item = 0; item < instance.item_count(); ++item) {
-        if (!takes_part_[at(item)]) continue;
+        if (!takes_part_[item]) continue;
         for (const Choice& choice : instance.choices[item]) {
-            if (choice.pool == pool) choices_[at(item)] = choice;
+            if (choice.pool == pool) choices_[item] = choice;
         }
-        Item& state = items_[at(item)];
+        Item& state = items_[item];
         for (const Part& part : instance.parts_of(item)) {
             state.extent = std::max(state.extent, part.delta + part.size);
         }
@@ -65,16 +65,16 @@ void Ejection::set_weights() {
     std::size_t count = 0;
     std::vector<double> raw(items_.size());
     for (Index item = 0; item < instance_.item_count(); ++item) {
-        if (!takes_part_[at(item)]) continue;
+        if (!takes_part_[item]) continue;
         double rows = 0;
-        for (Index part = instance_.item_parts[at(item)]; part < instance_.item_parts[at(item) + 1]; ++part) {
+        for (Index part = instance_.item_parts[item]; part < instance_.item_parts[item + 1]; ++part) {
             for (const RowRange& range : instance_.rows[part]) rows += range.end - range.begin;
         }
-        raw[at(item)] = static_cast<double>(items_[at(item)].extent) * std::sqrt(rows + 1);
-        sum += raw[at(item)];
+        raw[item] = items_[item].extent * std::sqrt(rows + 1);
+        sum += raw[item];
         ++count;
     }
-    const double scale = count == 0 ? 1 : kMeanWeight * static_cast<double>(count) / sum;
+    const double scale = count == 0 ? 1 : kMeanWeight * count / sum;
     for (std::size_t i = 0; i < items_.size(); ++i) {
         const double weight = std::min(static_cast<double>(kMostWeight) / 16, raw[i] * scale);
         first_weight_[i] = 1 + static_cast<std::int64_t>(weight);
@@ -125,8 +125,8 @@ void Ejection::sort_edges(std::vector<Edge>& edges) {
     const auto range = static_cast<std::uint64_t>(greatest->at - base);
     const int shift =
         std::max(0, static_cast<int>(std::bit_width(range)) - static_cast<int>(std::bit_width(edges.size())));
-    buckets_.assign(static_cast<std::size_t>(range >> shift) + 2, 0);
-    const auto bucket = [&](const Edge& edge) { return static_cast<std::size_t>((edge.at - base) >> shift); };
+    buckets_.assign((range >> shift) + 2, 0);
+    const auto bucket = [&](const Edge& edge) { return ((edge.at - base) >> shift); };
     for (const Edge& edge : edges) ++buckets_[bucket(edge) + 1];
     for (std::size_t b = 1; b < buckets_.size(); ++b) buckets_[b] += buckets_[b - 1];
     sorted_.resize(edges.size());
@@ -145,7 +145,7 @@ void Ejection::gather(Index item, Bytes low, Bytes high) {
     obstacles_.clear();
     ++steps_;
     conflicts_.visit(item, [&](Index other, Bytes below, Bytes above, Bytes hole) {
-        const Item& state = items_[at(other)];
+        const Item& state = items_[other];
         ++steps_;
         if (state.offset < 0) return;
         const Bytes from = state.offset + below;
@@ -157,7 +157,7 @@ void Ejection::gather(Index item, Bytes low, Bytes high) {
         obstacles_.push_back({from, to, weight, other, hole == kNoHole ? kNoHole : state.offset + hole});
     });
     for (const Part& part : instance_.parts_of(item)) {
-        for (const Range& range : instance_.pools[at(pool_)].reserved) {
+        for (const Range& range : instance_.pools[pool_].reserved) {
             const Bytes from = range.begin - part.delta - part.size;
             const Bytes to = range.end - part.delta;
             if (to > low && from < high) obstacles_.push_back({from, to, kFixed, -1, kNoHole});
@@ -171,7 +171,7 @@ void Ejection::gather(Index item, Bytes low, Bytes high) {
     }
     sort_edges(begins_);
     sort_edges(ends_);
-    steps_ += static_cast<std::int64_t>(obstacles_.size());
+    steps_ += count_of(obstacles_);
 }
 
 bool Ejection::may_be_in_hole(const Obstacle& hole, std::int64_t& cost) const {
@@ -188,7 +188,7 @@ bool Ejection::may_be_in_hole(const Obstacle& hole, std::int64_t& cost) const {
 Ejection::Spot Ejection::best_spot(Index item) {
     const Choice& c = choice(item);
     const Bytes low = raised(item, c.low);
-    const Bytes high = lowered(item, std::min(c.high, height_ - items_[at(item)].extent));
+    const Bytes high = lowered(item, std::min(c.high, height_ - items_[item].extent));
     Spot best;
     if (low > high) return best;
     gather(item, low, high);
@@ -260,19 +260,19 @@ Ejection::Spot Ejection::best_spot(Index item) {
     return best;
 }
 
-void Ejection::place(Index item, Bytes offset) { items_[at(item)].offset = offset; }
+void Ejection::place(Index item, Bytes offset) { items_[item].offset = offset; }
 
 void Ejection::take_out(Index item) {
-    items_[at(item)].offset = kUnplaced;
+    items_[item].offset = kUnplaced;
     unplaced_.push_back(item);
-    out_weight_ += first_weight_[at(item)];
+    out_weight_ += first_weight_[item];
 }
 
 void Ejection::take_out_in_the_way(Bytes offset) {
     for (const Obstacle& obstacle : obstacles_) {
         if (obstacle.low >= offset || obstacle.high <= offset) continue;
         if (obstacle.hole == offset || obstacle.item < 0) continue;
-        if (items_[at(obstacle.item)].offset >= 0) take_out(obstacle.item);
+        if (items_[obstacle.item].offset >= 0) take_out(obstacle.item);
     }
 }
 
@@ -280,30 +280,29 @@ void Ejection::take_out_in_the_way(Bytes offset) {
 Index Ejection::pick() {
     const std::size_t a = random_.below(unplaced_.size());
     const std::size_t b = random_.below(unplaced_.size());
-    const std::size_t chosen = items_[at(unplaced_[a])].weight >= items_[at(unplaced_[b])].weight ? a : b;
+    const std::size_t chosen = items_[unplaced_[a]].weight >= items_[unplaced_[b]].weight ? a : b;
     const Index item = unplaced_[chosen];
     unplaced_[chosen] = unplaced_.back();
     unplaced_.pop_back();
-    out_weight_ -= first_weight_[at(item)];
+    out_weight_ -= first_weight_[item];
     return item;
 }
 
 bool Ejection::reach(Bytes height, const Stop& stop) {
-    steps_ += static_cast<std::int64_t>(items_.size()) / 8;
+    steps_ += count_of(items_) / 8;
     height_ = height;
     for (std::size_t i = 0; i < items_.size(); ++i) items_[i].weight = first_weight_[i];
     for (Index item = 0; item < instance_.item_count(); ++item) {
-        const Item& state = items_[at(item)];
+        const Item& state = items_[item];
         if (state.offset >= 0 && state.offset + state.extent > height) take_out(item);
     }
     std::int64_t least_out = out_weight_;
     std::int64_t least_at = moves;
-    std::size_t least_count = unplaced_.size();
+    Index least_count = count_of(unplaced_);
     while (!unplaced_.empty()) {
         if (stop(steps_)) return false;
         steps_ = 0;
-        if (moves - least_at > kPatience + kPatienceByItem * static_cast<std::int64_t>(least_count))
-            return false;
+        if (moves - least_at > kPatience + kPatienceByItem * least_count) return false;
         ++moves;
         const Index item = pick();
         const Spot spot = best_spot(item);
@@ -312,16 +311,16 @@ bool Ejection::reach(Bytes height, const Stop& stop) {
             continue;
         }
         if (spot.cost > 0) {
-            Item& state = items_[at(item)];
-            state.weight = std::min(kMostWeight, state.weight + first_weight_[at(item)]);
-            state.tabu_until = moves + 1 + static_cast<std::int64_t>(random_.below(kTenure));
+            Item& state = items_[item];
+            state.weight = std::min(kMostWeight, state.weight + first_weight_[item]);
+            state.tabu_until = moves + 1 + random_.below(kTenure);
             take_out_in_the_way(spot.offset);
         }
         place(item, spot.offset);
         if (out_weight_ < least_out) {
             least_out = out_weight_;
             least_at = moves;
-            least_count = unplaced_.size();
+            least_count = count_of(unplaced_);
         }
     }
     return true;
@@ -329,8 +328,7 @@ bool Ejection::reach(Bytes height, const Stop& stop) {
 
 bool Ejection::complete(Bytes height, const Stop& stop) {
     std::sort(unplaced_.begin(), unplaced_.end(), [&](Index a, Index b) {
-        return first_weight_[at(a)] != first_weight_[at(b)] ? first_weight_[at(a)] < first_weight_[at(b)]
-                                                            : a < b;
+        return first_weight_[a] != first_weight_[b] ? first_weight_[a] < first_weight_[b] : a < b;
     });
     while (!unplaced_.empty()) {
         if (stop(steps_)) return false;
@@ -339,7 +337,7 @@ bool Ejection::complete(Bytes height, const Stop& stop) {
         const Spot spot = lowest_free(item, height);
         if (spot.offset == kUnplaced) return false;
         unplaced_.pop_back();
-        out_weight_ -= first_weight_[at(item)];
+        out_weight_ -= first_weight_[item];
         place(item, spot.offset);
     }
     return true;
@@ -347,7 +345,7 @@ bool Ejection::complete(Bytes height, const Stop& stop) {
 
 Ejection::Spot Ejection::lowest_free(Index item, Bytes height) {
     const Choice& c = choice(item);
-    const Bytes high = std::min(c.high, height - items_[at(item)].extent);
+    const Bytes high = std::min(c.high, height - items_[item].extent);
     Bytes offset = raised(item, c.low);
     gather(item, offset, high);
     std::sort(obstacles_.begin(), obstacles_.end(),

@@ -58,8 +58,7 @@ class Ejection {
         std::int64_t cost = 0;
     };
 
-    static std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-    const Choice& choice(Index item) const { return choices_[at(item)]; }
+    const Choice& choice(Index item) const { return choices_[item]; }
     Bytes raised(Index item, Bytes offset) const;
     Bytes lowered(Index item, Bytes offset) const;
     void sort_edges(std::vector<Edge>& edges);

@@ -24,7 +24,7 @@ constexpr std::int64_t kWorkOfStep = 2;
 Bytes common_unit(const Instance& instance, Index pool) {
     Bytes unit = 0;
     for (const Part& part : instance.parts) unit = std::gcd(unit, std::gcd(part.size, part.delta));
-    for (const Range& range : instance.pools[static_cast<std::size_t>(pool)].reserved) {
+    for (const Range& range : instance.pools[pool].reserved) {
         unit = std::gcd(unit, std::gcd(range.begin, range.end));
     }
     for (const Choice& choice : instance.choices.values) {
@@ -39,7 +39,7 @@ Bytes common_unit(const Instance& instance, Index pool) {
 Bytes least_height(const Instance& instance, const ImproveOptions& options, const Layout& start) {
     Bytes least = options.bound;
     for (const Part& part : instance.parts) {
-        if (start[static_cast<std::size_t>(part.item)].pool != options.pool) continue;
+        if (start[part.item].pool != options.pool) continue;
         for (const Choice& choice : instance.choices[part.item]) {
             if (choice.pool == options.pool) least = std::max(least, choice.low + part.delta + part.size);
         }
@@ -59,7 +59,7 @@ class Run {
         const Worker::Goal goal{options.pool, bound_, common_unit(instance, options.pool)};
         const int workers = std::max(1, options.workers);
         for (int k = 0; k < workers && !budget.spent(); ++k) {
-            const std::uint64_t seed = options.seed + 0x9E37u * static_cast<std::uint64_t>(k);
+            const std::uint64_t seed = options.seed + 0x9E37u * k;
             workers_.push_back(std::make_unique<Worker>(instance, goal, start, seed, k % 2 == 1, budget));
         }
     }
@@ -115,7 +115,7 @@ class Run {
 
     // Each worker on its own for a while; then the lowest layout is everyone's.
     void round() {
-        const auto count = static_cast<std::int64_t>(workers_.size());
+        const std::int64_t count = count_of(workers_);
         const std::int64_t left = budget_.work_limit() - budget_.work();
         const std::int64_t share = std::max<std::int64_t>(1, std::min(kRound, left / count / kWorkOfStep));
         std::vector<std::int64_t> used(workers_.size(), 0);

@@ -21,9 +21,9 @@ constexpr std::int64_t kDecodeSteps = 50;
 KeySearch::KeySearch(const Instance& instance, Index pool, Bytes bound, std::uint64_t seed,
                      const Budget& budget)
     : instance_(instance), pool_(pool), bound_(bound), budget_(budget), random_(seed), skyline_(instance) {
-    box_of_.resize(at(instance.item_count()), -1);
+    box_of_.resize(instance.item_count(), -1);
     for (std::size_t i = 0; i < skyline_.boxes().size(); ++i) {
-        box_of_[at(skyline_.boxes()[i].item)] = static_cast<Index>(i);
+        box_of_[skyline_.boxes()[i].item] = i;
     }
     for (Index item = 0; item < instance.item_count(); ++item) {
         if (instance.choices[item][0].low == instance.choices[item][0].high) pinned_.push_back(item);
@@ -68,13 +68,13 @@ double KeySearch::excess() const {
 }
 
 void KeySearch::aim(Bytes top) {
-    target_ = bound_ + static_cast<Bytes>(static_cast<double>(std::max<Bytes>(1, top - bound_) - 1) * share_);
+    target_ = bound_ + static_cast<Bytes>((std::max<Bytes>(1, top - bound_) - 1) * share_);
     cost_ = excess();
     ends_ = skyline_.ends;
     top_ = top;
     failing_.clear();
     for (std::size_t i = 0; i < ends_.size(); ++i) {
-        if (ends_[i] > target_) failing_.push_back(static_cast<Index>(i));
+        if (ends_[i] > target_) failing_.push_back(i);
     }
 }
 
@@ -87,8 +87,8 @@ void KeySearch::perturb() {
     const std::size_t tries = std::min<std::size_t>(kMostWindows, 1 + failing_.size() / 4);
     for (std::size_t k = 0; k < tries; ++k) {
         const Index item = failing_[random_.below(failing_.size())];
-        if (box_of_[at(item)] < 0) continue;
-        const Skyline::Box& box = skyline_.boxes()[at(box_of_[at(item)])];
+        if (box_of_[item] < 0) continue;
+        const Skyline::Box& box = skyline_.boxes()[box_of_[item]];
         const double life = box.end - box.begin;
         const Window window{box.begin - life * chance(), box.end + life * chance()};
         if (std::any_of(windows_.begin(), windows_.end(), [&](const Window& other) {
@@ -99,7 +99,7 @@ void KeySearch::perturb() {
         const double strength = chance();
         const auto change = [&](Index changed, double by) {
             changes_.push_back({changed, windows_.size()});
-            next_[at(changed)] *= growth(strength * by);
+            next_[changed] *= growth(strength * by);
         };
         each_begun(window, [&](Index other) {
             if (chance() < share) change(other, 2 * chance() - 1);
@@ -119,7 +119,7 @@ void KeySearch::each_begun(const Window& window, Job job) const {
 
 double KeySearch::excess_of(Bytes end) const {
     if (end <= target_) return 0;
-    const double over = static_cast<double>(end - target_) / static_cast<double>(bound_ + 1);
+    const double over = static_cast<double>(end - target_) / (bound_ + 1);
     return power_ == 1 ? over : std::sqrt(over);
 }
 
@@ -131,16 +131,15 @@ bool KeySearch::take_back_worse() {
     bool some_worse = false;
     for (std::size_t k = 0; k < windows_.size(); ++k) {
         double change = 0;
-        each_begun(windows_[k], [&](Index item) {
-            change += excess_of(skyline_.ends[at(item)]) - excess_of(ends_[at(item)]);
-        });
+        each_begun(windows_[k],
+                   [&](Index item) { change += excess_of(skyline_.ends[item]) - excess_of(ends_[item]); });
         worse[k] = change > 0;
         some_better = some_better || change < 0;
         some_worse = some_worse || change > 0;
     }
     if (!some_better || !some_worse) return false;
     for (const Change& change : changes_) {
-        if (worse[change.window]) next_[at(change.item)] = keys_[at(change.item)];
+        if (worse[change.window]) next_[change.item] = keys_[change.item];
     }
     return true;
 }
@@ -153,11 +152,11 @@ void KeySearch::decode(Bytes height, const Skyline::Stop& stop) {
         found_ = !layout.empty();
         return;
     }
-    std::vector<char> is_pinned(at(instance_.item_count()), 0);
-    for (const Index item : pinned_) is_pinned[at(item)] = 1;
+    std::vector<char> is_pinned(instance_.item_count(), 0);
+    for (const Index item : pinned_) is_pinned[item] = 1;
     std::vector<Index> order = pinned_;
     for (const Index item : order_) {
-        if (!is_pinned[at(item)]) order.push_back(item);
+        if (!is_pinned[item]) order.push_back(item);
     }
     // The shared one must not be counted in: its work decides when a deterministic run ends.
     Budget own(-1, -1, &budget_);
@@ -166,10 +165,10 @@ void KeySearch::decode(Bytes height, const Skyline::Stop& stop) {
         return placer->run(order, Tactics{}, own, layout, height - 1);
     };
     const bool done = instance_.parts.size() <= kMostPairParts ? place(pairs_) : place(tree_);
-    if (stop(kDecodeSteps * static_cast<std::int64_t>(instance_.parts.size())) || !done) return;
+    if (stop(kDecodeSteps * count_of(instance_.parts)) || !done) return;
     Bytes top = 0;
     for (const Part& part : instance_.parts) {
-        const Place& at_place = layout[at(part.item)];
+        const Place& at_place = layout[part.item];
         if (at_place.offset == kUnplaced) return;
         top = std::max(top, at_place.offset + part.delta + part.size);
     }
@@ -211,7 +210,7 @@ bool KeySearch::run(Bytes height, const Skyline::Stop& stop) {
             top_ = top;
             failing_.clear();
             for (std::size_t i = 0; i < ends_.size(); ++i) {
-                if (ends_[i] > target_) failing_.push_back(static_cast<Index>(i));
+                if (ends_[i] > target_) failing_.push_back(i);
             }
             if (failing_.empty()) aim(top);
         }

@@ -30,7 +30,6 @@ class KeySearch {
         Index item;
         std::size_t window;
     };
-    static std::size_t at(Index i) { return static_cast<std::size_t>(i); }
     double chance() { return static_cast<double>(random_.below(1 << 20)) / (1 << 20); }
     bool dive(const std::vector<double>& keys, const Skyline::Stop& stop);
     void note(const std::vector<double>& keys);

@@ -17,13 +17,13 @@ Bytes raised(const Choice& choice, Bytes offset) {
 }  // namespace
 
 Skyline::Skyline(const Instance& instance) : instance_(instance) {
-    exact_ = instance.pools[at(instance.choices[0][0].pool)].reserved.empty();
+    exact_ = instance.pools[instance.choices[0][0].pool].reserved.empty();
     for (Index item = 0; item < instance.item_count(); ++item) {
         Box box{instance.time_rows, 0, 0, item, &instance.choices[item][0]};
         if (instance.parts_of(item).size() > 1 || box.choice->low == box.choice->high) exact_ = false;
-        for (Index part = instance.item_parts[at(item)]; part < instance.item_parts[at(item) + 1]; ++part) {
-            box.size = std::max(box.size, instance.parts[at(part)].delta + instance.parts[at(part)].size);
-            if (instance.rows[part].size() > 1 || instance.parts[at(part)].delta != 0) exact_ = false;
+        for (Index part = instance.item_parts[item]; part < instance.item_parts[item + 1]; ++part) {
+            box.size = std::max(box.size, instance.parts[part].delta + instance.parts[part].size);
+            if (instance.rows[part].size() > 1 || instance.parts[part].delta != 0) exact_ = false;
             for (const RowRange& rows : instance.rows[part]) {
                 if (rows.begin >= instance.time_rows) {
                     exact_ = false;
@@ -41,25 +41,25 @@ Skyline::Skyline(const Instance& instance) : instance_(instance) {
     }
     std::stable_sort(boxes_.begin(), boxes_.end(),
                      [](const Box& a, const Box& b) { return a.begin < b.begin; });
-    first_box_.resize(at(instance.time_rows) + 1);
-    load_.resize(at(instance.time_rows) + 1, 0);
+    first_box_.resize(instance.time_rows + 1);
+    load_.resize(instance.time_rows + 1, 0);
     std::size_t next = 0;
     for (Index row = 0; row <= instance.time_rows; ++row) {
         while (next < boxes_.size() && boxes_[next].begin < row) ++next;
-        first_box_[at(row)] = static_cast<Index>(next);
+        first_box_[row] = next;
     }
     for (const Box& box : boxes_) {
-        load_[at(box.begin)] += box.size;
-        load_[at(box.end)] -= box.size;
+        load_[box.begin] += box.size;
+        load_[box.end] -= box.size;
     }
     for (std::size_t r = 1; r < load_.size(); ++r) load_[r] += load_[r - 1];
-    ends.resize(at(instance.item_count()));
+    ends.resize(instance.item_count());
 }
 
 Index Skyline::alive(Index box) {
-    while (next_alive_[at(box)] != box) {
-        next_alive_[at(box)] = next_alive_[at(next_alive_[at(box)])];
-        box = next_alive_[at(box)];
+    while (next_alive_[box] != box) {
+        next_alive_[box] = next_alive_[next_alive_[box]];
+        box = next_alive_[box];
     }
     return box;
 }
@@ -68,7 +68,7 @@ std::vector<double> Skyline::keys(int rule, double noise, Random& random) const 
     std::vector<double> keys(ends.size());
     for (const Box& box : boxes_) {
         const double life = box.end - box.begin;
-        const auto size = static_cast<double>(box.size);
+        const double size = box.size;
         double raw = 0;
         switch (rule) {
             case 0:
@@ -85,7 +85,7 @@ std::vector<double> Skyline::keys(int rule, double noise, Random& random) const 
                 break;
         }
         const double u = static_cast<double>(random.below(1 << 20)) / (1 << 20);
-        keys[at(box.item)] = raw * growth(noise * (u - 0.5) * 2);
+        keys[box.item] = raw * growth(noise * (u - 0.5) * 2);
     }
     return keys;
 }
@@ -93,15 +93,15 @@ std::vector<double> Skyline::keys(int rule, double noise, Random& random) const 
 Layout Skyline::layout(Index pool) const {
     Layout layout(ends.size());
     for (const Box& box : boxes_) {
-        const Bytes offset = ends[at(box.item)] - box.size;
+        const Bytes offset = ends[box.item] - box.size;
         if (offset > box.choice->high) return {};
-        layout[at(box.item)] = {pool, offset};
+        layout[box.item] = {pool, offset};
     }
     for (const Index item : loose_) {
         const Choice& c = instance_.choices[item][0];
         const Bytes offset = raised(c, c.low);
         if (offset > c.high) return {};
-        layout[at(item)] = {pool, offset};
+        layout[item] = {pool, offset};
     }
     return layout;
 }
@@ -109,11 +109,11 @@ Layout Skyline::layout(Index pool) const {
 bool Skyline::run(const std::vector<double>& keys, Bytes height, std::vector<Index>& order,
                   const Stop& stop) {
     order.clear();
-    auto steps = static_cast<std::int64_t>(boxes_.size()) + 1;
+    std::int64_t steps = count_of(boxes_) + 1;
     top = 0;
-    const auto n = static_cast<Index>(boxes_.size());
-    next_alive_.resize(at(n) + 1);
-    for (Index i = 0; i <= n; ++i) next_alive_[at(i)] = i;
+    const Index n = count_of(boxes_);
+    next_alive_.resize(n + 1);
+    for (Index i = 0; i <= n; ++i) next_alive_[i] = i;
     remainder_ = load_;
     std::vector<Segment> segments{{0, instance_.time_rows, -1, -1, 0, 0}};
     struct Turn {
@@ -128,7 +128,7 @@ bool Skyline::run(const std::vector<double>& keys, Bytes height, std::vector<Ind
     turns.push({0, 0, 0});
     std::vector<Index> candidates;
     std::vector<std::int32_t> covers;
-    std::size_t left_over = at(n);
+    std::size_t left_over = n;
     while (left_over > 0 && !turns.empty()) {
         if (steps >= 2048) {
             if (stop(steps)) return false;
@@ -136,79 +136,78 @@ bool Skyline::run(const std::vector<double>& keys, Bytes height, std::vector<Ind
         }
         const Turn turn = turns.top();
         turns.pop();
-        Segment& s = segments[at(turn.segment)];
+        Segment& s = segments[turn.segment];
         if (s.version != turn.version) continue;
         candidates.clear();
-        const Index last = first_box_[at(s.end)];
-        for (Index i = alive(first_box_[at(s.begin)]); i < last; i = alive(i + 1)) {
-            if (boxes_[at(i)].end <= s.end) candidates.push_back(i);
+        const Index last = first_box_[s.end];
+        for (Index i = alive(first_box_[s.begin]); i < last; i = alive(i + 1)) {
+            if (boxes_[i].end <= s.end) candidates.push_back(i);
             ++steps;
         }
         if (candidates.empty()) {
             // Nothing fits: up to the lower neighbour.
-            const Bytes left = s.left < 0 ? kLimit : segments[at(s.left)].floor;
-            const Bytes right = s.right < 0 ? kLimit : segments[at(s.right)].floor;
+            const Bytes left = s.left < 0 ? kLimit : segments[s.left].floor;
+            const Bytes right = s.right < 0 ? kLimit : segments[s.right].floor;
             if (left == kLimit && right == kLimit) break;
             const Bytes up = std::min(left, right);
             s.floor = up;
             if (left == up) {
                 const Index gone = s.left;
-                s.begin = segments[at(gone)].begin;
-                s.left = segments[at(gone)].left;
-                ++segments[at(gone)].version;
-                if (s.left >= 0) segments[at(s.left)].right = turn.segment;
+                s.begin = segments[gone].begin;
+                s.left = segments[gone].left;
+                ++segments[gone].version;
+                if (s.left >= 0) segments[s.left].right = turn.segment;
             }
             if (right == up) {
                 const Index gone = s.right;
-                s.end = segments[at(gone)].end;
-                s.right = segments[at(gone)].right;
-                ++segments[at(gone)].version;
-                if (s.right >= 0) segments[at(s.right)].left = turn.segment;
+                s.end = segments[gone].end;
+                s.right = segments[gone].right;
+                ++segments[gone].version;
+                if (s.right >= 0) segments[s.right].left = turn.segment;
             }
             turns.push({s.floor, turn.segment, ++s.version});
             continue;
         }
         // The row with the fewest candidates, of those the one with the least slack.
         Index chosen = candidates[0];
-        const auto width = at(s.end - s.begin);
+        const auto width = s.end - s.begin;
         if (candidates.size() > 1) {
             covers.assign(width + 1, 0);
             for (const Index i : candidates) {
-                ++covers[at(boxes_[at(i)].begin - s.begin)];
-                --covers[at(boxes_[at(i)].end - s.begin)];
+                ++covers[boxes_[i].begin - s.begin];
+                --covers[boxes_[i].end - s.begin];
             }
             Index best_row = -1;
             std::int32_t fewest = 0;
             Bytes least_slack = 0;
             std::int32_t now = 0;
-            for (std::size_t r = 0; r < width; ++r) {
+            for (Index r = 0; r < width; ++r) {
                 now += covers[r];
                 if (now == 0) continue;
-                const Bytes slack = height - s.floor - remainder_[at(s.begin) + r];
+                const Bytes slack = height - s.floor - remainder_[s.begin + r];
                 bool better;
                 better = now < fewest || (now == fewest && slack < least_slack);
                 if (best_row < 0 || better) {
-                    best_row = s.begin + static_cast<Index>(r);
+                    best_row = s.begin + r;
                     fewest = now;
                     least_slack = slack;
                 }
             }
-            steps += static_cast<std::int64_t>(width + candidates.size());
+            steps += width + count_of(candidates);
             chosen = -1;
             for (const Index i : candidates) {
-                if (boxes_[at(i)].begin > best_row || boxes_[at(i)].end <= best_row) continue;
-                if (chosen < 0 || keys[at(boxes_[at(i)].item)] > keys[at(boxes_[at(chosen)].item)])
-                    chosen = i;
+                if (boxes_[i].begin > best_row || boxes_[i].end <= best_row) continue;
+                if (chosen < 0 || keys[boxes_[i].item] > keys[boxes_[chosen].item]) chosen = i;
             }
         }
-        const Box box = boxes_[at(chosen)];
-        next_alive_[at(chosen)] = chosen + 1;
+        const Box box = boxes_[chosen];
+        next_alive_[chosen] = chosen + 1;
         --left_over;
         order.push_back(box.item);
         const Bytes risen = raised(*box.choice, std::max(s.floor, box.choice->low)) + box.size;
-        ends[at(box.item)] = risen;
+        ends[box.item] = risen;
         top = std::max(top, risen);
-        for (Index r = box.begin; r < box.end; ++r) remainder_[at(r)] -= box.size;
+        for (Index r = box.begin; r < box.end; ++r) remainder_[r] -= box.size;
         steps += box.end - box.begin;
 
         const Bytes floor = s.floor;
@@ -220,33 +219,33 @@ bool Skyline::run(const std::vector<double>& keys, Bytes height, std::vector<Ind
         const auto self = turn.segment;
         const auto add = [&](Index b, Index e, Index l, Index r) {
             segments.push_back({b, e, l, r, floor, 0});
-            const auto added = static_cast<Index>(segments.size()) - 1;
-            if (l >= 0) segments[at(l)].right = added;
-            if (r >= 0) segments[at(r)].left = added;
+            const auto added = count_of(segments) - 1;
+            if (l >= 0) segments[l].right = added;
+            if (r >= 0) segments[r].left = added;
             turns.push({floor, added, 0});
             return added;
         };
-        segments[at(self)].begin = box.begin;
-        segments[at(self)].end = box.end;
-        segments[at(self)].floor = risen;
-        ++segments[at(self)].version;
+        segments[self].begin = box.begin;
+        segments[self].end = box.end;
+        segments[self].floor = risen;
+        ++segments[self].version;
         if (begin < box.begin) left = add(begin, box.begin, left, self);
         if (box.end < end) right = add(box.end, end, self, right);
-        Segment& m = segments[at(self)];
+        Segment& m = segments[self];
         m.left = left;
         m.right = right;
         // One with the neighbours of the same height.
-        if (left >= 0 && segments[at(left)].floor == m.floor) {
-            m.begin = segments[at(left)].begin;
-            m.left = segments[at(left)].left;
-            ++segments[at(left)].version;
-            if (m.left >= 0) segments[at(m.left)].right = self;
+        if (left >= 0 && segments[left].floor == m.floor) {
+            m.begin = segments[left].begin;
+            m.left = segments[left].left;
+            ++segments[left].version;
+            if (m.left >= 0) segments[m.left].right = self;
         }
-        if (right >= 0 && segments[at(right)].floor == m.floor) {
-            m.end = segments[at(right)].end;
-            m.right = segments[at(right)].right;
-            ++segments[at(right)].version;
-            if (m.right >= 0) segments[at(m.right)].left = self;
+        if (right >= 0 && segments[right].floor == m.floor) {
+            m.end = segments[right].end;
+            m.right = segments[right].right;
+            ++segments[right].version;
+            if (m.right >= 0) segments[m.right].left = self;
         }
         turns.push({m.floor, self, m.version});
     }

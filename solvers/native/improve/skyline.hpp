@@ -50,7 +50,6 @@ class Skyline {
         Bytes floor;
         int version;
     };
-    static std::size_t at(Index i) { return static_cast<std::size_t>(i); }
     Index alive(Index box);
 
     const Instance& instance_;

@@ -26,7 +26,7 @@ bool one_choice_each(const Instance& instance, Index pool) {
 Bytes height_of(const Instance& instance, Index pool, const Layout& layout) {
     Bytes height = 0;
     for (const Part& part : instance.parts) {
-        const Place& place = layout[static_cast<std::size_t>(part.item)];
+        const Place& place = layout[part.item];
         if (place.pool != pool || place.offset < 0) continue;
         height = std::max(height, place.offset + part.delta + part.size);
     }
@@ -85,7 +85,7 @@ bool Worker::search_keys(const Stop& stop) {
 }
 
 bool Worker::eject(const Stop& stop) {
-    const auto gap = static_cast<double>(height_ - goal_.bound);
+    const double gap = height_ - goal_.bound;
     const Bytes drop = std::max(goal_.unit, static_cast<Bytes>(gap * share_) / goal_.unit * goal_.unit);
     const Bytes target = std::max(goal_.bound, height_ - drop);
     ejection_.load(best_);
@@ -107,7 +107,7 @@ bool Worker::eject(const Stop& stop) {
     }
     if (stopped) return false;
     share_ /= 2;
-    if (gap * share_ < static_cast<double>(goal_.unit)) {
+    if (gap * share_ < goal_.unit) {
         share_ = kFirstShare;
         patience_ = std::min(patience_ * 2, kLongestAttempt);
     }

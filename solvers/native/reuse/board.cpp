@@ -5,11 +5,7 @@
 #include "../search/packing.hpp"
 
 namespace memstow {
-namespace {
-
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
+namespace {}  // namespace
 
 Board::Board(const Instance& instance, const Costs& costs) {
     for (Index i = 0; i < instance.item_count(); ++i) {
@@ -28,10 +24,10 @@ Board::Board(const Instance& instance, const Costs& costs) {
 void Board::list_relations(const Instance& instance, const Costs& costs) {
     std::vector<std::vector<Relation>> of(tops_.size());
     const auto relate = [&](Index p, Index q, Bytes cost, bool tieable) {
-        const Part &own = instance.parts[at(p)], &other = instance.parts[at(q)];
-        of[at(own.item)].push_back({other.item, other.delta - own.delta - own.size,
-                                    other.delta + other.size - own.delta, cost,
-                                    tieable ? other.delta - own.delta : kNoHole});
+        const Part &own = instance.parts[p], &other = instance.parts[q];
+        of[own.item].push_back({other.item, other.delta - own.delta - own.size,
+                                other.delta + other.size - own.delta, cost,
+                                tieable ? other.delta - own.delta : kNoHole});
     };
     for (Index p = 0; p < costs.conflicts.count(); ++p) {
         for (const Index q : costs.conflicts.near(p)) {
@@ -49,13 +45,13 @@ void Board::list_relations(const Instance& instance, const Costs& costs) {
 }
 
 Bytes Board::next(Index item, Bytes from) const {
-    const Bytes past = (from - residue_[at(item)]) % modulus_[at(item)];
+    const Bytes past = (from - residue_[item]) % modulus_[item];
     if (past == 0) return from;
-    return from - past + (past > 0 ? modulus_[at(item)] : 0);
+    return from - past + (past > 0 ? modulus_[item] : 0);
 }
 
 bool Board::allowed(Index item, Bytes offset) const {
-    if (offset > height_ - tops_[at(item)] || next(item, offset) != offset) return false;
+    if (offset > height_ - tops_[item] || next(item, offset) != offset) return false;
     const auto ranges = allowed_[item];
     return std::any_of(ranges.begin(), ranges.end(),
                        [&](const Range& range) { return range.begin <= offset && offset <= range.end; });
@@ -63,9 +59,9 @@ bool Board::allowed(Index item, Bytes offset) const {
 
 Bytes Board::cost_of(Index item, const std::vector<Bytes>& offsets) const {
     Bytes cost = 0;
-    const Bytes offset = offsets[at(item)];
+    const Bytes offset = offsets[item];
     for (const Relation& relation : relations_[item]) {
-        const Bytes x = offsets[at(relation.other)];
+        const Bytes x = offsets[relation.other];
         if (relation.cost == kForbidden || x == kUnplaced) continue;
         if (x + relation.below < offset && offset < x + relation.above) cost += relation.cost;
     }
@@ -79,9 +75,9 @@ void Board::find_free(Index item, const std::vector<Bytes>& offsets) {
     paid_.clear();
     prices_.clear();
     const auto relations = relations_[item];
-    steps_ += static_cast<std::int64_t>(relations.size()) + 1;
+    steps_ += count_of(relations) + 1;
     for (const Relation& relation : relations) {
-        const Bytes x = offsets[at(relation.other)];
+        const Bytes x = offsets[relation.other];
         if (x == kUnplaced) continue;
         if (relation.cost == kForbidden) {
             taken_.push_back({x + relation.below, x + relation.above});
@@ -93,7 +89,7 @@ void Board::find_free(Index item, const std::vector<Bytes>& offsets) {
     std::sort(taken_.begin(), taken_.end(), [](Range a, Range b) { return a.begin < b.begin; });
     free_.clear();
     for (const Range& range : allowed_[item]) {
-        const Bytes last = std::min(range.end, height_ - tops_[at(item)]);
+        const Bytes last = std::min(range.end, height_ - tops_[item]);
         Bytes from = range.begin;
         for (const Range& hit : taken_) {
             if (hit.begin >= last) break;
@@ -106,7 +102,7 @@ void Board::find_free(Index item, const std::vector<Bytes>& offsets) {
 
 void Board::consider(Bytes offset, bool anywhere, Random& random) {
     Bytes cost = 0;
-    steps_ += static_cast<std::int64_t>(paid_.size());
+    steps_ += count_of(paid_);
     for (std::size_t k = 0; k < paid_.size(); ++k) {
         if (paid_[k].begin < offset && offset < paid_[k].end) cost += prices_[k];
     }
@@ -117,19 +113,18 @@ void Board::consider(Bytes offset, bool anywhere, Random& random) {
         return;
     }
     ++equals_;
-    const bool taken =
-        anywhere ? random.below(static_cast<std::size_t>(equals_)) == 0 : offset < best_.offset;
+    const bool taken = anywhere ? random.below(equals_) == 0 : offset < best_.offset;
     if (taken) best_.offset = offset;
 }
 
 void Board::add_holes(Index item, const std::vector<Bytes>& offsets) {
     const auto relations = relations_[item];
     for (const Relation& tie : relations) {
-        if (tie.hole == kNoHole || offsets[at(tie.other)] == kUnplaced) continue;
-        const Bytes offset = offsets[at(tie.other)] + tie.hole;
+        if (tie.hole == kNoHole || offsets[tie.other] == kUnplaced) continue;
+        const Bytes offset = offsets[tie.other] + tie.hole;
         const bool fits = allowed(item, offset) &&
                           std::none_of(relations.begin(), relations.end(), [&](const Relation& relation) {
-                              const Bytes x = offsets[at(relation.other)];
+                              const Bytes x = offsets[relation.other];
                               return x != kUnplaced && forbids(relation, x, offset);
                           });
         if (fits) free_.push_back({offset, offset});
@@ -148,29 +143,29 @@ Bytes Board::least_in_the_way(Index item, const std::vector<Bytes>& offsets,
         double weight = 0;
         for (const Relation& relation : relations) {
             ++steps_;
-            const Bytes x = offsets[at(relation.other)];
+            const Bytes x = offsets[relation.other];
             if (x == kUnplaced) continue;
             if (relation.cost == kForbidden) {
-                if (forbids(relation, x, offset)) weight += weights[at(relation.other)];
+                if (forbids(relation, x, offset)) weight += weights[relation.other];
             } else if (x + relation.below < offset && offset < x + relation.above) {
-                weight += static_cast<double>(relation.cost) / scale;
+                weight += relation.cost / scale;
             }
             if (best != kUnplaced && weight > least) return;
         }
         equals = best == kUnplaced || weight < least ? 1 : equals + 1;
-        if (equals > 1 && random.below(static_cast<std::size_t>(equals)) > 0) return;
+        if (equals > 1 && random.below(equals) > 0) return;
         best = offset;
         least = weight;
     };
     for (const Range& range : allowed_[item]) {
         weigh(range.begin);
-        weigh(std::min(range.end, height_ - tops_[at(item)]) - modulus_[at(item)] + 1);
+        weigh(std::min(range.end, height_ - tops_[item]) - modulus_[item] + 1);
     }
     for (const Relation& relation : relations) {
-        const Bytes x = offsets[at(relation.other)];
+        const Bytes x = offsets[relation.other];
         if (x == kUnplaced) continue;
         weigh(x + relation.above);
-        weigh(x + relation.below - modulus_[at(item)] + 1);
+        weigh(x + relation.below - modulus_[item] + 1);
     }
     return best;
 }
@@ -188,7 +183,7 @@ Board::Spot Board::cheapest(Index item, const std::vector<Bytes>& offsets, bool 
             if (offset <= range.end) consider(offset, anywhere, random);
         };
         const auto try_at_or_below = [&](Bytes offset) {
-            offset = next(item, offset - modulus_[at(item)] + 1);
+            offset = next(item, offset - modulus_[item] + 1);
             if (offset >= range.begin) consider(offset, anywhere, random);
         };
         try_at_or_above(range.begin);

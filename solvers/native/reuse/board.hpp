@@ -29,7 +29,7 @@ class Board {
 
     Index count() const { return relations_.size(); }
     std::span<const Relation> relations(Index item) const { return relations_[item]; }
-    Bytes top(Index item) const { return tops_[static_cast<std::size_t>(item)]; }  // of its highest part
+    Bytes top(Index item) const { return tops_[item]; }  // of its highest part
 
     // Nothing ends above this from now on.
     void set_height(Bytes height) { height_ = height; }
@@ -48,9 +48,9 @@ class Board {
     // Calls f(other) for each item that must not overlap this one and does.
     template <class F>
     void visit_in_the_way(Index item, const std::vector<Bytes>& offsets, F&& f) const {
-        const Bytes offset = offsets[static_cast<std::size_t>(item)];
+        const Bytes offset = offsets[item];
         for (const Relation& relation : relations_[item]) {
-            const Bytes x = offsets[static_cast<std::size_t>(relation.other)];
+            const Bytes x = offsets[relation.other];
             if (x != kUnplaced && forbids(relation, x, offset)) f(relation.other);
         }
     }

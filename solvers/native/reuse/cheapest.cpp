@@ -7,8 +7,6 @@
 namespace memstow {
 namespace {
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 constexpr std::int64_t kNearbyFirst = 20'000;
 constexpr std::size_t kMostLayouts = 64;
 
@@ -29,7 +27,7 @@ Cheapest::Cheapest(Instance instance, std::uint64_t seed)
 
 ElementSet Cheapest::all_but(const ElementSet& pairs) const {
     ElementSet rest;
-    for (Index k = 0; k < static_cast<Index>(weights_.size()); ++k) {
+    for (Index k = 0; k < count_of(weights_); ++k) {
         if (!std::binary_search(pairs.begin(), pairs.end(), k)) rest.push_back(k);
     }
     return rest;
@@ -38,14 +36,14 @@ ElementSet Cheapest::all_but(const ElementSet& pairs) const {
 void Cheapest::learn(const Offsets& offsets) {
     Known known{offsets, costs_.fixed, 0, {}};
     for (const Part& part : instance_.parts) {
-        known.top = std::max(known.top, offsets[at(part.item)] + part.delta + part.size);
+        known.top = std::max(known.top, offsets[part.item] + part.delta + part.size);
     }
     for (std::size_t k = 0; k < costs_.pairs.size(); ++k) {
-        const Part& a = instance_.parts[at(costs_.pairs[k].first)];
-        const Part& b = instance_.parts[at(costs_.pairs[k].second)];
-        const Bytes x = offsets[at(a.item)] + a.delta, y = offsets[at(b.item)] + b.delta;
+        const Part& a = instance_.parts[costs_.pairs[k].first];
+        const Part& b = instance_.parts[costs_.pairs[k].second];
+        const Bytes x = offsets[a.item] + a.delta, y = offsets[b.item] + b.delta;
         if (x >= y + b.size || y >= x + a.size) continue;
-        known.paid.push_back(static_cast<Index>(k));
+        known.paid.push_back(k);
         known.cost += weights_[k];
     }
     const Known* before = best({height_}, false);
@@ -89,10 +87,10 @@ bool Cheapest::settled(std::optional<Bytes> enough) const {
 
 bool Cheapest::known_to_hold(const ElementSet& apart) const {
     std::vector<char> wanted(weights_.size(), 0);
-    for (const Index pair : apart) wanted[at(pair)] = 1;
+    for (const Index pair : apart) wanted[pair] = 1;
     return std::any_of(layouts_.begin(), layouts_.end(), [&](const Known& known) {
         return known.top <= height_ && std::none_of(known.paid.begin(), known.paid.end(),
-                                                    [&](Index pair) { return wanted[at(pair)] != 0; });
+                                                    [&](Index pair) { return wanted[pair] != 0; });
     });
 }
 

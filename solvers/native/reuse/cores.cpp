@@ -8,8 +8,6 @@
 namespace memstow {
 namespace {
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 // What one search may take when a core is made smaller: what cannot be shown quickly is kept.
 constexpr std::int64_t kShrinkEffort = 200'000;
 // Looking for a heavy clique takes time with the square of the items.
@@ -27,7 +25,7 @@ bool Cheapest::find_clique(const Instance& asked, Budget& budget) {
     const std::vector<bool> all(instance_.pools.size(), true);
     const LiveBound bound = clique_bound(asked, all, 1, kCliqueNodes, height_);
     if (bound.bytes <= height_) return false;
-    for (const Index part : bound.parts) clique_.push_back(instance_.parts[at(part)].item);
+    for (const Index part : bound.parts) clique_.push_back(instance_.parts[part].item);
     std::sort(clique_.begin(), clique_.end());
     clique_.erase(std::unique(clique_.begin(), clique_.end()), clique_.end());
     return true;
@@ -36,11 +34,11 @@ bool Cheapest::find_clique(const Instance& asked, Budget& budget) {
 ElementSet Cheapest::pairs_among(const ElementSet& apart, std::vector<Index> items) const {
     std::sort(items.begin(), items.end());
     const auto among = [&](Index part) {
-        return std::binary_search(items.begin(), items.end(), instance_.parts[at(part)].item);
+        return std::binary_search(items.begin(), items.end(), instance_.parts[part].item);
     };
     ElementSet found;
     for (const Index k : apart) {
-        if (among(costs_.pairs[at(k)].first) && among(costs_.pairs[at(k)].second)) found.push_back(k);
+        if (among(costs_.pairs[k].first) && among(costs_.pairs[k].second)) found.push_back(k);
     }
     return found;
 }
@@ -60,10 +58,10 @@ ElementSet Cheapest::within_clique(const ElementSet& apart) const {
     for (;;) {
         std::vector<Index> degree(instance_.parts.size(), 0);
         for (const Index k : pairs) {
-            ++degree[at(instance_.parts[at(costs_.pairs[at(k)].first)].item)];
-            ++degree[at(instance_.parts[at(costs_.pairs[at(k)].second)].item)];
+            ++degree[instance_.parts[costs_.pairs[k].first].item];
+            ++degree[instance_.parts[costs_.pairs[k].second].item];
         }
-        const auto key = [&](Index item) { return std::pair(degree[at(item)], -size(item)); };
+        const auto key = [&](Index item) { return std::pair(degree[item], -size(item)); };
         auto drop = items.end();
         for (auto item = items.begin(); item != items.end(); ++item) {
             if (sum - size(*item) <= height_) continue;
@@ -100,8 +98,8 @@ ElementSet Cheapest::shrunk(ElementSet apart, Budget& budget) {
     for (std::size_t chunk = (apart.size() + 1) / 2; chunk >= 1; chunk = chunk == 1 ? 0 : (chunk + 1) / 2) {
         for (std::size_t from = 0; from < apart.size() && !budget.spent();) {
             const std::size_t to = std::min(apart.size(), from + chunk);
-            ElementSet rest(apart.begin(), apart.begin() + static_cast<std::ptrdiff_t>(from));
-            rest.insert(rest.end(), apart.begin() + static_cast<std::ptrdiff_t>(to), apart.end());
+            ElementSet rest(apart.begin(), apart.begin() + from);
+            rest.insert(rest.end(), apart.begin() + to, apart.end());
             if (dies(rest)) {
                 apart = std::move(rest);
             } else {

@@ -7,8 +7,6 @@
 namespace memstow {
 namespace {
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 bool overlap_within(const Part& a, const Part& b) {
     return a.delta < b.delta + b.size && b.delta < a.delta + a.size;
 }
@@ -27,7 +25,7 @@ Costs costs_of(const Instance& instance) {
     std::map<std::pair<Index, Index>, Bytes> merged;
     for (const ReuseCost& entry : instance.reuse) {
         const auto [p, q] = std::minmax(entry.first, entry.second);
-        const Part &a = instance.parts[at(p)], &b = instance.parts[at(q)];
+        const Part &a = instance.parts[p], &b = instance.parts[q];
         if (a.item == b.item) {
             if (overlap_within(a, b)) costs.fixed += entry.cost;
         } else if (entry.cost > 0 && !must_be_apart(costs.conflicts, p, q)) {
@@ -45,14 +43,14 @@ Instance kept_apart(const Instance& instance, const Costs& costs, const std::vec
     std::set<std::pair<Index, Index>> apart;
     std::vector<std::vector<Index>> rows_of(instance.parts.size());
     for (const Index k : pairs) {
-        const ReuseCost& pair = costs.pairs[at(k)];
+        const ReuseCost& pair = costs.pairs[k];
         apart.emplace(pair.first, pair.second);
-        for (const Index part : {pair.first, pair.second}) rows_of[at(part)].push_back(result.row_count);
+        for (const Index part : {pair.first, pair.second}) rows_of[part].push_back(result.row_count);
         ++result.row_count;
     }
     for (Index part = 0; part < instance.rows.size(); ++part) {
         for (const RowRange& range : instance.rows[part]) result.rows.values.push_back(range);
-        for (const Index row : rows_of[at(part)]) result.rows.values.push_back({row, row + 1});
+        for (const Index row : rows_of[part]) result.rows.values.push_back({row, row + 1});
         result.rows.close();
     }
     std::erase_if(result.exempt, [&](const ExemptPair& pair) {

@@ -62,7 +62,7 @@ Bytes Cheapest::search_all(Bytes height, Bytes bound, Budget& budget, const Even
     }
     if (events.bound) told.bound = [&](Bytes proven, std::int64_t) { events.bound(proven); };
     const ExactResult result = solve_exact(instance_, options, budget, told);
-    refuted_ += static_cast<std::int64_t>(result.refuted.size());
+    refuted_ += count_of(result.refuted);
     if (result.status == ExactStatus::infeasible) {
         height_ = height;
         none_ = true;

@@ -6,8 +6,6 @@
 namespace memstow {
 namespace {
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 constexpr std::int64_t kStepsBetweenLooks = 1 << 14;
 
 class Search {
@@ -17,12 +15,12 @@ class Search {
         : sets_(sets), weights_(weights), known_(known), most_steps_(most_steps), budget_(budget) {
         sets_of_.resize(weights.size());
         for (std::size_t k = 0; k < sets.size(); ++k) {
-            for (const Index element : sets[k]) sets_of_[at(element)].push_back(static_cast<Index>(k));
+            for (const Index element : sets[k]) sets_of_[element].push_back(k);
         }
         state_.assign(weights.size(), State::open);
         hits_.assign(sets.size(), 0);
         open_.reserve(sets.size());
-        for (const ElementSet& set : sets) open_.push_back(static_cast<Index>(set.size()));
+        for (const ElementSet& set : sets) open_.push_back(count_of(set));
         left_ = weights;
     }
 
@@ -65,32 +63,32 @@ class Search {
 };
 
 void Search::take(Index element) {
-    state_[at(element)] = State::taken;
-    cost_ += weights_[at(element)];
-    for (const Index set : sets_of_[at(element)]) ++hits_[at(set)], --open_[at(set)];
+    state_[element] = State::taken;
+    cost_ += weights_[element];
+    for (const Index set : sets_of_[element]) ++hits_[set], --open_[set];
 }
 
 void Search::untake(Index element) {
-    state_[at(element)] = State::open;
-    cost_ -= weights_[at(element)];
-    for (const Index set : sets_of_[at(element)]) --hits_[at(set)], ++open_[at(set)];
+    state_[element] = State::open;
+    cost_ -= weights_[element];
+    for (const Index set : sets_of_[element]) --hits_[set], ++open_[set];
 }
 
 void Search::bar(Index element) {
-    state_[at(element)] = State::barred;
-    for (const Index set : sets_of_[at(element)]) --open_[at(set)];
+    state_[element] = State::barred;
+    for (const Index set : sets_of_[element]) --open_[set];
 }
 
 void Search::unbar(Index element) {
-    state_[at(element)] = State::open;
-    for (const Index set : sets_of_[at(element)]) ++open_[at(set)];
+    state_[element] = State::open;
+    for (const Index set : sets_of_[element]) ++open_[set];
 }
 
 void Search::keep() {
     result_.cost = cost_;
     result_.chosen.clear();
     for (std::size_t e = 0; e < state_.size(); ++e) {
-        if (state_[e] == State::taken) result_.chosen.push_back(static_cast<Index>(e));
+        if (state_[e] == State::taken) result_.chosen.push_back(e);
     }
 }
 
@@ -104,10 +102,10 @@ void Search::greedy() {
         for (std::size_t e = 0; e < weights_.size(); ++e) {
             if (state_[e] != State::open) continue;
             std::size_t hit = 0;
-            for (const Index set : sets_of_[e]) hit += hits_[at(set)] == 0;
-            const double worth = static_cast<double>(hit) / static_cast<double>(weights_[e]);
+            for (const Index set : sets_of_[e]) hit += hits_[set] == 0;
+            const double worth = static_cast<double>(hit) / weights_[e];
             if (hit > 0 && worth > best_worth) {
-                best = static_cast<Index>(e);
+                best = e;
                 best_worth = worth;
                 best_hit = hit;
             }
@@ -116,12 +114,11 @@ void Search::greedy() {
         taken.push_back(best);
         missing -= best_hit;
     }
-    std::sort(taken.begin(), taken.end(),
-              [&](Index a, Index b) { return weights_[at(a)] > weights_[at(b)]; });
+    std::sort(taken.begin(), taken.end(), [&](Index a, Index b) { return weights_[a] > weights_[b]; });
     std::vector<Index> kept;
     for (const Index element : taken) {
-        const auto& sets = sets_of_[at(element)];
-        if (std::all_of(sets.begin(), sets.end(), [&](Index set) { return hits_[at(set)] > 1; })) {
+        const auto& sets = sets_of_[element];
+        if (std::all_of(sets.begin(), sets.end(), [&](Index set) { return hits_[set] > 1; })) {
             untake(element);
         } else {
             kept.push_back(element);
@@ -137,22 +134,21 @@ Bytes Search::bound() {
     left_ = weights_;
     order_.clear();
     for (std::size_t k = 0; k < sets_.size(); ++k) {
-        if (hits_[k] == 0) order_.push_back(static_cast<Index>(k));
+        if (hits_[k] == 0) order_.push_back(k);
     }
-    std::stable_sort(order_.begin(), order_.end(),
-                     [&](Index a, Index b) { return open_[at(a)] < open_[at(b)]; });
+    std::stable_sort(order_.begin(), order_.end(), [&](Index a, Index b) { return open_[a] < open_[b]; });
     Bytes total = 0;
     for (const Index k : order_) {
         Bytes least = std::numeric_limits<Bytes>::max();
-        for (const Index e : sets_[at(k)]) {
-            if (state_[at(e)] == State::open) least = std::min(least, left_[at(e)]);
+        for (const Index e : sets_[k]) {
+            if (state_[e] == State::open) least = std::min(least, left_[e]);
         }
-        steps_ += static_cast<std::int64_t>(sets_[at(k)].size());
+        steps_ += count_of(sets_[k]);
         if (least == std::numeric_limits<Bytes>::max()) return least;  // nothing can hit it any more
         if (least == 0) continue;
         total += least;
-        for (const Index e : sets_[at(k)]) {
-            if (state_[at(e)] == State::open) left_[at(e)] -= least;
+        for (const Index e : sets_[k]) {
+            if (state_[e] == State::open) left_[e] -= least;
         }
     }
     return total;
@@ -178,8 +174,8 @@ void Search::branch() {
     // What would cost too much is barred for all that follows.
     std::vector<Index> barred;
     for (const Index k : order_) {
-        for (const Index e : sets_[at(k)]) {
-            if (state_[at(e)] == State::open && left_[at(e)] >= result_.cost - cost_ - more) {
+        for (const Index e : sets_[k]) {
+            if (state_[e] == State::open && left_[e] >= result_.cost - cost_ - more) {
                 bar(e);
                 barred.push_back(e);
             }
@@ -187,14 +183,14 @@ void Search::branch() {
     }
     Index pick = order_[0];
     for (const Index k : order_) {
-        if (open_[at(k)] < open_[at(pick)]) pick = k;
+        if (open_[k] < open_[pick]) pick = k;
     }
     std::vector<std::pair<Index, Index>> ways;  // (sets hit, element)
-    for (const Index e : sets_[at(pick)]) {
-        if (state_[at(e)] != State::open) continue;
+    for (const Index e : sets_[pick]) {
+        if (state_[e] != State::open) continue;
         Index hit = 0;
-        for (const Index set : sets_of_[at(e)]) hit += hits_[at(set)] == 0;
-        steps_ += static_cast<std::int64_t>(sets_of_[at(e)].size());
+        for (const Index set : sets_of_[e]) hit += hits_[set] == 0;
+        steps_ += count_of(sets_of_[e]);
         ways.emplace_back(-hit, e);
     }
     std::sort(ways.begin(), ways.end());

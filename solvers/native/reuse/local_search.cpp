@@ -6,8 +6,6 @@
 namespace memstow {
 namespace {
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 // Measured on two problems of 154 and 296 buffers; other values were some per cent worse (docs/reuse.md).
 constexpr std::size_t kMostTakenOut = 10;
 constexpr std::size_t kMostEjections = 20;  // of a move, of what stands in the way of what is put back
@@ -25,12 +23,12 @@ LocalSearch::LocalSearch(const Instance& instance, const Costs& costs, std::uint
       parts_(instance.parts),
       random_(seed),
       round_(kFirstRound),
-      is_out_(static_cast<std::size_t>(instance.item_count()), 0),
-      stays_(static_cast<std::size_t>(instance.item_count()), 1) {
+      is_out_(instance.item_count(), 0),
+      stays_(instance.item_count(), 1) {
     for (const Part& part : instance.parts) item_of_.push_back(part.item);
     double sum = 0;
-    for (const ReuseCost& pair : pairs_) sum += static_cast<double>(pair.cost);
-    if (!pairs_.empty()) scale_ = sum / static_cast<double>(pairs_.size());
+    for (const ReuseCost& pair : pairs_) sum += pair.cost;
+    if (!pairs_.empty()) scale_ = sum / pairs_.size();
 }
 
 void LocalSearch::start(Bytes height, const std::vector<Bytes>& offsets) {
@@ -42,23 +40,23 @@ void LocalSearch::start(Bytes height, const std::vector<Bytes>& offsets) {
 }
 
 void LocalSearch::take_out(Index item) {
-    if (is_out_[at(item)]) return;
+    if (is_out_[item]) return;
     now_cost_ -= board_.cost_of(item, now_);
-    is_out_[at(item)] = 1;
+    is_out_[item] = 1;
     out_.push_back(item);
-    before_.push_back(now_[at(item)]);
-    now_[at(item)] = kUnplaced;
+    before_.push_back(now_[item]);
+    now_[item] = kUnplaced;
 }
 
 // An item of a pair that overlaps, else any.
 Index LocalSearch::pick_paying() {
     for (int tries = 0; tries < 50; ++tries) {
         const ReuseCost& pair = pairs_[random_.below(pairs_.size())];
-        const Part &a = parts_[at(pair.first)], &b = parts_[at(pair.second)];
-        const Bytes x = now_[at(a.item)] + a.delta, y = now_[at(b.item)] + b.delta;
+        const Part &a = parts_[pair.first], &b = parts_[pair.second];
+        const Bytes x = now_[a.item] + a.delta, y = now_[b.item] + b.delta;
         if (x < y + b.size && y < x + a.size) return random_.below(2) == 0 ? a.item : b.item;
     }
-    return static_cast<Index>(random_.below(now_.size()));
+    return (random_.below(now_.size()));
 }
 
 void LocalSearch::choose() {
@@ -74,7 +72,7 @@ void LocalSearch::choose() {
 bool LocalSearch::put_back() {
     order_.clear();
     for (const Index item : out_) {
-        const double size = static_cast<double>(board_.top(item));
+        const double size = board_.top(item);
         order_.emplace_back(-size * (1 - kSizeNoise * random_.unit()), item);
     }
     std::sort(order_.begin(), order_.end());
@@ -94,34 +92,34 @@ bool LocalSearch::put_back() {
 bool LocalSearch::put(Index item, bool anywhere) {
     const Board::Spot spot = board_.cheapest(item, now_, anywhere, random_);
     if (spot.offset != kUnplaced) {
-        now_[at(item)] = spot.offset;
+        now_[item] = spot.offset;
         now_cost_ += spot.cost;
         return true;
     }
     const Bytes offset = board_.least_in_the_way(item, now_, stays_, scale_, random_);
     if (offset == kUnplaced) return false;
-    now_[at(item)] = offset;
+    now_[item] = offset;
     std::vector<Index> blockers;
     board_.visit_in_the_way(item, now_, [&](Index other) { blockers.push_back(other); });
-    now_[at(item)] = kUnplaced;
+    now_[item] = kUnplaced;
     for (const Index other : blockers) {
-        if (now_[at(other)] == kUnplaced) continue;  // in the way with several parts
-        stays_[at(other)] += 1;
-        if (is_out_[at(other)]) {
+        if (now_[other] == kUnplaced) continue;  // in the way with several parts
+        stays_[other] += 1;
+        if (is_out_[other]) {
             now_cost_ -= board_.cost_of(other, now_);
-            now_[at(other)] = kUnplaced;
+            now_[other] = kUnplaced;
         } else {
             take_out(other);
         }
         waiting_.insert(waiting_.begin(), other);
     }
-    now_[at(item)] = offset;
+    now_[item] = offset;
     now_cost_ += board_.cost_of(item, now_);
     return true;
 }
 
 void LocalSearch::restore() {
-    for (std::size_t k = 0; k < out_.size(); ++k) now_[at(out_[k])] = before_[k];
+    for (std::size_t k = 0; k < out_.size(); ++k) now_[out_[k]] = before_[k];
 }
 
 void LocalSearch::step() {
@@ -131,10 +129,10 @@ void LocalSearch::step() {
     choose();
     const bool back = put_back();
     for (const Index item : out_) {
-        is_out_[at(item)] = 0;
-        stays_[at(item)] = 1;
+        is_out_[item] = 0;
+        stays_[item] = 1;
     }
-    const double worse = static_cast<double>(now_cost_ - cost) / scale_;
+    const double worse = (now_cost_ - cost) / scale_;
     if (!back || (worse > 0 && worse > -heat_ * std::log(random_.unit() + 1e-12))) {
         restore();
         now_cost_ = cost;
@@ -154,7 +152,7 @@ void LocalSearch::run(std::int64_t most_steps, Bytes enough, Budget& budget) {
             now_ = best_;
             now_cost_ = best_cost_;
         }
-        heat_ = kHot * std::pow(kCold / kHot, static_cast<double>(move_++) / static_cast<double>(round_));
+        heat_ = kHot * std::pow(kCold / kHot, static_cast<double>(move_++) / round_);
         const std::int64_t before = board_.steps();
         step();
         budget.count(board_.steps() - before);

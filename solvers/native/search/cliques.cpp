@@ -8,10 +8,10 @@ namespace memstow {
 namespace {
 
 std::vector<std::vector<Index>> parts_of_rows(const Instance& instance) {
-    std::vector<std::vector<Index>> rows(static_cast<std::size_t>(instance.row_count));
+    std::vector<std::vector<Index>> rows(instance.row_count);
     for (Index p = 0; p < instance.rows.size(); ++p) {
         for (const RowRange& range : instance.rows[p]) {
-            for (Index r = range.begin; r < range.end; ++r) rows[static_cast<std::size_t>(r)].push_back(p);
+            for (Index r = range.begin; r < range.end; ++r) rows[r].push_back(p);
         }
     }
     return rows;
@@ -23,12 +23,8 @@ class Cover {
     std::vector<std::vector<Index>> run();
 
   private:
-    bool edge(Index p, Index q) const {
-        return compatible_[static_cast<std::size_t>(p)].has(q) && !same(p, q);
-    }
-    bool same(Index p, Index q) const {
-        return in_.parts[static_cast<std::size_t>(p)].item == in_.parts[static_cast<std::size_t>(q)].item;
-    }
+    bool edge(Index p, Index q) const { return compatible_[p].has(q) && !same(p, q); }
+    bool same(Index p, Index q) const { return in_.parts[p].item == in_.parts[q].item; }
     void keep(std::vector<Index> clique, double when);
     void cover_row(const std::vector<Index>& row, double when);
     void cover_conflict(const std::vector<Index>& row);
@@ -52,32 +48,30 @@ Cover::Cover(const Instance& instance, const PartConflicts& conflicts, Patience&
       by_size_(n_),
       moment_(n_, 0) {
     for (Index p = 0; p < conflicts.count(); ++p) {
-        PartSet& set = compatible_[static_cast<std::size_t>(p)];
+        PartSet& set = compatible_[p];
         for (Index q : conflicts.near(p)) {
             if (!conflicts.tieable(p, q)) set.add(q);
         }
-        const Index item = in_.parts[static_cast<std::size_t>(p)].item;
-        for (Index q = in_.item_parts[static_cast<std::size_t>(item)];
-             q < in_.item_parts[static_cast<std::size_t>(item) + 1]; ++q) {
+        const Index item = in_.parts[p].item;
+        for (Index q = in_.item_parts[item]; q < in_.item_parts[item + 1]; ++q) {
             set.add(q);
         }
         const auto ranges = in_.rows[p];
         if (!ranges.empty()) {
             const Index end = std::min(ranges.back().end, std::max(ranges.front().end, in_.time_rows));
-            moment_[static_cast<std::size_t>(p)] = (ranges.front().begin + end) / 2.0;
+            moment_[p] = (ranges.front().begin + end) / 2.0;
         }
     }
     std::iota(by_size_.begin(), by_size_.end(), 0);
-    std::stable_sort(by_size_.begin(), by_size_.end(), [&](Index a, Index b) {
-        return in_.parts[static_cast<std::size_t>(a)].size > in_.parts[static_cast<std::size_t>(b)].size;
-    });
+    std::stable_sort(by_size_.begin(), by_size_.end(),
+                     [&](Index a, Index b) { return in_.parts[a].size > in_.parts[b].size; });
 }
 
 void Cover::keep(std::vector<Index> clique, double when) {
     std::sort(clique.begin(), clique.end());
     PartSet set(n_);
     for (Index p : clique) set.add(p);
-    for (Index p : clique) covered_[static_cast<std::size_t>(p)] |= set;
+    for (Index p : clique) covered_[p] |= set;
     cliques_.emplace_back(when, std::move(clique));
 }
 
@@ -87,22 +81,21 @@ void Cover::cover_row(const std::vector<Index>& row, double when) {
     for (Index p : row) all.add(p);
     std::vector<Index> common, apart;
     for (Index p : row) {
-        (all.within(compatible_[static_cast<std::size_t>(p)]) ? common : apart).push_back(p);
+        (all.within(compatible_[p]) ? common : apart).push_back(p);
     }
     if (apart.empty()) {
         keep(row, when);
         return;
     }
-    std::stable_sort(apart.begin(), apart.end(), [&](Index a, Index b) {
-        return in_.parts[static_cast<std::size_t>(a)].size > in_.parts[static_cast<std::size_t>(b)].size;
-    });
+    std::stable_sort(apart.begin(), apart.end(),
+                     [&](Index a, Index b) { return in_.parts[a].size > in_.parts[b].size; });
     const auto grow = [&](std::vector<Index> clique) {
         PartSet open = all;
-        for (Index p : clique) open &= compatible_[static_cast<std::size_t>(p)];
+        for (Index p : clique) open &= compatible_[p];
         for (Index p : apart) {
             if (!open.has(p) || std::find(clique.begin(), clique.end(), p) != clique.end()) continue;
             clique.push_back(p);
-            open &= compatible_[static_cast<std::size_t>(p)];
+            open &= compatible_[p];
         }
         clique.insert(clique.end(), common.begin(), common.end());
         keep(std::move(clique), when);
@@ -110,12 +103,11 @@ void Cover::cover_row(const std::vector<Index>& row, double when) {
     grow({});
     for (Index p : apart) {
         if (patience_.over(apart.size(), n_)) return;
-        const bool joined = std::all_of(common.begin(), common.end(), [&](Index q) {
-            return covered_[static_cast<std::size_t>(p)].has(q);
-        });
-        if (!joined || !covered_[static_cast<std::size_t>(p)].has(p)) grow({p});
+        const bool joined =
+            std::all_of(common.begin(), common.end(), [&](Index q) { return covered_[p].has(q); });
+        if (!joined || !covered_[p].has(p)) grow({p});
         for (Index q : apart) {
-            if (q != p && edge(p, q) && !covered_[static_cast<std::size_t>(p)].has(q)) grow({p, q});
+            if (q != p && edge(p, q) && !covered_[p].has(q)) grow({p, q});
         }
     }
 }
@@ -124,35 +116,35 @@ void Cover::cover_row(const std::vector<Index>& row, double when) {
 void Cover::cover_conflict(const std::vector<Index>& row) {
     for (Index p : row) {
         for (Index q : row) {
-            if (q <= p || !edge(p, q) || covered_[static_cast<std::size_t>(p)].has(q)) continue;
+            if (q <= p || !edge(p, q) || covered_[p].has(q)) continue;
             if (patience_.over(16 + n_ / 8, n_)) return;
             std::vector<Index> clique{p, q};
-            PartSet open = compatible_[static_cast<std::size_t>(p)];
-            open &= compatible_[static_cast<std::size_t>(q)];
+            PartSet open = compatible_[p];
+            open &= compatible_[q];
             open.remove(p);
             open.remove(q);
             for (Index other : by_size_) {
                 if (!open.has(other)) continue;
                 clique.push_back(other);
-                open &= compatible_[static_cast<std::size_t>(other)];
+                open &= compatible_[other];
             }
             double when = 0;
-            for (Index member : clique) when += moment_[static_cast<std::size_t>(member)];
-            keep(clique, when / static_cast<double>(clique.size()));
+            for (Index member : clique) when += moment_[member];
+            keep(clique, when / clique.size());
         }
     }
     for (Index p : row) {  // a part alone in its row still belongs somewhere
-        if (!covered_[static_cast<std::size_t>(p)].has(p)) keep({p}, moment_[static_cast<std::size_t>(p)]);
+        if (!covered_[p].has(p)) keep({p}, moment_[p]);
     }
 }
 
 std::vector<std::vector<Index>> Cover::run() {
     const auto rows = parts_of_rows(in_);
-    for (std::size_t r = 0; r < rows.size(); ++r) {
+    for (Index r = 0; r < count_of(rows); ++r) {
         if (rows[r].empty()) continue;
         if (patience_.over(rows[r].size() * 2, n_)) return {};
-        if (static_cast<Index>(r) < in_.time_rows) {
-            cover_row(rows[r], static_cast<double>(r));
+        if (r < in_.time_rows) {
+            cover_row(rows[r], r);
         } else {
             cover_conflict(rows[r]);
         }
@@ -170,7 +162,7 @@ std::vector<Index> PartSet::list() const {
     std::vector<Index> result;
     for (std::size_t k = 0; k < words_.size(); ++k) {
         for (std::uint64_t word = words_[k]; word != 0; word &= word - 1) {
-            result.push_back(static_cast<Index>(k * 64 + static_cast<std::size_t>(std::countr_zero(word))));
+            result.push_back(k * 64 + std::countr_zero(word));
         }
     }
     return result;
@@ -190,24 +182,23 @@ PartConflicts part_conflicts(const Instance& instance, Patience& patience) {
             if (patience.over(row.size(), n)) return {};
             PartSet set(n);
             for (Index p : row) set.add(p);
-            for (Index p : row) near[static_cast<std::size_t>(p)] |= set;
+            for (Index p : row) near[p] |= set;
         }
     }
     for (std::size_t p = 0; p < n; ++p) {
         const Index item = instance.parts[p].item;
-        for (Index q = instance.item_parts[static_cast<std::size_t>(item)];
-             q < instance.item_parts[static_cast<std::size_t>(item) + 1]; ++q) {
+        for (Index q = instance.item_parts[item]; q < instance.item_parts[item + 1]; ++q) {
             near[p].remove(q);
         }
     }
     PartConflicts result;
     for (const ExemptPair& pair : instance.exempt) {
         if (pair.in_place) continue;
-        near[static_cast<std::size_t>(pair.first)].remove(pair.second);
-        near[static_cast<std::size_t>(pair.second)].remove(pair.first);
+        near[pair.first].remove(pair.second);
+        near[pair.second].remove(pair.first);
     }
     for (const ExemptPair& pair : instance.exempt) {
-        if (pair.in_place && near[static_cast<std::size_t>(pair.first)].has(pair.second)) {
+        if (pair.in_place && near[pair.first].has(pair.second)) {
             result.tieable_.emplace_back(std::minmax(pair.first, pair.second));
         }
     }

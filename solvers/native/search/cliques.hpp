@@ -48,7 +48,7 @@ class Patience {
     // Called before sets of `count` bits are touched `times` times.
     bool over(std::size_t times = 0, std::size_t count = 0) {
         if (budget_ == nullptr || over_) return over_;
-        budget_->count(static_cast<std::int64_t>(times * (1 + count / 512)));
+        budget_->count(times * (1 + count / 512));
         return over_ = budget_->spent();
     }
 

@@ -8,21 +8,19 @@
 namespace memstow {
 namespace {
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 class Joined {
   public:
-    explicit Joined(Index count) : root_(at(count)) { std::iota(root_.begin(), root_.end(), 0); }
+    explicit Joined(Index count) : root_(count) { std::iota(root_.begin(), root_.end(), 0); }
     Index find(Index i) {
-        while (root_[at(i)] != i) {
-            root_[at(i)] = root_[at(root_[at(i)])];
-            i = root_[at(i)];
+        while (root_[i] != i) {
+            root_[i] = root_[root_[i]];
+            i = root_[i];
         }
         return i;
     }
     void join(Index i, Index j) {
         const Index a = find(i), b = find(j);
-        root_[at(std::max(a, b))] = std::min(a, b);
+        root_[std::max(a, b)] = std::min(a, b);
     }
 
   private:
@@ -39,13 +37,13 @@ Components::Components(const Instance& instance) : in_(instance) {
 
 // Neighbouring rows that a part is in are one stretch.
 void Components::number_rows() {
-    std::vector<Index> change(at(in_.row_count) + 1, 0);
+    std::vector<Index> change(in_.row_count + 1, 0);
     for (const RowRange& range : in_.rows.values) {
         if (range.begin >= range.end) continue;
-        change[at(range.begin) + 1] += 1;
-        change[at(range.end)] -= 1;
+        change[range.begin + 1] += 1;
+        change[range.end] -= 1;
     }
-    group_.assign(at(in_.row_count), 0);
+    group_.assign(in_.row_count, 0);
     Index parts_across = 0;
     for (std::size_t r = 1; r < group_.size(); ++r) {
         parts_across += change[r];
@@ -59,51 +57,51 @@ void Components::number_items() {
     Joined joined(n + groups);
     for (Index p = 0; p < in_.rows.size(); ++p) {
         for (const RowRange& range : in_.rows[p]) {
-            if (range.begin < range.end) joined.join(in_.parts[at(p)].item, n + group_[at(range.begin)]);
+            if (range.begin < range.end) joined.join(in_.parts[p].item, n + group_[range.begin]);
         }
     }
-    component_.assign(at(n), -1);
-    std::vector<Index> number(at(n + groups), -1);
+    component_.assign(n, -1);
+    std::vector<Index> number(n + groups, -1);
     for (Index i = 0; i < n; ++i) {
-        Index& c = number[at(joined.find(i))];
+        Index& c = number[joined.find(i)];
         if (c < 0) {
-            c = static_cast<Index>(parts_.size());
+            c = count_of(parts_);
             parts_.push_back(0);
             entries_.push_back(0);
         }
-        component_[at(i)] = c;
+        component_[i] = c;
     }
     std::vector<Index> next(parts_.size() + 1, 0);
-    for (Index c : component_) ++next[at(c) + 1];
+    for (Index c : component_) ++next[c + 1];
     std::partial_sum(next.begin(), next.end(), next.begin());
     items_.start = next;
-    items_.values.resize(at(n));
-    for (Index i = 0; i < n; ++i) items_.values[at(next[at(component_[at(i)])]++)] = i;
+    items_.values.resize(n);
+    for (Index i = 0; i < n; ++i) items_.values[next[component_[i]]++] = i;
 
-    row_component_.assign(at(in_.row_count), -1);
+    row_component_.assign(in_.row_count, -1);
     for (Index p = 0; p < in_.rows.size(); ++p) {
-        const Index c = component_[at(in_.parts[at(p)].item)];
-        part_at_.push_back(static_cast<Index>(parts_[at(c)]++));
+        const Index c = component_[in_.parts[p].item];
+        part_at_.push_back(parts_[c]++);
         for (const RowRange& range : in_.rows[p]) {
-            entries_[at(c)] += std::max(0, range.end - range.begin);
-            if (range.begin < range.end) row_component_[at(range.begin)] = c;
+            entries_[c] += std::max(0, range.end - range.begin);
+            if (range.begin < range.end) row_component_[range.begin] = c;
         }
     }
     row_count_.assign(parts_.size(), 0);
     time_rows_.assign(parts_.size(), 0);
-    row_at_.assign(at(in_.row_count), 0);
-    for (std::size_t r = 0; r < group_.size(); ++r) {
+    row_at_.assign(in_.row_count, 0);
+    for (Index r = 0; r < count_of(group_); ++r) {
         Index& c = row_component_[r];
         if (c < 0 && r > 0 && group_[r] == group_[r - 1]) c = row_component_[r - 1];
         if (c < 0) continue;
-        row_at_[r] = row_count_[at(c)]++;
-        time_rows_[at(c)] += static_cast<Index>(r) < in_.time_rows;
+        row_at_[r] = row_count_[c]++;
+        time_rows_[c] += r < in_.time_rows;
     }
 
     std::vector<std::vector<ExemptPair>> exempt(in_.exempt.empty() ? 0 : parts_.size());
     for (const ExemptPair& pair : in_.exempt) {
-        const Index c = component_[at(in_.parts[at(pair.first)].item)];
-        if (c == component_[at(in_.parts[at(pair.second)].item)]) exempt[at(c)].push_back(pair);
+        const Index c = component_[in_.parts[pair.first].item];
+        if (c == component_[in_.parts[pair.second].item]) exempt[c].push_back(pair);
     }
     for (const auto& pairs : exempt) {
         exempt_.values.insert(exempt_.values.end(), pairs.begin(), pairs.end());
@@ -116,7 +114,7 @@ void Components::find_bounds() {
     for (Index i = 0; i < in_.item_count(); ++i) {
         Bytes top = 0;
         for (const Part& part : in_.parts_of(i)) top = std::max(top, part.delta + part.size);
-        Bytes& bound = bound_[at(component_[at(i)])];
+        Bytes& bound = bound_[component_[i]];
         bound = std::max(bound, std::min(kLimit, std::max<Bytes>(0, in_.choices[i][0].low) + top));
     }
     const std::vector<WideBytes> loads = row_loads(in_, std::vector<bool>(in_.pools.size(), true), 1);
@@ -124,7 +122,7 @@ void Components::find_bounds() {
     level_.assign(parts_.size(), true);
     for (std::size_t r = 0; r < loads.size(); ++r) {
         if (row_component_[r] < 0) continue;
-        const std::size_t c = at(row_component_[r]);
+        const std::size_t c = row_component_[r];
         if (first[c] < 0) first[c] = loads[r];
         level_[c] = level_[c] && loads[r] == first[c];
         Bytes& bound = bound_[c];
@@ -136,7 +134,7 @@ Bytes Components::height(Index c, const Layout& layout) const {
     if (layout.size() != component_.size()) return kLimit;
     Bytes height = 0;
     for (Index i : items(c)) {
-        const Bytes offset = layout[at(i)].offset;
+        const Bytes offset = layout[i].offset;
         if (offset < 0) return kLimit;
         for (const Part& part : in_.parts_of(i)) height = std::max(height, offset + part.delta + part.size);
     }
@@ -146,29 +144,29 @@ Bytes Components::height(Index c, const Layout& layout) const {
 Instance Components::instance_of(Index c) const {
     Instance result;
     result.pools = in_.pools;
-    result.row_count = row_count_[at(c)];
-    result.time_rows = time_rows_[at(c)];
+    result.row_count = row_count_[c];
+    result.time_rows = time_rows_[c];
     for (Index i : items(c)) {
         const auto choices = in_.choices[i];
         result.choices.values.insert(result.choices.values.end(), choices.begin(), choices.end());
         result.choices.close();
         const Index item = result.item_count();
-        for (Index p = in_.item_parts[at(i)]; p < in_.item_parts[at(i) + 1]; ++p) {
-            result.parts.push_back(in_.parts[at(p)]);
+        for (Index p = in_.item_parts[i]; p < in_.item_parts[i + 1]; ++p) {
+            result.parts.push_back(in_.parts[p]);
             result.parts.back().item = item;
             for (const RowRange& range : in_.rows[p]) {
                 if (range.begin >= range.end) continue;
-                const Index begin = row_at_[at(range.begin)];
+                const Index begin = row_at_[range.begin];
                 result.rows.values.push_back({begin, begin + range.end - range.begin});
             }
             result.rows.close();
         }
-        result.item_parts.push_back(static_cast<Index>(result.parts.size()));
+        result.item_parts.push_back(count_of(result.parts));
     }
     if (exempt_.size() > 0) {
         for (ExemptPair pair : exempt_[c]) {
-            pair.first = part_at_[at(pair.first)];
-            pair.second = part_at_[at(pair.second)];
+            pair.first = part_at_[pair.first];
+            pair.second = part_at_[pair.second];
             result.exempt.push_back(pair);
         }
     }

@@ -15,13 +15,13 @@ class Components {
 
     Index count() const { return items_.size(); }
     std::span<const Index> items(Index c) const { return items_[c]; }  // ascending
-    std::size_t parts(Index c) const { return parts_[static_cast<std::size_t>(c)]; }
+    std::size_t parts(Index c) const { return parts_[c]; }
     // Parts in rows, each counted in every row it is in.
-    std::int64_t entries(Index c) const { return entries_[static_cast<std::size_t>(c)]; }
+    std::int64_t entries(Index c) const { return entries_[c]; }
     // No layout of it is lower: the fullest of its rows, or an item that must be high up.
-    Bytes bound(Index c) const { return bound_[static_cast<std::size_t>(c)]; }
+    Bytes bound(Index c) const { return bound_[c]; }
     // Whether all of its rows are equally full.
-    bool level(Index c) const { return level_[static_cast<std::size_t>(c)]; }
+    bool level(Index c) const { return level_[c]; }
     // The greatest end of its items in a layout of all; kLimit when one has no place.
     Bytes height(Index c, const Layout& layout) const;
     Instance instance_of(Index c) const;  // its items in their order, and none but its rows

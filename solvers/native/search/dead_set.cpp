@@ -14,24 +14,23 @@ Instance restrict_to(const Instance& instance, const std::vector<Index>& items) 
         const Index item = items[k];
         for (const Choice& choice : instance.choices[item]) result.choices.values.push_back(choice);
         result.choices.close();
-        for (Index p = instance.item_parts[static_cast<std::size_t>(item)];
-             p < instance.item_parts[static_cast<std::size_t>(item) + 1]; ++p) {
-            part[static_cast<std::size_t>(p)] = static_cast<Index>(result.parts.size());
-            result.parts.push_back(instance.parts[static_cast<std::size_t>(p)]);
-            result.parts.back().item = static_cast<Index>(k);
+        for (Index p = instance.item_parts[item]; p < instance.item_parts[item + 1]; ++p) {
+            part[p] = count_of(result.parts);
+            result.parts.push_back(instance.parts[p]);
+            result.parts.back().item = k;
             for (const RowRange& range : instance.rows[p]) result.rows.values.push_back(range);
             result.rows.close();
         }
-        result.item_parts.push_back(static_cast<Index>(result.parts.size()));
+        result.item_parts.push_back(count_of(result.parts));
     }
     for (ExemptPair pair : instance.exempt) {
-        pair.first = part[static_cast<std::size_t>(pair.first)];
-        pair.second = part[static_cast<std::size_t>(pair.second)];
+        pair.first = part[pair.first];
+        pair.second = part[pair.second];
         if (pair.first >= 0 && pair.second >= 0) result.exempt.push_back(pair);
     }
     for (ReuseCost pair : instance.reuse) {
-        pair.first = part[static_cast<std::size_t>(pair.first)];
-        pair.second = part[static_cast<std::size_t>(pair.second)];
+        pair.first = part[pair.first];
+        pair.second = part[pair.second];
         if (pair.first >= 0 && pair.second >= 0) result.reuse.push_back(pair);
     }
     return result;
@@ -56,8 +55,7 @@ DeadSet dead_set(const Instance& instance, std::vector<Index> items, Bytes heigh
             if (budget.spent()) return {items, false};
             std::vector<Index> rest = items;
             const std::size_t to = std::min(items.size(), from + chunk);
-            rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(from),
-                       rest.begin() + static_cast<std::ptrdiff_t>(to));
+            rest.erase(rest.begin() + from, rest.begin() + to);
             const ExactStatus status = rest.empty() ? ExactStatus::feasible : dead(rest);
             if (status == ExactStatus::infeasible) {
                 items = std::move(rest);

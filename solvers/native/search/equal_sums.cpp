@@ -27,8 +27,7 @@ std::vector<Sum> small_sets(const std::vector<Bytes>& numbers, std::size_t most)
         const std::size_t end = sets.size();
         for (std::size_t k = begin; k < end && sets.size() <= most; ++k) {
             const Sum set = sets[k];
-            for (auto next = static_cast<std::size_t>(std::bit_width(set.places)); next < numbers.size();
-                 ++next) {
+            for (Index next = std::bit_width(set.places); next < count_of(numbers); ++next) {
                 sets.push_back({set.value + numbers[next], set.places | PlaceSet{1} << next});
             }
         }
@@ -59,7 +58,7 @@ std::vector<EqualSums> equal_sums(const std::vector<Bytes>& first, const std::ve
     const auto same = [](const Sum& a, const Sum& b) { return a.places == b.places; };
     sums.erase(std::unique(sums.begin(), sums.end(), same), sums.end());
     const std::vector<Sum> wanted = small_sets(first, kMostOfFirst);
-    steps += static_cast<std::int64_t>(4 * (sums.size() + wanted.size()));
+    steps += 4 * (sums.size() + wanted.size());
 
     std::vector<EqualSums> pairs;
     for (const Sum& one : wanted) {

@@ -25,7 +25,7 @@ constexpr std::int64_t kFirstTurn = 4000;
 constexpr std::int64_t kLongerTurns = 4;
 
 bool small_enough(const Components& components, Index c) {
-    return static_cast<Index>(components.items(c).size()) <= kMostItems && components.parts(c) <= kMostParts;
+    return components.items(c).size() <= kMostItems && components.parts(c) <= kMostParts;
 }
 
 // A packing that searches read without a lock, for as long as any of them does.
@@ -103,15 +103,14 @@ Engine::Engine(const Instance& instance, const ExactOptions& options, Budget& bu
     : in_(instance), options_(options), budget_(budget), events_(events), components_(instance) {
     limit_ = std::min(options.limit, kLimit - 1);
     if (!instance.pools.empty() && instance.choices.size() > 0) {
-        limit_ =
-            std::min(limit_, instance.pools[static_cast<std::size_t>(instance.choices[0][0].pool)].capacity);
+        limit_ = std::min(limit_, instance.pools[instance.choices[0][0].pool].capacity);
     }
     bound_ = options.bound;
-    const auto items = static_cast<std::size_t>(in_.item_count());
-    layout_ = options.start.size() == items ? options.start : Layout(items);
-    pieces_.resize(static_cast<std::size_t>(components_.count()));
+    const Index items = in_.item_count();
+    layout_ = count_of(options.start) == items ? options.start : Layout(items);
+    pieces_.resize(components_.count());
     for (std::size_t k = 0; k < pieces_.size(); ++k) {
-        const auto c = static_cast<Index>(k);
+        const auto c = k;
         pieces_[k].top = components_.height(c, options.start);
         pieces_[k].bound = components_.bound(c);
         tops_.insert(pieces_[k].top);
@@ -128,7 +127,7 @@ void Engine::raise_bound(std::size_t at, Bytes bound, Refutation how) {
     bound_ = bound;
     refuted_.push_back(how);
     if (bound > limit_) {
-        const auto items = components_.items(static_cast<Index>(at));
+        const auto items = components_.items(at);
         dead_.assign(items.begin(), items.end());
     } else if (events_.bound) {
         events_.bound(bound, how.nodes);
@@ -138,13 +137,13 @@ void Engine::raise_bound(std::size_t at, Bytes bound, Refutation how) {
 // False when the budget is spent before it is open.
 bool Engine::open(std::size_t at) {
     Piece& piece = pieces_[at];
-    std::vector<Packing> made = packings(components_.instance_of(static_cast<Index>(at)), &budget_);
+    std::vector<Packing> made = packings(components_.instance_of(at), &budget_);
     if (made.empty()) return false;
-    const auto items = components_.items(static_cast<Index>(at));
+    const auto items = components_.items(at);
     const bool first = piece.ladders.empty();
     for (Packing& packing : made) {
         for (PackingItem& item : packing.items) {
-            item.original = items[static_cast<std::size_t>(item.original)];
+            item.original = items[item.original];
         }
         piece.opened.push_back(std::make_shared<Opened>());
         if (first) {
@@ -152,7 +151,7 @@ bool Engine::open(std::size_t at) {
             std::vector<Bytes> offsets;
             Bytes top = 0;
             for (const PackingItem& item : packing.items) {
-                const Bytes offset = layout_[static_cast<std::size_t>(item.original)].offset;
+                const Bytes offset = layout_[item.original].offset;
                 offsets.push_back(offset);
                 top = offset < 0 ? kLimit : std::max(top, offset + item.top);
             }
@@ -171,7 +170,7 @@ void Engine::try_tilings() {
     const double seconds_left = options_.deterministic ? -1 : budget_.seconds_left();
     Budget share(seconds_left < 0 ? -1 : seconds_left / 2, work_left / 2, &budget_);
     for (std::size_t k = 0; k < pieces_.size() && !over() && !share.spent(); ++k) {
-        const auto c = static_cast<Index>(k);
+        const auto c = k;
         if (!components_.level(c) || settled(pieces_[k])) continue;
         const std::optional<FullRows> full = full_rows(components_.instance_of(c));
         if (!full || full->base + full->height > limit_) continue;
@@ -186,12 +185,12 @@ void Engine::try_tilings() {
 
 void Engine::lay(std::size_t at, const std::vector<Bytes>& offsets) {
     Piece& piece = pieces_[at];
-    const auto items = components_.items(static_cast<Index>(at));
+    const auto items = components_.items(at);
     Layout lower = layout_;
     for (std::size_t i = 0; i < offsets.size(); ++i) {
-        lower[static_cast<std::size_t>(items[i])] = {in_.choices[items[i]][0].pool, offsets[i]};
+        lower[items[i]] = {in_.choices[items[i]][0].pool, offsets[i]};
     }
-    const Bytes height = components_.height(static_cast<Index>(at), lower), before = best();
+    const Bytes height = components_.height(at, lower), before = best();
     if (height >= piece.top) return;
     layout_.swap(lower);
     tops_.erase(tops_.find(piece.top));
@@ -228,11 +227,11 @@ void Engine::refill() {
         }
         open_.swap(kept);
         std::int64_t entries = 0;
-        for (const std::size_t at : open_) entries += components_.entries(static_cast<Index>(at));
+        for (const std::size_t at : open_) entries += components_.entries(at);
         while (!waiting_.empty() && open_.size() < kMostOpen && !over() && !budget_.spent()) {
             const std::size_t at = waiting_.front();
             if (!settled(pieces_[at])) {
-                entries += components_.entries(static_cast<Index>(at));
+                entries += components_.entries(at);
                 if (!open_.empty() && entries > kMostEntries) break;
                 if (!open(at)) return;
                 open_.push_back(at);
@@ -283,7 +282,7 @@ Decision& Engine::search_of(Searches& searches, const Task& task) const {
     const Packing& packing = task.opened->packing;
     std::unique_ptr<Decision> search;
     if (packing.plain) {
-        const auto workers = static_cast<std::size_t>(std::max(1, options_.workers));
+        const Index workers = std::max(1, options_.workers);
         search = std::make_unique<LevelSearch>(packing, options_.memory / (workers * task.slots));
     } else {
         search = std::make_unique<PairSearch>(packing);
@@ -324,7 +323,7 @@ void Engine::take(const Task& task, Answer answer, const Decision& search) {
         for (std::size_t i = 0; i < offsets.size(); ++i) {
             offsets[i] *= packing.unit;
             const Index item = packing.items[i].original;
-            layout_[static_cast<std::size_t>(item)] = {in_.choices[item][0].pool, offsets[i]};
+            layout_[item] = {in_.choices[item][0].pool, offsets[i]};
         }
         ladder.improve(height, std::move(offsets), task.attempt.turn);
         const Bytes before = best();
@@ -389,10 +388,10 @@ Reach reach_of(const Instance& instance, const Layout& start, Bytes bound) {
     Reach reach;
     Bytes most = 0;
     for (Index c = 0; c < components.count(); ++c) {
-        reach.largest = std::max(reach.largest, static_cast<Index>(components.items(c).size()));
+        reach.largest = std::max(reach.largest, count_of(components.items(c)));
         most = std::max(most, components.bound(c));
     }
-    const bool started = start.size() == static_cast<std::size_t>(instance.item_count());
+    const bool started = count_of(start) == instance.item_count();
     for (Index c = 0; c < components.count(); ++c) {
         const bool decides =
             started ? components.height(c, start) > std::max(bound, most) : components.bound(c) == most;

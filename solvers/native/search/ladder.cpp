@@ -39,7 +39,7 @@ std::int64_t luby(std::int64_t k) {
 Bytes ample(const Packing& packing) {
     Bytes sum = 0, start = 0;
     for (Index i = 0; i < packing.count(); ++i) {
-        const PackingItem& item = packing.items[static_cast<std::size_t>(i)];
+        const PackingItem& item = packing.items[i];
         sum =
             std::min(kLimit, sum + std::min(kLimit / packing.unit, item.size + item.modulus) * packing.unit);
         const auto allowed = packing.allowed[i];
@@ -59,7 +59,7 @@ Bytes rung(const Packing& packing, Bytes low, Bytes high, std::int64_t cycle) {
 
 void Ladder::improve(Bytes height, std::vector<Bytes> offsets, std::int64_t turn) {
     if (height >= top_) return;
-    if (turn_ > static_cast<std::int64_t>(strategies().size())) winner_ = turn;  // the first ones come easily
+    if (turn_ > count_of(strategies())) winner_ = turn;  // the first ones come easily
     improved_ = turn_;
     top_ = height;
     offsets_ = std::move(offsets);
@@ -77,10 +77,10 @@ bool Ladder::refute(const Packing& packing, Bytes height) {
 
 Attempt Ladder::next(const Packing& packing, Bytes goal, Bytes limit, bool fit_only, std::uint64_t seed) {
     static const std::vector<Strategy> all = strategies();
-    const auto count = static_cast<std::int64_t>(all.size());
+    const std::int64_t count = count_of(all);
     const std::int64_t k = attempts_++;
     Attempt attempt;
-    attempt.seed = seed + static_cast<std::uint64_t>(k);
+    attempt.seed = seed + k;
     // Every third run is for what found the last layout, and in between for the two that reach deepest.
     const bool again = k % 3 == 2;
     const std::int64_t favourites[] = {winner_, 0, winner_, 4};
@@ -88,7 +88,7 @@ Attempt Ladder::next(const Packing& packing, Bytes goal, Bytes limit, bool fit_o
     // The bound decides most problems, so all begin there; then every other turn goes to a rung above it.
     const bool at_bound = !again && (cycle == 0 || (turn_ + cycle) % 2 == 0);
     attempt.turn = again ? favourites[k / 3 % 4] : turn_++ % count;
-    attempt.strategy = all[static_cast<std::size_t>(attempt.turn)];
+    attempt.strategy = all[attempt.turn];
     attempt.node_limit = std::max(kRestartNodes, kRestartNodesPerItem * packing.count()) * luby(cycle + 1);
     const Bytes low = std::max(goal, bound_);
     const Bytes high = std::min(top_, limit + 1);

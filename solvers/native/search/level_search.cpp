@@ -12,7 +12,7 @@ LevelSearch::LevelSearch(const Packing& packing, std::size_t table_bytes)
     : packing_(packing), refuted_((packing.items.size() + 63) / 64, table_bytes) {
     conflict_.assign((packing.items.size() + 63) / 64, 0);
     const auto n = packing.items.size();
-    const auto rows = static_cast<std::size_t>(packing.rows.size());
+    const Index rows = packing.rows.size();
     weights_.assign(kKinds, std::vector<double>(n, 0));
     preference_.assign(n, 0);
     for (const PackingItem& item : packing.items) {
@@ -37,7 +37,7 @@ LevelSearch::LevelSearch(const Packing& packing, std::size_t table_bytes)
 
 // The least position from this side, at least x, that the item may have.
 Bytes LevelSearch::next(Side side, Index item, Bytes x) const {
-    const auto at = static_cast<std::size_t>(item);
+    const Index at = item;
     if (free_[at]) return x;
     if (side == 0) return packing_.next(item, x);
     const Bytes offset = packing_.previous(item, top_ - size_[at] - x);
@@ -67,11 +67,11 @@ bool LevelSearch::reset(Bytes height, const Strategy& strategy, std::uint64_t se
 
     top_ = 0;
     for (Index i = 0; i < packing_.count(); ++i) {
-        top_ = std::max(top_, packing_.highest(i, height) + size_[static_cast<std::size_t>(i)]);
+        top_ = std::max(top_, packing_.highest(i, height) + size_[i]);
     }
     for (Side side : {Side{0}, Side{1}}) least_[side].assign(n, 0);
     for (Index i = 0; i < packing_.count(); ++i) {
-        const auto at = static_cast<std::size_t>(i);
+        const Index at = i;
         const Bytes lowest = packing_.next(i, 0);
         const Bytes highest = packing_.previous(i, packing_.highest(i, height));
         if (lowest == kLimit || highest < lowest) return false;
@@ -84,10 +84,8 @@ bool LevelSearch::reset(Bytes height, const Strategy& strategy, std::uint64_t se
         for (Side side : {Side{0}, Side{1}}) {
             for (std::size_t r = 0; r < rows_[side].size(); ++r) {
                 const auto first = order_[side].begin() + slot_start_[r];
-                std::stable_sort(first, order_[side].begin() + slot_start_[r + 1], [&](Index a, Index b) {
-                    return least_[side][static_cast<std::size_t>(a)] <
-                           least_[side][static_cast<std::size_t>(b)];
-                });
+                std::stable_sort(first, order_[side].begin() + slot_start_[r + 1],
+                                 [&](Index a, Index b) { return least_[side][a] < least_[side][b]; });
             }
         }
     }
@@ -95,14 +93,14 @@ bool LevelSearch::reset(Bytes height, const Strategy& strategy, std::uint64_t se
     Random random(seed);
     double longest = 1, largest = 1, widest = 1;
     for (std::size_t i = 0; i < n; ++i) {
-        longest = std::max(longest, static_cast<double>(hull_end_[i] - hull_begin_[i]));
-        widest = std::max(widest, static_cast<double>(packing_.rows_of[static_cast<Index>(i)].size()));
-        largest = std::max(largest, static_cast<double>(size_[i]));
+        longest = std::max<double>(longest, hull_end_[i] - hull_begin_[i]);
+        widest = std::max<double>(widest, packing_.rows_of[i].size());
+        largest = std::max<double>(largest, size_[i]);
     }
     for (std::size_t i = 0; i < n; ++i) {
-        const double life = static_cast<double>(hull_end_[i] - hull_begin_[i]) / longest;
-        const double rows = static_cast<double>(packing_.rows_of[static_cast<Index>(i)].size()) / widest;
-        const double size = static_cast<double>(size_[i]) / largest;
+        const double life = (hull_end_[i] - hull_begin_[i]) / longest;
+        const double rows = packing_.rows_of[i].size() / widest;
+        const double size = size_[i] / largest;
         double base = 0;
         switch (strategy.order) {
             case Strategy::Order::life:
@@ -126,8 +124,8 @@ bool LevelSearch::reset(Bytes height, const Strategy& strategy, std::uint64_t se
             for (std::size_t r = 0; r < rows_[side].size(); ++r) {
                 Bytes floor = kLimit;
                 const Index whole = unplaced_in_[r];
-                for (const Entry& entry : packing_.rows[static_cast<Index>(r)]) {
-                    floor = std::min(floor, least_[side][static_cast<std::size_t>(entry.item)]);
+                for (const Entry& entry : packing_.rows[r]) {
+                    floor = std::min(floor, least_[side][entry.item]);
                 }
                 rows_[side][r] = {floor, 0, 0, kLimit, kLimit, -1, 0, whole, false};
             }
@@ -139,7 +137,7 @@ bool LevelSearch::reset(Bytes height, const Strategy& strategy, std::uint64_t se
     }
     for (Side side : {Side{0}, Side{1}}) {
         if (!uses_[side]) continue;
-        for (std::size_t r = 0; r < rows_[side].size(); ++r) touch(side, static_cast<Index>(r), 1);
+        for (std::size_t r = 0; r < rows_[side].size(); ++r) touch(side, r, 1);
     }
     return true;
 }
@@ -147,7 +145,7 @@ bool LevelSearch::reset(Bytes height, const Strategy& strategy, std::uint64_t se
 // The row changed in a way that takes at most `lost` from its slack; of several changes at once, the worst
 // counts, since a stack rises by no more than the greatest rise of a least position.
 void LevelSearch::touch(Side side, Index row, Bytes lost) {
-    const auto at = static_cast<std::size_t>(row);
+    const Index at = row;
     Row& state = rows_[side][at];
     if (!touched_flag_[side][at]) {
         touched_flag_[side][at] = 1;
@@ -161,7 +159,7 @@ void LevelSearch::touch(Side side, Index row, Bytes lost) {
 
 void LevelSearch::forget_touched() {
     for (Side side : {Side{0}, Side{1}}) {
-        for (Index row : touched_[side]) touched_flag_[side][static_cast<std::size_t>(row)] = 0;
+        for (Index row : touched_[side]) touched_flag_[side][row] = 0;
         touched_[side].clear();
     }
 }
@@ -170,7 +168,7 @@ void LevelSearch::forget_touched() {
 bool LevelSearch::propagate() {
     for (Side side : {Side{0}, Side{1}}) {
         for (const Index row : touched_[side]) {
-            const auto at = static_cast<std::size_t>(row);
+            const Index at = row;
             if (unplaced_in_[at] == 0 || rows_[side][at].slack >= 0) continue;
             measure(side, row);
             if (rows_[side][at].slack >= 0) continue;
@@ -185,14 +183,14 @@ bool LevelSearch::propagate() {
 }
 
 void LevelSearch::refresh(Side side, Index row) {
-    if (!rows_[side][static_cast<std::size_t>(row)].stale) return;
-    row_trail_.push_back({side, row, rows_[side][static_cast<std::size_t>(row)]});
+    if (!rows_[side][row].stale) return;
+    row_trail_.push_back({side, row, rows_[side][row]});
     measure(side, row);
 }
 
 // Stacks the row's unplaced items, each from its least position, and notes what branching needs to know.
 void LevelSearch::measure(Side side, Index row) {
-    const auto at = static_cast<std::size_t>(row);
+    const Index at = row;
     Index* const order = order_[side].data() + slot_start_[at];
     Bytes* const keys = keys_.data();
     const Bytes* const least = least_[side].data();
@@ -203,8 +201,8 @@ void LevelSearch::measure(Side side, Index row) {
     Index count = 0;
     for (Index k = 0; count < unplaced; ++k) {
         const Index item = order[k];
-        if (placed_[static_cast<std::size_t>(item)]) continue;
-        const Bytes key = least[static_cast<std::size_t>(item)];
+        if (placed_[item]) continue;
+        const Bytes key = least[item];
         order[k] = order[count];
         Index to = count++;
         for (; to > 0 && keys[to - 1] > key; --to) {
@@ -218,7 +216,7 @@ void LevelSearch::measure(Side side, Index row) {
     Bytes top = 0, total = 0;
     for (Index k = 0; k < unplaced; ++k) {
         const Index item = order[k];
-        const Bytes size = size_[static_cast<std::size_t>(item)];
+        const Bytes size = size_[item];
         top = std::max(top, keys[k]) + size;
         total += size;
         state.startable += keys[k] == state.floor;
@@ -238,22 +236,22 @@ void LevelSearch::measure(Side side, Index row) {
 
 // The topmost items of the row just measured that do not stack below the height.
 void LevelSearch::blame_stack(Side side, Index row) {
-    const auto at = static_cast<std::size_t>(row);
+    const Index at = row;
     const Index* const order = order_[side].data() + slot_start_[at];
     const Bytes limit = top_ - rows_[1 - side][at].floor;
     std::fill(conflict_.begin(), conflict_.end(), 0);
     Bytes total = 0;
     for (Index k = unplaced_in_[at] - 1; k >= 0; --k) {
-        total += size_[static_cast<std::size_t>(order[k])];
+        total += size_[order[k]];
         blame(order[k]);
-        if (keys_[static_cast<std::size_t>(k)] + total > limit) return;
+        if (keys_[k] + total > limit) return;
     }
 }
 
 void LevelSearch::blame_row(Index row) {
     std::fill(conflict_.begin(), conflict_.end(), 0);
     for (const Entry& entry : packing_.rows[row]) {
-        if (!placed_[static_cast<std::size_t>(entry.item)]) blame(entry.item);
+        if (!placed_[entry.item]) blame(entry.item);
     }
 }
 
@@ -261,20 +259,20 @@ void LevelSearch::blame_row(Index row) {
 bool LevelSearch::blamed_a_rise(std::size_t trail) const {
     for (std::size_t k = trail; k < least_trail_.size(); ++k) {
         const Index item = least_trail_[k].item;
-        if ((conflict_[static_cast<std::size_t>(item) / 64] & bit(item)) != 0) return true;
+        if ((conflict_[item / 64] & bit(item)) != 0) return true;
     }
     return false;
 }
 
 void LevelSearch::learn(Index row) {
     for (const Entry& entry : packing_.rows[row]) {
-        const auto item = static_cast<std::size_t>(entry.item);
+        const Index item = entry.item;
         if (!placed_[item]) (*weight_)[item] += 1;
     }
 }
 
 bool LevelSearch::raise(Side side, Index item, Bytes least) {
-    const auto at = static_cast<std::size_t>(item);
+    const Index at = item;
     least = next(side, item, least);
     const Bytes before = least_[side][at];
     least_trail_.push_back({side, item, before});
@@ -289,7 +287,7 @@ bool LevelSearch::raise(Side side, Index item, Bytes least) {
     // In the rows of the item just placed, what rises to its end is accounted for there.
     const Bytes beyond = least - std::max(before, end_);
     for (Index row : packing_.rows_of[item]) {
-        const bool here = placing_[static_cast<std::size_t>(row)] == placements_;
+        const bool here = placing_[row] == placements_;
         touch(side, row, !here ? least - before : beyond == 0 ? 0 : kLimit);
     }
     return true;
@@ -297,7 +295,7 @@ bool LevelSearch::raise(Side side, Index item, Bytes least) {
 
 // The item takes its least position from this side; what it is near to lies beyond it.
 bool LevelSearch::place(Side side, Index item) {
-    const auto at = static_cast<std::size_t>(item);
+    const Index at = item;
     placed_[at] = 1;
     placed_trail_.push_back(item);
     const Bytes end = least_[side][at] + size_[at];
@@ -305,7 +303,7 @@ bool LevelSearch::place(Side side, Index item) {
     ++placements_;
     end_ = end;
     for (Index row : packing_.rows_of[item]) {
-        const auto in = static_cast<std::size_t>(row);
+        const Index in = row;
         --unplaced_in_[in];
         placing_[in] = placements_;
         // The item takes its part of the stack with it; what is lost is the gap below it.
@@ -313,9 +311,9 @@ bool LevelSearch::place(Side side, Index item) {
         if (uses_[1 - side]) touch(1 - side, row, 0);
     }
     const auto near = packing_.near[item];
-    steps_ += static_cast<std::int64_t>(near.size());
+    steps_ += count_of(near);
     for (Index other : near) {
-        const auto to = static_cast<std::size_t>(other);
+        const Index to = other;
         if (!placed_[to] && least_[side][to] < end && !raise(side, other, end)) return false;
     }
     return propagate();
@@ -324,18 +322,18 @@ bool LevelSearch::place(Side side, Index item) {
 void LevelSearch::undo(const Mark& mark) {
     while (least_trail_.size() > mark.least) {
         const LeastChange& change = least_trail_.back();
-        least_[change.side][static_cast<std::size_t>(change.item)] = change.before;
+        least_[change.side][change.item] = change.before;
         least_trail_.pop_back();
     }
     while (row_trail_.size() > mark.rows) {
         const RowChange& change = row_trail_.back();
-        rows_[change.side][static_cast<std::size_t>(change.row)] = change.before;
+        rows_[change.side][change.row] = change.before;
         row_trail_.pop_back();
     }
     while (placed_trail_.size() > mark.placed) {
         const Index item = placed_trail_.back();
-        placed_[static_cast<std::size_t>(item)] = 0;
-        for (Index row : packing_.rows_of[item]) ++unplaced_in_[static_cast<std::size_t>(row)];
+        placed_[item] = 0;
+        for (Index row : packing_.rows_of[item]) ++unplaced_in_[row];
         placed_trail_.pop_back();
     }
 }
@@ -353,12 +351,12 @@ bool LevelSearch::out_of_budget() {
 
 // Nothing unplaced can lie below an item that could start at this row's floor.
 bool LevelSearch::ready(Side side, Index row) {
-    const Bytes floor = rows_[side][static_cast<std::size_t>(row)].floor;
+    const Bytes floor = rows_[side][row].floor;
     for (const Entry& entry : packing_.rows[row]) {
-        const auto item = static_cast<std::size_t>(entry.item);
+        const Index item = entry.item;
         if (placed_[item] || least_[side][item] != floor) continue;
         for (Index other : packing_.rows_of[entry.item]) {
-            const Row& state = rows_[side][static_cast<std::size_t>(other)];
+            const Row& state = rows_[side][other];
             if (state.first_end > floor) continue;
             refresh(side, other);
             if (state.first_end <= floor) return false;
@@ -378,7 +376,7 @@ LevelSearch::Choice LevelSearch::choose(Index row_begin, Index row_end) {
         Bytes lowest = kLimit;
         if (strategy_.lowest) lowest = lowest_floor(side, row_begin, row_end);
         for (Index r = row_begin; r < row_end; ++r) {
-            const auto at = static_cast<std::size_t>(r);
+            const Index at = r;
             if (unplaced_in_[at] == 0) continue;
             const Row& row = rows_[side][at];
             if (strategy_.lowest && row.floor != lowest) continue;
@@ -402,13 +400,13 @@ Bytes LevelSearch::lowest_floor(Side side, Index row_begin, Index row_end) {
     for (bool settled = false; !settled;) {
         lowest = kLimit;
         for (Index r = row_begin; r < row_end; ++r) {
-            if (unplaced_in_[static_cast<std::size_t>(r)] == 0) continue;
-            lowest = std::min(lowest, rows_[side][static_cast<std::size_t>(r)].floor);
+            if (unplaced_in_[r] == 0) continue;
+            lowest = std::min(lowest, rows_[side][r].floor);
         }
         settled = true;
         for (Index r = row_begin; r < row_end; ++r) {
-            const Row& row = rows_[side][static_cast<std::size_t>(r)];
-            if (unplaced_in_[static_cast<std::size_t>(r)] == 0 || row.floor != lowest || !row.stale) continue;
+            const Row& row = rows_[side][r];
+            if (unplaced_in_[r] == 0 || row.floor != lowest || !row.stale) continue;
             refresh(side, r);
             settled = settled && row.floor == lowest;
         }
@@ -424,10 +422,10 @@ bool LevelSearch::none_starts(Side side, std::size_t first, std::size_t count) {
     ++placements_;  // no row has an item being placed
     for (std::size_t k = 0; k < count; ++k) {
         const Index item = arena_[first + k];
-        const auto at = static_cast<std::size_t>(item);
+        const Index at = item;
         Bytes rest = kLimit;
         for (Index r : packing_.rows_of[item]) {
-            const Row& row = rows_[side][static_cast<std::size_t>(r)];
+            const Row& row = rows_[side][r];
             rest = std::min(rest, row.first_item == item ? row.second_end : row.first_end);
         }
         if (!raise(side, item, std::max(rest, least_[side][at] + 1))) return false;
@@ -442,7 +440,7 @@ Answer LevelSearch::solve(std::size_t first, std::size_t last) {
     Index reach = -1;
     for (std::size_t k = first; k < last; ++k) {
         const Index item = arena_[k];
-        const auto at = static_cast<std::size_t>(item);
+        const Index at = item;
         if (placed_[at]) continue;
         if (reach >= 0 && hull_begin_[at] >= reach) cuts.push_back(arena_.size());
         reach = std::max(reach, hull_end_[at]);
@@ -451,9 +449,8 @@ Answer LevelSearch::solve(std::size_t first, std::size_t last) {
     const std::size_t end = arena_.size();
     Answer answer = Answer::found;
     if (begin != end) {
-        answer = cuts.empty()
-                     ? branch(begin, end, hull_begin_[static_cast<std::size_t>(arena_[begin])], reach)
-                     : solve_parts(begin, end, cuts);
+        answer = cuts.empty() ? branch(begin, end, hull_begin_[arena_[begin]], reach)
+                              : solve_parts(begin, end, cuts);
     }
     arena_.resize(begin);
     return answer;
@@ -480,10 +477,10 @@ Answer LevelSearch::solve_parts(std::size_t first, std::size_t last, const std::
 Answer LevelSearch::branch(std::size_t first, std::size_t last, Index row_begin, Index row_end) {
     StateHash state;
     for (std::size_t k = first; k < last; ++k) {
-        const auto at = static_cast<std::size_t>(arena_[k]);
+        const Index at = arena_[k];
         state.add(arena_[k], least_[0][at], least_[1][at]);
     }
-    steps_ += static_cast<std::int64_t>(last - first) + (row_end - row_begin) / 8;
+    steps_ += last - first + (row_end - row_begin) / 8;
     if (const std::uint64_t* known = refuted_.find(state, height_)) {
         std::copy(known, known + conflict_.size(), conflict_.begin());
         return Answer::refuted;
@@ -493,19 +490,18 @@ Answer LevelSearch::branch(std::size_t first, std::size_t last, Index row_begin,
 
     const Choice choice = choose(row_begin, row_end);
     const Side side = choice.side;
-    const Row row = rows_[side][static_cast<std::size_t>(choice.row)];
+    const Row row = rows_[side][choice.row];
     const std::size_t candidates = arena_.size();
     for (const Entry& entry : packing_.rows[choice.row]) {
-        const auto at = static_cast<std::size_t>(entry.item);
+        const Index at = entry.item;
         if (!placed_[at] && least_[side][at] == row.floor) arena_.push_back(entry.item);
     }
     const std::size_t count = arena_.size() - candidates;
-    std::stable_sort(arena_.begin() + static_cast<std::ptrdiff_t>(candidates), arena_.end(),
-                     [&](Index a, Index b) {
-                         const auto x = static_cast<std::size_t>(a), y = static_cast<std::size_t>(b);
-                         return preference_[x] + strategy_.learning * (*weight_)[x] >
-                                preference_[y] + strategy_.learning * (*weight_)[y];
-                     });
+    std::stable_sort(arena_.begin() + candidates, arena_.end(), [&](Index a, Index b) {
+        const auto x = a, y = b;
+        return preference_[x] + strategy_.learning * (*weight_)[x] >
+               preference_[y] + strategy_.learning * (*weight_)[y];
+    });
     const std::size_t words = conflict_.size();
     const std::size_t blamed = blamed_.size();
     blamed_.resize(blamed + words, 0);
@@ -526,8 +522,8 @@ Answer LevelSearch::branch(std::size_t first, std::size_t last, Index row_begin,
             blame_row(choice.row);
         } else {
             if (!none) {
-                const Index twin = packing_.twin[static_cast<std::size_t>(arena_[candidates + k])];
-                if (twin >= 0 && !placed_[static_cast<std::size_t>(twin)]) continue;
+                const Index twin = packing_.twin[arena_[candidates + k]];
+                if (twin >= 0 && !placed_[twin]) continue;
             }
             const bool alive =
                 none ? none_starts(side, candidates, count) : place(side, arena_[candidates + k]);
@@ -541,7 +537,7 @@ Answer LevelSearch::branch(std::size_t first, std::size_t last, Index row_begin,
         }
         for (std::size_t w = 0; w < words; ++w) blamed_[blamed + w] |= conflict_[w];
     }
-    std::copy_n(blamed_.begin() + static_cast<std::ptrdiff_t>(blamed), words, conflict_.begin());
+    std::copy_n(blamed_.begin() + blamed, words, conflict_.begin());
     for (std::size_t k = 0; k < count; ++k) blame(arena_[candidates + k]);
     return refute();
 }
@@ -558,9 +554,8 @@ Answer LevelSearch::run(Bytes height, const Strategy& strategy, std::uint64_t se
     for (Index i = 0; i < packing_.count(); ++i) {
         if (!packing_.rows_of[i].empty()) arena_.push_back(i);
     }
-    std::stable_sort(arena_.begin(), arena_.end(), [&](Index a, Index b) {
-        return hull_begin_[static_cast<std::size_t>(a)] < hull_begin_[static_cast<std::size_t>(b)];
-    });
+    std::stable_sort(arena_.begin(), arena_.end(),
+                     [&](Index a, Index b) { return hull_begin_[a] < hull_begin_[b]; });
     const Answer answer = solve(0, arena_.size());
     if (answer == Answer::found) {
         for (std::size_t i = 0; i < offset_.size(); ++i) {

@@ -73,7 +73,7 @@ class LevelSearch : public Decision {
     void learn(Index row);
     void blame_stack(Side side, Index row);
     void blame_row(Index row);
-    void blame(Index item) { conflict_[static_cast<std::size_t>(item) / 64] |= bit(item); }
+    void blame(Index item) { conflict_[item / 64] |= bit(item); }
     bool blamed_a_rise(std::size_t trail) const;
     static std::uint64_t bit(Index item) { return std::uint64_t{1} << (static_cast<std::size_t>(item) % 64); }
     Bytes next(Side side, Index item, Bytes x) const;

@@ -13,7 +13,7 @@ constexpr std::int64_t log2_of(std::uint64_t x) {
     const int whole = std::bit_width(x) - 1;
     const std::uint64_t rest = x - (std::uint64_t{1} << whole);
     const std::uint64_t part = whole <= 8 ? rest << (8 - whole) : rest >> (whole - 8);
-    return whole * kLog2Unit + static_cast<std::int64_t>(part);
+    return whole * kLog2Unit + part;
 }
 
 }  // namespace memstow

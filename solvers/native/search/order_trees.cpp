@@ -4,13 +4,13 @@
 
 namespace memstow {
 
-OrderTrees::OrderTrees(Index leaves) : leaves_(leaves), cause_(static_cast<std::size_t>(leaves), 0) {}
+OrderTrees::OrderTrees(Index leaves) : leaves_(leaves), cause_(leaves, 0) {}
 
 std::span<const OrderTrees::Node> OrderTrees::children(Node node) {
     if (is_leaf(node)) return {};
     const Inner& here = inner(node);
     steps_ += here.count;
-    return {children_.data() + here.first, static_cast<std::size_t>(here.count)};
+    return std::span(children_).subspan(here.first, here.count);
 }
 
 // One child is itself, and the order of two says nothing. The children may not be those of another node: the
@@ -18,7 +18,7 @@ std::span<const OrderTrees::Node> OrderTrees::children(Node node) {
 OrderTrees::Node OrderTrees::make(std::span<const Node> children, bool in_order, Index cause) {
     if (children.empty()) return kNone;
     if (children.size() == 1) return children[0];
-    const auto count = static_cast<Index>(children.size());
+    const Index count = count_of(children);
     inner_.push_back({children_.size(), count, cause, in_order && count > 2});
     children_.insert(children_.end(), children.begin(), children.end());
     steps_ += count;
@@ -45,12 +45,12 @@ void OrderTrees::forget(Mark mark) {
 }
 
 OrderTrees::Share OrderTrees::survey(Node node, const std::vector<char>& chosen) {
-    if (share_.size() < static_cast<std::size_t>(leaves_) + inner_.size()) {
-        share_.resize(static_cast<std::size_t>(leaves_) + 2 * inner_.size());
+    if (share_.size() < leaves_ + inner_.size()) {
+        share_.resize(leaves_ + 2 * inner_.size());
     }
     Share result;
     if (is_leaf(node)) {
-        result = chosen[static_cast<std::size_t>(node)] != 0 ? Share::all : Share::none;
+        result = chosen[node] != 0 ? Share::all : Share::none;
     } else {
         bool none = true, all = true;
         for (const Node child : children(node)) {
@@ -60,17 +60,17 @@ OrderTrees::Share OrderTrees::survey(Node node, const std::vector<char>& chosen)
         }
         result = none ? Share::none : all ? Share::all : Share::some;
     }
-    share_[static_cast<std::size_t>(node)] = result;
+    share_[node] = result;
     return result;
 }
 
 std::int64_t OrderTrees::freedom(Node root) {
     if (is_leaf(root)) return 0;
     const Inner& here = inner(root);
-    while (log_factorial_.size() <= static_cast<std::size_t>(here.count)) {
+    while (count_of(log_factorial_) <= here.count) {
         log_factorial_.push_back(log_factorial_.back() + log2_of(log_factorial_.size()));
     }
-    std::int64_t sum = here.in_order ? kLog2Unit : log_factorial_[static_cast<std::size_t>(here.count)];
+    std::int64_t sum = here.in_order ? kLog2Unit : log_factorial_[here.count];
     for (const Node child : children(root)) sum += freedom(child);
     return sum;
 }
@@ -125,23 +125,22 @@ OrderTrees::Node OrderTrees::gather_in_order(Node node) {
     for (std::size_t k = first + 1; k + 1 < last; ++k) {
         if (share(all[k]) != Share::all) return kNone;
     }
-    Run made(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(first));
+    Run made(all.begin(), all.begin() + first);
     if (last - first == 1) {
         const Node inside = gather(all[first]);
         if (inside == kNone || inside == all[first]) return inside == kNone ? kNone : node;
         made.push_back(inside);
-        made.insert(made.end(), all.begin() + static_cast<std::ptrdiff_t>(last), all.end());
+        made.insert(made.end(), all.begin() + last, all.end());
         return remade(node, made);
     } else {
         if (share(all[first]) == Share::all && share(all[last - 1]) == Share::all) return node;
         if (!to_one_end(all[first], made)) return kNone;
-        made.insert(made.end(), all.begin() + static_cast<std::ptrdiff_t>(first) + 1,
-                    all.begin() + static_cast<std::ptrdiff_t>(last) - 1);
+        made.insert(made.end(), all.begin() + first + 1, all.begin() + last - 1);
         Run other;
         if (!to_one_end(all[last - 1], other)) return kNone;
         made.insert(made.end(), other.rbegin(), other.rend());
     }
-    made.insert(made.end(), all.begin() + static_cast<std::ptrdiff_t>(last), all.end());
+    made.insert(made.end(), all.begin() + last, all.end());
     return in_order(made);
 }
 
@@ -222,7 +221,7 @@ std::vector<Index> OrderTrees::causes(Node root, const std::vector<char>& chosen
 
 void OrderTrees::find_causes(Node node, std::vector<Index>& found) {
     if (share(node) == Share::none) return;
-    found.push_back(is_leaf(node) ? cause_[static_cast<std::size_t>(node)] : inner(node).cause);
+    found.push_back(is_leaf(node) ? cause_[node] : inner(node).cause);
     for (const Node child : children(node)) find_causes(child, found);
 }
 
@@ -241,12 +240,12 @@ OrderTrees::Node OrderTrees::replaced(Node root, const std::vector<Index>& group
 OrderTrees::Node OrderTrees::replace(Node node, const std::vector<Index>& group,
                                      std::span<const Node> blocks) {
     if (is_leaf(node)) {
-        const Index which = group[static_cast<std::size_t>(node)];
+        const Index which = group[node];
         if (which < 0) return node;
-        char& done = replaced_[static_cast<std::size_t>(which)];
+        char& done = replaced_[which];
         if (done != 0) return kNone;
         done = 1;
-        return blocks[static_cast<std::size_t>(which)];
+        return blocks[which];
     }
     const std::span<const Node> seen = children(node);
     const Run before(seen.begin(), seen.end());
@@ -259,7 +258,7 @@ OrderTrees::Node OrderTrees::replace(Node node, const std::vector<Index>& group,
 }
 
 std::vector<Index> OrderTrees::sorted(Node root, const std::vector<Bytes>& key) {
-    least_.resize(static_cast<std::size_t>(leaves_) + inner_.size());
+    least_.resize(leaves_ + inner_.size());
     find_least(root, key);
     std::vector<Index> order;
     write(root, order);
@@ -268,9 +267,9 @@ std::vector<Index> OrderTrees::sorted(Node root, const std::vector<Bytes>& key) 
 
 Bytes OrderTrees::find_least(Node node, const std::vector<Bytes>& key) {
     Bytes least = kLimit;
-    if (is_leaf(node)) least = key[static_cast<std::size_t>(node)];
+    if (is_leaf(node)) least = key[node];
     for (const Node child : children(node)) least = std::min(least, find_least(child, key));
-    least_[static_cast<std::size_t>(node)] = least;
+    least_[node] = least;
     return least;
 }
 
@@ -281,7 +280,7 @@ void OrderTrees::write(Node node, std::vector<Index>& order) {
     }
     const std::span<const Node> seen = children(node);
     Run below(seen.begin(), seen.end());
-    const auto least = [this](Node child) { return least_[static_cast<std::size_t>(child)]; };
+    const auto least = [this](Node child) { return least_[child]; };
     if (!inner(node).in_order) {
         std::stable_sort(below.begin(), below.end(), [&](Node a, Node b) { return least(a) < least(b); });
     } else if (least(below.front()) > least(below.back())) {

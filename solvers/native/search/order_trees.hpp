@@ -22,7 +22,7 @@ class OrderTrees {
 
     // Each node has a cause, a number of the caller's: why it is as it is.
     Node any_order(std::span<const Node> children, Index cause);
-    void set_cause(Index leaf, Index cause) { cause_[static_cast<std::size_t>(leaf)] = cause; }
+    void set_cause(Index leaf, Index cause) { cause_[leaf] = cause; }
 
     // The orders of the tree in which the leaves marked in `chosen` follow each other; kNone if there are
     // none.
@@ -66,14 +66,14 @@ class OrderTrees {
     using Run = std::vector<Node>;
 
     bool is_leaf(Node node) const { return node < leaves_; }
-    Inner& inner(Node node) { return inner_[static_cast<std::size_t>(node - leaves_)]; }
+    Inner& inner(Node node) { return inner_[node - leaves_]; }
     std::span<const Node> children(Node node);
     Node make(std::span<const Node> children, bool in_order, Index cause);
     Node in_order(std::span<const Node> children);
     Node any_order(std::span<const Node> children);
     Node remade(Node node, std::span<const Node> children);
     Share survey(Node node, const std::vector<char>& chosen);
-    Share share(Node node) const { return share_[static_cast<std::size_t>(node)]; }
+    Share share(Node node) const { return share_[node]; }
     Node gather(Node node);
     Node gather_any_order(Node node);
     Node gather_in_order(Node node);

@@ -138,16 +138,16 @@ void Builder::forbid_fixed() {
         }
     }
     for (Index p = 0; p < conflicts_.count(); ++p) {
-        const auto at = static_cast<std::size_t>(p);
-        const auto item = static_cast<std::size_t>(in_.parts[at].item);
+        const Index at = p;
+        const Index item = in_.parts[at].item;
         if (fixed[item] < 0) continue;
         const Bytes begin = fixed[item] + scaled_.delta[at];
         const Bytes end = begin + scaled_.size[at];
         for (Index q : conflicts_.near(p)) {
             if (conflicts_.tieable(p, q)) continue;
-            const auto to = static_cast<std::size_t>(q);
-            remove_range(allowed_[static_cast<std::size_t>(in_.parts[to].item)],
-                         begin - scaled_.size[to] - scaled_.delta[to] + 1, end - scaled_.delta[to]);
+            const Index to = q;
+            remove_range(allowed_[in_.parts[to].item], begin - scaled_.size[to] - scaled_.delta[to] + 1,
+                         end - scaled_.delta[to]);
         }
     }
 }
@@ -156,23 +156,20 @@ std::vector<Index> Builder::components() const {
     std::vector<Index> root(items_.size());
     std::iota(root.begin(), root.end(), 0);
     const auto find = [&](Index i) {
-        while (root[static_cast<std::size_t>(i)] != i) {
-            Index& parent = root[static_cast<std::size_t>(i)];
-            parent = root[static_cast<std::size_t>(parent)];
+        while (root[i] != i) {
+            Index& parent = root[i];
+            parent = root[parent];
             i = parent;
         }
         return i;
     };
-    const auto join = [&](Index p, Index q) {
-        root[static_cast<std::size_t>(find(in_.parts[static_cast<std::size_t>(p)].item))] =
-            find(in_.parts[static_cast<std::size_t>(q)].item);
-    };
+    const auto join = [&](Index p, Index q) { root[find(in_.parts[p].item)] = find(in_.parts[q].item); };
     for (const auto& clique : cliques_) {
         for (Index p : clique) join(clique[0], p);
     }
     for (const auto& [p, q] : conflicts_.tieable_pairs()) join(p, q);
     std::vector<Index> component(items_.size());
-    for (Index i = 0; i < in_.item_count(); ++i) component[static_cast<std::size_t>(i)] = find(i);
+    for (Index i = 0; i < in_.item_count(); ++i) component[i] = find(i);
     return component;
 }
 
@@ -182,18 +179,18 @@ std::vector<Packing> Builder::split() const {
     std::vector<Index> number(items_.size(), -1);
     std::vector<std::vector<Index>> members;
     for (std::size_t i = 0; i < items_.size(); ++i) {
-        Index& at = number[static_cast<std::size_t>(component[i])];
+        Index& at = number[component[i]];
         if (at < 0) {
-            at = static_cast<Index>(members.size());
+            at = count_of(members);
             members.emplace_back();
         }
-        members[static_cast<std::size_t>(at)].push_back(static_cast<Index>(i));
+        members[at].push_back(i);
     }
     std::vector<std::vector<Index>> cliques(members.size());
     for (std::size_t c = 0; c < cliques_.size(); ++c) {
-        const Index item = in_.parts[static_cast<std::size_t>(cliques_[c][0])].item;
-        const Index at = number[static_cast<std::size_t>(component[static_cast<std::size_t>(item)])];
-        cliques[static_cast<std::size_t>(at)].push_back(static_cast<Index>(c));
+        const Index item = in_.parts[cliques_[c][0]].item;
+        const Index at = number[component[item]];
+        cliques[at].push_back(c);
     }
     std::vector<Packing> result;
     for (std::size_t k = 0; k < members.size(); ++k) result.push_back(build(members[k], cliques[k]));
@@ -204,12 +201,12 @@ Packing Builder::build(const std::vector<Index>& members, const std::vector<Inde
     Packing packing;
     packing.unit = unit_;
     if (!members.empty()) {
-        const auto pool = static_cast<std::size_t>(in_.choices[members[0]][0].pool);
+        const Index pool = in_.choices[members[0]][0].pool;
         packing.reserved = in_.pools[pool].reserved;
     }
     std::vector<Index> local(items_.size(), -1);
     for (Index i : members) {
-        const auto at = static_cast<std::size_t>(i);
+        const Index at = i;
         local[at] = packing.count();
         PackingItem item = items_[at];
         item.free = item.modulus == 1 && allowed_[at].size() == 1 && allowed_[at][0].begin == 0;
@@ -219,7 +216,7 @@ Packing Builder::build(const std::vector<Index>& members, const std::vector<Inde
         if (in_.parts_of(i).size() != 1 || in_.parts_of(i)[0].delta != 0) packing.plain = false;
     }
     for (const auto& [p, q] : conflicts_.tieable_pairs()) {
-        if (local[static_cast<std::size_t>(in_.parts[static_cast<std::size_t>(p)].item)] >= 0) {
+        if (local[in_.parts[p].item] >= 0) {
             packing.plain = false;
         }
     }
@@ -233,10 +230,9 @@ void Builder::add_rows(Packing& packing, const std::vector<Index>& local,
     std::vector<std::vector<Index>> rows_of(packing.items.size()), near(packing.items.size());
     for (Index c : cliques) {
         std::vector<Entry> entries;
-        for (Index p : cliques_[static_cast<std::size_t>(c)]) {
-            const auto at = static_cast<std::size_t>(p);
-            entries.push_back(
-                {local[static_cast<std::size_t>(in_.parts[at].item)], scaled_.delta[at], scaled_.size[at]});
+        for (Index p : cliques_[c]) {
+            const Index at = p;
+            entries.push_back({local[in_.parts[at].item], scaled_.delta[at], scaled_.size[at]});
         }
         std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
             return std::pair(a.item, a.delta) < std::pair(b.item, b.delta);
@@ -251,23 +247,23 @@ void Builder::add_rows(Packing& packing, const std::vector<Index>& local,
                 continue;
             }
             made.push_back(entry);
-            auto& rows = rows_of[static_cast<std::size_t>(entry.item)];
+            auto& rows = rows_of[entry.item];
             if (rows.empty() || rows.back() != row) rows.push_back(row);
         }
         packing.rows.close();
     }
     std::vector<char> seen(packing.items.size(), 0);
-    for (std::size_t i = 0; i < packing.items.size(); ++i) {
+    for (Index i = 0; i < count_of(packing.items); ++i) {
         for (Index row : rows_of[i]) {
             for (const Entry& entry : packing.rows[row]) {
-                const auto other = static_cast<std::size_t>(entry.item);
+                const Index other = entry.item;
                 if (other == i || seen[other]) continue;
                 seen[other] = 1;
                 near[i].push_back(entry.item);
             }
         }
         std::sort(near[i].begin(), near[i].end());
-        for (Index j : near[i]) seen[static_cast<std::size_t>(j)] = 0;
+        for (Index j : near[i]) seen[j] = 0;
         packing.rows_of.values.insert(packing.rows_of.values.end(), rows_of[i].begin(), rows_of[i].end());
         packing.rows_of.close();
         packing.near.values.insert(packing.near.values.end(), near[i].begin(), near[i].end());
@@ -280,7 +276,7 @@ void Builder::add_rows(Packing& packing, const std::vector<Index>& local,
     std::vector<Index> order(packing.items.size());
     std::iota(order.begin(), order.end(), 0);
     const auto signature = [&](Index i) {
-        const PackingItem& item = packing.items[static_cast<std::size_t>(i)];
+        const PackingItem& item = packing.items[i];
         std::vector<Bytes> all{item.size, item.top, item.modulus, item.residue, packing.rows_of[i].front()};
         for (Index row : packing.rows_of[i]) all.push_back(row);
         all.push_back(-1);
@@ -295,13 +291,12 @@ void Builder::add_rows(Packing& packing, const std::vector<Index>& local,
         signatures.push_back(packing.rows_of[i].empty() ? std::vector<Bytes>{} : signature(i));
     }
     std::sort(order.begin(), order.end(), [&](Index a, Index b) {
-        return std::pair(std::cref(signatures[static_cast<std::size_t>(a)]).get(), a) <
-               std::pair(std::cref(signatures[static_cast<std::size_t>(b)]).get(), b);
+        return std::pair(std::cref(signatures[a]).get(), a) < std::pair(std::cref(signatures[b]).get(), b);
     });
     for (std::size_t k = 1; k < order.size(); ++k) {
-        const auto& signature_before = signatures[static_cast<std::size_t>(order[k - 1])];
-        if (!signature_before.empty() && signature_before == signatures[static_cast<std::size_t>(order[k])]) {
-            packing.twin[static_cast<std::size_t>(order[k])] = order[k - 1];
+        const auto& signature_before = signatures[order[k - 1]];
+        if (!signature_before.empty() && signature_before == signatures[order[k]]) {
+            packing.twin[order[k]] = order[k - 1];
         }
     }
 }
@@ -309,16 +304,14 @@ void Builder::add_rows(Packing& packing, const std::vector<Index>& local,
 void Builder::add_pairs(Packing& packing, const std::vector<Index>& local,
                         const std::vector<Index>& members) const {
     for (Index i : members) {
-        for (Index p = in_.item_parts[static_cast<std::size_t>(i)];
-             p < in_.item_parts[static_cast<std::size_t>(i) + 1]; ++p) {
-            const auto at = static_cast<std::size_t>(p);
+        for (Index p = in_.item_parts[i]; p < in_.item_parts[i + 1]; ++p) {
+            const Index at = p;
             for (Index q : conflicts_.near(p)) {
                 if (q < p) continue;
-                const auto to = static_cast<std::size_t>(q);
-                packing.pairs.push_back({local[static_cast<std::size_t>(i)],
-                                         local[static_cast<std::size_t>(in_.parts[to].item)],
-                                         scaled_.delta[at], scaled_.size[at], scaled_.delta[to],
-                                         scaled_.size[to], conflicts_.tieable(p, q)});
+                const Index to = q;
+                packing.pairs.push_back({local[i], local[in_.parts[to].item], scaled_.delta[at],
+                                         scaled_.size[at], scaled_.delta[to], scaled_.size[to],
+                                         conflicts_.tieable(p, q)});
             }
         }
     }
@@ -328,7 +321,7 @@ void Builder::add_pairs(Packing& packing, const std::vector<Index>& local,
 
 std::vector<Range> allowed_offsets(const Instance& instance, Index item, Bytes unit) {
     const Choice& choice = instance.choices[item][0];
-    const Pool& pool = instance.pools[static_cast<std::size_t>(choice.pool)];
+    const Pool& pool = instance.pools[choice.pool];
     Bytes top = 0;
     for (const Part& part : instance.parts_of(item)) top = std::max(top, part.delta + part.size);
     const Bytes low = std::max<Bytes>(0, ceil_div(choice.low, unit));
@@ -346,7 +339,7 @@ std::vector<Range> allowed_offsets(const Instance& instance, Index item, Bytes u
 }
 
 Bytes Packing::next(Index item, Bytes x) const {
-    const PackingItem& it = items[static_cast<std::size_t>(item)];
+    const PackingItem& it = items[item];
     for (const Range& range : allowed[item]) {
         if (range.end < x) continue;
         const Bytes at = align_up(std::max(x, range.begin), it.modulus, it.residue);
@@ -356,7 +349,7 @@ Bytes Packing::next(Index item, Bytes x) const {
 }
 
 Bytes Packing::previous(Index item, Bytes x) const {
-    const PackingItem& it = items[static_cast<std::size_t>(item)];
+    const PackingItem& it = items[item];
     const auto ranges = allowed[item];
     for (auto range = ranges.rbegin(); range != ranges.rend(); ++range) {
         if (range->begin > x) continue;
@@ -366,9 +359,7 @@ Bytes Packing::previous(Index item, Bytes x) const {
     return -1;
 }
 
-Bytes Packing::highest(Index item, Bytes height) const {
-    return floor_div(height - items[static_cast<std::size_t>(item)].top, unit);
-}
+Bytes Packing::highest(Index item, Bytes height) const { return floor_div(height - items[item].top, unit); }
 
 Bytes Packing::step_down(Bytes height) const {
     Bytes best = -1;
@@ -392,13 +383,13 @@ Bytes Packing::bound() const {
     for (Index i = 0; i < count(); ++i) {
         const Bytes least = next(i, 0);
         if (least == kLimit) return kLimit;
-        best = std::max(best, least * unit + items[static_cast<std::size_t>(i)].top);
+        best = std::max(best, least * unit + items[i].top);
     }
     for (Index row = 0; row < rows.size(); ++row) {
         jobs.clear();
         Bytes loose = 0;  // units are rounded up; the topmost entry need not be
         for (const Entry& entry : rows[row]) {
-            const PackingItem& item = items[static_cast<std::size_t>(entry.item)];
+            const PackingItem& item = items[entry.item];
             jobs.push_back({next(entry.item, 0) + entry.delta, entry.size});
             loose = std::max(loose, item.size * unit - item.top);
         }
@@ -419,7 +410,7 @@ Bytes Packing::height(const std::vector<Bytes>& offsets) const {
 
 bool Packing::holds(const std::vector<Bytes>& offsets) const {
     for (Index i = 0; i < count(); ++i) {
-        if (next(i, offsets[static_cast<std::size_t>(i)]) != offsets[static_cast<std::size_t>(i)]) {
+        if (next(i, offsets[i]) != offsets[i]) {
             return false;
         }
     }
@@ -427,7 +418,7 @@ bool Packing::holds(const std::vector<Bytes>& offsets) const {
     for (Index row = 0; row < rows.size(); ++row) {
         taken.clear();
         for (const Entry& entry : rows[row]) {
-            const Bytes begin = offsets[static_cast<std::size_t>(entry.item)] + entry.delta;
+            const Bytes begin = offsets[entry.item] + entry.delta;
             taken.push_back({begin, begin + entry.size});
         }
         std::sort(taken.begin(), taken.end(), [](Range a, Range b) { return a.begin < b.begin; });
@@ -436,8 +427,8 @@ bool Packing::holds(const std::vector<Bytes>& offsets) const {
         }
     }
     for (const PartPair& pair : pairs) {
-        const Bytes first = offsets[static_cast<std::size_t>(pair.first)] + pair.first_delta;
-        const Bytes second = offsets[static_cast<std::size_t>(pair.second)] + pair.second_delta;
+        const Bytes first = offsets[pair.first] + pair.first_delta;
+        const Bytes second = offsets[pair.second] + pair.second_delta;
         const bool apart = first + pair.first_size <= second || second + pair.second_size <= first;
         if (!apart && !(pair.tieable && first == second)) return false;
     }

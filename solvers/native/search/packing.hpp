@@ -49,7 +49,7 @@ class Packing {
     bool plain = true;        // every item is one part with delta 0, and no pair may tie
     std::vector<PartPair> pairs;  // every conflict; only when not plain
 
-    Index count() const { return static_cast<Index>(items.size()); }
+    Index count() const { return count_of(items); }
     // The least offset >= x the item may have, or kLimit; and the greatest <= x, or -1.
     Bytes next(Index item, Bytes x) const;
     Bytes previous(Index item, Bytes x) const;

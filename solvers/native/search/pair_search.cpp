@@ -8,15 +8,12 @@
 namespace memstow {
 namespace {
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 // The conflicts of a plain packing are the pairs of its rows.
 std::vector<PartPair> pairs_of_rows(const Packing& packing) {
     std::vector<PartPair> pairs;
     for (Index i = 0; i < packing.count(); ++i) {
         for (Index j : packing.near[i]) {
-            if (j > i)
-                pairs.push_back({i, j, 0, packing.items[at(i)].size, 0, packing.items[at(j)].size, false});
+            if (j > i) pairs.push_back({i, j, 0, packing.items[i].size, 0, packing.items[j].size, false});
         }
     }
     return pairs;
@@ -29,8 +26,8 @@ PairSearch::PairSearch(const Packing& packing)
     std::vector<std::vector<Index>> of(packing.items.size());
     for (std::size_t k = 0; k < pairs_.size(); ++k) {
         const PartPair& pair = pairs_[k];
-        of[at(pair.first)].push_back(static_cast<Index>(k));
-        of[at(pair.second)].push_back(static_cast<Index>(k));
+        of[pair.first].push_back(k);
+        of[pair.second].push_back(k);
         shift_.push_back({pair.first_delta + pair.first_size - pair.second_delta,
                           pair.second_delta + pair.second_size - pair.first_delta,
                           pair.first_delta - pair.second_delta});
@@ -44,27 +41,27 @@ PairSearch::PairSearch(const Packing& packing)
 }
 
 void PairSearch::queue(Index item) {
-    if (queued_[at(item)]) return;
-    queued_[at(item)] = 1;
+    if (queued_[item]) return;
+    queued_[item] = 1;
     queue_.push_back(item);
 }
 
 bool PairSearch::raise(Index item, Bytes low) {
-    if (low <= low_[at(item)]) return true;
+    if (low <= low_[item]) return true;
     low = packing_.next(item, low);
-    if (low > high_[at(item)]) return false;
-    trail_.push_back({What::low, item, low_[at(item)]});
-    low_[at(item)] = low;
+    if (low > high_[item]) return false;
+    trail_.push_back({What::low, item, low_[item]});
+    low_[item] = low;
     queue(item);
     return true;
 }
 
 bool PairSearch::lower(Index item, Bytes high) {
-    if (high >= high_[at(item)]) return true;
+    if (high >= high_[item]) return true;
     high = packing_.previous(item, high);
-    if (high < low_[at(item)]) return false;
-    trail_.push_back({What::high, item, high_[at(item)]});
-    high_[at(item)] = high;
+    if (high < low_[item]) return false;
+    trail_.push_back({What::high, item, high_[item]});
+    high_[item] = high;
     queue(item);
     return true;
 }
@@ -72,32 +69,31 @@ bool PairSearch::lower(Index item, Bytes high) {
 char PairSearch::possible(std::size_t k) const {
     const PartPair& pair = pairs_[k];
     const Shift& shift = shift_[k];
-    const Bytes low1 = low_[at(pair.first)], high1 = high_[at(pair.first)];
-    const Bytes low2 = low_[at(pair.second)], high2 = high_[at(pair.second)];
+    const Bytes low1 = low_[pair.first], high1 = high_[pair.first];
+    const Bytes low2 = low_[pair.second], high2 = high_[pair.second];
     int orders = 0;
     if (low1 + shift.up <= high2) orders |= kFirstBelow;
     if (low2 + shift.down <= high1) orders |= kSecondBelow;
     if (pair.tieable && std::max(low1 + shift.level, low2) <= std::min(high1 + shift.level, high2)) {
         orders |= kTied;
     }
-    return static_cast<char>(orders);
+    return orders;
 }
 
 bool PairSearch::enforce(Index pair) {
-    const PartPair& p = pairs_[at(pair)];
-    const Shift& shift = shift_[at(pair)];
-    switch (open_[at(pair)]) {
+    const PartPair& p = pairs_[pair];
+    const Shift& shift = shift_[pair];
+    switch (open_[pair]) {
         case kFirstBelow:
-            return raise(p.second, low_[at(p.first)] + shift.up) &&
-                   lower(p.first, high_[at(p.second)] - shift.up);
+            return raise(p.second, low_[p.first] + shift.up) && lower(p.first, high_[p.second] - shift.up);
         case kSecondBelow:
-            return raise(p.first, low_[at(p.second)] + shift.down) &&
-                   lower(p.second, high_[at(p.first)] - shift.down);
+            return raise(p.first, low_[p.second] + shift.down) &&
+                   lower(p.second, high_[p.first] - shift.down);
         case kTied:
-            return raise(p.second, low_[at(p.first)] + shift.level) &&
-                   raise(p.first, low_[at(p.second)] - shift.level) &&
-                   lower(p.second, high_[at(p.first)] + shift.level) &&
-                   lower(p.first, high_[at(p.second)] - shift.level);
+            return raise(p.second, low_[p.first] + shift.level) &&
+                   raise(p.first, low_[p.second] - shift.level) &&
+                   lower(p.second, high_[p.first] + shift.level) &&
+                   lower(p.first, high_[p.second] - shift.level);
         default:
             return true;
     }
@@ -106,14 +102,14 @@ bool PairSearch::enforce(Index pair) {
 bool PairSearch::visit(Index item) {
     for (Index pair : pairs_of_[item]) {
         ++steps_;
-        const char before = open_[at(pair)];
-        const auto after = static_cast<char>(before & possible(at(pair)));
+        const char before = open_[pair];
+        const auto after = before & possible(pair);
         if (after != before) {
             trail_.push_back({What::open, pair, before});
-            open_[at(pair)] = after;
+            open_[pair] = after;
         }
         if (after == 0 || !enforce(pair)) {
-            weight_[at(pair)] += 1;
+            weight_[pair] += 1;
             return false;
         }
     }
@@ -126,15 +122,15 @@ bool PairSearch::rows_stack() {
             jobs_.clear();
             Bytes limit = -kLimit;
             for (const Entry& entry : packing_.rows[row]) {
-                const Bytes begin = low_[at(entry.item)] + entry.delta;
-                const Bytes end = high_[at(entry.item)] + entry.delta + entry.size;
+                const Bytes begin = low_[entry.item] + entry.delta;
+                const Bytes end = high_[entry.item] + entry.delta + entry.size;
                 jobs_.push_back({upwards ? begin : -end, entry.size});
                 limit = std::max(limit, upwards ? end : -begin);
             }
             std::sort(jobs_.begin(), jobs_.end());
             Bytes top = -kLimit;
             for (const auto& [begin, size] : jobs_) top = std::max(top, begin) + size;
-            steps_ += static_cast<std::int64_t>(jobs_.size());
+            steps_ += count_of(jobs_);
             if (top > limit) return false;
         }
     }
@@ -145,7 +141,7 @@ bool PairSearch::propagate() {
     bool alive = true;
     for (std::size_t k = 0; k < queue_.size(); ++k) {
         const Index item = queue_[k];
-        queued_[at(item)] = 0;
+        queued_[item] = 0;
         alive = alive && visit(item);
         // Ties and alignments can push each other up in small steps, so the budget is watched here too.
         if (alive && steps_ >= kStepsBetweenStops) {
@@ -168,15 +164,14 @@ Index PairSearch::pick() const {
         if (std::has_single_bit(static_cast<unsigned>(open_[k]))) continue;
         const PartPair& pair = pairs_[k];
         const Shift& shift = shift_[k];
-        const Bytes first = low_[at(pair.first)], second = low_[at(pair.second)];
+        const Bytes first = low_[pair.first], second = low_[pair.second];
         if (first + shift.up <= second || second + shift.down <= first) continue;
         if (pair.tieable && first + shift.level == second) continue;
-        const auto room =
-            static_cast<double>(std::max<Bytes>(0, high_[at(pair.second)] - first - shift.up) +
-                                std::max<Bytes>(0, high_[at(pair.first)] - second - shift.down));
+        const auto room = static_cast<double>(std::max<Bytes>(0, high_[pair.second] - first - shift.up) +
+                                              std::max<Bytes>(0, high_[pair.first] - second - shift.down));
         const double score = (1 + room) * noise_[k] / weight_[k];
         if (best < 0 || score < best_score) {
-            best = static_cast<Index>(k);
+            best = k;
             best_score = score;
         }
     }
@@ -188,13 +183,13 @@ void PairSearch::undo(std::size_t mark) {
         const Change& change = trail_.back();
         switch (change.what) {
             case What::low:
-                low_[at(change.at)] = change.before;
+                low_[change.at] = change.before;
                 break;
             case What::high:
-                high_[at(change.at)] = change.before;
+                high_[change.at] = change.before;
                 break;
             case What::open:
-                open_[at(change.at)] = static_cast<char>(change.before);
+                open_[change.at] = change.before;
                 break;
         }
         trail_.pop_back();
@@ -210,15 +205,15 @@ Answer PairSearch::solve() {
     }
     if (stopped_) return Answer::stopped;
     ++nodes_;
-    steps_ += static_cast<std::int64_t>(pairs_.size()) / 4;
+    steps_ += count_of(pairs_) / 4;
     const Index pair = pick();
     if (pair < 0) return Answer::found;
 
-    const PartPair& p = pairs_[at(pair)];
-    const Shift& shift = shift_[at(pair)];
-    const char open = open_[at(pair)];
-    const Bytes lift_second = low_[at(p.first)] + shift.up - low_[at(p.second)];
-    const Bytes lift_first = low_[at(p.second)] + shift.down - low_[at(p.first)];
+    const PartPair& p = pairs_[pair];
+    const Shift& shift = shift_[pair];
+    const char open = open_[pair];
+    const Bytes lift_second = low_[p.first] + shift.up - low_[p.second];
+    const Bytes lift_first = low_[p.second] + shift.down - low_[p.first];
     const bool first_below = lift_second <= lift_first;
     const char orders[] = {kTied, first_below ? kFirstBelow : kSecondBelow,
                            first_below ? kSecondBelow : kFirstBelow};
@@ -226,7 +221,7 @@ Answer PairSearch::solve() {
     for (const char order : orders) {
         if ((open & order) == 0) continue;
         trail_.push_back({What::open, pair, open});
-        open_[at(pair)] = order;
+        open_[pair] = order;
         queue(p.first);
         queue(p.second);
         if (propagate()) {
@@ -246,7 +241,7 @@ Answer PairSearch::run(Bytes height, const Strategy& strategy, std::uint64_t see
     stop_ = &stop;
     stopped_ = false;
     trail_.clear();
-    for (Index item : queue_) queued_[at(item)] = 0;
+    for (Index item : queue_) queued_[item] = 0;
     queue_.clear();
     low_.assign(packing_.items.size(), 0);
     high_.assign(packing_.items.size(), 0);
@@ -255,12 +250,12 @@ Answer PairSearch::run(Bytes height, const Strategy& strategy, std::uint64_t see
     for (std::size_t k = 0; k < pairs_.size(); ++k) noise_.push_back(1 + strategy.noise * random.unit());
     open_.clear();
     for (const PartPair& pair : pairs_) {
-        open_.push_back(static_cast<char>(kFirstBelow | kSecondBelow | (pair.tieable ? kTied : 0)));
+        open_.push_back(kFirstBelow | kSecondBelow | (pair.tieable ? kTied : 0));
     }
     for (Index i = 0; i < packing_.count(); ++i) {
-        low_[at(i)] = packing_.next(i, 0);
-        high_[at(i)] = packing_.previous(i, packing_.highest(i, height));
-        if (low_[at(i)] == kLimit || high_[at(i)] < low_[at(i)]) return Answer::refuted;
+        low_[i] = packing_.next(i, 0);
+        high_[i] = packing_.previous(i, packing_.highest(i, height));
+        if (low_[i] == kLimit || high_[i] < low_[i]) return Answer::refuted;
         queue(i);
     }
     if (!propagate()) return stopped_ ? Answer::stopped : Answer::refuted;

@@ -77,7 +77,7 @@ class RefutedStates {
 
     void put(std::size_t at, const Entry& entry, const std::uint64_t* set) {
         table_[at] = entry;
-        std::copy(set, set + words_, sets_.begin() + static_cast<std::ptrdiff_t>(at * words_));
+        std::copy(set, set + words_, sets_.begin() + (at * words_));
     }
     void resize(std::size_t size) {
         table_.assign(size, Entry{});

@@ -45,8 +45,7 @@ class Sums {
         }
     }
     bool has(Bytes sum) const {
-        return ((words_[static_cast<std::size_t>(sum) / 64] >> (static_cast<std::size_t>(sum) % 64)) & 1) !=
-               0;
+        return ((words_[sum / 64] >> (static_cast<std::size_t>(sum) % 64)) & 1) != 0;
     }
     Bytes most(Bytes limit) const {  // the greatest sum of at most this
         Bytes sum = std::min(limit, limit_);
@@ -73,7 +72,7 @@ class RowBound {
             const Bytes first = packing.next(i, 0);
             const bool fixed = first < kLimit && packing.previous(i, kLimit) == first;
             fixed_.push_back(fixed ? first : -1);
-            in_the_way_ = in_the_way_ || fixed || packing.items[static_cast<std::size_t>(i)].modulus > 1;
+            in_the_way_ = in_the_way_ || fixed || packing.items[i].modulus > 1;
         }
         in_the_way_ = in_the_way_ || !packing.reserved.empty();
     }
@@ -104,7 +103,7 @@ Bytes RowBound::run() {
     std::sort(rows.begin(), rows.end());
     WideBytes best = 0;
     for (const auto& [load, row] : rows) {
-        effort_ -= static_cast<std::int64_t>(packing_.rows[row].size()) * kEffortOfPiece;
+        effort_ -= count_of(packing_.rows[row]) * kEffortOfPiece;
         if (effort_ <= 0) break;
         read(row);
         best = std::max({best, around_obstacles(), apart_by_alignment()});
@@ -118,17 +117,17 @@ void RowBound::read(Index row) {
     obstacles_ = packing_.reserved;
     const Bytes unit = packing_.unit;
     for (const Entry& entry : packing_.rows[row]) {
-        const PackingItem& item = packing_.items[static_cast<std::size_t>(entry.item)];
-        const WideBytes rounded = static_cast<WideBytes>(entry.size) * unit;
+        const PackingItem& item = packing_.items[entry.item];
+        const WideBytes rounded = WideBytes{entry.size} * unit;
         // What the sizes of parts in a group are exactly, the packing does not know.
         const WideBytes real = packing_.plain ? item.top : rounded - (unit - 1);
         const Bytes residue = (item.residue + entry.delta % item.modulus) % item.modulus;
         pieces_.push_back({entry.item, entry.delta, entry.size, real, item.modulus, residue});
-        const Bytes offset = fixed_[static_cast<std::size_t>(entry.item)];
+        const Bytes offset = fixed_[entry.item];
         if (offset < 0) {
             movable_.push_back(pieces_.back());
         } else {
-            const WideBytes begin = static_cast<WideBytes>(offset + entry.delta) * unit;
+            const WideBytes begin = WideBytes{offset + entry.delta} * unit;
             obstacles_.push_back({limited(begin), limited(begin + real)});
         }
     }
@@ -170,16 +169,16 @@ WideBytes RowBound::around_obstacles() {
         if (!last) at = std::max(at, obstacles_[k].end);
         if (end <= begin) continue;
         for (const Piece& piece : movable_) {
-            effort_ -= kEffortOfPiece + static_cast<std::int64_t>(packing_.allowed[piece.item].size());
+            effort_ -= kEffortOfPiece + count_of(packing_.allowed[piece.item]);
         }
         if (effort_ <= 0) return 0;
         std::vector<const Piece*> able;  // to be in the gap
-        WideBytes start = 4 * static_cast<WideBytes>(kLimit), spare = 0, most = 0;
+        WideBytes start = 4 * WideBytes{kLimit}, spare = 0, most = 0;
         for (const Piece& piece : movable_) {
             const auto from = static_cast<Bytes>(ceil_div(begin, unit)) - piece.delta;
             const Bytes offset = packing_.next(piece.item, from);
             if (offset == kLimit) continue;
-            const WideBytes place = static_cast<WideBytes>(offset + piece.delta) * unit;
+            const WideBytes place = WideBytes{offset + piece.delta} * unit;
             if (!last && place + piece.real > end) continue;
             able.push_back(&piece);
             start = std::min(start, place);
@@ -191,12 +190,12 @@ WideBytes RowBound::around_obstacles() {
         WideBytes needed = rest;  // if this is the topmost gap in use
         if (room <= 0) continue;
         const Bytes longest = limited(room);
-        const std::int64_t work = (longest / 64 + 1) * static_cast<std::int64_t>(able.size());
+        const std::int64_t work = (longest / 64 + 1) * count_of(able);
         if (longest <= kMostCells && work <= effort_) {
             effort_ -= work;
             Sums sums(longest);
             for (const Piece* piece : able) sums.add(piece->cells);
-            if (rest <= room) needed = sums.least(static_cast<Bytes>(rest));
+            if (rest <= room) needed = sums.least(rest);
             room = sums.most(longest);
         }
         if (needed <= room) return start + needed * cell - spare;
@@ -217,7 +216,7 @@ WideBytes RowBound::apart_by_alignment() const {
         if (first == kLimit) return kLimit;
         floor = std::min(floor, first + piece.delta);
         sum += piece.size;
-        loose = std::max(loose, static_cast<WideBytes>(piece.size) * packing_.unit - piece.real);
+        loose = std::max(loose, WideBytes{piece.size} * packing_.unit - piece.real);
         constexpr std::size_t kMostGrids = 8;
         if (piece.modulus > 1 && grids.size() < kMostGrids &&
             std::find(grids.begin(), grids.end(), piece.modulus) == grids.end()) {

@@ -9,20 +9,18 @@
 namespace memstow {
 namespace {
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 // Of what failed, so many of the latest forks that had a part in it are kept.
 constexpr std::size_t kBlamed = 8;
 
 Lists<Index> by_row(const std::vector<Tile>& tiles, Index rows, Index Tile::* row) {
     Lists<Index> lists;
-    std::vector<Index> next(at(rows) + 2, 0);
-    for (const Tile& tile : tiles) ++next[at(tile.*row) + 1];
+    std::vector<Index> next(rows + 2, 0);
+    for (const Tile& tile : tiles) ++next[(tile.*row) + 1];
     std::partial_sum(next.begin(), next.end(), next.begin());
     lists.start = next;
     lists.values.resize(tiles.size());
     for (std::size_t k = 0; k < tiles.size(); ++k) {
-        lists.values[at(next[at(tiles[k].*row)]++)] = static_cast<Index>(k);
+        lists.values[next[tiles[k].*row]++] = k;
     }
     return lists;
 }
@@ -45,9 +43,9 @@ Sweep::Sweep(const std::vector<Tile>& tiles, Index rows, int trust, std::size_t 
       memory_(memory),
       ends_(by_row(tiles_, rows, &Tile::end)),
       begins_(by_row(tiles_, rows, &Tile::begin)),
-      trees_(static_cast<Index>(tiles_.size())),
+      trees_(count_of(tiles_)),
       causes_(1),
-      gathered_(at(rows)),
+      gathered_(rows),
       group_of_end_(tiles_.size()),
       group_of_begin_(tiles_.size()),
       leaving_(tiles_.size(), -1),
@@ -87,31 +85,31 @@ Answer Sweep::run(std::int64_t most_steps, const Decision::Stop& stop) {
 }
 
 void Sweep::begin_row() {
-    for (const Index tile : ends_[now_.row]) chosen_[at(tile)] = 1;
+    for (const Index tile : ends_[now_.row]) chosen_[tile] = 1;
     now_.pieces = trees_.pieces(now_.tree, chosen_);
     std::vector<Index> forks;
-    for (const Index cause : trees_.causes(now_.tree, chosen_)) add(forks, causes_[at(cause)]);
-    for (const Index tile : ends_[now_.row]) chosen_[at(tile)] = 0;
+    for (const Index cause : trees_.causes(now_.tree, chosen_)) add(forks, causes_[cause]);
+    for (const Index tile : ends_[now_.row]) chosen_[tile] = 0;
     now_.cause = cause_of(std::move(forks));
-    now_.forks_before = static_cast<Index>(forks_.size());
+    now_.forks_before = count_of(forks_);
     now_.pieces_left = first_places(now_.pieces.size());
     now_.born_left = first_places(begins_[now_.row].size());
     now_.groups = 0;
 }
 
 void Sweep::end_row() {
-    gathered_[at(now_.row)] = now_.tree;
+    gathered_[now_.row] = now_.tree;
     const Index cause = cause_of(reasons());
-    std::vector<std::vector<Index>> members(at(now_.groups));
+    std::vector<std::vector<Index>> members(now_.groups);
     for (const Index tile : begins_[now_.row]) {
-        members[at(group_of_begin_[at(tile)])].push_back(tile);
+        members[group_of_begin_[tile]].push_back(tile);
         trees_.set_cause(tile, cause);
     }
     std::vector<OrderTrees::Node> blocks;
     for (const auto& born : members) blocks.push_back(trees_.any_order(born, cause));
-    for (const Index tile : ends_[now_.row]) leaving_[at(tile)] = group_of_end_[at(tile)];
+    for (const Index tile : ends_[now_.row]) leaving_[tile] = group_of_end_[tile];
     now_.tree = trees_.replaced(now_.tree, leaving_, blocks);
-    for (const Index tile : ends_[now_.row]) leaving_[at(tile)] = -1;
+    for (const Index tile : ends_[now_.row]) leaving_[tile] = -1;
     ++now_.row;
 }
 
@@ -124,11 +122,11 @@ void Sweep::take(const Choice& choice) {
     }
     for (std::size_t k = 0; k < now_.pieces.size(); ++k) {
         if (!has(pieces, k)) continue;
-        for (const Index tile : now_.pieces[k]) group_of_end_[at(tile)] = now_.groups;
+        for (const Index tile : now_.pieces[k]) group_of_end_[tile] = now_.groups;
     }
     const auto begins = begins_[now_.row];
     for (std::size_t k = 0; k < begins.size(); ++k) {
-        if (has(born, k)) group_of_begin_[at(begins[k])] = now_.groups;
+        if (has(born, k)) group_of_begin_[begins[k]] = now_.groups;
     }
     now_.pieces_left &= ~pieces;
     now_.born_left &= ~born;
@@ -138,15 +136,15 @@ void Sweep::take(const Choice& choice) {
 void Sweep::mark_pieces(Set pieces, char value) {
     for (std::size_t k = 0; k < now_.pieces.size(); ++k) {
         if (!has(pieces, k)) continue;
-        for (const Index tile : now_.pieces[k]) chosen_[at(tile)] = value;
+        for (const Index tile : now_.pieces[k]) chosen_[tile] = value;
     }
 }
 
 // The forks that made the order of what ends, and those of this row.
 std::vector<Index> Sweep::reasons() const {
-    std::vector<Index> forks = causes_[at(now_.cause)];
+    std::vector<Index> forks = causes_[now_.cause];
     std::vector<Index> row;
-    for (auto f = now_.forks_before; f < static_cast<Index>(forks_.size()); ++f) row.push_back(f);
+    for (auto f = now_.forks_before; f < count_of(forks_); ++f) row.push_back(f);
     add(forks, row);
     return forks;
 }
@@ -154,7 +152,7 @@ std::vector<Index> Sweep::reasons() const {
 Index Sweep::cause_of(std::vector<Index> forks) {
     if (forks.empty()) return 0;
     if (forks != causes_.back()) causes_.push_back(std::move(forks));
-    return static_cast<Index>(causes_.size()) - 1;
+    return count_of(causes_) - 1;
 }
 
 // To the latest fork that has to do with what failed. Where none is known, since only some are kept, to the
@@ -163,7 +161,7 @@ bool Sweep::go_back() {
     std::vector<Index> blamed = reasons();
     while (!forks_.empty()) {
         if (!blamed.empty()) {
-            forks_.resize(at(blamed.front()) + 1);
+            forks_.resize(blamed.front() + 1);
             blamed.erase(blamed.begin());
         }
         Fork& fork = forks_.back();
@@ -189,12 +187,12 @@ void Sweep::extract() {
     for (Index row = rows_ - 1; row > 0; --row) {
         places.clear();
         for (const Index tile : begins_[row]) {
-            const std::size_t group = at(group_of_begin_[at(tile)]);
+            const std::size_t group = group_of_begin_[tile];
             if (places.size() <= group) places.resize(group + 1, kLimit);
-            places[group] = std::min(places[group], offsets_[at(tile)]);
+            places[group] = std::min(places[group], offsets_[tile]);
         }
-        for (const Index tile : ends_[row]) key[at(tile)] = places[at(group_of_end_[at(tile)])];
-        stack(gathered_[at(row)], key);
+        for (const Index tile : ends_[row]) key[tile] = places[group_of_end_[tile]];
+        stack(gathered_[row], key);
     }
 }
 
@@ -202,10 +200,10 @@ void Sweep::extract() {
 void Sweep::stack(OrderTrees::Node tree, std::vector<Bytes>& key) {
     Bytes top = 0;
     for (const Index tile : trees_.sorted(tree, key)) {
-        Bytes& offset = offsets_[at(tile)];
+        Bytes& offset = offsets_[tile];
         if (offset != kUnplaced && offset != top) throw std::logic_error("the sweep made a wrong layout");
-        offset = key[at(tile)] = top;
-        top += tiles_[at(tile)].size;
+        offset = key[tile] = top;
+        top += tiles_[tile].size;
     }
 }
 

@@ -59,7 +59,7 @@ std::vector<Sweep::Choice> Sweep::equal_choices() {
     for (std::size_t k = 0; k < now_.pieces.size(); ++k) {
         if (!has(now_.pieces_left, k)) continue;
         Bytes sum = 0;
-        for (const Index tile : now_.pieces[k]) sum += tiles_[static_cast<std::size_t>(tile)].size;
+        for (const Index tile : now_.pieces[k]) sum += tiles_[tile].size;
         pieces.push_back(k);
         ended.push_back(sum);
         total += sum;
@@ -67,7 +67,7 @@ std::vector<Sweep::Choice> Sweep::equal_choices() {
     for (std::size_t k = 0; k < begins.size(); ++k) {
         if (!has(now_.born_left, k)) continue;
         born.push_back(k);
-        begun.push_back(tiles_[static_cast<std::size_t>(begins[k])].size);
+        begun.push_back(tiles_[begins[k]].size);
     }
     const std::int64_t doubt_of_all = log2_of(static_cast<std::uint64_t>(total)) - trust_;
     std::vector<Choice> found;
@@ -85,7 +85,7 @@ std::vector<Sweep::Choice> Sweep::equal_choices() {
         choice.born = spread(pair.second, born);
         choice.doubt += choice.pieces == now_.pieces_left
                             ? doubt_of_all
-                            : log_choose(born.size(), static_cast<std::size_t>(std::popcount(pair.second)));
+                            : log_choose(born.size(), std::popcount(pair.second));
         found.push_back(choice);
     }
     std::stable_sort(found.begin(), found.end(),

@@ -26,7 +26,7 @@ std::vector<Tile> mirrored(const FullRows& full) {
 // The least offset of all items, if that is one: -1 where some could not be there, or not as far above it as
 // the others reach.
 Bytes common_base(const Instance& in, Bytes height) {
-    const Pool& pool = in.pools[static_cast<std::size_t>(in.choices[0][0].pool)];
+    const Pool& pool = in.pools[in.choices[0][0].pool];
     Bytes base = 0, unit = 0;
     if (!pool.reserved.empty() && pool.reserved[0].begin == 0) base = pool.reserved[0].end;
     for (const Part& part : in.parts) unit = std::gcd(unit, part.size);
@@ -42,7 +42,7 @@ Bytes common_base(const Instance& in, Bytes height) {
     for (Index i = 0; i < in.item_count(); ++i) {
         const Choice& choice = in.choices[i][0];
         if (base % choice.modulus != choice.residue % choice.modulus) return -1;
-        if (choice.high < base + height - in.parts[static_cast<std::size_t>(i)].size) return -1;
+        if (choice.high < base + height - in.parts[i].size) return -1;
     }
     for (const Range& range : pool.reserved) {
         if (range.end > base && range.begin < base + height) return -1;
@@ -53,8 +53,8 @@ Bytes common_base(const Instance& in, Bytes height) {
 }  // namespace
 
 std::optional<FullRows> full_rows(const Instance& in) {
-    const auto items = static_cast<std::size_t>(in.item_count());
-    if (items == 0 || in.parts.size() != items || !in.exempt.empty()) return {};
+    const Index items = in.item_count();
+    if (items == 0 || count_of(in.parts) != items || !in.exempt.empty()) return {};
     if (in.row_count != in.time_rows || in.row_count == 0) return {};
     FullRows full;
     full.rows = in.row_count;
@@ -62,14 +62,14 @@ std::optional<FullRows> full_rows(const Instance& in) {
         Bytes size = 0;
         Index count = 0;
     };
-    std::vector<Change> changes(static_cast<std::size_t>(in.row_count) + 1);
-    for (std::size_t k = 0; k < items; ++k) {
+    std::vector<Change> changes(in.row_count + 1);
+    for (Index k = 0; k < items; ++k) {
         const Part& part = in.parts[k];
-        const auto rows = in.rows[static_cast<Index>(k)];
+        const auto rows = in.rows[k];
         if (part.delta != 0 || rows.size() != 1 || rows[0].begin >= rows[0].end) return {};
         full.tiles.push_back({part.size, rows[0].begin, rows[0].end});
-        Change& begin = changes[static_cast<std::size_t>(rows[0].begin)];
-        Change& end = changes[static_cast<std::size_t>(rows[0].end)];
+        Change& begin = changes[rows[0].begin];
+        Change& end = changes[rows[0].end];
         if (begin.size > kLimit - part.size) return {};
         begin.size += part.size;
         begin.count += 1;
@@ -79,7 +79,7 @@ std::optional<FullRows> full_rows(const Instance& in) {
     Bytes load = 0;
     Index live = 0;
     for (Index row = 0; row < in.row_count; ++row) {
-        const Change& change = changes[static_cast<std::size_t>(row)];
+        const Change& change = changes[row];
         load += change.size;
         live += change.count;
         if (row == 0) full.height = load;
@@ -94,7 +94,7 @@ std::optional<std::vector<Bytes>> tile(const FullRows& full, std::size_t memory,
     bool stopped = false;
     const Decision::Stop asked = [&](std::int64_t steps) { return stopped = stop(steps); };
     const std::vector<Tile> backwards = mirrored(full);
-    std::int64_t most_steps = kStepsATile * static_cast<std::int64_t>(full.tiles.size());
+    std::int64_t most_steps = kStepsATile * count_of(full.tiles);
     for (int round = 0; round < kRounds; ++round, most_steps *= 4) {
         for (const int trust : kTrusts) {
             for (const auto* tiles : {&full.tiles, &backwards}) {
