@@ -9,7 +9,7 @@ from math import lcm
 from planner.errors import InputError, Issue
 from planner.groups import Distances, cycles, group_alignment, rigid_groups
 from planner.pins import clashing_pins
-from planner.problem import ALWAYS, LATEST, LIMIT, Buffer, Pool, Problem, Reserved, access_count
+from planner.problem import ALWAYS, LATEST, LIMIT, Buffer, Pool, Problem, Reserved, access_count, end_of
 
 PLAIN_TERMS = ("peak", "max_peak", "placement_cost", "reuse_cost", "moves")
 
@@ -76,20 +76,18 @@ def _pool_issues(problem: Problem) -> Iterator[Issue]:
     ids = [pool.id for pool in problem.pools]
     yield from _repeated_ids("pools", "pool", ids, {name: i for i, name in enumerate(ids)})
     for index, pool in enumerate(problem.pools):
-        end_of_pool = LIMIT if pool.capacity is None else pool.capacity
         for at, reserved in enumerate(pool.reserved):
             end = reserved.offset + reserved.size
-            if end > end_of_pool:
+            if end > end_of(pool):
                 yield Issue(
                     "reserved_beyond_capacity",
                     f"$.pools[{index}].reserved[{at}]",
-                    f"ends at {end}, but pool {pool.id!r} ends at {end_of_pool}; "
+                    f"ends at {end}, but pool {pool.id!r} ends at {end_of(pool)}; "
                     "make the range end within the pool",
                 )
 
 
 def _buffer_issues(problem: Problem, pools: dict[str, Pool]) -> Iterator[Issue]:
-    alignments = _Alignments(pools.values())
     reserved = {name: _Reserved(pool) for name, pool in pools.items()}
     for index, buffer in enumerate(problem.buffers):
         if not _has_one_plain_life(buffer):
@@ -98,44 +96,6 @@ def _buffer_issues(problem: Problem, pools: dict[str, Pool]) -> Iterator[Issue]:
             yield from _allowed_pool_issues(f"$.buffers[{index}]", buffer.pools, pools)
         if buffer.pool is not None or buffer.offset is not None:
             yield from _pin_issues(f"$.buffers[{index}]", buffer, pools, reserved)
-        if buffer.alignment > 1:
-            yield from alignments.issues(f"$.buffers[{index}].alignment", buffer)
-
-
-class _Alignments:
-    """Alignments of buffers with those of pools, each pair looked at once however many have them."""
-
-    def __init__(self, pools: Iterable[Pool]) -> None:
-        self._named: dict[int, dict[str, None]] = {}
-        for pool in pools:
-            self._named.setdefault(pool.alignment, {})[pool.id] = None
-        self._coarsest = max(self._named, default=1)
-        self._too_large: dict[int, list[tuple[int, int]]] = {}
-
-    def issues(self, path: str, buffer: Buffer) -> Iterator[Issue]:
-        """Where the common multiple cannot be reckoned with."""
-        wanted = _named_pools(buffer)
-        for alignment, modulus in self._beyond(buffer.alignment):
-            named = self._named[alignment]
-            for name in named if wanted is None else wanted:
-                if name in named:
-                    yield Issue(
-                        "alignment_too_large",
-                        path,
-                        f"with the alignment {alignment} of pool {name!r} it makes {modulus}, "
-                        f"above 2^62; use alignments that are powers of two",
-                    )
-
-    def _beyond(self, alignment: int) -> list[tuple[int, int]]:
-        if alignment * self._coarsest <= LIMIT:
-            return []
-        found = self._too_large.get(alignment)
-        if found is None:
-            multiples = ((other, lcm(alignment, other)) for other in self._named)
-            found = self._too_large[alignment] = [
-                (a, multiple) for a, multiple in multiples if multiple > LIMIT
-            ]
-        return found
 
 
 def _known(names: Iterable[str], pools: dict[str, Pool]) -> Iterator[str]:
@@ -242,17 +202,16 @@ def _offset_issues(
             f"address {address} is not a multiple of the alignment {modulus}; use offset {nearest}",
         )
     end = offset + buffer.size
-    end_of_pool = LIMIT if pool.capacity is None else pool.capacity
-    if end > end_of_pool:
-        highest = end_of_pool - buffer.size
+    if end > end_of(pool):
+        highest = end_of(pool) - buffer.size
         highest -= (highest + (pool.base or 0)) % modulus
         yield Issue(
             "pin_beyond_capacity",
             path,
-            f"the buffer would end at {end}, but pool {pool.id!r} ends at {end_of_pool}; "
+            f"the buffer would end at {end}, but pool {pool.id!r} ends at {end_of(pool)}; "
             f"pin it at {highest} or below"
             if highest >= 0
-            else f"its {buffer.size} bytes do not fit in pool {pool.id!r} of {end_of_pool}",
+            else f"its {buffer.size} bytes do not fit in pool {pool.id!r} of {end_of(pool)}",
         )
     if buffer.size:
         for reserved in ranges.within(offset, end):

@@ -12,6 +12,7 @@ from pydantic.dataclasses import dataclass
 from planner.ranges import measure
 
 LIMIT: Final = 1 << 62
+"""Nothing is larger: no size, offset or end of a buffer, no cost, and no sum of costs."""
 DEFAULT_POOL: Final = "memory"
 ALWAYS: Final = "always"
 
@@ -45,7 +46,7 @@ class Pool:
     """A memory that buffers may go to."""
 
     id: Id
-    capacity: Bytes | None = Field(default=None, description="Bytes; null: as large as needed.")
+    capacity: Bytes | None = Field(default=None, description="Bytes; null: as large as needed, up to 2^62.")
     alignment: Alignment = Field(default=1, description="Every address in this pool is a multiple of it.")
     reserved: tuple[Reserved, ...] = Field(default=(), description="Ranges where nothing of ours may be.")
     base: Bytes | None = Field(
@@ -153,6 +154,11 @@ def allowed_pools(problem: Problem, buffer: Buffer) -> tuple[str, ...]:
     if buffer.pool is not None:
         return (buffer.pool,)
     return buffer.pools if buffer.pools is not None else tuple(pool.id for pool in problem.pools)
+
+
+def end_of(pool: Pool) -> int:
+    """Where the pool ends: at its capacity, and without one at the largest address there is."""
+    return LIMIT if pool.capacity is None else pool.capacity
 
 
 def reserved_bytes(pool: Pool) -> int:

@@ -43,7 +43,7 @@ def removals(problem: Problem, among: Collection[str] = ()) -> Iterator[Removal]
                 "conflict", f"$.conflicts[{index}]", message, partial(_without, problem, "conflicts", index)
             )
     for index, tie in enumerate(problem.relative):
-        if tie.buffer in concerned:
+        if tie.buffer in concerned or tie.base in concerned:
             message = f"{tie.buffer!r} is {tie.offset} from {tie.base!r}"
             yield Removal(
                 "relative", f"$.relative[{index}]", message, partial(_without, problem, "relative", index)

@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from solvers import _native
 from solvers.instance import Layout
+from solvers.one_pool import too_high
 from solvers.solver import Listeners, ModelBound, Outcome, Task, Term, TermKind
 
 # Tables of who overlaps whom at what cost grow with the square of this.
@@ -48,7 +49,7 @@ class Reuse:
             return f"more than {_MOST_ITEMS} buffers in a pool"
         if sum(instance.reuse[2::3]) >= _MOST_COST:
             return "reuse costs that add up to 2^61 or more"
-        return None
+        return too_high(instance)
 
     def solve(self, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:
         """The best layout it finds, and bounds on its terms."""

@@ -102,6 +102,10 @@ class _Rules:
         self._groups = [{buffer.id: 0} for buffer in problem.buffers]
         for it in problem.relative:
             self._join(it.buffer, it.base, it.offset)
+        # Distances lead through buffers of size 0, which are themselves anywhere.
+        empty = [{buffer.id: 0} for buffer in problem.buffers if not buffer.size]
+        sized = [{n: d for n, d in group.items() if self.size(n)} for group in self._groups]
+        self._groups = [group for group in sized if group] + empty
         self._group_of = {name: group for group in self._groups for name in group}
         self._conflicts = set(_conflicts(problem))
 

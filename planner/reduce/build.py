@@ -3,7 +3,7 @@
 from array import array
 
 from planner.plan import Placement
-from planner.problem import LIMIT, Pool, Problem, access_count
+from planner.problem import LIMIT, Problem, access_count, end_of
 from planner.ranges import merged
 from planner.reduce.lives import Lives
 from planner.reduce.pairs import add_pairs, paired
@@ -29,9 +29,7 @@ def build(
     _add_choices(problem, bodies, unit, arrays)
     _add_pools(problem, unit, arrays)
     add_pairs(problem, index_of, parts.part_of, parts.item_of, arrays)
-    return Reduction(
-        problem, arrays, unit, array("q", parts.buffer), tuple(parts.riders), alone, lives.moments
-    )
+    return Reduction(problem, arrays, unit, array("q", parts.buffer), alone, lives.moments)
 
 
 class _Parts:
@@ -44,7 +42,6 @@ class _Parts:
         self._paired = paired(problem)
         self.part_of: dict[int, int] = {}
         self.item_of: dict[int, int] = {}
-        self.riders: list[tuple[int, int, int]] = []
         self.buffer: list[int] = []
         self._delta: list[int] = []
         self._size: list[int] = []
@@ -58,11 +55,7 @@ class _Parts:
             buffer = self._buffers[index]
             if buffer.id in self._paired:
                 self.item_of[index] = item
-                if buffer.size:
-                    self.part_of[index] = len(self.buffer)
-            if not buffer.size:
-                self.riders.append((index, item, delta))
-                continue
+                self.part_of[index] = len(self.buffer)
             self.buffer.append(index)
             self._delta.append(delta // self._unit)
             self._size.append(buffer.size // self._unit)
@@ -97,10 +90,7 @@ def _add_choices(problem: Problem, bodies: list[Body], unit: int, arrays: Instan
         accesses = sum(access_count(problem.buffers[i]) for i in body.members) if costly else 0
         for spot in spots:
             low.append(body.low // unit)
-            highest = body.high
-            if len(body.members) > 1:
-                highest = min(highest, _highest(problem, body, problem.pools[spot.pool]))
-            high.append(LIMIT if highest == LIMIT else highest // unit)
+            high.append(LIMIT if body.high == LIMIT else body.high // unit)
             cost.append(spot.cost * accesses)
     count = 0
     for found in order:
@@ -124,18 +114,9 @@ class _Choices:
         self.residue = array("q", [g.residue // unit for g in grids])
 
 
-def _highest(problem: Problem, body: Body, pool: Pool) -> int:
-    """The offset above which an empty member would leave the pool; LIMIT where others leave it sooner."""
-    tied = [(problem.buffers[i].size, delta) for i, delta in zip(body.members, body.deltas, strict=True)]
-    top = max(delta for _, delta in tied)
-    if max(delta + size for size, delta in tied if size) >= top:
-        return LIMIT
-    return (LIMIT if pool.capacity is None else pool.capacity) - top
-
-
 def _add_pools(problem: Problem, unit: int, arrays: Instance) -> None:
     for pool in problem.pools:
-        arrays.capacity.append((LIMIT if pool.capacity is None else pool.capacity) // unit)
+        arrays.capacity.append(end_of(pool) // unit)
         for low, high in merged([(r.offset, r.offset + r.size) for r in pool.reserved]):
             arrays.reserved_begin.append(low // unit)
             arrays.reserved_end.append(high // unit)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from planner.groups import Congruence, group_alignment
 from planner.plan import Explanation
-from planner.problem import LIMIT, Buffer, Pool, Problem, allowed_pools, reserved_bytes
+from planner.problem import LIMIT, Buffer, Pool, Problem, allowed_pools, end_of, reserved_bytes
 from planner.ranges import merged
 
 
@@ -35,7 +35,7 @@ class _Room:
     def __init__(self, number: int, pool: Pool) -> None:
         self.number = number
         self.pool = pool
-        self.end = LIMIT if pool.capacity is None else pool.capacity
+        self.end = end_of(pool)
         self.reserved = merged([(r.offset, r.offset + r.size) for r in pool.reserved])
         begins = [0] + [end for _, end in self.reserved]
         ends = [begin for begin, _ in self.reserved] + [self.end]
@@ -58,6 +58,13 @@ class _Room:
                     start = first_aligned(where, self.reserved[after][1] - delta)
                     moved = True
         return True
+
+
+def _in_range(where: Congruence | None) -> Congruence | None:
+    """The same offsets up to the largest there is, with numbers of 64 bits."""
+    if where is None or where.modulus <= LIMIT:
+        return where
+    return Congruence(LIMIT + 1, where.residue) if where.residue <= LIMIT else None
 
 
 def first_aligned(where: Congruence, low: int) -> int:
@@ -113,11 +120,16 @@ class Rooms:
 
     def _spots(self, names: tuple[str, ...], tied: list[tuple[Buffer, int]]) -> list[Spot]:
         rooms = (self._rooms[name] for name in names)
-        aligned = ((room, group_alignment(tied, room.pool)) for room in rooms)
+        aligned = ((room, _in_range(group_alignment(tied, room.pool))) for room in rooms)
         return [Spot(room.number, room.pool.cost, where) for room, where in aligned if where is not None]
 
     def _room(self, spot: Spot) -> _Room:
         return self._rooms[self._problem.pools[spot.pool].id]
+
+
+def size_of(pool: Pool) -> str:
+    """How much room a pool has, for people."""
+    return "unbounded, but no address is above 2^62" if pool.capacity is None else str(pool.capacity)
 
 
 def no_place(problem: Problem, members: tuple[int, ...]) -> Explanation:
@@ -126,9 +138,7 @@ def no_place(problem: Problem, members: tuple[int, ...]) -> Explanation:
     names = ", ".join(map(repr, ids[:8])) + (" ..." if len(ids) > 8 else "")
     pools = [p for p in problem.pools if p.id in allowed_pools(problem, buffers[0])]
     sizes = ", ".join(
-        f"{p.id!r} ({'unbounded' if p.capacity is None else p.capacity}"
-        + (f", {reserved_bytes(p)} reserved" if p.reserved else "")
-        + ")"
+        f"{p.id!r} ({size_of(p)}" + (f", {reserved_bytes(p)} reserved" if p.reserved else "") + ")"
         for p in pools[:8]
     )
     largest = max(buffers, key=lambda b: b.size)

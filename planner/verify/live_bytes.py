@@ -8,7 +8,7 @@ from itertools import combinations
 from math import gcd
 
 from planner.plan import LiveBytes, Sum
-from planner.problem import LIMIT
+from planner.problem import LIMIT, end_of
 from planner.ranges import Range, merged
 from planner.verify.facts import PEAK_OF, Facts
 from planner.verify.heights import Cells, common_step, least_height, lowest_end
@@ -173,8 +173,7 @@ class _Load:
 
 
 def _limit(facts: Facts, pool: int) -> int:
-    capacity = facts.pools[pool].capacity
-    return LIMIT if capacity is None else capacity
+    return end_of(facts.pools[pool])
 
 
 def _cells(facts: Facts, pool: int, load: _Load, first: int) -> Cells:

@@ -8,8 +8,10 @@ from pydantic import TypeAdapter
 
 from planner import check
 from planner.check import find_issues, require_valid
+from planner.engine import plan
 from planner.errors import InputError, Issue
 from planner.problem import LIMIT, Problem
+from planner.verify import verify
 
 READER = TypeAdapter(Problem)
 
@@ -81,11 +83,6 @@ DEFECTS: list[tuple[str, str, dict[str, Any]]] = [
                 {"id": "b", "size": 16, "lifetime": [1, 3], "pool": "p", "offset": 8},
             ]
         },
-    ),
-    (
-        "alignment_too_large",
-        "$.buffers[0].alignment",
-        buffers(alignment=LIMIT - 1, pool="p") | {"pools": [{"id": "p", "alignment": 3 << 40}]},
     ),
     ("unknown_buffer", "$.conflicts[0]", {"conflicts": [["a", "x"]]}),
     ("unknown_buffer", "$.exclusive[0]", {"exclusive": [["x", "a"]]}),
@@ -249,20 +246,6 @@ def test_a_pin_is_told_of_each_reserved_range_it_is_on_and_of_no_other() -> None
         }
 
 
-def test_alignments_are_looked_at_in_the_pools_a_buffer_may_go_to() -> None:
-    buffer = {"id": "a", "size": 1, "alignment": 2**40 - 1}
-    pools = [{"id": "p", "alignment": 2**30}, {"id": "q", "alignment": 2**30}, {"id": "r"}]
-    chosen: list[tuple[dict[str, Any], int]] = [
-        ({}, 2),
-        ({"pools": ["q", "r"]}, 1),
-        ({"pool": "r", "offset": 0}, 0),
-        ({"pool": "p", "offset": 0}, 1),
-    ]
-    for wanted, told in chosen:
-        found = find_issues(problem(buffers=[{**buffer, **wanted}], pools=pools))
-        assert [issue.code for issue in found] == ["alignment_too_large"] * told
-
-
 def test_a_long_cycle_is_told_in_short() -> None:
     named = [{"id": f"b{i}", "size": 1} for i in range(1000)]
     ties = [{"buffer": f"b{i}", "base": f"b{(i + 1) % 1000}", "offset": 1} for i in range(1000)]
@@ -290,3 +273,25 @@ def test_a_sound_problem_is_looked_through_once_and_a_changed_copy_anew(
     assert [issue.code for issue in find_issues(broken)] == ["unknown_pool"], "it stays broken"
     monkeypatch.setattr(check, "_issues", lambda _problem: iter([Issue("looked", "$", "through again")]))
     assert find_issues(sound) == []
+
+
+def test_what_has_no_bytes_asks_nothing_of_its_group() -> None:
+    pools = [{"id": "p", "capacity": 64, "alignment": 8}, {"id": "q"}]
+    named = [
+        {"id": "a", "size": 16, "pool": "p", "offset": 8},
+        {"id": "z", "size": 0, "pool": "q", "offset": 3, "alignment": 3},
+    ]
+    for distance in (-8, 3, 64):
+        tied = [{"buffer": "z", "base": "a", "offset": distance}]
+        assert find_issues(problem(buffers=named, pools=pools, relative=tied)) == []
+
+
+def test_alignments_without_a_common_multiple_in_range_leave_the_offset_that_is_in_range() -> None:
+    for base, offset in ((0, 0), (LIMIT, LIMIT // 2), (1, None), (LIMIT // 2, None)):
+        pool = {"id": "p", "alignment": LIMIT // 2, "base": base}
+        asked = problem(buffers=[{"id": "a", "size": 4, "alignment": 3}], pools=[pool])
+        assert find_issues(asked) == []
+        found = plan(asked)
+        assert verify(asked, found) == []
+        assert [place.offset for place in found.placements] == ([] if offset is None else [offset])
+        assert found.explanation is None or "no address is above 2^62" in found.explanation.message

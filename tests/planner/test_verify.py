@@ -260,12 +260,19 @@ def test_members_of_a_rigid_group_may_overlap_each_other_but_no_outsider() -> No
 
 
 def test_the_distance_of_relative_buffers_is_fixed_and_their_pool_the_same() -> None:
-    relative = (Relative(buffer="empty", base="b", offset=-8), Relative(buffer="c", base="b", offset=4))
+    relative = (Relative(buffer="c", base="b", offset=4),)
     problem = problem_with(relative=relative, buffers=tuple(replace(it, alignment=1) for it in BUFFERS))
     assert found(problem, PLACES) == set()
     assert found(problem, places_with(c=("fast", 16))) == {Code.RELATIVE_DISTANCE}
-    assert found(problem, places_with(empty=("fast", 4))) == {Code.RELATIVE_DISTANCE}
     assert found(problem, places_with(c=("slow", 12))) == {Code.RELATIVE_POOL}
+
+
+def test_a_buffer_without_bytes_passes_distances_on_and_keeps_none_itself() -> None:
+    relative = (Relative(buffer="c", base="empty", offset=4), Relative(buffer="empty", base="b", offset=0))
+    problem = problem_with(relative=relative, buffers=tuple(replace(it, alignment=1) for it in BUFFERS))
+    for place in (("fast", 8), ("fast", 0), ("slow", 100)):
+        assert found(problem, places_with(empty=place)) == set()
+        assert found(problem, places_with(empty=place, c=("fast", 16))) == {Code.RELATIVE_DISTANCE}
 
 
 def test_one_place_can_break_many_rules_and_all_are_listed() -> None:
