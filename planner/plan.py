@@ -1,5 +1,6 @@
 """The answer as it travels: where every buffer is, what that costs, and how good it is known to be."""
 
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import Annotated, Final, Literal
 
@@ -177,6 +178,19 @@ class Plan:
     work: Count = Field(default=0, description="Steps of work, the same on every machine.")
     digest: str | None = Field(default=None, description="SHA-256 of the canonical problem.")
     version: str | None = Field(default=None, description="Version of memstow.")
+
+
+REPEATED: Final = "repeated_placement"
+
+
+def placed_again(placements: Iterable[Placement]) -> Iterator[tuple[int, str]]:
+    """What is wrong with placements of a buffer that has one already: where in the list, and a message."""
+    first: dict[str, int] = {}
+    for index, place in enumerate(placements):
+        before = first.setdefault(place.buffer, index)
+        if before != index:
+            name = repr(place.buffer)
+            yield index, f"{name} has a place already, in placements[{before}]; give each buffer one place"
 
 
 def is_bare(plan: Plan) -> bool:

@@ -23,6 +23,7 @@ _LEVEL_SHARE = 0.8
 # Steps that each of several pools has before another has its turn; four times as many in the next round.
 _FIRST_TURN = 2_000_000
 _LONGER_TURNS = 4
+_LONGEST_TURN = 1 << 60
 
 _OnValue = Callable[[int, list[int]], None]
 _OnBound = Callable[[int], None]
@@ -156,7 +157,7 @@ class _Run:
                 act(pool, part)
                 if part is not budget:
                     budget.count(part.work)
-            turn *= _LONGER_TURNS
+            turn = min(turn * _LONGER_TURNS, _LONGEST_TURN)
 
     def _settle(self, at: int, term: Term) -> None:
         """Make one term as small as can be, and narrow what the pools may do by what was found."""

@@ -12,7 +12,7 @@ from planner.check import find_issues
 from planner.collector import collector_at_rest
 from planner.errors import Issue
 from planner.options import Options
-from planner.plan import Plan
+from planner.plan import REPEATED, Plan, placed_again
 from planner.problem import DEFAULT_POOL, Pool, Problem
 from planner.reading.findings import Findings, Renamed
 from planner.reading.paths import Path, parse_path
@@ -35,12 +35,19 @@ def parse_problem(raw: object) -> Problem:
 
 def parse_plan(raw: object) -> Plan:
     """The plan a JSON value describes; whether it is right is for `planner.verify` to say."""
-    return _whole(Plan, raw)
+    findings = Findings(raw)
+    plan = _whole(Plan, raw, findings)
+    _add_repeated(findings, (), plan)
+    return plan
 
 
 def parse_options(raw: object) -> Options:
     """The options a JSON value describes."""
-    return _whole(Options, raw)
+    findings = Findings(raw)
+    options = _whole(Options, raw, findings)
+    if options.hint is not None:
+        _add_repeated(findings, ("hint",), options.hint)
+    return options
 
 
 def parse_target(raw: object) -> Target:
@@ -87,8 +94,14 @@ def _problem(raw: object) -> Problem:
     return problem
 
 
-def _whole(holder: type[_T], raw: object) -> _T:
-    findings = Findings(raw)
+def _add_repeated(findings: Findings, at: Path, plan: Plan) -> None:
+    for index, message in placed_again(plan.placements):
+        findings.add(REPEATED, (*at, "placements", index), message)
+    if findings:
+        raise findings.error()
+
+
+def _whole(holder: type[_T], raw: object, findings: Findings) -> _T:
     with collector_at_rest():
         value = read_whole(holder, raw, findings)
     if not isinstance(value, holder):

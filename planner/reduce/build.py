@@ -89,8 +89,11 @@ def _add_choices(problem: Problem, bodies: list[Body], unit: int, arrays: Instan
         order.append(found)
         accesses = sum(access_count(problem.buffers[i]) for i in body.members) if costly else 0
         for spot in spots:
-            low.append(body.low // unit)
-            high.append(LIMIT if body.high == LIMIT else body.high // unit)
+            # A modulus beyond the largest address leaves one offset: that is a pin.
+            pinned = spot.where.modulus > LIMIT
+            least, most = (spot.where.residue,) * 2 if pinned else (body.low, body.high)
+            low.append(least // unit)
+            high.append(LIMIT if most == LIMIT else most // unit)
             cost.append(spot.cost * accesses)
     count = 0
     for found in order:
@@ -110,8 +113,9 @@ class _Choices:
     def __init__(self, spots: list[Spot], unit: int) -> None:
         grids = [spot.where for spot in spots]
         self.pool = array("q", [spot.pool for spot in spots])
-        self.modulus = array("q", [g.modulus // unit if g.modulus % unit == 0 else 1 for g in grids])
-        self.residue = array("q", [g.residue // unit for g in grids])
+        free = [g.modulus % unit == 0 and g.modulus <= LIMIT for g in grids]
+        self.modulus = array("q", [g.modulus // unit if f else 1 for g, f in zip(grids, free, strict=True)])
+        self.residue = array("q", [g.residue // unit if f else 0 for g, f in zip(grids, free, strict=True)])
 
 
 def _add_pools(problem: Problem, unit: int, arrays: Instance) -> None:

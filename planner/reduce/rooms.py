@@ -60,13 +60,6 @@ class _Room:
         return True
 
 
-def _in_range(where: Congruence | None) -> Congruence | None:
-    """The same offsets up to the largest there is, with numbers of 64 bits."""
-    if where is None or where.modulus <= LIMIT:
-        return where
-    return Congruence(LIMIT + 1, where.residue) if where.residue <= LIMIT else None
-
-
 def first_aligned(where: Congruence, low: int) -> int:
     return low + (where.residue - low) % where.modulus
 
@@ -120,7 +113,7 @@ class Rooms:
 
     def _spots(self, names: tuple[str, ...], tied: list[tuple[Buffer, int]]) -> list[Spot]:
         rooms = (self._rooms[name] for name in names)
-        aligned = ((room, _in_range(group_alignment(tied, room.pool))) for room in rooms)
+        aligned = ((room, group_alignment(tied, room.pool)) for room in rooms)
         return [Spot(room.number, room.pool.cost, where) for room, where in aligned if where is not None]
 
     def _room(self, spot: Spot) -> _Room:

@@ -1,4 +1,4 @@
-"""Sizes, offsets and sums around 2^62, the largest address there is, and around 2^63, the end of 64-bit integers."""
+"""Sizes, offsets and sums around 2^62, the largest address there is, and 2^63, the end of 64-bit integers."""
 
 from itertools import pairwise
 from typing import Any
