@@ -403,15 +403,26 @@ def _term_issues(problem: Problem, pools: dict[str, Pool]) -> Iterator[Issue]:
 
 
 def _cost_issues(problem: Problem, pools: dict[str, Pool]) -> Iterator[Issue]:
-    dearest = max(pool.cost for pool in pools.values())
-    if dearest:
-        total = dearest * sum(access_count(buffer) for buffer in problem.buffers)
+    cost_of = {name: pool.cost for name, pool in pools.items()}
+    if any(cost_of.values()):
+        total = _most_cost(problem, cost_of)
         if total > LIMIT:
             yield Issue(
                 "cost_too_large",
                 "$.pools",
-                f"all accesses in the dearest pool would cost {total}, above 2^62; use smaller costs",
+                f"all accesses, each in the dearest pool its buffer may go to, would cost {total}, "
+                "above 2^62; use smaller costs",
             )
     total = sum(entry.cost for entry in problem.reuse_costs)
     if total > LIMIT:
         yield Issue("cost_too_large", "$.reuse_costs", f"the costs add up to {total}, above 2^62")
+
+
+def _most_cost(problem: Problem, cost_of: dict[str, int]) -> int:
+    dearest = max(cost_of.values())
+    total = 0
+    for buffer in problem.buffers:
+        names = _named_pools(buffer)
+        most = dearest if names is None else max((cost_of.get(name, 0) for name in names), default=0)
+        total += most * access_count(buffer)
+    return total

@@ -237,7 +237,7 @@ def read_plan(data: bytes, problem: Problem) -> Plan:
                 placements.append(place)
                 before = line_of.setdefault(place.buffer, line)
                 if before != line:
-                    again = f"{shown(place.buffer)} has a place already, in line {before}"
+                    again = f"{place.buffer!r} has a place already, in line {before}"
                     raise CellError(REPEATED, "id", f"{again}; give each buffer one place")
             except CellError as error:
                 lines.add(error.code, line, error.meaning, str(error))

@@ -1,5 +1,6 @@
-// The level search prunes by floors, rooms, blame and a table of refuted states; the pair search does nothing of
-// the kind. What one refutes the other must refute too, on instances too large for brute force over offsets.
+// The level search prunes by floors, rooms, blame and a table of refuted states; the pair search does nothing
+// of the kind. What one refutes the other must refute too, on instances too large for brute force over
+// offsets.
 #include <cstdlib>
 
 #include "check.hpp"

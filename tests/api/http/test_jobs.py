@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ from api.http.app import create_app
 from api.http.documents import PROBLEM
 from api.http.settings import Settings
 from planner import formats
+from planner.engine import plan
 from planner.generate.planted import planted
+from planner.options import Options
 from tests.api.http.conftest import hard, problem_document
 from tests.api.serving import wait_for
 
@@ -140,6 +143,44 @@ def test_a_job_can_start_from_the_plan_of_another(client: TestClient) -> None:
     for wrong in ("x", 3, "0" * 32):
         response = client.post("/v1/jobs", json={"problem": PROBLEM, "hint_job": wrong})
         problem_document(response, 422, "no_such_job")
+
+
+def test_the_plan_of_another_job_is_where_the_search_starts(client: TestClient) -> None:
+    """One step of work finds nothing of its own: what comes is the plan of the job that is named."""
+    problem = planted(40, 5)
+    best = plan(problem, Options(time_limit=60.0))
+    at = {place.buffer: place for place in best.placements}
+    pinned = replace(
+        problem,
+        buffers=tuple(replace(b, pool=at[b.id].pool, offset=at[b.id].offset) for b in problem.buffers),
+    )
+    known = submit(client, problem=json.loads(formats.write_problem(pinned)))["id"]
+    assert finished(client, known)["status"] == "optimal"
+    body = {
+        "problem": json.loads(formats.write_problem(problem)),
+        "options": {"deterministic": True, "work_limit": 1},
+    }
+    alone = finished(client, submit(client, **body)["id"])
+    hinted = finished(client, submit(client, hint_job=known, **body)["id"])
+    assert hinted["peak"] == best.pools[0].peak < alone["peak"]
+
+
+def test_two_plans_to_start_from_are_refused(client: TestClient) -> None:
+    job = submit(client)["id"]
+    finished(client, job)
+    hint = client.get(f"/v1/jobs/{job}/plan").json()
+    body = {"problem": PROBLEM, "hint_job": job, "options": {"hint": hint}}
+    response = client.post("/v1/jobs", json=body)
+    problem_document(response, 422, "two_hints")
+    assert response.json()["errors"][0]["path"] == "$.hint_job"
+
+
+def test_a_hint_that_places_a_buffer_twice_is_refused_before_there_is_a_job(client: TestClient) -> None:
+    place = {"buffer": "input", "pool": "sram", "offset": 0}
+    options = {"hint": {"status": "feasible", "placements": [place, place]}}
+    for path in ("/v1/plan", "/v1/jobs"):
+        response = client.post(path, json={"problem": PROBLEM, "options": options})
+        problem_document(response, 422, "repeated_placement")
 
 
 def test_a_request_that_comes_again_is_the_same_job_though_its_hint_is_gone(client: TestClient) -> None:
