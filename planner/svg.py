@@ -78,12 +78,17 @@ def _captions(maps: Sequence[Drawn], left_out: int) -> list[str]:
     """What is not shown box by box."""
     told = []
     shaded, unseen = sum(one.shaded for one in maps), sum(one.unseen for one in maps)
-    if shaded or unseen:
+    if shaded:
         noun = "buffer" if shaded == 1 else "buffers"
         text = (
             f"{count(shaded)} thin {noun} drawn as shade, each column at the moment when most is live in it"
         )
-        told.append(text + (f"; {count(unseen)} live only at other moments" if unseen else ""))
+        told.append(text)
+    if unseen:
+        noun = "buffer is" if unseen == 1 else "buffers are"
+        told.append(
+            f"{count(unseen)} thin {noun} not seen: more is live at other moments of the same columns"
+        )
     if left_out:
         told.append(f"{count(left_out)} more pools, of lower peaks, are not drawn")
     return told

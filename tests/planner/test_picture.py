@@ -182,6 +182,11 @@ def test_times_on_the_axis_are_round_and_stand_where_their_columns_begin(seed: i
         assert times[column * steps // 69] <= value < times[(column + 1) * steps // 69]
 
 
+def test_columns_that_share_a_step_have_equal_parts_of_it() -> None:
+    line = chart(profile(_problem(("x", 0, 100, 1)).buffers), 111, 1, ASCII)[-1]
+    assert [line.index(f" {time} ") + 1 - 11 for time in (20, 40, 60, 80)] == [20, 40, 60, 80]
+
+
 @pytest.mark.parametrize("width", [40, 80, 120])
 @pytest.mark.parametrize("glyphs", [ASCII, UNICODE])
 def test_nothing_is_wider_than_asked(width: int, glyphs: Glyphs) -> None:

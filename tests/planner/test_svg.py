@@ -183,9 +183,55 @@ def test_the_caption_counts_what_is_not_a_box() -> None:
     problem = Problem(version=1, buffers=(*burst, long))
     places = {f"x{i}": ("memory", 50) for i in range(100)} | {"long": ("memory", 0)}
     drawing = Drawing(svg(problem, _plan(problem, places)))
-    told = "2 thin buffers drawn as shade, each column at the moment when most is live in it; 98 live only"
-    assert drawing.says(told)
+    assert drawing.says("2 thin buffers drawn as shade, each column at the moment when most is live in it")
+    assert drawing.says("98 thin buffers are not seen")
     assert len(drawing.of("box")) == 1
+
+
+def test_a_buffer_seen_in_one_life_is_not_missed_in_another() -> None:
+    # Of the moments 35,000 and 35,001, in one pixel, the other is busier.
+    long = Buffer(id="long", size=5, lifetimes=((0, 30_000), (35_000, 35_001)))
+    burst = Buffer(id="burst", size=9, lifetime=(35_001, 35_002))
+    last = Buffer(id="last", size=5, lifetime=(39_000, 40_000))
+    problem = Problem(version=1, buffers=(long, burst, last))
+    drawing = Drawing(svg(problem, _plan(problem, dict.fromkeys(("long", "burst", "last"), ("memory", 0)))))
+    assert drawing.says("1 thin buffer drawn as shade")
+    assert not drawing.says("not seen")
+
+
+def test_what_is_not_seen_is_told_where_nothing_is_shade() -> None:
+    # Both long ones are live just before the thin one, in the same pixel.
+    buffers = (
+        Buffer(id="first", size=9, lifetime=(0, 50_001)),
+        Buffer(id="second", size=9, lifetime=(50_000, 100_000)),
+        Buffer(id="thin", size=5, lifetime=(50_001, 50_002)),
+    )
+    problem = Problem(version=1, buffers=buffers)
+    places = {"first": ("memory", 0), "second": ("memory", 9), "thin": ("memory", 0)}
+    drawing = Drawing(svg(problem, _plan(problem, places)))
+    assert drawing.says("1 thin buffer is not seen")
+    assert not drawing.says("drawn as shade")
+
+
+def test_a_burst_in_a_long_quiet_time_is_a_pixel_wide() -> None:
+    buffers = (
+        Buffer(id="x", size=100, lifetime=(0, 1_000)),
+        Buffer(id="burst", size=50, lifetime=(500_000, 500_001)),
+        Buffer(id="y", size=100, lifetime=(999_000, 1_000_000)),
+    )
+    problem = Problem(version=1, buffers=buffers)
+    drawing = Drawing(svg(problem, _plan(problem, {buffer.id: ("memory", 0) for buffer in buffers})))
+    spots = [shape for shape in drawing.of("shade") if shape.left == LEFT + ACROSS / 2]
+    assert {shape.right - shape.left for shape in spots} == {1.0}
+    area = _map(drawing)
+    assert sum(map(_covered, spots)) == pytest.approx((area.bottom - area.top) * 50 / 104, abs=1)
+
+
+def test_times_that_look_alike_are_said_once() -> None:
+    problem = Problem(version=1, buffers=(Buffer(id="x", size=5, lifetime=(10**40, 10**40 + 7)),))
+    drawing = Drawing(svg(problem, _plan(problem, {"x": ("memory", 0)})))
+    assert [word.text for word in drawing.words].count("1e40") == 1
+    assert len(drawing.lines_of("time")) > 1
 
 
 def test_pictures_of_many_buffers_stay_small_and_alike() -> None:

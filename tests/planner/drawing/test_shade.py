@@ -65,6 +65,12 @@ def test_spots_are_as_full_as_what_is_in_them_and_of_the_grade_that_has_most() -
     ]
 
 
+def test_what_is_there_at_all_is_seen() -> None:
+    lives = [_life(0, 10, 0, 1), _life(0, 10, 10, 7)]
+    columns = columns_of(lives, Axis(0, 10, "time"), 10)
+    assert [run.level for run in runs([(life, 0) for life in lives], columns, 2, 20)] == [1, 3]
+
+
 def test_what_shares_bytes_is_not_more_than_full() -> None:
     lives = [_life(0, 10, 0, 4), _life(0, 10, 0, 4)]
     columns = columns_of(lives, Axis(0, 10, "time"), 10)
