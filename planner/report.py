@@ -5,7 +5,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Final
 
 from planner.figures import count, names, percent, plain, seconds, table
-from planner.picture import Glyphs, layout
+from planner.picture import Glyphs, maps
 from planner.plan import Explanation, Plan, PoolUse, Status, gap_of
 from planner.problem import Problem
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from planner.needs import Need, Needs
     from planner.relaxed import Kind
 
-MOST_POOLS_PICTURED: Final = 4
 PICTURE_ROWS: Final = 12
 MOST_RELEASES: Final = 20
 # One of them, and several.
@@ -58,7 +57,8 @@ def _found(problem: Problem, plan: Plan, width: int, glyphs: Glyphs) -> list[str
         ]
         lines += ["", *table(("objective", "value", "bound", "gap"), rows)]
     lines += ["", _verdict(plan)]
-    return lines + _pictures(problem, plan, width, glyphs)
+    drawn = maps(problem, plan, width, PICTURE_ROWS, glyphs)
+    return lines + (["", *drawn] if drawn else [])
 
 
 def _verdict(plan: Plan) -> str:
@@ -79,18 +79,6 @@ def _capacity(use: PoolUse) -> str:
 
 def _gap(use: PoolUse) -> str:
     return percent(gap_of(use.peak, use.bound))
-
-
-def _pictures(problem: Problem, plan: Plan, width: int, glyphs: Glyphs) -> list[str]:
-    lines: list[str] = []
-    pictured = [pool for pool in problem.pools if any(u.pool == pool.id and u.peak for u in plan.pools)]
-    for pool in pictured[:MOST_POOLS_PICTURED]:
-        drawn = layout(problem, plan, pool, width, PICTURE_ROWS, glyphs)
-        if drawn:
-            lines += ["", *([plain(pool.id, most=width)] if len(problem.pools) > 1 else []), *drawn]
-    if len(pictured) > MOST_POOLS_PICTURED:
-        lines += ["", f"({len(pictured) - MOST_POOLS_PICTURED} more pools are not pictured)"]
-    return lines
 
 
 def _infeasible(plan: Plan) -> list[str]:
