@@ -122,7 +122,7 @@ def _generated(path: str) -> "Generated":
 def _generator_arguments(kind: str, settings: list[str], end: int) -> dict[str, Any]:
     """What the generator is told; of a range, its first (1) or its last (2) end."""
     from api.cli import generate
-    from api.cli.arguments import Parser
+    from api.cli.parser import Parser
 
     words = [kind]
     for setting in settings:

@@ -42,7 +42,7 @@ def _add_kind(
     parser.add_argument(
         "--seed", type=whole(0), default=0, metavar="S", help="seed of all chance (default: 0)"
     )
-    parser.add_argument("--output", metavar="FILE", help="the file to write (default: standard output)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="the file to write (default: standard output)")
     parser.add_argument(
         "--output-format", choices=WRITABLE, help="format to write (default: csv for .csv, json for the rest)"
     )

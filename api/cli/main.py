@@ -13,8 +13,9 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Final
 
-from api.cli.arguments import Help, Parser
+from api.cli.arguments import Help
 from api.cli.exits import Exit
+from api.cli.parser import Parser
 from api.cli.terminal import complain
 from planner.figures import plain
 

@@ -19,7 +19,9 @@ _PICTURE = "svg"
 def add_results(parser: argparse.ArgumentParser) -> None:
     """The arguments that say where it goes."""
     results = parser.add_argument_group("results")
-    results.add_argument("--output", metavar="FILE", help="write the plan to the file, whole or not at all")
+    results.add_argument(
+        "-o", "--output", metavar="FILE", help="write the plan to the file, whole or not at all"
+    )
     results.add_argument(
         "--output-format",
         choices=WRITABLE,

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 from pydantic_core import ErrorDetails
 
+from planner.reading.likely import likely
 from planner.reading.paths import Path, value_at
 from planner.reading.shapes import Place, fields_of, place_of
 from planner.reading.shown import printable, shown
@@ -174,11 +175,8 @@ def _limit(value: object) -> str:
 
 
 def _likely(name: str, allowed: list[str]) -> str | None:
-    # Costs time at start-up, and only those who make a mistake need it.
-    from difflib import get_close_matches
-
-    close = get_close_matches(name.lower()[:64], allowed, n=1, cutoff=0.6)
-    if close:
-        return close[0]
+    close = likely(name, allowed)
+    if close is not None:
+        return close
     foreign = _FOREIGN_NAMES.get(name.lower())
     return foreign if foreign in allowed else None

@@ -96,7 +96,10 @@ def test_no_command_is_a_usage_error_that_shows_the_help(cli: Cli) -> None:
 def test_bad_usage_exits_with_2_and_says_why(cli: Cli, arguments: str) -> None:
     ran = cli(*arguments.split())
     assert ran.code == Exit.USAGE
-    assert "error:" in ran.err
+    said, usage, more = ran.err.splitlines()
+    assert said.startswith("memstow: ")
+    assert usage.startswith("usage: memstow")
+    assert more.endswith("--help` tells more")
     assert ran.out == ""
 
 
