@@ -138,7 +138,7 @@ def _options(args: argparse.Namespace, problem: "Problem") -> "Options":
         work_limit=args.work_limit,
         memory_limit=args.memory_limit,
         workers=args.workers,
-        hint=None if args.hint is None else read_plan(args.hint, problem, "--hint"),
+        hint=None if args.hint is None else read_plan(args.hint, problem),
     )
 
 

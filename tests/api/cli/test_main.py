@@ -138,8 +138,8 @@ def test_as_many_issues_are_shown_as_the_readers_tell(cli: Cli, tmp_path: Path) 
     path.write_text(json.dumps({"version": 1, "buffers": [{"id": f"b{i}", "size": -1} for i in range(300)]}))
     lines = cli("solve", path).err.splitlines()
     assert len(lines) == 201
-    assert lines[199].startswith("memstow: $.buffers[199].size")
-    assert lines[200] == "memstow: $: 100 more issues are not shown [more_issues]"
+    assert lines[199].startswith(f"memstow: {path}: $.buffers[199].size: ")
+    assert lines[200] == f"memstow: {path}: 100 more issues are not shown [more_issues]"
 
 
 def test_messages_cannot_drive_the_terminal(cli: Cli, three: Path, engine: FakeEngine) -> None:
