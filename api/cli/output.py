@@ -77,7 +77,7 @@ def refuse_unwritable(*paths: str | None) -> None:
 
 
 def format_of(path: str | None, chosen: str | None) -> str:
-    """The format to write: the one asked for, or that of the file's name; JSON where the name says nothing."""
+    """The format to write: the one asked for, or that of the name; JSON where the name says nothing."""
     if chosen is not None:
         return chosen
     suffix = _suffix(path)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from api.jobs.asked import Limits
-from api.jobs.database import url_of
+from api.jobs.database import FILE, url_of
 from api.jobs.runner import Work
 from planner import machine
 from planner.errors import InputError, Issue
@@ -114,6 +114,11 @@ class Settings(BaseModel):
     def store_url(self) -> str:
         """Where the store is."""
         return self.database if self.database is not None else url_of(self.data)
+
+    @property
+    def store_exists(self) -> bool:
+        """Whether there can be anything in the store: a folder without its file has nothing."""
+        return self.database is not None or (self.data / FILE).is_file()
 
     def limits(self) -> Limits:
         """What one request may ask for."""
