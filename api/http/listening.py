@@ -8,7 +8,7 @@ from planner.errors import InputError
 from planner.reading.shown import printable
 
 _REASONS: Final = {
-    errno.EADDRINUSE: "another program listens there already; give another with --port, or 0 for any free one",
+    errno.EADDRINUSE: "another program listens there; give another with --port, or 0 for any free one",
     errno.EACCES: "the permissions do not let it be used; give a --port of 1024 or more",
     errno.EADDRNOTAVAIL: "this machine has no such address; give --host 127.0.0.1, or 0.0.0.0 for all it has",
 }
