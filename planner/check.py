@@ -83,7 +83,7 @@ def _pool_issues(problem: Problem) -> Iterator[Issue]:
                 yield Issue(
                     "reserved_beyond_capacity",
                     f"$.pools[{index}].reserved[{at}]",
-                    f"ends at {end}, but pool {pool.id!r} ends at {end_of_pool}; "
+                    f"ends at {end:,}, but pool {pool.id!r} ends at {end_of_pool:,}; "
                     "make the range end within the pool",
                 )
 
@@ -122,7 +122,7 @@ class _Alignments:
                     yield Issue(
                         "alignment_too_large",
                         path,
-                        f"with the alignment {alignment} of pool {name!r} it makes {modulus}, "
+                        f"with the alignment {alignment:,} of pool {name!r} it makes {modulus:,}, "
                         f"above 2^62; use alignments that are powers of two",
                     )
 
@@ -177,11 +177,11 @@ def _life_issues(path: str, buffer: Buffer) -> Iterator[Issue]:
                 "empty_lifetime",
                 where,
                 f"[{begin}, {end}) holds no moment, since the end is not part of it; "
-                f"a buffer live at {begin} alone has [{begin}, {begin + 1}]",
+                f"a buffer live at {begin:,} alone has [{begin}, {begin + 1}]",
             )
         elif begin > end:
             yield Issue(
-                "reversed_lifetime", where, f"begins at {begin}, after its end {end}; give [begin, end)"
+                "reversed_lifetime", where, f"begins at {begin:,}, after its end {end:,}; give [begin, end)"
             )
 
 
@@ -196,7 +196,7 @@ def _allowed_pool_issues(path: str, names: tuple[str, ...], pools: dict[str, Poo
         if name not in pools:
             yield _unknown_pool(f"{path}.pools[{names.index(name)}]", name, pools)
         if count > 1:
-            yield Issue("repeated_pool", f"{path}.pools", f"names {name!r} {count} times; name it once")
+            yield Issue("repeated_pool", f"{path}.pools", f"names {name!r} {count:,} times; name it once")
 
 
 def _unknown_pool(path: str, name: str, pools: dict[str, Pool]) -> Issue:
@@ -211,7 +211,7 @@ def _pin_issues(
         yield Issue(
             "offset_without_pool",
             f"{path}.offset",
-            f"pins the buffer to offset {buffer.offset} but not to a pool; give `pool` as well",
+            f"pins the buffer to offset {buffer.offset:,} but not to a pool; give `pool` as well",
         )
         return
     pool = pools.get(buffer.pool)
@@ -235,11 +235,11 @@ def _offset_issues(
     address = offset + (pool.base or 0)
     if address % modulus:
         lower = offset - address % modulus
-        nearest = f"{lower} or {lower + modulus}" if lower >= 0 else f"{lower + modulus}"
+        nearest = f"{lower:,} or {lower + modulus:,}" if lower >= 0 else f"{lower + modulus:,}"
         yield Issue(
             "pin_misaligned",
             path,
-            f"address {address} is not a multiple of the alignment {modulus}; use offset {nearest}",
+            f"address {address:,} is not a multiple of the alignment {modulus:,}; use offset {nearest}",
         )
     end = offset + buffer.size
     end_of_pool = LIMIT if pool.capacity is None else pool.capacity
@@ -249,10 +249,10 @@ def _offset_issues(
         yield Issue(
             "pin_beyond_capacity",
             path,
-            f"the buffer would end at {end}, but pool {pool.id!r} ends at {end_of_pool}; "
-            f"pin it at {highest} or below"
+            f"the buffer would end at {end:,}, but pool {pool.id!r} ends at {end_of_pool:,}; "
+            f"pin it at {highest:,} or below"
             if highest >= 0
-            else f"its {buffer.size} bytes do not fit in pool {pool.id!r} of {end_of_pool}",
+            else f"its {buffer.size:,} bytes do not fit in pool {pool.id!r} of {end_of_pool:,}",
         )
     if buffer.size:
         for reserved in ranges.within(offset, end):
@@ -311,7 +311,7 @@ def _pair_issues(problem: Problem, index_of: dict[str, int]) -> Iterator[Issue]:
 def _chain(names: tuple[str, ...]) -> str:
     if len(names) <= _LONGEST_CHAIN:
         return " -> ".join(names)
-    return f"{' -> '.join(names[: _LONGEST_CHAIN - 2])} -> ... ({len(names) - 1} entries) -> {names[-1]}"
+    return f"{' -> '.join(names[: _LONGEST_CHAIN - 2])} -> ... ({len(names) - 1:,} entries) -> {names[-1]}"
 
 
 def _tie_issues(problem: Problem, index_of: dict[str, int]) -> Iterator[Issue]:
@@ -336,8 +336,8 @@ def _tie_issues(problem: Problem, index_of: dict[str, int]) -> Iterator[Issue]:
             yield Issue(
                 "two_distances",
                 f"$.relative[{i}]",
-                f"puts {tie.buffer!r} {tie.offset} from {tie.base!r}, but other entries put it {known} from "
-                "there; give one distance",
+                f"puts {tie.buffer!r} {tie.offset:,} from {tie.base!r}, but other entries put it {known:,} "
+                "from there; give one distance",
             )
 
 
@@ -356,7 +356,7 @@ def _group_issues(problem: Problem, pools: dict[str, Pool], index_of: dict[str, 
         names = ", ".join(repr(b.id) for b in members[:8])
         extent = max(d + b.size for b, d in aligned)
         if extent > LIMIT:
-            yield Issue("group_too_large", path, f"{names} reach over {extent} bytes, above 2^62")
+            yield Issue("group_too_large", path, f"{names} reach over {extent:,} bytes, above 2^62")
         shared = _shared_pools(members, pools)
         if not shared:
             yield Issue(
@@ -382,7 +382,7 @@ def _group_issues(problem: Problem, pools: dict[str, Pool], index_of: dict[str, 
             yield Issue(
                 "group_pin_below_zero",
                 path,
-                f"with its pins, the group of {names} would begin at offset {min(starts)}, below 0",
+                f"with its pins, the group of {names} would begin at offset {min(starts):,}, below 0",
             )
     yield from _inner_conflicts(problem, index_of, group_of)
 
@@ -451,8 +451,8 @@ def _cost_issues(problem: Problem, pools: dict[str, Pool]) -> Iterator[Issue]:
             yield Issue(
                 "cost_too_large",
                 "$.pools",
-                f"all accesses in the dearest pool would cost {total}, above 2^62; use smaller costs",
+                f"all accesses in the dearest pool would cost {total:,}, above 2^62; use smaller costs",
             )
     total = sum(entry.cost for entry in problem.reuse_costs)
     if total > LIMIT:
-        yield Issue("cost_too_large", "$.reuse_costs", f"the costs add up to {total}, above 2^62")
+        yield Issue("cost_too_large", "$.reuse_costs", f"the costs add up to {total:,}, above 2^62")

@@ -70,7 +70,7 @@ def too_large(most: int) -> ProblemError:
     return ProblemError(
         413,
         "body_too_large",
-        f"the body is larger than the {most} bytes that the setting `max_body` allows",
+        f"the body is larger than the {most:,} bytes that the setting `max_body` allows",
         headers={"Connection": "close"},
     )
 

@@ -14,8 +14,7 @@ from api.jobs.database import FILE, url_of
 from api.jobs.runner import Work
 from planner import machine
 from planner.errors import InputError, Issue
-from planner.reading.shown import shown
-from planner.reading.wording import unknown_field
+from planner.reading.wording import of_one_value, unknown_field
 from planner.scheduler import check_scheduler
 
 PREFIX: Final = "MEMSTOW_"
@@ -180,7 +179,7 @@ def load(
             Issue(
                 "bad_setting",
                 given[str(it["loc"][0])][1],
-                f"{it['msg'][0].lower()}{it['msg'][1:]}, given {shown(it['input'])}",
+                of_one_value(it),
             )
             for it in error.errors(include_url=False)
         ) from None

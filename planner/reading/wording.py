@@ -25,7 +25,9 @@ _WRONG_TYPES: Final = {
     "int_from_float": ("not_an_integer", "an integer"),
     "int_parsing": ("not_an_integer", "an integer"),
     "float_type": ("not_a_number", "a number"),
+    "float_parsing": ("not_a_number", "a number"),
     "bool_type": ("not_a_boolean", "true or false"),
+    "bool_parsing": ("not_a_boolean", "true or false"),
     "string_type": ("not_a_string", "a string"),
     "tuple_type": ("not_a_list", "a list"),
     "list_type": ("not_a_list", "a list"),
@@ -74,11 +76,16 @@ def in_our_words(errors: Iterable[ErrorDetails], kind: object, raw: object, at: 
     return list(found.values())
 
 
+def of_one_value(error: ErrorDetails) -> str:
+    """What is wrong with a single value that is no part of a document: a setting, a parameter."""
+    return _said(error, Place((), None, None)).message
+
+
 def unknown_field(name: str, known: Iterable[str]) -> str:
     """What to say of a field that is none."""
     allowed = list(known)
-    likely = _likely(name, allowed)
-    hint = f" did you mean {likely}?" if likely else ""
+    close = _likely(name, allowed)
+    hint = f" did you mean {close}?" if close else ""
     return f"there is no field {shown(name)} here;{hint} allowed: {', '.join(allowed) or 'none'}"
 
 

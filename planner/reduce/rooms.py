@@ -126,14 +126,14 @@ def no_place(problem: Problem, members: tuple[int, ...]) -> Explanation:
     names = ", ".join(map(repr, ids[:8])) + (" ..." if len(ids) > 8 else "")
     pools = [p for p in problem.pools if p.id in allowed_pools(problem, buffers[0])]
     sizes = ", ".join(
-        f"{p.id!r} ({'unbounded' if p.capacity is None else p.capacity}"
-        + (f", {reserved_bytes(p)} reserved" if p.reserved else "")
+        f"{p.id!r} ({'unlimited' if p.capacity is None else format(p.capacity, ',')}"
+        + (f", {reserved_bytes(p):,} reserved" if p.reserved else "")
         + ")"
         for p in pools[:8]
     )
     largest = max(buffers, key=lambda b: b.size)
     one = pools[0] if len(pools) == 1 else None
-    what = f"the {largest.size} bytes of {names}" if len(buffers) == 1 else f"the rigid group of {names}"
+    what = f"the {largest.size:,} bytes of {names}" if len(buffers) == 1 else f"the rigid group of {names}"
     return Explanation(
         code="no_place",
         message=f"{what} fit in no pool allowed, even alone, as aligned and pinned: {sizes}",

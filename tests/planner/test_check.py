@@ -1,5 +1,6 @@
 """Each way in which a well-formed problem can contradict itself has its own code and place."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -268,7 +269,7 @@ def test_a_long_cycle_is_told_in_short() -> None:
     ties = [{"buffer": f"b{i}", "base": f"b{(i + 1) % 1000}", "offset": 1} for i in range(1000)]
     (cycle, _) = find_issues(problem(buffers=named, relative=ties))
     assert "b0 -> b1 ->" in cycle.message
-    assert "(1000 entries) -> b0" in cycle.message
+    assert "(1,000 entries) -> b0" in cycle.message
     assert len(cycle.message) < 300
 
 
@@ -290,3 +291,34 @@ def test_a_sound_problem_is_looked_through_once_and_a_changed_copy_anew(
     assert [issue.code for issue in find_issues(broken)] == ["unknown_pool"], "it stays broken"
     monkeypatch.setattr(check, "_issues", lambda _problem: iter([Issue("looked", "$", "through again")]))
     assert find_issues(sound) == []
+
+
+LARGE = 1 << 40
+BEYOND_ALL = {
+    "pools": [
+        {"id": "p", "capacity": 65536, "alignment": 4096, "base": 12288, "cost": LARGE,
+         "reserved": [{"offset": 65000, "size": 7000}]},
+        {"id": "q", "alignment": (1 << 61) + 1},
+    ],
+    "buffers": [
+        {"id": "a", "size": 99999, "lifetime": [0, 2], "pool": "p", "offset": 12345},
+        {"id": "b", "size": 12345, "lifetime": [0, 2], "pool": "p", "offset": 61440, "alignment": 1 << 20},
+        {"id": "c", "size": LARGE, "lifetime": [0, 2], "offset": 123456, "accesses": 1 << 62},
+        {"id": "d", "size": 5000, "lifetime": [123456, 12345]},
+    ],
+    "relative": [
+        {"buffer": "c", "base": "d", "offset": 10000},
+        {"buffer": "c", "base": "d", "offset": 20000},
+    ],
+    "reuse_costs": [{"buffers": ["a", "b"], "cost": 1 << 62}, {"buffers": ["a", "c"], "cost": 7}],
+}  # fmt: skip
+
+
+def test_every_number_is_told_in_groups_of_three_and_nothing_in_words_of_python() -> None:
+    issues = find_issues(problem(**BEYOND_ALL))
+    assert len({issue.code for issue in issues}) >= 9
+    for issue in issues:
+        # What stands in brackets is written as a range is in JSON.
+        outside = re.sub(r"\[[^\]]*[\])]", "", issue.message)
+        assert not re.search(r"\d{4}", outside), issue.message
+        assert not re.search(r"\b(None|True|False|tuple|dict)\b", issue.message), issue.message
