@@ -45,12 +45,11 @@ def asked_of(args: argparse.Namespace) -> "list[Asked]":
 
 def _solver(name: str, args: argparse.Namespace, local: bool) -> "Asked":
     from planner.bench.task import Asked
-    from planner.errors import MissingBackEndError, UnknownSolverError
+    from planner.errors import MissingBackEndError
+    from planner.team import asked_for
     from solvers.models.register import BACK_ENDS
-    from solvers.solver import names
 
-    if name != "auto" and name not in names():
-        raise UnknownSolverError(f"there is no solver {name!r}; use auto, {', '.join(names())}")
+    asked_for(name)
     missing = BACK_ENDS[name].how_to_get() if name in BACK_ENDS and local else None
     if missing is not None:
         raise MissingBackEndError(f"solver {name!r} needs {missing}")

@@ -11,6 +11,7 @@ from api.cli.source import (
     add_problem,
     read_problem,
     refuse_two_stdins,
+    told_of,
     warn_if_terminal,
 )
 
@@ -48,5 +49,7 @@ def run(args: argparse.Namespace) -> int:
     warn_if_terminal(source)
     form = format_of(args.out, args.output_format)
     problem = read_problem(source, args)
-    write_out(formats.write_problem(problem, form), args.out)
+    with told_of(source):
+        data = formats.write_problem(problem, form)
+    write_out(data, args.out)
     return Exit.DONE

@@ -47,7 +47,7 @@ def read_problem(path: str, args: argparse.Namespace) -> "Problem":
     from planner.changed import changed
 
     data = _read(path)
-    with _told_of(path):
+    with told_of(path):
         problem = formats.read_problem(data, args.format)
     target = None if args.target is None else read_target(args.target)
     return changed(problem, target, args.capacity, args.fit_only)
@@ -67,7 +67,7 @@ def read_target(name: str) -> "Target":
         data = _read(name)
     except InputError as error:
         raise InputError(_with_shipped(name, issue) for issue in error.issues) from None
-    with _told_of(name):
+    with told_of(name):
         return parse_target(parse_json(data))
 
 
@@ -91,12 +91,12 @@ def read_plan(path: str, problem: "Problem", form: str | None = None) -> "Plan":
     from planner import formats
 
     data = _read(path)
-    with _told_of(path):
+    with told_of(path):
         return formats.read_plan(data, problem, form)
 
 
 @contextmanager
-def _told_of(path: str) -> Iterator[None]:
+def told_of(path: str) -> Iterator[None]:
     """A place inside a document says nothing without the name of its file."""
     from dataclasses import replace
 
@@ -126,6 +126,8 @@ def _read(path: str) -> bytes:
 
     if path == STDIN and sys.stdin is None:
         raise InputError.single("no_stdin", "standard input", "it is closed; name a file instead of -")
+    if not path:
+        raise InputError.single("no_name", "FILE", "the name of the file is empty; - is standard input")
     return read_bytes(sys.stdin.buffer if path == STDIN else path)
 
 

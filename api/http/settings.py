@@ -14,7 +14,10 @@ from api.jobs.database import FILE, url_of
 from api.jobs.runner import Work
 from planner import machine
 from planner.errors import InputError, Issue
-from planner.reading.wording import of_one_value, unknown_field
+from planner.reading.likely import likely
+from planner.reading.shown import shown
+from planner.reading.source import read_bytes
+from planner.reading.wording import of_one_value
 from planner.scheduler import check_scheduler
 
 PREFIX: Final = "MEMSTOW_"
@@ -169,7 +172,10 @@ def load(
     }
     for name, (_, source) in given.items():
         if name not in Settings.model_fields:
-            issues.append(Issue("unknown_setting", source, unknown_field(name, Settings.model_fields)))
+            close = likely(name, Settings.model_fields)
+            meant = f"did you mean {close}? " if close is not None else ""
+            message = f"there is no setting {shown(name)}; {meant}`memstow serve --print-settings` lists them"
+            issues.append(Issue("unknown_setting", source, message))
     if issues:
         raise InputError(issues)
     try:
@@ -229,9 +235,7 @@ def _toml(value: object) -> str:
 
 def _file(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError.single("unreadable", str(path), f"cannot be read: {error.strerror}") from None
+        return tomllib.loads(read_bytes(path).decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError.single("malformed_toml", str(path), str(error)) from None
 

@@ -97,3 +97,18 @@ def test_an_address_that_cannot_be_had_is_told_in_a_line(cli: Cli, monkeypatch: 
     monkeypatch.setenv("MEMSTOW_ANONYMOUS", "everyone")
     assert "this machine has no such address" in refused(cli, "--host", "192.0.2.1")
     assert "there is no host of this name" in refused(cli, "--host", "no such host")
+
+
+def test_a_file_where_a_folder_should_be_and_settings_that_there_are_not_are_told(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    said = cli("db", "upgrade", "--data", tmp_path / "file").err
+    assert said == f"memstow: {tmp_path}/file: there is a file of this name; give a folder\n"
+    monkeypatch.setenv("MEMSTOW_PROT", "3")
+    assert 'no setting "prot"; did you mean port?' in refused(cli)
+    monkeypatch.delenv("MEMSTOW_PROT")
+    monkeypatch.setenv("MEMSTOW_SLOTS", "many")
+    assert 'MEMSTOW_SLOTS: expected an integer, given "many" [bad_setting]' in refused(cli)
+    monkeypatch.delenv("MEMSTOW_SLOTS")
+    assert "none.toml: there is no such file" in refused(cli, "--config", tmp_path / "none.toml")

@@ -105,7 +105,7 @@ def test_a_plan_is_the_problem_with_offsets() -> None:
     [
         ("", "empty", "$"),
         ("\n\n", "empty", "$"),
-        ("hello", "unknown_column", "line 1, column 1"),
+        ("hello", "no_header", "line 1"),
         ("id;lower;upper;size\n", "unknown_column", "line 1, column 1"),
         ("id,lower,size\n", "missing_column", "line 1"),
         ("id,lower,upper,size,colour\n", "unknown_column", "line 1, column 5"),
