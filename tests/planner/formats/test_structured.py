@@ -180,6 +180,23 @@ def test_what_cannot_be_honoured_is_refused_by_name(document: Any, code: str, pl
     assert told(lambda: _read(document)) == [(code, place)]
 
 
+def test_reuse_between_colocated_buffers_costs_nothing_and_between_others_what_it_says() -> None:
+    penalties = [
+        {"first": 0, "second": 1, "cost": 7, "reason": "generic"},
+        {"first": 1, "second": 2, "cost": 5, "reason": "generic"},
+    ]
+    problem = _read(
+        _document(
+            buffers=[_tile(0), _tile(1), _tile(2)],
+            constraints={"colocations": [{"first": 0, "second": 1}]},
+            cost_model={"reuse_penalties": penalties},
+            **_terms("total_peak", "reuse_cost"),
+        )
+    )
+    names = [buffer.id for buffer in problem.buffers]
+    assert [(it.buffers, it.cost) for it in problem.reuse_costs] == [((names[1], names[2]), 5)]
+
+
 def test_notes_and_bank_geometry_change_nothing() -> None:
     document = _document(
         pools=_banked(bank_geometry={"bank_size": 4, "num_banks": 2}),
