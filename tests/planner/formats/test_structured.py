@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from planner import formats
 from planner.errors import InputError
 from planner.plan import Placement, Plan, Status
-from planner.problem import Buffer, Pool, Problem
+from planner.problem import Buffer, Pool, Problem, Relative, ReuseCost
 from tests.planner.formats.structured_brute import best, fits, random_document, value
 from tests.planner.refusal import told
 from tests.referee import judge
@@ -195,6 +195,18 @@ def test_reuse_between_colocated_buffers_costs_nothing_and_between_others_what_i
     )
     names = [buffer.id for buffer in problem.buffers]
     assert [(it.buffers, it.cost) for it in problem.reuse_costs] == [((names[1], names[2]), 5)]
+
+
+def test_reuse_costs_beside_ties_are_not_written_since_they_would_not_all_be_charged() -> None:
+    problem = Problem(
+        version=1,
+        buffers=tuple(Buffer(id=name, size=4, lifetime=(0, 1)) for name in "ab"),
+        relative=(Relative(buffer="b", base="a", offset=0),),
+        reuse_costs=(ReuseCost(buffers=("a", "b"), cost=3),),
+    )
+    assert told(lambda: formats.write_problem(problem, "structured")) == [
+        ("not_expressible", "$.reuse_costs")
+    ]
 
 
 def test_notes_and_bank_geometry_change_nothing() -> None:
