@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from planner import formats
 from planner.errors import InputError
 from planner.plan import Placement, Plan, Status
-from planner.problem import Buffer, Pool, Problem, Relative, ReuseCost
+from planner.problem import Buffer, Pool, Problem, Relative, Reserved, ReuseCost
 from tests.planner.formats.structured_brute import best, fits, random_document, value
 from tests.planner.refusal import told
 from tests.referee import judge
@@ -207,6 +207,32 @@ def test_reuse_costs_beside_ties_are_not_written_since_they_would_not_all_be_cha
     assert told(lambda: formats.write_problem(problem, "structured")) == [
         ("not_expressible", "$.reuse_costs")
     ]
+
+
+@pytest.mark.parametrize(
+    ("allowed", "terms", "refused"),
+    [
+        (None, ("peak",), True),
+        (("fast",), ("peak",), False),
+        (("fast",), ("peak", "max_peak"), False),
+        (("fast",), ("peak", "reuse_cost"), True),
+        (None, ("reuse_cost",), False),
+    ],
+)
+def test_reserved_ranges_are_written_where_they_do_not_change_which_plan_is_best(
+    allowed: tuple[str, ...] | None, terms: tuple[str, ...], refused: bool
+) -> None:
+    problem = Problem(
+        version=1,
+        pools=(Pool(id="fast", capacity=16, reserved=(Reserved(offset=8, size=1),)), Pool(id="slow")),
+        buffers=(Buffer(id="a", size=4, lifetime=(0, 1), pools=allowed),),
+        objective=terms,
+    )
+    if refused:
+        said = told(lambda: formats.write_problem(problem, "structured"))
+        assert said == [("not_expressible", "$.pools[0].reserved")]
+    else:
+        assert formats.write_problem(problem, "structured")
 
 
 def test_notes_and_bank_geometry_change_nothing() -> None:
