@@ -64,6 +64,19 @@ def test_a_problem_alone_is_told_from_an_envelope_by_what_it_holds(
     assert response.status_code == 200, response.text
 
 
+def test_a_problem_alone_can_become_a_job(client: TestClient) -> None:
+    response = client.post("/v1/jobs?seed=5", json=PROBLEM)
+    assert response.status_code == 202, response.text
+    assert (response.json()["name"], response.json()["options"]["seed"]) == ("first", 5)
+
+
+def test_a_large_problem_alone_is_read_like_a_small_one(client: TestClient) -> None:
+    buffers = [{"id": f"b{i}", "size": 64, "lifetime": [i, i + 2]} for i in range(3000)]
+    response = client.post("/v1/plan", json={"version": 1, "buffers": buffers})
+    assert response.status_code == 200, response.text
+    assert len(response.json()["placements"]) == 3000
+
+
 def test_options_in_the_query_hold_for_a_problem_alone(client: TestClient) -> None:
     document = problem_document(client.post("/v1/plan?gap=2", json=PROBLEM), 422, "too_large")
     assert [error["path"] for error in document["errors"]] == ["$.query.gap"]
