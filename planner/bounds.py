@@ -147,14 +147,14 @@ class Bounds:
         unbounded = any(p.capacity is None for p in pools)
         reserved = capacity - sum(map(usable, pools))
         time = self._reduction.moment(need.time)
-        when = f"at time {time}" if time is not None else "because they conflict pairwise"
-        some = ", ".join(map(repr, ids[:8])) + (f" and {len(ids) - 8} more" if len(ids) > 8 else "")
+        when = f"at time {time:,}" if time is not None else "because they conflict pairwise"
+        some = ", ".join(map(repr, ids[:8])) + (f" and {len(ids) - 8:,} more" if len(ids) > 8 else "")
+        count = "1 buffer needs" if len(ids) == 1 else f"{len(ids):,} buffers need"
         needed = need.bytes if need.bytes > capacity - reserved else need.height
         return Explanation(
             code="over_capacity",
-            message=f"{len(ids)} buffers need {needed} bytes of {names} at once {when}; "
-            f"there are {capacity}"
-            + (f", {reserved} of them reserved" if reserved else "")
+            message=f"{count} {needed:,} bytes of {names} at once {when}; there are {capacity:,}"
+            + (f", {reserved:,} of them reserved" if reserved else "")
             + (", since no address is above 2^62" if unbounded else "")
             + f": {some}",
             pool=pools[0].id if len(pools) == 1 else None,

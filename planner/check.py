@@ -82,7 +82,7 @@ def _pool_issues(problem: Problem) -> Iterator[Issue]:
                 yield Issue(
                     "reserved_beyond_capacity",
                     f"$.pools[{index}].reserved[{at}]",
-                    f"ends at {end}, but pool {pool.id!r} ends at {end_of(pool)}; "
+                    f"ends at {end:,}, but pool {pool.id!r} ends at {end_of(pool):,}; "
                     "make the range end within the pool",
                 )
 
@@ -137,11 +137,11 @@ def _life_issues(path: str, buffer: Buffer) -> Iterator[Issue]:
                 "empty_lifetime",
                 where,
                 f"[{begin}, {end}) holds no moment, since the end is not part of it; "
-                f"a buffer live at {begin} alone has [{begin}, {begin + 1}]",
+                f"a buffer live at {begin:,} alone has [{begin}, {begin + 1}]",
             )
         elif begin > end:
             yield Issue(
-                "reversed_lifetime", where, f"begins at {begin}, after its end {end}; give [begin, end)"
+                "reversed_lifetime", where, f"begins at {begin:,}, after its end {end:,}; give [begin, end)"
             )
 
 
@@ -156,7 +156,7 @@ def _allowed_pool_issues(path: str, names: tuple[str, ...], pools: dict[str, Poo
         if name not in pools:
             yield _unknown_pool(f"{path}.pools[{names.index(name)}]", name, pools)
         if count > 1:
-            yield Issue("repeated_pool", f"{path}.pools", f"names {name!r} {count} times; name it once")
+            yield Issue("repeated_pool", f"{path}.pools", f"names {name!r} {count:,} times; name it once")
 
 
 def _unknown_pool(path: str, name: str, pools: dict[str, Pool]) -> Issue:
@@ -171,7 +171,7 @@ def _pin_issues(
         yield Issue(
             "offset_without_pool",
             f"{path}.offset",
-            f"pins the buffer to offset {buffer.offset} but not to a pool; give `pool` as well",
+            f"pins the buffer to offset {buffer.offset:,} but not to a pool; give `pool` as well",
         )
         return
     pool = pools.get(buffer.pool)
@@ -195,11 +195,11 @@ def _offset_issues(
     address = offset + (pool.base or 0)
     if address % modulus:
         lower = offset - address % modulus
-        nearest = f"{lower} or {lower + modulus}" if lower >= 0 else f"{lower + modulus}"
+        nearest = f"{lower:,} or {lower + modulus:,}" if lower >= 0 else f"{lower + modulus:,}"
         yield Issue(
             "pin_misaligned",
             path,
-            f"address {address} is not a multiple of the alignment {modulus}; use offset {nearest}",
+            f"address {address:,} is not a multiple of the alignment {modulus:,}; use offset {nearest}",
         )
     end = offset + buffer.size
     if end > end_of(pool):
@@ -208,10 +208,10 @@ def _offset_issues(
         yield Issue(
             "pin_beyond_capacity",
             path,
-            f"the buffer would end at {end}, but pool {pool.id!r} ends at {end_of(pool)}; "
-            f"pin it at {highest} or below"
+            f"the buffer would end at {end:,}, but pool {pool.id!r} ends at {end_of(pool):,}; "
+            f"pin it at {highest:,} or below"
             if highest >= 0
-            else f"its {buffer.size} bytes do not fit in pool {pool.id!r} of {end_of(pool)}",
+            else f"its {buffer.size:,} bytes do not fit in pool {pool.id!r} of {end_of(pool):,}",
         )
     if buffer.size:
         for reserved in ranges.within(offset, end):
@@ -270,7 +270,7 @@ def _pair_issues(problem: Problem, index_of: dict[str, int]) -> Iterator[Issue]:
 def _chain(names: tuple[str, ...]) -> str:
     if len(names) <= _LONGEST_CHAIN:
         return " -> ".join(names)
-    return f"{' -> '.join(names[: _LONGEST_CHAIN - 2])} -> ... ({len(names) - 1} entries) -> {names[-1]}"
+    return f"{' -> '.join(names[: _LONGEST_CHAIN - 2])} -> ... ({len(names) - 1:,} entries) -> {names[-1]}"
 
 
 def _tie_issues(problem: Problem, index_of: dict[str, int]) -> Iterator[Issue]:
@@ -295,8 +295,8 @@ def _tie_issues(problem: Problem, index_of: dict[str, int]) -> Iterator[Issue]:
             yield Issue(
                 "two_distances",
                 f"$.relative[{i}]",
-                f"puts {tie.buffer!r} {tie.offset} from {tie.base!r}, but other entries put it {known} from "
-                "there; give one distance",
+                f"puts {tie.buffer!r} {tie.offset:,} from {tie.base!r}, but other entries put it {known:,} "
+                "from there; give one distance",
             )
 
 
@@ -315,7 +315,7 @@ def _group_issues(problem: Problem, pools: dict[str, Pool], index_of: dict[str, 
         names = ", ".join(repr(b.id) for b in members[:8])
         extent = max(d + b.size for b, d in aligned)
         if extent > LIMIT:
-            yield Issue("group_too_large", path, f"{names} reach over {extent} bytes, above 2^62")
+            yield Issue("group_too_large", path, f"{names} reach over {extent:,} bytes, above 2^62")
         shared = _shared_pools(members, pools)
         if not shared:
             yield Issue(
@@ -341,7 +341,7 @@ def _group_issues(problem: Problem, pools: dict[str, Pool], index_of: dict[str, 
             yield Issue(
                 "group_pin_below_zero",
                 path,
-                f"with its pins, the group of {names} would begin at offset {min(starts)}, below 0",
+                f"with its pins, the group of {names} would begin at offset {min(starts):,}, below 0",
             )
     yield from _inner_conflicts(problem, index_of, group_of)
 
@@ -410,12 +410,12 @@ def _cost_issues(problem: Problem, pools: dict[str, Pool]) -> Iterator[Issue]:
             yield Issue(
                 "cost_too_large",
                 "$.pools",
-                f"all accesses, each in the dearest pool its buffer may go to, would cost {total}, "
+                f"all accesses, each in the dearest pool its buffer may go to, would cost {total:,}, "
                 "above 2^62; use smaller costs",
             )
     total = sum(entry.cost for entry in problem.reuse_costs)
     if total > LIMIT:
-        yield Issue("cost_too_large", "$.reuse_costs", f"the costs add up to {total}, above 2^62")
+        yield Issue("cost_too_large", "$.reuse_costs", f"the costs add up to {total:,}, above 2^62")
 
 
 def _most_cost(problem: Problem, cost_of: dict[str, int]) -> int:

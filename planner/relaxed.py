@@ -44,7 +44,7 @@ def removals(problem: Problem, among: Collection[str] = ()) -> Iterator[Removal]
             )
     for index, tie in enumerate(problem.relative):
         if tie.buffer in concerned or tie.base in concerned:
-            message = f"{tie.buffer!r} is {tie.offset} from {tie.base!r}"
+            message = f"{tie.buffer!r} is {tie.offset:,} from {tie.base!r}"
             yield Removal(
                 "relative", f"$.relative[{index}]", message, partial(_without, problem, "relative", index)
             )
@@ -66,11 +66,11 @@ def _of_pools(problem: Problem) -> Iterator[Removal]:
         path = f"$.pools[{index}]"
         for at, reserved in enumerate(pool.reserved):
             freed = replace(pool, reserved=pool.reserved[:at] + pool.reserved[at + 1 :])
-            message = f"{reserved.size} bytes at {reserved.offset} of pool {pool.id!r} are reserved"
+            message = f"{reserved.size:,} bytes at {reserved.offset:,} of pool {pool.id!r} are reserved"
             change = partial(_with, problem, "pools", index, freed)
             yield Removal("reserved", f"{path}.reserved[{at}]", message, change)
         if pool.alignment > 1:
-            message = f"everything in pool {pool.id!r} is aligned to {pool.alignment}"
+            message = f"everything in pool {pool.id!r} is aligned to {pool.alignment:,}"
             change = partial(_with, problem, "pools", index, replace(pool, alignment=1))
             yield Removal("pool_alignment", f"{path}.alignment", message, change)
 
@@ -82,7 +82,7 @@ def _of_buffer(problem: Problem, index: int, buffer: Buffer) -> Iterator[Removal
         return Removal(kind, f"{path}.{field}", message, partial(_with, problem, "buffers", index, free))
 
     if buffer.offset is not None:
-        message = f"{name} is pinned to offset {buffer.offset}"
+        message = f"{name} is pinned to offset {buffer.offset:,}"
         yield freed("offset", "offset", message, replace(buffer, offset=None))
     if buffer.pool is not None and len(problem.pools) > 1:
         free = replace(buffer, pool=None, offset=None)
@@ -91,7 +91,7 @@ def _of_buffer(problem: Problem, index: int, buffer: Buffer) -> Iterator[Removal
         allowed = ", ".join(map(repr, buffer.pools))
         yield freed("pools", "pools", f"{name} may go to {allowed} only", replace(buffer, pools=None))
     if buffer.alignment > 1:
-        message = f"{name} is aligned to {buffer.alignment}"
+        message = f"{name} is aligned to {buffer.alignment:,}"
         yield freed("alignment", "alignment", message, replace(buffer, alignment=1))
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from planner.errors import UnknownSolverError
+from planner.reading.likely import likely
 from planner.roster import find, is_installed, is_model
 from solvers.exact import largest_part
 from solvers.solver import Solver, Task, TermKind, names
@@ -43,7 +44,9 @@ def asked_for(name: str) -> Solver | None:
         return find(name)
     except KeyError:
         known = ", ".join((AUTO, *names()))
-        raise UnknownSolverError(f"there is no solver {name!r}; use one of {known}") from None
+        close = likely(name, (AUTO, *names()))
+        meant = f"did you mean {close}? " if close is not None else ""
+        raise UnknownSolverError(f"there is no solver {name!r}; {meant}use one of {known}") from None
 
 
 def _reuse_team(task: Task) -> list[Stage]:

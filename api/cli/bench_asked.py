@@ -45,12 +45,11 @@ def asked_of(args: argparse.Namespace) -> "list[Asked]":
 
 def _solver(name: str, args: argparse.Namespace, local: bool) -> "Asked":
     from planner.bench.task import Asked
-    from planner.errors import MissingBackEndError, UnknownSolverError
+    from planner.errors import MissingBackEndError
+    from planner.team import asked_for
     from solvers.models.register import BACK_ENDS
-    from solvers.solver import names
 
-    if name != "auto" and name not in names():
-        raise UnknownSolverError(f"there is no solver {name!r}; use auto, {', '.join(names())}")
+    asked_for(name)
     missing = BACK_ENDS[name].how_to_get() if name in BACK_ENDS and local else None
     if missing is not None:
         raise MissingBackEndError(f"solver {name!r} needs {missing}")
@@ -122,7 +121,7 @@ def _generated(path: str) -> "Generated":
 def _generator_arguments(kind: str, settings: list[str], end: int) -> dict[str, Any]:
     """What the generator is told; of a range, its first (1) or its last (2) end."""
     from api.cli import generate
-    from api.cli.arguments import Parser
+    from api.cli.parser import Parser
 
     words = [kind]
     for setting in settings:

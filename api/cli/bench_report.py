@@ -32,7 +32,9 @@ memstow bench report results --output page --title 'Release 1.2' --scatter exact
 """,
     )
     parser.add_argument("folder", metavar="DIR", help="folder of the results, or a results.jsonl")
-    parser.add_argument("--output", metavar="DIR", help="where to write (default: the folder of the results)")
+    parser.add_argument(
+        "-o", "--output", metavar="DIR", help="where to write (default: the folder of the results)"
+    )
     parser.add_argument("--title", metavar="TEXT", help="title of the report (default: the folder's name)")
     parser.add_argument(
         "--best", metavar="FILE", help="best values known (default: best_known.json beside the results)"

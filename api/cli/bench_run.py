@@ -4,7 +4,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from api.cli.arguments import LONGEST_RUN, Commands, add_command, amount, real, whole
+from api.cli.arguments import LONGEST_RUN, Commands, add_command, amount, duration, real, whole
 from api.cli.bench_asked import asked_of, instances_of
 from api.cli.exits import Exit
 from api.cli.output import replace_file
@@ -39,7 +39,7 @@ memstow bench run instances/ --executor dask --scheduler tcp://localhost:8786 --
     )
     parser.add_argument("paths", metavar="PATH", nargs="+", help="files, folders, patterns, generate:...")
     parser.add_argument(
-        "--output", metavar="DIR", default="bench", help="folder of the results (default: bench)"
+        "-o", "--output", metavar="DIR", default="bench", help="folder of the results (default: bench)"
     )
     parser.add_argument("--resume", action="store_true", help="go on with the results that are there")
     parser.add_argument("--format", choices=READABLE, help="format of the problems (default: by content)")
@@ -76,7 +76,11 @@ def _add_players(parser: argparse.ArgumentParser) -> None:
 def _add_limits(parser: argparse.ArgumentParser) -> None:
     limits = parser.add_argument_group("limits of a run")
     limits.add_argument(
-        "--time-limit", type=real(0, LONGEST_RUN), default=10.0, metavar="S", help="seconds (default: 10)"
+        "--time-limit",
+        type=duration(LONGEST_RUN),
+        default=10.0,
+        metavar="S",
+        help="in seconds, or as 50ms, 2m (default: 10)",
     )
     limits.add_argument(
         "--gap", type=real(0, 1), default=0.0, metavar="G", help="stop within this fraction (default: 0)"

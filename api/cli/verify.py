@@ -57,8 +57,8 @@ def run(args: argparse.Namespace) -> int:
     for path in (args.problem, args.plan, args.hint):
         warn_if_terminal(path)
     problem = read_problem(args.problem, args)
-    plan = read_plan(args.plan, problem, "PLAN", args.plan_format)
-    hint = None if args.hint is None else read_plan(args.hint, problem, "--hint")
+    plan = read_plan(args.plan, problem, args.plan_format)
+    hint = None if args.hint is None else read_plan(args.hint, problem)
 
     from planner.verify import verify
 

@@ -229,6 +229,8 @@ def enveloped(
     }
     content: dict[str, Any] = {"application/json": {"schema": schema, "example": example}}
     if alone:
+        # Told apart by what they hold: only an envelope has a member `problem` without a version beside it.
+        content["application/json"]["schema"] = {"anyOf": [schema, ref("Problem")]}
         content[MEDIA_TYPES["json"]] = {"schema": ref("Problem"), "example": PROBLEM}
         content[MEDIA_TYPES["csv"]] = {"schema": {"type": "string"}, "example": CSV}
         for name in ("structured", "executorch", "usmp"):

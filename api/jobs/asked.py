@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import planner
+from api.jobs.alone import format_alone
 from planner import formats
 from planner.digest import digest
 from planner.errors import InputError, Issue
@@ -55,9 +56,9 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
-    """In what form a body is: our envelope, or a problem alone in a format; then options are beside it."""
+    """In what form a body is: a problem alone in a format, with options beside it, or in JSON."""
 
-    format: str | None = None  # None: the envelope
+    format: str | None = None  # None: our envelope, or a problem alone in JSON
     options: Mapping[str, Any] = field(default_factory=dict)
     members: tuple[str, ...] = ()  # what the envelope may hold besides the problem and the options
 
@@ -229,8 +230,12 @@ _NOTHING: Final = Problem(version=1, buffers=())
 
 def _from_envelope(body: bytes, form: Form, limits: Limits) -> Asked:
     issues: list[Issue] = []
+    content = json_of(body, limits)
+    alone = format_alone(content)
+    if alone is not None:
+        return read_asked(body, replace(form, format=alone), limits)
     allowed = ("problem", "target", "options", *form.members)
-    raw = envelope(issues, json_of(body, limits), allowed, ("problem",))
+    raw = envelope(issues, content, allowed, ("problem",))
     problem = targeted(issues, raw, lambda: problem_of(raw["problem"], limits))
     given = raw.get("options", {})
     if isinstance(given, dict):

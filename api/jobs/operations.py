@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from typing import Any, Final
 
+from api.jobs.alone import format_alone
 from api.jobs.asked import (
     LONGEST_NAME,
     Asked,
@@ -208,7 +209,11 @@ def _alone(arguments: Values) -> Problem:
     if form.format is not None:
         return read_problem(_body(arguments), form.format, limits)
     issues: list[Issue] = []
-    raw = envelope(issues, _json(arguments), ("problem", "target"), ("problem",))
+    content = _json(arguments)
+    alone = format_alone(content)
+    if alone is not None:
+        return read_problem(_body(arguments), alone, limits)
+    raw = envelope(issues, content, ("problem", "target"), ("problem",))
     problem = targeted(issues, raw, lambda: _problem(raw["problem"], arguments))
     if issues or problem is None:
         raise InputError(issues)

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 from planner.check import find_issues
 from planner.collector import collector_at_rest
-from planner.errors import Issue
+from planner.errors import InputError, Issue
 from planner.options import Options
 from planner.plan import REPEATED, Plan, placed_again
 from planner.problem import DEFAULT_POOL, Pool, Problem
@@ -52,6 +52,9 @@ def parse_options(raw: object) -> Options:
 
 def parse_target(raw: object) -> Target:
     """The target a JSON value describes."""
+    if isinstance(raw, dict) and "buffers" in raw:
+        message = "this is a problem, where a target is expected: a target has `pools` and no buffers"
+        raise InputError.single("not_a_target", "$", message)
     findings = Findings(raw)
     section = read_section(Target, raw, findings)
     pools = section.values.get("pools")

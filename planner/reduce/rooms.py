@@ -122,7 +122,7 @@ class Rooms:
 
 def size_of(pool: Pool) -> str:
     """How much room a pool has, for people."""
-    return "unbounded, but no address is above 2^62" if pool.capacity is None else str(pool.capacity)
+    return "unbounded, but no address is above 2^62" if pool.capacity is None else f"{pool.capacity:,}"
 
 
 def no_place(problem: Problem, members: tuple[int, ...]) -> Explanation:
@@ -131,12 +131,12 @@ def no_place(problem: Problem, members: tuple[int, ...]) -> Explanation:
     names = ", ".join(map(repr, ids[:8])) + (" ..." if len(ids) > 8 else "")
     pools = [p for p in problem.pools if p.id in allowed_pools(problem, buffers[0])]
     sizes = ", ".join(
-        f"{p.id!r} ({size_of(p)}" + (f", {reserved_bytes(p)} reserved" if p.reserved else "") + ")"
+        f"{p.id!r} ({size_of(p)}" + (f", {reserved_bytes(p):,} reserved" if p.reserved else "") + ")"
         for p in pools[:8]
     )
     largest = max(buffers, key=lambda b: b.size)
     one = pools[0] if len(pools) == 1 else None
-    what = f"the {largest.size} bytes of {names}" if len(buffers) == 1 else f"the rigid group of {names}"
+    what = f"the {largest.size:,} bytes of {names}" if len(buffers) == 1 else f"the rigid group of {names}"
     return Explanation(
         code="no_place",
         message=f"{what} fit in no pool allowed, even alone, as aligned and pinned: {sizes}",

@@ -45,7 +45,7 @@ def _check_closest(facts: Facts, plan: Plan, findings: Findings) -> None:
                 "a peak of {} in {!r} is no overflow: its capacity is {}",
                 overflow.peak,
                 overflow.pool,
-                facts.pools[pool].capacity,
+                "unlimited" if facts.pools[pool].capacity is None else facts.pools[pool].capacity,
                 pool=overflow.pool,
             )
         named.add(overflow.pool)
@@ -67,8 +67,8 @@ def check_pools(facts: Facts, plan: Plan, figures: Figures, findings: Findings) 
                 Code.CAPACITY,
                 "the capacity of {!r} is {}, not {}",
                 use.pool,
-                capacity,
-                use.capacity,
+                "unlimited" if capacity is None else capacity,
+                "unlimited" if use.capacity is None else use.capacity,
                 pool=use.pool,
             )
         if planned and use.peak != figures.peaks[pool]:

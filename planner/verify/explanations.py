@@ -57,7 +57,7 @@ def _check_pool(facts: Facts, explanation: Explanation, findings: Findings) -> N
                 name,
                 claimed,
                 what,
-                "unbounded" if true is None else true,
+                "unlimited" if true is None else true,
                 pool=name,
             )
 

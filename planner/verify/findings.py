@@ -97,6 +97,17 @@ class Violation:
         return f"{self.message} [{self.code}]"
 
 
+class _Told(int):
+    """A number as people read it, in groups of three; `{:d}` asks for its digits alone, as in a range."""
+
+    def __format__(self, spec: str) -> str:
+        return int.__format__(self, spec or ",")
+
+
+def _told(value: object) -> object:
+    return _Told(value) if type(value) is int else value
+
+
 class Findings:
     """Collects violations, at most `LISTED` of each code."""
 
@@ -111,7 +122,7 @@ class Findings:
         """Note a violation; `values` fill the braces of `text`, which is formatted only when it is listed."""
         self._counts[code] += 1
         if self._counts[code] <= LISTED:
-            self._listed.append(Violation(code, text.format(*values), buffers, pool))
+            self._listed.append(Violation(code, text.format(*map(_told, values)), buffers, pool))
 
     def full(self, code: Code) -> bool:
         """Whether another violation of this code would not be listed."""
@@ -127,7 +138,7 @@ class Findings:
     def violations(self) -> list[Violation]:
         """Everything listed, then one line for each code that had more."""
         rest = [
-            Violation(code, f"and {count - LISTED} more")
+            Violation(code, f"and {count - LISTED:,} more")
             for code, count in self._counts.items()
             if count > LISTED
         ]

@@ -94,7 +94,9 @@ class Sweep:
         pair = (one, two) if one < two else (two, one)
         if pair in self._reported or pair in self._facts.conflicts:
             return
-        if _judge(self._facts, self._layout, self._findings, *pair, when=f"live at {self._lives.begin[tag]}"):
+        if _judge(
+            self._facts, self._layout, self._findings, *pair, when=f"live at {self._lives.begin[tag]:,}"
+        ):
             self._reported.add(pair)
 
 
@@ -107,7 +109,7 @@ def _judge(facts: Facts, layout: Layout, findings: Findings, one: int, other: in
     in_place = pair in facts.in_place
     findings.add(
         Code.IN_PLACE if in_place else Code.OVERLAP,
-        "{!r} [{}, {}) and {!r} [{}, {}) overlap in {!r}, both {}"
+        "{!r} [{:d}, {:d}) and {!r} [{:d}, {:d}) overlap in {!r}, both {}"
         + (": in place they must start at one offset" if in_place else ""),
         names[0],
         layout.offset[one],

@@ -87,7 +87,7 @@ def _check_reserved(facts: Facts, layout: Layout, buffer: int, findings: Finding
         name = facts.id_of(buffer)
         findings.add(
             Code.RESERVED,
-            "{!r} is at [{}, {}) of {!r}, where [{}, {}) is reserved",
+            "{!r} is at [{:d}, {:d}) of {!r}, where [{:d}, {:d}) is reserved",
             name,
             layout.offset[buffer],
             end,

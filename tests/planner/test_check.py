@@ -1,5 +1,6 @@
 """Each way in which a well-formed problem can contradict itself has its own code and place."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -251,7 +252,7 @@ def test_a_long_cycle_is_told_in_short() -> None:
     ties = [{"buffer": f"b{i}", "base": f"b{(i + 1) % 1000}", "offset": 1} for i in range(1000)]
     (cycle, _) = find_issues(problem(buffers=named, relative=ties))
     assert "b0 -> b1 ->" in cycle.message
-    assert "(1000 entries) -> b0" in cycle.message
+    assert "(1,000 entries) -> b0" in cycle.message
     assert len(cycle.message) < 300
 
 
@@ -295,3 +296,92 @@ def test_alignments_without_a_common_multiple_in_range_leave_the_offset_that_is_
         assert verify(asked, found) == []
         assert [place.offset for place in found.placements] == ([] if offset is None else [offset])
         assert found.explanation is None or "no address is above 2^62" in found.explanation.message
+
+
+LARGE = 1 << 40
+BEYOND_ALL = {
+    "pools": [
+        {"id": "p", "capacity": 65536, "alignment": 4096, "base": 12288, "cost": LARGE,
+         "reserved": [{"offset": 65000, "size": 7000}]},
+        {"id": "q", "alignment": (1 << 61) + 1},
+    ],
+    "buffers": [
+        {"id": "a", "size": 99999, "lifetime": [0, 2], "pool": "p", "offset": 12345},
+        {"id": "b", "size": 12345, "lifetime": [0, 2], "pool": "p", "offset": 61440, "alignment": 1 << 20},
+        {"id": "c", "size": LARGE, "lifetime": [0, 2], "offset": 123456, "accesses": 1 << 62},
+        {"id": "d", "size": 5000, "lifetime": [123456, 12345]},
+    ],
+    "relative": [
+        {"buffer": "c", "base": "d", "offset": 10000},
+        {"buffer": "c", "base": "d", "offset": 20000},
+    ],
+    "reuse_costs": [{"buffers": ["a", "b"], "cost": 1 << 62}, {"buffers": ["a", "c"], "cost": 7}],
+}  # fmt: skip
+
+
+def test_every_number_is_told_in_groups_of_three_and_nothing_in_words_of_python() -> None:
+    issues = find_issues(problem(**BEYOND_ALL))
+    assert len({issue.code for issue in issues}) >= 9
+    for issue in issues:
+        # What stands in brackets is written as a range is in JSON.
+        outside = re.sub(r"\[[^\]]*[\])]", "", issue.message)
+        assert not re.search(r"\d{4}", outside), issue.message
+        assert not re.search(r"\b(None|True|False|tuple|dict)\b", issue.message), issue.message
+
+
+def test_a_buffer_of_no_bytes_conflicts_with_nothing_in_its_group() -> None:
+    tied: dict[str, Any] = {
+        "relative": [{"buffer": "b", "base": "a", "offset": 2}],
+        "conflicts": [["a", "b"]],
+    }
+    assert find_issues(problem(**buffers(size=4), **tied)) != []
+    none = [{"id": "a", "size": 4, "lifetime": [0, 2]}, {"id": "b", "size": 0, "lifetime": [1, 3]}]
+    for first, second in (none, none[::-1]):
+        assert find_issues(problem(buffers=[first, second], **tied)) == []
+
+
+def test_a_group_may_begin_at_offset_0_and_not_a_byte_below() -> None:
+    for offset, codes in ((1, []), (0, ["group_pin_below_zero"])):
+        found = find_issues(
+            problem(
+                **buffers(pool="p", offset=offset, pools=["p"]),
+                relative=[{"buffer": "b", "base": "a", "offset": -1}],
+            )
+        )
+        assert [issue.code for issue in found] == codes
+
+
+@pytest.mark.parametrize(
+    ("offset", "in_place", "clash"),
+    [
+        (16, False, False),
+        (15, False, True),
+        (15, True, True),
+        (0, False, True),
+        (0, True, False),
+    ],
+)
+def test_pins_clash_from_one_byte_on_unless_both_start_at_one_place_and_may(
+    offset: int, in_place: bool, clash: bool
+) -> None:
+    pinned = [
+        {"id": "a", "size": 16, "lifetime": [0, 2], "pool": "p", "offset": 0},
+        {"id": "b", "size": 16, "lifetime": [1, 3], "pool": "p", "offset": offset},
+    ]
+    shared = [{"input": "a", "output": "b"}] if in_place else []
+    found = find_issues(problem(buffers=pinned, in_place=shared))
+    assert [issue.code for issue in found] == (["pins_clash"] if clash else [])
+
+
+def test_costs_may_add_up_to_the_limit_and_not_beyond() -> None:
+    for accesses, codes in ((1 << 61, []), ((1 << 61) + 1, ["cost_too_large"])):
+        made = problem(
+            pools=[{"id": "p", "cost": 1}],
+            buffers=[
+                {"id": "a", "size": 16, "accesses": 1 << 61},
+                {"id": "b", "size": 16, "accesses": accesses},
+            ],
+        )
+        assert [issue.code for issue in find_issues(made)] == codes
+        pairs = [{"buffers": ["a", "b"], "cost": 1 << 61}, {"buffers": ["b", "a"], "cost": accesses}]
+        assert [issue.code for issue in find_issues(problem(reuse_costs=pairs))] == codes

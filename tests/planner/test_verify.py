@@ -618,3 +618,21 @@ def test_the_judge_does_not_know_the_players() -> None:
     script = "import sys, planner.verify; print([name for name in sys.modules if name.startswith('solvers')])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_what_a_plan_says_of_a_capacity_is_told_in_words_and_numbers_in_groups_of_three() -> None:
+    limited = Problem(
+        version=1,
+        pools=(Pool(id="memory", capacity=8192),),
+        buffers=(Buffer(id="a", size=5000, lifetime=(0, 2)), Buffer(id="b", size=5000, lifetime=(1, 3))),
+    )
+    placements = (
+        Placement(buffer="a", pool="memory", offset=0),
+        Placement(buffer="b", pool="memory", offset=4000),
+    )
+    use = PoolUse(pool="memory", capacity=None, peak=9000, bound=0, live=Live(bytes=10000, time=1))
+    plan = Plan(status=Status.FEASIBLE, placements=placements, pools=(use,))
+    said = [violation.message for violation in verify(limited, plan)]
+    assert "the capacity of 'memory' is 8,192, not unlimited" in said
+    assert any("'a' [0, 5000) and 'b' [4000, 9000) overlap in 'memory'" in message for message in said)
+    assert "'b' ends at 9,000 but 'memory' ends at 8,192" in said

@@ -110,7 +110,7 @@ def test_what_is_no_problem_is_left_out_and_named(cli: Cli, three: Path, tmp_pat
         (("generate:planted,seed=1..9999999999",), "more than 1,000,000,000 problems"),
         (("generate:planted,n=5,n=6..7",), "'n' is given twice"),
         (("generate:planted,n=5,output=a.csv",), "'output' is of a file"),
-        (("generate:spirals",), "invalid choice"),
+        (("generate:spirals",), "there is no kind 'spirals'"),
         (("three.json", "--external", "mine=caf\udce9 {input}"), "bad_external"),
         (("three.json", "--executor", "dask"), "go together"),
         (("three.json", "--scheduler", "tcp://localhost:1"), "go together"),

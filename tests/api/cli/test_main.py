@@ -96,7 +96,10 @@ def test_no_command_is_a_usage_error_that_shows_the_help(cli: Cli) -> None:
 def test_bad_usage_exits_with_2_and_says_why(cli: Cli, arguments: str) -> None:
     ran = cli(*arguments.split())
     assert ran.code == Exit.USAGE
-    assert "error:" in ran.err
+    said, usage, more = ran.err.splitlines()
+    assert said.startswith("memstow: ")
+    assert usage.startswith("usage: memstow")
+    assert more.endswith("--help` tells more")
     assert ran.out == ""
 
 
@@ -135,8 +138,8 @@ def test_as_many_issues_are_shown_as_the_readers_tell(cli: Cli, tmp_path: Path) 
     path.write_text(json.dumps({"version": 1, "buffers": [{"id": f"b{i}", "size": -1} for i in range(300)]}))
     lines = cli("solve", path).err.splitlines()
     assert len(lines) == 201
-    assert lines[199].startswith("memstow: $.buffers[199].size")
-    assert lines[200] == "memstow: $: 100 more issues are not shown [more_issues]"
+    assert lines[199].startswith(f"memstow: {path}: $.buffers[199].size: ")
+    assert lines[200] == f"memstow: {path}: 100 more issues are not shown [more_issues]"
 
 
 def test_messages_cannot_drive_the_terminal(cli: Cli, three: Path, engine: FakeEngine) -> None:

@@ -223,7 +223,7 @@ def test_without_a_plan_what_cannot_say_so_is_told(cli: Cli, three: Path, engine
 def test_an_issue_of_the_hint_says_that_it_is_one(cli: Cli, three: Path, tmp_path: Path) -> None:
     hint = tmp_path / "hint.json"
     hint.write_text('{"status": "best"}')
-    assert cli("solve", three, "--hint", hint).err.startswith("memstow: --hint $.status: expected")
+    assert cli("solve", three, "--hint", hint).err.startswith(f"memstow: {hint}: $.status: expected")
 
 
 def test_problem_and_hint_cannot_both_be_standard_input(cli: Cli) -> None:

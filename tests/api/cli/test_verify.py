@@ -59,14 +59,14 @@ def test_the_verdict_can_be_json(cli: Cli, three: Path, plan: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "place"),
-    [('{"status": 1}', "PLAN $.status"), ("id,offset\na,x\n", "PLAN line 2, column offset")],
+    [('{"status": 1}', "$.status"), ("id,offset\na,x\n", "line 2, column offset")],
 )
 def test_an_issue_of_the_plan_is_told_from_one_of_the_problem(
     cli: Cli, three: Path, tmp_path: Path, text: str, place: str
 ) -> None:
     path = tmp_path / "plan"
     path.write_text(text)
-    assert cli("verify", three, path).err.startswith(f"memstow: {place}: expected")
+    assert cli("verify", three, path).err.startswith(f"memstow: {path}: {place}: expected")
 
 
 def test_a_plan_that_is_none_exits_with_2(cli: Cli, three: Path, tmp_path: Path) -> None:

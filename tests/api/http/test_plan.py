@@ -26,7 +26,7 @@ def test_every_example_gets_a_plan_that_the_judge_accepts(client: TestClient, na
     example = EXAMPLES[name]
     response = client.post("/v1/plan", json=example)
     assert response.status_code == 200, response.text
-    problem = formats.read_problem(json.dumps(example["problem"]).encode())
+    problem = formats.read_problem(json.dumps(example.get("problem", example)).encode())
     assert verify(problem, formats.read_plan(response.content, problem)) == []
 
 
@@ -53,6 +53,61 @@ def test_any_format_is_taken_by_its_media_type(client: TestClient, media_type: s
     response = client.post("/v1/plan?time_limit=2", content=body, headers={"content-type": media_type})
     assert response.status_code == 200, response.text
     assert response.json()["status"] == "optimal"
+
+
+@pytest.mark.parametrize("body", [PROBLEM, *EXAMPLES_ALONE.values()])
+@pytest.mark.parametrize("path", ["plan", "inspect", "convert?to=json"])
+def test_a_problem_alone_is_told_from_an_envelope_by_what_it_holds(
+    client: TestClient, body: Any, path: str
+) -> None:
+    response = client.post(f"/v1/{path}", json=body)
+    assert response.status_code == 200, response.text
+
+
+def test_a_problem_alone_can_become_a_job(client: TestClient) -> None:
+    response = client.post("/v1/jobs?seed=5", json=PROBLEM)
+    assert response.status_code == 202, response.text
+    assert (response.json()["name"], response.json()["options"]["seed"]) == ("first", 5)
+
+
+def test_a_large_problem_alone_is_read_like_a_small_one(client: TestClient) -> None:
+    buffers = [{"id": f"b{i}", "size": 64, "lifetime": [i, i + 2]} for i in range(3000)]
+    response = client.post("/v1/plan", json={"version": 1, "buffers": buffers})
+    assert response.status_code == 200, response.text
+    assert len(response.json()["placements"]) == 3000
+
+
+def test_options_in_the_query_hold_for_a_problem_alone(client: TestClient) -> None:
+    document = problem_document(client.post("/v1/plan?gap=2", json=PROBLEM), 422, "too_large")
+    assert [error["path"] for error in document["errors"]] == ["$.query.gap"]
+    wrong = {**PROBLEM, "buffers": [{"id": "a", "size": -1}]}
+    document = problem_document(client.post("/v1/plan", json=wrong), 422, "too_small")
+    assert [error["path"] for error in document["errors"]] == ["$.buffers[0].size"]
+
+
+@pytest.mark.parametrize("path", ["plan", "jobs", "inspect", "convert"])
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        ({**PROBLEM, "options": {}}, "`options` stands beside `version`"),
+        ({**PROBLEM, "target": "rp2040"}, "`target` stands beside `version`"),
+        ({"problem": PROBLEM, "buffers": []}, "`problem` stands beside `buffers`"),
+        ({"problem": PROBLEM, **PROBLEM}, "`problem` stands beside `version`"),
+    ],
+)
+def test_what_may_be_either_is_refused_with_the_way_out(
+    client: TestClient, path: str, body: dict[str, Any], named: str
+) -> None:
+    document = problem_document(client.post(f"/v1/{path}", json=body), 422, "not_wrapped")
+    assert named in document["detail"]
+    assert '{"problem": ' in document["detail"]
+
+
+@pytest.mark.parametrize("body", [{}, {"options": {}}, {"problems": []}, "text", 5])
+def test_what_is_neither_is_told_what_is_missing(client: TestClient, body: Any) -> None:
+    response = client.post("/v1/plan", json=body)
+    assert response.status_code == 422
+    assert "problem" in response.text
 
 
 def test_a_format_can_be_named_in_the_query_and_options_go_there_too(client: TestClient) -> None:
@@ -195,7 +250,7 @@ def test_a_large_body_is_read_in_a_process_of_its_own(client: TestClient) -> Non
 
 
 WRONG: list[tuple[Any, str, str]] = [
-    ([], "not_an_object", "$"),
+    ("a text", "not_an_object", "$"),
     ({}, "missing_field", "$.problem"),
     ({"problem": PROBLEM, "extra": 1}, "unknown_field", '$["extra"]'),
     ({"problem": {"version": 1}}, "missing_field", "$.problem.buffers"),
