@@ -49,10 +49,13 @@ _set_buffer, _set_pool, _set_offset = (
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
 class Live:
-    """The most bytes live at one moment, and when."""
+    """The most bytes live at one moment, each byte counted once, and when."""
 
     bytes: Annotated[int, Field(strict=True, ge=0)]
-    time: Time | None = Field(default=None, description="null: no moment of time, but buffers that conflict.")
+    time: Time | None = Field(
+        default=None,
+        description="The first moment with so many; null: nothing in this pool has a lifetime.",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)

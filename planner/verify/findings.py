@@ -105,6 +105,11 @@ class Findings:
         self._counts: Counter[Code] = Counter()
         self._cut_short: set[Code] = set()
 
+    @property
+    def total(self) -> int:
+        """How many violations were noted, listed or not."""
+        return self._counts.total()
+
     def add(
         self, code: Code, text: str, *values: object, buffers: tuple[str, ...] = (), pool: str | None = None
     ) -> None:
