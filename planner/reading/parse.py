@@ -25,7 +25,7 @@ _STAND_INS: Final[dict[str, Any]] = {"version": 1, "buffers": (), "pools": (Pool
 # What `repr` makes of a string.
 _QUOTED: Final = re.compile(r"'(?:[^'\\]|\\.)*+'|\"(?:[^\"\\]|\\.)*+\"")
 _REFERENCES: Final = {"unknown_buffer": "buffers", "unknown_pool": "pools"}
-# Of what holds only as long as nothing more is in these lists. Every other issue stays, whatever else there is.
+# What holds only as long as nothing more is in these lists. Every other issue stays, whatever else there is.
 _UNLESS_MORE: Final = {
     "group_pools": ("pools",),
     "group_alignment": ("pools",),
