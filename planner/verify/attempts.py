@@ -91,29 +91,32 @@ def _layouts(
     facts: Facts, plan: Plan, terms: Sequence[str], chosen: Sequence[Body], steps: Steps
 ) -> Iterator[Layout]:
     """Valid layouts of these bodies."""
-    orders = _orders(facts, plan, chosen)
     preferences = _preferences(facts, terms)
     for prefer in preferences:
-        yield from _valid(facts, Packing(facts, steps).laid(orders[0], prefer, stacked=True))
-    for order in orders:
+        yield from _valid(facts, Packing(facts, steps).laid(chosen, prefer, stacked=True))
+    # Each body is compared with those in its pool: where there are no steps for that, none are wasted.
+    if len(chosen) ** 2 // (2 * len(facts.pools)) > steps.left:
+        return
+    for order in _orders(facts, plan, chosen):
         for prefer in preferences:
             yield from _valid(facts, Packing(facts, steps).laid(order, prefer, stacked=False))
 
 
-def _orders(facts: Facts, plan: Plan, chosen: Sequence[Body]) -> list[list[Body]]:
+def _orders(facts: Facts, plan: Plan, chosen: Sequence[Body]) -> Iterator[Sequence[Body]]:
     """As the plan has them from below, the largest first, the longest lives first, as they come."""
-    begin_of = {i: lives[0][0] if (lives := facts.lives(i)) else 0 for body in chosen for i in body.members}
-    span_of = {i: sum(end - begin for begin, end in facts.lives(i)) for body in chosen for i in body.members}
     by_size = sorted(chosen, key=lambda body: -body.bytes)
-    orders = [
-        by_size,
-        sorted(by_size, key=lambda body: -max(span_of[i] for i in body.members)),
-        sorted(by_size, key=lambda body: min(begin_of[i] for i in body.members)),
-    ]
+    lives = {i: facts.lives(i) for body in chosen for i in body.members}
     if plan.status in PLANNED:
         place_of = {place.buffer: place.offset for place in plan.placements}
-        orders.insert(0, sorted(by_size, key=lambda body: place_of.get(facts.id_of(body.members[0]), 0)))
-    return orders
+        yield sorted(by_size, key=lambda body: place_of.get(facts.id_of(body.members[0]), 0))
+    yield by_size
+    yield sorted(
+        by_size,
+        key=lambda body: -max(end - begin for i in body.members for begin, end in lives[i] or [(0, 0)]),
+    )
+    yield sorted(
+        by_size, key=lambda body: min(begin for i in body.members for begin, _ in lives[i] or [(0, 0)])
+    )
 
 
 def _preferences(facts: Facts, terms: Sequence[str]) -> list[Prefer]:
