@@ -147,7 +147,9 @@ class Explanation:
     message: str
     pool: Id | None = None
     time: Time | None = None
-    needed: Annotated[int, Field(strict=True, ge=0)] | None = None
+    needed: Annotated[int, Field(strict=True, ge=0)] | None = Field(
+        default=None, description="The capacity that it would take at the least, what is reserved counted in."
+    )
     capacity: Bytes | None = None
     reserved: Bytes | None = None
     buffers: tuple[Id, ...] = ()

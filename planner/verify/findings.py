@@ -66,7 +66,7 @@ class Code(StrEnum):
     PEAK = "peak"
     """A claimed peak is not the largest end offset in the pool."""
     LIVE = "live"
-    """The claimed live bytes are not the most bytes occupied at one moment."""
+    """The claimed live bytes are not the most bytes occupied at one moment, or not first at the one named."""
     POOL_BOUND = "pool_bound"
     """A claimed bound of a pool is above its peak."""
 

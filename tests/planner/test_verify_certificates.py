@@ -267,6 +267,7 @@ def test_a_search_that_ran_dry_must_reach_up_to_the_bound() -> None:
         search((4, 10)),
         search((8, 10)),
         search((7, 0)),
+        search((7, 10), (4, 0)),
         search((7, 10), solver=""),
     ):
         assert with_certificate(it, plan, 8, certificate) == {Code.CERTIFICATE}
