@@ -142,7 +142,5 @@ def _valid(facts: Facts, layout: Layout | None) -> Iterator[Layout]:
     check_conflicts(facts, layout, findings)
     for placed in layout.by_pool():
         Sweep(facts, layout, Lives(facts, layout, placed), findings).run()
-        if findings:
-            return
     if not findings:
         yield layout

@@ -30,7 +30,7 @@ from planner.plan import (
     Sum,
     gap_of,
 )
-from planner.problem import Buffer, Problem
+from planner.problem import Buffer, Pool, Problem, Relative, Reserved
 from planner.recheck import only, recheck
 from planner.verify import Claim, Code, Standing, Subject, judge
 from tests.planner.plans import honest
@@ -407,6 +407,65 @@ def test_nothing_is_solved_again_where_something_is_wrong_or_no_proof_is_claimed
     for other in (replace(plan, digest="0" * 64), Plan(status=Status.UNKNOWN)):
         verdict = judge(problem, other)
         assert recheck(problem, other, verdict, 60.0) == verdict
+
+
+def pinned(name: str, offset: int, **more: Any) -> Buffer:
+    fields: dict[str, Any] = {"id": name, "size": 4, "lifetime": (0, 2), "pool": "p", "offset": offset}
+    return Buffer(**fields | more)
+
+
+@pytest.mark.parametrize(
+    ("buffers", "more"),
+    [
+        ((pinned("a", 0), pinned("b", 3)), {}),
+        (
+            (pinned("a", 0, lifetime=None), pinned("b", 3, lifetime=None)),
+            {"conflicts": (("a", "b"),)},
+        ),
+        ((pinned("a", 0),), {"pools": (Pool(id="p", reserved=(Reserved(offset=3, size=1),)),)}),
+        ((pinned("a", 0),), {"pools": (Pool(id="p", capacity=3),)}),
+        ((pinned("a", 2, alignment=4),), {}),
+        (
+            (pinned("a", 0), pinned("b", 8)),
+            {"relative": (Relative(buffer="b", base="a", offset=4),)},
+        ),
+        ((pinned("a", 0, pools=("q",)), pinned("b", 8)), {"pools": (Pool(id="p"), Pool(id="q"))}),
+    ],
+)
+def test_pins_that_cannot_hold_are_no_layout_of_the_judges_own(
+    buffers: tuple[Buffer, ...], more: dict[str, Any]
+) -> None:
+    fields: dict[str, Any] = {"version": 1, "buffers": buffers, "pools": (Pool(id="p"),)} | more
+    problem = Problem(**fields)
+    why = Explanation(code="no_layout", message="so it is", buffers=tuple(it.id for it in buffers))
+    verdict = judge(problem, Plan(status=Status.INFEASIBLE, explanation=why))
+    assert verdict.violations == ()
+    assert [it.standing for it in verdict.claims] == [Standing.CLAIMED]
+
+
+CHAIN = tuple(Buffer(id=f"b{i}", size=4, lifetime=(i, i + 2)) for i in range(3))
+TWINS = tuple(Buffer(id=name, size=4, lifetime=(0, 2)) for name in "xy")
+
+
+@pytest.mark.parametrize(
+    ("buffers", "more", "least"),
+    [
+        (CHAIN, {}, 8),
+        (CHAIN, {"pools": (Pool(id="p", reserved=(Reserved(offset=3, size=1),)),)}, 12),
+        (TWINS, {"exclusive": (("x", "y"),)}, 4),
+        (TWINS, {"exclusive": (("x", "y"),), "conflicts": (("x", "y"),)}, 8),
+    ],
+)
+def test_a_bound_one_above_what_the_lowest_free_places_reach_is_refuted(
+    buffers: tuple[Buffer, ...], more: dict[str, Any], least: int
+) -> None:
+    fields: dict[str, Any] = {"version": 1, "buffers": buffers, "pools": (Pool(id="p"),)} | more
+    problem = Problem(**fields)
+    places = {it.id: ("p", 100 + 10 * i) for i, it in enumerate(buffers)}
+    for bound, expected in ((least, Standing.CLAIMED), (least + 1, Standing.REFUTED)):
+        verdict = judge(problem, honest(problem, places, bounds={"peak": bound}))
+        assert standing(verdict.claims, Subject.BOUND, "peak") is expected
+        assert standing(verdict.claims, Subject.PLACES, None) is Standing.CHECKED
 
 
 def test_the_problem_of_some_buffers_holds_their_groups_and_what_is_between_them() -> None:
