@@ -452,6 +452,7 @@ TWINS = tuple(Buffer(id=name, size=4, lifetime=(0, 2)) for name in "xy")
     [
         (CHAIN, {}, 8),
         (CHAIN, {"pools": (Pool(id="p", reserved=(Reserved(offset=3, size=1),)),)}, 12),
+        (CHAIN, {"pools": (Pool(id="p", reserved=(Reserved(offset=0, size=1),)),)}, 9),
         (TWINS, {"exclusive": (("x", "y"),)}, 4),
         (TWINS, {"exclusive": (("x", "y"),), "conflicts": (("x", "y"),)}, 8),
     ],

@@ -127,6 +127,8 @@ def test_what_is_only_claimed_is_said_to_be(cli: Cli, three: Path, plan: Path) -
     told = json.loads(cli("verify", three, plan, "--json").out)
     assert told["valid"]
     assert not told["checked"]
+    claimed = {it["subject"] for it in told["claims"] if it["standing"] == "claimed"}
+    assert claimed == {"bound", "pool_bound"}, "the bound of the pool is that of the term"
 
 
 def test_strict_fails_where_something_is_only_claimed(cli: Cli, three: Path, plan: Path) -> None:
