@@ -150,7 +150,7 @@ class Bounds:
         when = f"at time {time:,}" if time is not None else "because they conflict pairwise"
         some = ", ".join(map(repr, ids[:8])) + (f" and {len(ids) - 8:,} more" if len(ids) > 8 else "")
         count = "1 buffer needs" if len(ids) == 1 else f"{len(ids):,} buffers need"
-        needed = need.bytes if need.bytes > capacity - reserved else need.height
+        needed = need.height if len(pools) == 1 else need.bytes + reserved
         return Explanation(
             code="over_capacity",
             message=f"{count} {needed:,} bytes of {names} at once {when}; there are {capacity:,}"

@@ -38,11 +38,14 @@ def _issues(problem: Problem) -> Iterator[Issue]:
     yield from _pool_issues(problem)
     yield from _repeated_ids("buffers", "buffer", [b.id for b in problem.buffers], index_of)
     yield from _buffer_issues(problem, pools)
-    yield from clashing_pins(problem, index_of)
+    # What names stand for must be clear before anything is said of how they stand to each other.
+    clear = len(index_of) == len(problem.buffers) and len(pools) == len(problem.pools)
+    if clear:
+        yield from clashing_pins(problem, index_of)
     yield from _pair_issues(problem, index_of)
     yield from _term_issues(problem, pools)
     yield from _cost_issues(problem, pools)
-    consistent = True
+    consistent = clear
     for issue in _tie_issues(problem, index_of):
         consistent = False
         yield issue
@@ -88,13 +91,14 @@ def _pool_issues(problem: Problem) -> Iterator[Issue]:
 
 
 def _buffer_issues(problem: Problem, pools: dict[str, Pool]) -> Iterator[Issue]:
+    twice = {name for name, count in Counter(pool.id for pool in problem.pools).items() if count > 1}
     reserved = {name: _Reserved(pool) for name, pool in pools.items()}
     for index, buffer in enumerate(problem.buffers):
         if not _has_one_plain_life(buffer):
             yield from _life_issues(f"$.buffers[{index}]", buffer)
         if buffer.pools is not None:
             yield from _allowed_pool_issues(f"$.buffers[{index}]", buffer.pools, pools)
-        if buffer.pool is not None or buffer.offset is not None:
+        if (buffer.pool is not None or buffer.offset is not None) and buffer.pool not in twice:
             yield from _pin_issues(f"$.buffers[{index}]", buffer, pools, reserved)
 
 
@@ -317,7 +321,10 @@ def _group_issues(problem: Problem, pools: dict[str, Pool], index_of: dict[str, 
         if extent > LIMIT:
             yield Issue("group_too_large", path, f"{names} reach over {extent:,} bytes, above 2^62")
         shared = _shared_pools(members, pools)
-        if not shared:
+        if any(name not in pools for buffer in members for name in _named_pools(buffer) or ()):
+            # It is told that there is no such pool; which pools the group shares is not known.
+            pass
+        elif not shared:
             yield Issue(
                 "group_pools",
                 path,

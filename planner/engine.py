@@ -24,7 +24,7 @@ from planner.reduce import Reduction, reduce
 from planner.roster import is_model, prepare
 from planner.tasks import task_of
 from planner.team import Stage, asked_for, team_for
-from planner.verify import verify
+from planner.verify import recount
 from planner.watched import watched
 from solvers import _native
 from solvers.instance import Layout
@@ -37,7 +37,7 @@ def plan(
     on_event: Listener | None = None,
     cancel: threading.Event | None = None,
     on_better: OnBetter | None = None,
-    judge: Judge = verify,
+    judge: Judge = recount,
 ) -> Plan:
     """Solve the problem within the options' limits.
 

@@ -50,10 +50,13 @@ _set_buffer, _set_pool, _set_offset = (
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
 class Live:
-    """The most bytes live at one moment, and when."""
+    """The most bytes live at one moment, each byte counted once, and when."""
 
     bytes: Annotated[int, Field(strict=True, ge=0)]
-    time: Time | None = Field(default=None, description="null: no moment of time, but buffers that conflict.")
+    time: Time | None = Field(
+        default=None,
+        description="The first moment with so many; null: nothing in this pool has a lifetime.",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
@@ -145,7 +148,9 @@ class Explanation:
     message: str
     pool: Id | None = None
     time: Time | None = None
-    needed: Annotated[int, Field(strict=True, ge=0)] | None = None
+    needed: Annotated[int, Field(strict=True, ge=0)] | None = Field(
+        default=None, description="The capacity that it would take at the least, what is reserved counted in."
+    )
     capacity: Bytes | None = None
     reserved: Bytes | None = None
     buffers: tuple[Id, ...] = ()

@@ -31,7 +31,7 @@ def removals(problem: Problem, among: Collection[str] = ()) -> Iterator[Removal]
 
     What proves that these buffers do not fit holds as long as nothing about them changes.
     """
-    concerned = _with_groups(problem, among) if among else {buffer.id for buffer in problem.buffers}
+    concerned = with_groups(problem, among) if among else {buffer.id for buffer in problem.buffers}
     yield from _of_pools(problem)
     for index, buffer in enumerate(problem.buffers):
         if buffer.id in concerned:
@@ -50,7 +50,7 @@ def removals(problem: Problem, among: Collection[str] = ()) -> Iterator[Removal]
             )
 
 
-def _with_groups(problem: Problem, among: Collection[str]) -> set[str]:
+def with_groups(problem: Problem, among: Collection[str]) -> set[str]:
     """These buffers and those tied to them."""
     concerned = set(among)
     index_of = {buffer.id: index for index, buffer in enumerate(problem.buffers)}

@@ -45,7 +45,7 @@ def _found(problem: Problem, plan: Plan, width: int, glyphs: Glyphs) -> list[str
     lines = table(
         ("pool", "capacity", "peak", "bound", "gap"),
         [
-            (plain(use.pool, most=40), _capacity(use), count(use.peak), count(use.bound), _gap(use))
+            (plain(use.pool, most=40), _capacity(use), count(use.peak), count(use.bound), _gap(plan, use))
             for use in plan.pools
         ],
     )
@@ -62,7 +62,9 @@ def _found(problem: Problem, plan: Plan, width: int, glyphs: Glyphs) -> list[str
 
 
 def _verdict(plan: Plan) -> str:
-    said = [f"{plan.status}: {len(plan.placements):,} buffers placed"]
+    # Nothing was to be minimised: that it fits is all there is to say.
+    status = plan.status if plan.objective else "fits"
+    said = [f"{status}: {len(plan.placements):,} buffers placed"]
     if plan.solver is not None:
         said.append(f"found by {plain(plan.solver)}")
     kinds = dict.fromkeys(term.certificate.kind for term in plan.objective if term.certificate is not None)
@@ -77,8 +79,11 @@ def _capacity(use: PoolUse) -> str:
     return "unlimited" if use.capacity is None else count(use.capacity)
 
 
-def _gap(use: PoolUse) -> str:
-    return percent(gap_of(use.peak, use.bound))
+def _gap(plan: Plan, use: PoolUse) -> str:
+    """Of a pool whose peak is the first term; of any other nobody has asked for less."""
+    first = plan.objective[0].term if plan.objective else None
+    alone = len(plan.pools) == 1 and first in ("peak", "max_peak")
+    return percent(gap_of(use.peak, use.bound)) if alone or first == f"peak:{use.pool}" else "-"
 
 
 def _infeasible(plan: Plan) -> list[str]:

@@ -148,7 +148,8 @@ def kept(asked: Asked) -> dict[str, Any]:
 
 def verify(arguments: Values) -> dict[str, Any]:
     """The verdict on a plan from anyone."""
-    from planner.verify import verify as judge
+    from planner.verify import judge
+    from planner.verify.verdict import as_data
 
     issues: list[Issue] = []
     raw = envelope(issues, _json(arguments), ("problem", "target", "plan", "hint"), ("problem", "plan"))
@@ -157,11 +158,12 @@ def verify(arguments: Values) -> dict[str, Any]:
     hint = _part(raw, "hint", issues, lambda it: _plan(it, problem)) if raw.get("hint") is not None else None
     if issues or problem is None or plan is None:
         raise InputError(issues)
-    violations = [
-        {"code": v.code, "message": v.message, "buffers": list(v.buffers), "pool": v.pool}
-        for v in judge(problem, plan, hint)
-    ]
-    return {"body": json.dumps({"valid": not violations, "violations": violations}).encode(), "type": "json"}
+    verdict = judge(problem, plan, hint)
+    if arguments["recheck"] is not None:
+        from planner.recheck import recheck
+
+        verdict = recheck(problem, plan, verdict, arguments["recheck"], hint)
+    return {"body": json.dumps(as_data(verdict)).encode(), "type": "json"}
 
 
 def inspect(arguments: Values) -> dict[str, Any]:

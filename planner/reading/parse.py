@@ -25,6 +25,13 @@ _STAND_INS: Final[dict[str, Any]] = {"version": 1, "buffers": (), "pools": (Pool
 # What `repr` makes of a string.
 _QUOTED: Final = re.compile(r"'(?:[^'\\]|\\.)*+'|\"(?:[^\"\\]|\\.)*+\"")
 _REFERENCES: Final = {"unknown_buffer": "buffers", "unknown_pool": "pools"}
+# What holds only as long as nothing more is in these lists. Every other issue stays, whatever else there is.
+_UNLESS_MORE: Final = {
+    "group_pools": ("pools",),
+    "group_alignment": ("pools",),
+    "pin_misaligned": ("pools",),
+    "pins_clash": ("exclusive", "in_place", "relative"),
+}
 
 
 def parse_problem(raw: object) -> Problem:
@@ -117,9 +124,19 @@ def _add_issues_of_the_rest(
 ) -> None:
     names = {field: _names_left_out(field, raw, section) for field in _REFERENCES.values()}
     for issue in issues:
+        if _may_end_with_more(issue.code, section):
+            continue
         absent = names[_REFERENCES[issue.code]] if issue.code in _REFERENCES else set()
         if absent is not None and _first_quoted(issue.message) not in absent:
             findings.add(issue.code, _place_in_document(parse_path(issue.path), section), issue.message)
+
+
+def _may_end_with_more(code: str, section: Section) -> bool:
+    """Whether what could not be read may be what the issue misses."""
+    fields = _UNLESS_MORE.get(code, ())
+    return bool(fields) and (
+        section.has_unknown or any(field in section.lost or field in section.broken for field in fields)
+    )
 
 
 def _names_left_out(field: str, raw: dict[str, Any], section: Section) -> set[str] | None:

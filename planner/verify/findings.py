@@ -66,7 +66,7 @@ class Code(StrEnum):
     PEAK = "peak"
     """A claimed peak is not the largest end offset in the pool."""
     LIVE = "live"
-    """The claimed live bytes are not the most bytes occupied at one moment."""
+    """The claimed live bytes are not the most bytes occupied at one moment, or not first at the one named."""
     POOL_BOUND = "pool_bound"
     """A claimed bound of a pool is above its peak."""
 
@@ -115,6 +115,11 @@ class Findings:
         self._listed: list[Violation] = []
         self._counts: Counter[Code] = Counter()
         self._cut_short: set[Code] = set()
+
+    @property
+    def total(self) -> int:
+        """How many violations were noted, listed or not."""
+        return self._counts.total()
 
     def add(
         self, code: Code, text: str, *values: object, buffers: tuple[str, ...] = (), pool: str | None = None

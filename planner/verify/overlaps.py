@@ -19,9 +19,13 @@ from planner.verify.rigid import ALONE
 
 @dataclass(frozen=True, slots=True)
 class Pressure:
-    """The most bytes live at once in a pool; `shared` when some bytes may have been counted several times."""
+    """The most bytes live at once in a pool, and the first moment of that; None where nothing has a life.
+
+    `shared` when some bytes may have been counted several times.
+    """
 
     bytes: int
+    time: int | None
     shared: bool
 
 
@@ -49,11 +53,12 @@ class Sweep:
         """Note the pairs that live together and share bytes; the pressure, unless the sweep ended early."""
         lives, occupied = self._lives, self._occupied
         live = most = 0
-        for what, tag, _ in lives.events():
+        first = None
+        for what, tag, now in lives.events():
             if what is ENTER:
                 live += lives.high[tag] - lives.low[tag]
                 if live > most:
-                    most = live
+                    most, first = live, now
                 if self._overlay is None and not lives.grouped and occupied.enter(tag):
                     continue
                 self._enter(tag)
@@ -64,7 +69,7 @@ class Sweep:
                 live -= lives.high[tag] - lives.low[tag]
                 if not occupied.leave(tag) and self._overlay is not None:
                     self._overlay.leave(tag)
-        return Pressure(most, self._shared)
+        return Pressure(most, first, self._shared)
 
     def _exhausted(self) -> bool:
         return self._findings.full(Code.OVERLAP) or self._findings.full(Code.IN_PLACE)

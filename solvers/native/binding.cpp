@@ -459,13 +459,11 @@ NB_MODULE(_native, m) {
         [](const NativeInstance& self, nb::handle layout) {
             std::vector<std::pair<Bytes, std::optional<std::int64_t>>> result;
             for (const Occupied& most : most_occupied(self.instance, to_layout(self.instance, layout))) {
-                std::optional<std::int64_t> time;
-                if (most.row >= 0) time = self.times[static_cast<std::size_t>(most.row)];
-                result.emplace_back(most.bytes, time);
+                result.emplace_back(most.bytes, most.time);
             }
             return result;
         },
-        "By pool: the most bytes the layout occupies at one moment, and the moment.");
+        "By pool: the most bytes the layout occupies at one moment, and the first such moment.");
     m.def(
         "pool_peaks",
         [](const NativeInstance& self, nb::handle layout) {

@@ -385,3 +385,41 @@ def test_costs_may_add_up_to_the_limit_and_not_beyond() -> None:
         assert [issue.code for issue in find_issues(made)] == codes
         pairs = [{"buffers": ["a", "b"], "cost": 1 << 61}, {"buffers": ["b", "a"], "cost": accesses}]
         assert [issue.code for issue in find_issues(problem(reuse_costs=pairs))] == codes
+
+
+PINS = [{"id": name, "size": 4, "lifetime": [0, 2], "pool": "p", "offset": 0} for name in "ab"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "codes"),
+    [
+        (
+            {
+                "pools": [{"id": "p"}, {"id": "q"}],
+                "buffers": [
+                    {"id": "a", "size": 4, "pools": ["oops"]},
+                    {"id": "b", "size": 4, "pools": ["q"]},
+                ],
+                "relative": [{"buffer": "a", "base": "b", "offset": 0}],
+            },
+            {"unknown_pool"},
+        ),
+        ({"pools": [{"id": "p"}], "buffers": [PINS[0], PINS[1] | {"id": "a"}]}, {"duplicate_buffer"}),
+        (
+            {"pools": [{"id": "p", "capacity": 8}, {"id": "p", "capacity": 2}], "buffers": PINS[:1]},
+            {"duplicate_pool"},
+        ),
+        (
+            {"pools": [{"id": "p"}], "buffers": [PINS[0] | {"lifetime": [3, -1]}, PINS[1]]},
+            {"reversed_lifetime"},
+        ),
+        (
+            {"pools": [{"id": "p"}], "buffers": [PINS[0] | {"lifetimes": [[0, 1]]}, PINS[1]]},
+            {"lifetime_twice"},
+        ),
+    ],
+)
+def test_nothing_is_told_that_the_first_mistake_alone_brings_about(
+    fields: dict[str, Any], codes: set[str]
+) -> None:
+    assert {issue.code for issue in find_issues(problem(**fields))} == codes

@@ -118,7 +118,7 @@ def test_a_large_rigid_group_that_overlaps_itself_takes_no_longer() -> None:
                     capacity=None,
                     peak=max(count, offset + 4),
                     bound=0,
-                    live=Live(bytes=count + 4 if not expected else count + 3, time=10),
+                    live=Live(bytes=count + 3, time=2) if expected else Live(bytes=count + 4, time=3),
                 ),
             ),
         )

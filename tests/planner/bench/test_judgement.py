@@ -48,7 +48,8 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[Plan]:
         plans.append(plan)
         return verify(problem, plan, hint)
 
-    monkeypatch.setattr("planner.bench.judgement.verify", counting)
+    for name in ("verify", "recount"):
+        monkeypatch.setattr(f"planner.bench.judgement.{name}", counting)
     return plans
 
 
