@@ -55,6 +55,53 @@ def test_what_is_slower_throughout_is_seen_through_noise(tmp_path: Path) -> None
     assert _line(_compared(tmp_path, _noisy(1.3, 2), _noisy(1, 1)), "seconds").verdict is Verdict.BETTER
 
 
+@pytest.mark.parametrize("factor", [1.05, 1.2])
+def test_what_is_printed_is_what_was_measured_however_short_the_runs(tmp_path: Path, factor: float) -> None:
+    def slower(by: float) -> list[Record]:
+        return [made(f"i{k}", "x", 100, seconds=0.001 * by, reported=0.0005 * by) for k in range(20)]
+
+    comparison = _compared(tmp_path, slower(1), slower(factor))
+    for measure in ("seconds", "cpu", "reported"):
+        line = _line(comparison, measure)
+        assert line.mean == pytest.approx(factor)
+        assert line.interval == pytest.approx((factor, factor))
+        assert line.verdict is Verdict.WORSE
+        assert f"{factor:.4f}" in told(comparison, [])
+
+
+def test_counts_and_bounds_are_compared_as_they_are(tmp_path: Path) -> None:
+    def run(steps: int, nodes: int, bound: int) -> Record:
+        return made("a", "x", 100, options=EXACT, bound=bound, work={"steps": steps, "nodes": nodes})
+
+    comparison = _compared(tmp_path, [run(10, 0, 8)], [run(20, 3, 4)])
+    assert _line(comparison, "steps").mean == pytest.approx(2)
+    # Of 0 there is no multiple: both count one more.
+    assert _line(comparison, "nodes").mean == pytest.approx(4)
+    bound = _line(comparison, "bound")
+    assert bound.mean == pytest.approx(2)
+    assert bound.verdict is Verdict.WORSE
+
+
+def test_what_was_not_measured_is_not_compared(tmp_path: Path) -> None:
+    old, new = made("a", "x", 10, seconds=0.0), made("a", "x", 10, reported=1.0)
+    comparison = _compared(tmp_path, [old], [new])
+    assert {line.measure for line in comparison.lines} & {"seconds", "cpu", "reported"} == set()
+
+
+def test_a_verdict_of_clocks_tells_whether_runs_were_side_by_side(tmp_path: Path) -> None:
+    def runs(seconds: float, turn: int | None) -> list[Record]:
+        return [made(f"i{k}", "x", 100, seconds=seconds, turn=turn) for k in range(12)]
+
+    apart = _compared(tmp_path / "apart", runs(1, None), runs(2, None))
+    assert "note: the runs were not side by side, so in seconds, cpu a drift" in told(apart, [])
+    assert values(apart, [])["side_by_side"] is False
+    beside = _compared(tmp_path / "beside", runs(1, 1), runs(2, 2))
+    assert "side by side" not in told(beside, [])
+    assert values(beside, [])["side_by_side"] is True
+    same = _compared(tmp_path / "same", runs(1, None), runs(1, None))
+    assert "side by side" not in told(same, [])
+
+
 def test_seeds_of_one_instance_are_not_as_good_as_instances(tmp_path: Path) -> None:
     old, new = _noisy(1, 1, many=2, seeds=30), _noisy(2, 2, many=2, seeds=30)
     line = _line(_compared(tmp_path, old, new), "seconds")
