@@ -154,12 +154,12 @@ def _figure(sketch: Sketch) -> "Figure":
     return figure
 
 
-def _renamed_style(colours: dict[str, str]) -> dict[str, Any]:
+def _renamed_style(colours: dict[str, str]) -> Any:
     return {name: colours.get(value, value) for name, value in _STYLE.items()}
 
 
 @contextmanager
-def _plotting(style: dict[str, Any]) -> Iterator[None]:
+def _plotting(style: Any) -> Iterator[None]:
     try:
         import matplotlib
     except ImportError:
