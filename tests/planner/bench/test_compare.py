@@ -200,3 +200,56 @@ def test_the_words_and_the_json_say_the_same(tmp_path: Path) -> None:
     assert [line["measure"] for line in data["lines"] if line["verdict"] == "worse"] == ["value"]
     assert "worse in value of x: a (1.1000)" in text
     assert "worse: 1 pairs" in text
+
+
+def test_runs_that_only_the_new_results_have_are_nothing_worse(tmp_path: Path) -> None:
+    old = made("a", "x", 10)
+    assert not _compared(tmp_path, [old], [old, made("more", "x", 10)]).worse([])
+
+
+def test_what_one_measure_in_many_shows_by_chance_is_no_difference(tmp_path: Path) -> None:
+    old, new = ([made(f"i{k}", "x", 100, seconds=s) for k in range(6)] for s in (1.0, 2.0))
+    before, after = results(tmp_path / "old", *old), results(tmp_path / "new", *new)
+    # Six of six are less likely than one in twenty, and among eight measures not unlikely.
+    alone = _line(compare(before, after, Strictness(), ["seconds"]), "seconds")
+    assert (alone.chance, alone.verdict) == (2 / 64, Verdict.WORSE)
+    among = _line(compare(before, after, Strictness(), NAMES), "seconds")
+    assert among.chance is not None
+    assert among.chance > 0.2
+    assert among.verdict is Verdict.SAME
+
+
+def test_clocks_are_chance_in_deterministic_runs_too(tmp_path: Path) -> None:
+    old, new = (
+        [made(f"i{k}", "x", 100, options=EXACT, seconds=seconds) for k in range(3)] for seconds in (1.0, 2.0)
+    )
+    line = _line(_compared(tmp_path, old, new), "seconds")
+    assert line.verdict is Verdict.SAME
+    assert line.chance is not None
+
+
+def test_the_instances_that_lost_most_are_named_first(tmp_path: Path) -> None:
+    lost = {"little": 110, "most": 200, "some": 150, "none": 100, "gained": 50}
+    old = [made(name, "x", 100, options=EXACT) for name in lost]
+    new = [made(name, "x", value, options=EXACT) for name, value in lost.items()]
+    assert [name for name, _ in _line(_compared(tmp_path, old, new), "value").worst] == [
+        "most",
+        "some",
+        "little",
+    ]
+
+
+def test_where_it_was_measured_is_noted_if_it_is_told_and_differs(tmp_path: Path) -> None:
+    here = made("a", "x", 10)
+    kept = replace(here, machine=replace(here.machine, cpus=0))
+    other = replace(here, machine=replace(here.machine, cpus=64))
+    assert _compared(tmp_path / "kept", [kept], [here]).pairs.notes == ()
+    (note,) = _compared(tmp_path / "other", [other], [here]).pairs.notes
+    assert "2 processors, Linux; 64 processors, Linux" in note
+
+
+def test_of_several_options_in_the_new_results_the_equal_ones_are_paired(tmp_path: Path) -> None:
+    slow, fast = {"time_limit": 10.0}, {"time_limit": 1.0}
+    new = [made("a", "x", 10, options=slow), made("a", "x", 12, options=fast)]
+    (pair,) = _compared(tmp_path, [made("a", "x", 10, options=slow)], new).pairs.pairs
+    assert pair.new.record.solver.options == slow
