@@ -249,7 +249,9 @@ def test_where_it_was_measured_is_noted_if_it_is_told_and_differs(tmp_path: Path
 
 
 def test_of_several_options_in_the_new_results_the_equal_ones_are_paired(tmp_path: Path) -> None:
-    slow, fast = {"time_limit": 10.0}, {"time_limit": 1.0}
-    new = [made("a", "x", 10, options=slow), made("a", "x", 12, options=fast)]
+    slow = {"time_limit": 10.0}
+    # Whichever comes last would count for both if the name alone were the key.
+    new = [made("a", "x", 12, options={"time_limit": limit}) for limit in (0.5, 1.0, 7.0, 20.0)]
+    new.append(made("a", "x", 10, options=slow))
     (pair,) = _compared(tmp_path, [made("a", "x", 10, options=slow)], new).pairs.pairs
     assert pair.new.record.solver.options == slow
