@@ -28,6 +28,7 @@ runs.csv and summary.csv. The same results give the same files. Needs matplotlib
         examples="""
 memstow bench report results
 memstow bench report results --update-best --best best_known.json
+memstow bench report results --figures pdf --output paper
 memstow bench report results --output page --title 'Release 1.2' --scatter exact,cpsat
 """,
     )
@@ -47,6 +48,12 @@ memstow bench report results --output page --title 'Release 1.2' --scatter exact
         type=_two,
         metavar="A,B",
         help="solvers to set against each other (default: the best two)",
+    )
+    parser.add_argument(
+        "--figures",
+        choices=("svg", "pdf"),
+        default="svg",
+        help="form of the pictures' files: pdf writes them for papers as well (default: svg)",
     )
     parser.add_argument(
         "--problems",
@@ -70,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     from planner.bench.folder import BEST
     from planner.bench.posed import found_again
     from planner.bench.rated import rate
-    from planner.bench.report import MOST_MEMORY_PICTURES, report
+    from planner.bench.report import MOST_MEMORY_PICTURES, figures, report
     from planner.bench.results import read
     from planner.figures import plain
 
@@ -88,8 +95,11 @@ def run(args: argparse.Namespace) -> int:
     )
     output = folder if args.output is None else Path(args.output)
     output.mkdir(parents=True, exist_ok=True)
-    for name, text in made.items():
-        replace_file(output / name, text.encode())
+    written = {name: text.encode() for name, text in made.items()}
+    if args.figures == "pdf":
+        written |= figures(bench, args.scatter)
+    for name, data in written.items():
+        replace_file(output / name, data)
         print(plain(str(output / name)))
     if args.update_best:
         replace_file(best, to_json(bench.known))

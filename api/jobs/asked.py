@@ -108,7 +108,12 @@ def read_batch(body: bytes, limits: Limits) -> tuple[dict[str, Any], list[tuple[
         raise InputError(issues)
     listed = [
         (
-            Asked(problem=problem, options=options, digest=known, cache_key=cache_key(known, options)),
+            Asked(
+                problem=problem,
+                options=options,
+                digest=known,
+                cache_key=cache_key(question_of(problem, options), options),
+            ),
             name,
             setting,
         )
@@ -208,9 +213,21 @@ def over(path: str, what: str, given: float, most: float, setting: str) -> Input
     return InputError.single("over_limit", path, message)
 
 
+def question_of(problem: Problem, options: Options) -> str:
+    """What of a problem is part of the question.
+
+    A deterministic answer is one for one input, and in what order things are named may change it. Any other
+    is an answer to every problem of its digest.
+    """
+    if not options.deterministic:
+        return digest(problem)
+    as_written = formats.write_problem(replace(problem, name=None))
+    return f"{digest(problem)} {hashlib.sha256(as_written).hexdigest()}"
+
+
 def cache_key(known: str, options: Options) -> str:
     """Equal for requests that have one answer."""
-    hint = "-" if options.hint is None else formats.write_plan(_NOTHING, options.hint).decode()
+    hint = "-" if options.hint is None else plan_bytes(options.hint).decode()
     parts = [planner.__version__, known, written_options(options), hint]
     return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -218,6 +235,11 @@ def cache_key(known: str, options: Options) -> str:
 def written_options(options: Options) -> str:
     """The options without the hint, as JSON."""
     return json.dumps({name: getattr(options, name) for name in OPTION_NAMES})
+
+
+def plan_bytes(plan: Plan) -> bytes:
+    """A plan as the store has it."""
+    return formats.write_plan(_NOTHING, plan)
 
 
 def plan_of(body: bytes) -> Plan:
@@ -286,7 +308,7 @@ def _asked(
         problem=problem,
         options=options,
         digest=known,
-        cache_key=cache_key(known, options),
+        cache_key=cache_key(question_of(problem, options), options),
         members=members,
     )
 

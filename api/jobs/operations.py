@@ -23,6 +23,7 @@ from api.jobs.asked import (
     targeted,
     written_options,
 )
+from api.jobs.ordered import in_order
 from api.jobs.solve import at_length, briefly, preferred
 from planner import formats
 from planner.errors import InputError, Issue
@@ -97,7 +98,7 @@ def described(problem: Problem, plan: Plan) -> dict[str, Any]:
     first = plan.objective[0] if plan.objective else None
     found = plan.status in PLANNED
     return {
-        "plan": formats.write_plan(problem, plan),
+        "plan": formats.write_plan(problem, in_order([buffer.id for buffer in problem.buffers], plan)),
         "status": plan.status.value,
         "value": first.value if first else None,
         "bound": first.bound if first else None,

@@ -1,18 +1,23 @@
 """The store keeps its promises, on SQLite and on PostgreSQL alike."""
 
 import os
+import sqlite3
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from sqlalchemy import text
 
 from api.jobs import migrate, queue, retention
 from api.jobs.cache import Found, PlanCache
-from api.jobs.database import Database, StoreError
+from api.jobs.database import Database, StoreError, url_of, write_ahead
 from api.jobs.job import State, Stop
 from api.jobs.keys import Keys, Scope
 from api.jobs.queue import Filter, FullError, Idempotency, Known, Queue, ReusedError
@@ -51,6 +56,94 @@ def test_of_many_servers_that_start_at_once_one_runs_the_steps(store_url: str) -
         ran = list(pool.map(start, range(4)))
     newest = migrate.newest()
     assert sorted(ran, key=str) == sorted([(None, newest), *[(newest, newest)] * 3], key=str)
+
+
+_OPENS = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from sqlalchemy import text
+from api.jobs.database import Database, url_of
+from pathlib import Path
+
+def open_it(folder):
+    database = Database(url_of(Path(folder)), lock_seconds=300.0)
+    try:
+        with database.read() as connection:
+            return connection.execute(text("PRAGMA journal_mode")).scalar()
+    finally:
+        database.close()
+
+print("ready", flush=True)
+with ThreadPoolExecutor(4) as pool:
+    for line in sys.stdin:
+        print(*pool.map(open_it, [line.strip()] * 4), flush=True)
+"""
+
+
+def test_a_new_file_can_be_opened_from_many_threads_and_processes_at_once(tmp_path: Path) -> None:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with ExitStack() as stack:
+        openers = [
+            stack.enter_context(subprocess.Popen([sys.executable, "-c", _OPENS], **pipes))  # type: ignore[call-overload]
+            for _ in range(3)
+        ]
+        for opener in openers:
+            assert opener.stdout.readline() == "ready\n"
+        for number in range(10):
+            (tmp_path / str(number)).mkdir()
+            for opener in openers:
+                print(tmp_path / str(number), file=opener.stdin, flush=True)
+            for opener in openers:
+                assert opener.stdout.readline().split() == ["wal"] * 4
+        for opener in openers:
+            opener.stdin.close()
+
+
+class _Refusing:
+    """A cursor that SQLite refuses the log a few times, at once, as it does in a race."""
+
+    def __init__(self, times: int, code: int) -> None:
+        self.left = times
+        self._code = code
+
+    def execute(self, statement: str) -> "_Refusing":
+        if "=" in statement and self.left:
+            self.left -= 1
+            error = sqlite3.OperationalError("database is locked")
+            error.sqlite_errorcode = self._code
+            raise error
+        return self
+
+    def fetchone(self) -> tuple[str]:
+        return ("delete",)
+
+
+def test_what_sqlite_refuses_at_once_for_a_race_is_tried_again_and_nothing_else_is() -> None:
+    for code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_BUSY_SNAPSHOT, sqlite3.SQLITE_LOCKED):
+        cursor = _Refusing(3, code)
+        write_ahead(cursor, 300.0)
+        assert cursor.left == 0
+    cursor = _Refusing(3, sqlite3.SQLITE_READONLY)
+    with pytest.raises(sqlite3.OperationalError):
+        write_ahead(cursor, 300.0)
+    assert cursor.left == 2
+    with pytest.raises(sqlite3.OperationalError):
+        write_ahead(_Refusing(1 << 30, sqlite3.SQLITE_BUSY), 0.02)
+
+
+def test_a_file_that_stays_locked_is_told_in_time(tmp_path: Path) -> None:
+    file = tmp_path / "memstow.sqlite"
+    held = sqlite3.connect(file, isolation_level=None)
+    held.execute("CREATE TABLE some (thing)")
+    held.execute("BEGIN EXCLUSIVE")
+    database = Database(url_of(tmp_path), lock_seconds=0.1)
+    with pytest.raises(StoreError, match="locked"), database.read():
+        pass
+    held.execute("ROLLBACK")
+    with database.read() as connection:
+        assert connection.execute(text("PRAGMA journal_mode")).scalar() == "wal"
+    held.close()
+    database.close()
 
 
 def test_a_job_comes_back_as_it_was_put_in(jobs: Queue) -> None:

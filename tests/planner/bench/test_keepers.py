@@ -302,3 +302,13 @@ def test_of_several_tasks_as_many_are_done_as_fit_into_a_moment(keepers: Keepers
     (first,) = keepers.perform_some(slow)
     assert recorded(first).status is Ending.UNKNOWN
     assert first.seconds > 0.6
+
+
+def test_a_place_for_everything_is_a_plan_whatever_it_is_called(keepers: Keepers, tmp_path: Path) -> None:
+    places = [
+        {"buffer": name, "pool": "memory", "offset": at} for name, at in (("a", 0), ("b", 100), ("c", 0))
+    ]
+    said = {"status": "unknown", "placements": places}
+    asked = program(tmp_path, f"import json; print(json.dumps({said!r}))", "{input}")
+    record = record_of(keepers, given(), asked)
+    assert (record.status, record.peak) == (Ending.FEASIBLE, 150)
