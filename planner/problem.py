@@ -130,8 +130,9 @@ class Problem(_Known):
     reuse_costs: tuple[ReuseCost, ...] = ()
     objective: tuple[str, ...] | None = Field(
         default=None,
-        description="Lexicographic: peak, peak:POOL, max_peak, placement_cost, reuse_cost, moves. "
-        "Empty: any plan that fits. Default: peak with one pool, placement_cost and peak with several.",
+        description="Lexicographic: peak, peak:POOL, max_peak, placement_cost, preference, reuse_cost, "
+        "moves. Empty: any plan that fits. Default: peak with one pool, placement_cost and peak with "
+        "several.",
     )
 
     def terms(self) -> tuple[str, ...]:
@@ -153,6 +154,11 @@ def allowed_pools(problem: Problem, buffer: Buffer) -> tuple[str, ...]:
     if buffer.pool is not None:
         return (buffer.pool,)
     return buffer.pools if buffer.pools is not None else tuple(pool.id for pool in problem.pools)
+
+
+def place_of(problem: Problem, buffer: Buffer, pool: str) -> int:
+    """The place of the pool among those the buffer may go to; 0: it is preferred to all others."""
+    return allowed_pools(problem, buffer).index(pool)
 
 
 def reserved_bytes(pool: Pool) -> int:

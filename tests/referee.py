@@ -213,6 +213,11 @@ class _Costs:
             if name in places
         )
 
+    def _pools_of(self, buffer: Buffer) -> list[str]:
+        if buffer.pool is not None:
+            return [buffer.pool]
+        return [pool.id for pool in self._pools] if buffer.pools is None else list(buffer.pools)
+
     def _value(self, term: str, places: Places) -> int:
         if term == "reuse_cost":
             return sum(
@@ -221,6 +226,12 @@ class _Costs:
                 if one in places
                 and other in places
                 and _share(places[one], places[other], self._sized[one].size, self._sized[other].size)
+            )
+        if term == "preference":
+            return sum(
+                it.size * self._pools_of(it).index(places[name][0])
+                for name, it in self._sized.items()
+                if name in places
             )
         if term == "moves":
             return sum(

@@ -153,7 +153,7 @@ class Program(ABC):
 
 
 def _gap_for(level: Level, term: Expression | None) -> float:
-    """What the solver may stop at. It does not see the constant: one that makes the value small hides a gap."""
+    """What the solver may stop at. It sees no constant: the gap of what it has less is another one."""
     hides = term is not None and any(factor < 0 for _, factor in term.entries)
     return 0.0 if hides else level.gap
 

@@ -1,7 +1,7 @@
 """A lexicographic objective as one solve a term: each term is locked at its best before the next is sought.
 
 The locks are integers taken from layouts that were checked, never what a back end says it reached. A gap is
-asked of each term in its turn: those after it are sought among the layouts that are no worse than was reached.
+asked of each term in its turn: those after it are sought among layouts no worse than was reached.
 """
 
 import time
@@ -177,10 +177,10 @@ class _Climb:
     def _level(self, term: int | None, share: float) -> Verdict | None:
         """Solve one level; a verdict where no other can follow."""
         best = self._best
-        best.locks = () if best.values is None else best.values[: term or 0]
-        if term is not None and best.values is not None:
-            if near(best.values[term], best.lower(term), self._limits.gap):
-                return None
+        values = best.values
+        best.locks = () if values is None else values[: term or 0]
+        if term is not None and values is not None and near(values[term], best.lower(term), self._limits.gap):
+            return None
         seconds, steps = self._seconds(share), self._steps(share)
         if (seconds is not None and seconds <= 0) or (steps is not None and steps <= 0):
             return Verdict(work=self._work)
