@@ -196,9 +196,10 @@ class _Run:
         """A bound on the first term, or the one that holds now, if it was not told yet."""
         if value is None:
             value = next((bound.value for bound in self._terms.values()), None)
-        if by is not None and value is not None and (self._told is None or value > self._told):
+        if value is not None and (self._told is None or value > self._told):
             self._told = value
-            self._tell(Bound(value, by, self._elapsed()))
+            # Nothing is below zero: that needs no proof by anyone.
+            self._tell(Bound(value, by or "bounds", self._elapsed()))
 
     def _stamp(self) -> answer.Stamp:
         """A deterministic run says nothing of the clock."""
