@@ -61,8 +61,8 @@ def _best(case: dict[str, Any]) -> str:
     return _together(min(pools, key=_last_first))
 
 
-def _last_first(figures: list[int]) -> list[int]:
-    return figures[::-1]
+def _last_first(figures: Iterable[int]) -> list[int]:
+    return list(figures)[::-1]
 
 
 def _together(figures: Iterable[int]) -> str:

@@ -75,7 +75,7 @@ def write_problem(problem: Problem) -> bytes:
     for field in ("exclusive", "relative", "in_place", "reuse_costs"):
         if getattr(problem, field):
             refusals.add(f"$.{field}")
-    if problem.objective not in (None, objective_of(problem.pools)):
+    if problem.terms() != (objective_of(problem.pools) or ("peak",)):
         refusals.add("$.objective")
     for index, pool in enumerate(problem.pools):
         for field, default in (("alignment", 1), ("reserved", ()), ("base", None), ("cost", 0)):
