@@ -55,7 +55,7 @@ def judged(
     solver: str,
     layout: Layout,
     options: Options,
-    prover: str,
+    prover: str | None,
     stamp: Stamp,
     judge: Judge,
 ) -> Plan:

@@ -11,7 +11,7 @@ from planner.groups import Distances, cycles, group_alignment, rigid_groups
 from planner.pins import clashing_pins
 from planner.problem import ALWAYS, LATEST, LIMIT, Buffer, Pool, Problem, Reserved, access_count, end_of
 
-PLAIN_TERMS = ("peak", "max_peak", "placement_cost", "reuse_cost", "moves")
+PLAIN_TERMS = ("peak", "max_peak", "placement_cost", "preference", "reuse_cost", "moves")
 
 
 _MOST_KINDS = 64
@@ -420,6 +420,10 @@ def _cost_issues(problem: Problem, pools: dict[str, Pool]) -> Iterator[Issue]:
                 f"all accesses, each in the dearest pool its buffer may go to, would cost {total:,}, "
                 "above 2^62; use smaller costs",
             )
+    if "preference" in problem.terms():
+        total = (len(pools) - 1) * sum(buffer.size for buffer in problem.buffers)
+        if total > LIMIT:
+            yield Issue("cost_too_large", "$.objective", f"`preference` can be {total}, above 2^62")
     total = sum(entry.cost for entry in problem.reuse_costs)
     if total > LIMIT:
         yield Issue("cost_too_large", "$.reuse_costs", f"the costs add up to {total:,}, above 2^62")

@@ -131,8 +131,9 @@ class Problem(_Known):
     reuse_costs: tuple[ReuseCost, ...] = ()
     objective: tuple[str, ...] | None = Field(
         default=None,
-        description="Lexicographic: peak, peak:POOL, max_peak, placement_cost, reuse_cost, moves. "
-        "Empty: any plan that fits. Default: peak with one pool, placement_cost and peak with several.",
+        description="Lexicographic: peak, peak:POOL, max_peak, placement_cost, preference, reuse_cost, "
+        "moves. Empty: any plan that fits. Default: peak with one pool, placement_cost and peak with "
+        "several.",
     )
 
     def terms(self) -> tuple[str, ...]:
@@ -159,6 +160,11 @@ def allowed_pools(problem: Problem, buffer: Buffer) -> tuple[str, ...]:
 def end_of(pool: Pool) -> int:
     """Where the pool ends: at its capacity, and without one at the largest address there is."""
     return LIMIT if pool.capacity is None else pool.capacity
+
+
+def place_of(problem: Problem, buffer: Buffer, pool: str) -> int:
+    """The place of the pool among those the buffer may go to; 0: it is preferred to all others."""
+    return allowed_pools(problem, buffer).index(pool)
 
 
 def reserved_bytes(pool: Pool) -> int:

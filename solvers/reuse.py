@@ -12,7 +12,7 @@ from types import MappingProxyType
 from solvers import _native
 from solvers.instance import Layout
 from solvers.one_pool import too_high
-from solvers.solver import Listeners, ModelBound, Outcome, Task, Term, TermKind
+from solvers.solver import SUMMED, Listeners, ModelBound, Outcome, Task, Term, TermKind, summed
 
 # Tables of who overlaps whom at what cost grow with the square of this.
 _MOST_ITEMS = 2000
@@ -161,8 +161,8 @@ class _Run:
 
     def _settle(self, at: int, term: Term) -> None:
         """Make one term as small as can be, and narrow what the pools may do by what was found."""
-        if term.kind is TermKind.PLACEMENT_COST:
-            value = bound = sum(self._task.instance.choice_cost)
+        if term.kind in SUMMED:
+            value = bound = sum(summed(self._task.instance, term.kind))
         elif term.kind is TermKind.REUSE_COST:
             value, bound = self._minimise(at, self._pools, _Pool.lower_cost, lambda pool: pool.paid, sum)
             for pool in self._pools:

@@ -148,7 +148,8 @@ def _plan(args: argparse.Namespace, problem: "Problem", options: "Options") -> "
     from planner import engine
     from planner.events import Phase
 
-    progress = Progress(sys.stderr) if is_terminal(sys.stderr) else None
+    term = next(iter(problem.terms()), "fits")
+    progress = Progress(sys.stderr, term) if is_terminal(sys.stderr) else None
     given_up: list[str] = []
 
     def hear(event: "Event") -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import Final, NamedTuple
 
-from planner.evaluate import peaks, placement_cost, reuse_cost
+from planner.evaluate import peaks, placement_cost, preference, reuse_cost
 from planner.plan import PLANNED, Placement, Plan, is_bare
 from planner.problem import Problem
 from planner.verify import Violation, recount, verify
@@ -97,6 +97,8 @@ def _worth(problem: Problem, plan: Plan, peak_of: dict[str, int]) -> tuple[Value
                 value = peak_of.get(pool, 0)
             case "placement_cost", _, _:
                 value = placement_cost(problem, in_order)
+            case "preference", _, _:
+                value = preference(problem, in_order)
             case "reuse_cost", _, _:
                 value = reuse_cost(problem, in_order)
             case _:

@@ -3,7 +3,7 @@
 from array import array
 
 from planner.plan import Placement
-from planner.problem import LIMIT, Problem, access_count, end_of
+from planner.problem import LIMIT, Problem, access_count, end_of, place_of
 from planner.ranges import merged
 from planner.reduce.lives import Lives
 from planner.reduce.pairs import add_pairs, paired
@@ -80,6 +80,8 @@ def _add_choices(problem: Problem, bodies: list[Body], unit: int, arrays: Instan
     low: list[int] = []
     high: list[int] = []
     cost: list[int] = []
+    rank: list[int] = []
+    ranked = "preference" in problem.terms()
     order: list[_Choices] = []
     for body in bodies:
         spots = body.spots
@@ -95,6 +97,7 @@ def _add_choices(problem: Problem, bodies: list[Body], unit: int, arrays: Instan
             low.append(least // unit)
             high.append(LIMIT if most == LIMIT else most // unit)
             cost.append(spot.cost * accesses)
+            rank.append(_rank(problem, body, problem.pools[spot.pool].id) if ranked else 0)
     count = 0
     for found in order:
         arrays.choice_pool.extend(found.pool)
@@ -105,6 +108,13 @@ def _add_choices(problem: Problem, bodies: list[Body], unit: int, arrays: Instan
     arrays.choice_low.extend(low)
     arrays.choice_high.extend(high)
     arrays.choice_cost.extend(cost)
+    arrays.choice_rank.extend(rank)
+
+
+def _rank(problem: Problem, body: Body, pool: str) -> int:
+    """What its members add to the preference in that pool."""
+    buffers = (problem.buffers[i] for i in body.members)
+    return sum(place_of(problem, buffer, pool) * buffer.size for buffer in buffers)
 
 
 class _Choices:

@@ -16,7 +16,7 @@ from planner.verify.rigid import ALONE, Rigid
 IndexPair = tuple[int, int]
 
 PEAK_OF = "peak:"
-TERMS = frozenset({"peak", "max_peak", "placement_cost", "reuse_cost", "moves"})
+TERMS = frozenset({"peak", "max_peak", "placement_cost", "preference", "reuse_cost", "moves"})
 
 
 class Grid(NamedTuple):

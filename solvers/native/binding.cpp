@@ -85,9 +85,11 @@ void read_choices(nb::handle from, Instance& to) {
     const Column low(from, "choice_low");
     const Column high(from, "choice_high");
     const Column cost(from, "choice_cost");
+    const Column rank(from, "choice_rank");
     to.choices.values.reserve(pool.size());
     for (std::size_t c = 0; c < pool.size(); ++c) {
-        to.choices.values.push_back({to_index(pool[c]), modulus[c], residue[c], low[c], high[c], cost[c]});
+        to.choices.values.push_back(
+            {to_index(pool[c]), modulus[c], residue[c], low[c], high[c], cost[c], rank[c]});
     }
 }
 

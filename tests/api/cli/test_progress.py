@@ -55,13 +55,13 @@ def test_what_is_no_terminal_sees_nothing(three: Path) -> None:
 
 
 def test_the_line_says_only_what_is_known() -> None:
-    progress = Progress(io.StringIO())
+    progress = Progress(io.StringIO(), "max_peak")
     assert progress.line(0.04) == "start  0.0 s"
     progress.hear(Phase("greedy", 0.0))
     progress.hear(Bound(10, "bounds", 0.0))
     assert progress.line(1.26) == "bound 10  greedy  1.3 s"
     progress.hear(Incumbent(10, "greedy", 0.0))
-    assert progress.line(2.0) == "peak 10  bound 10  gap 0 %  greedy  2.0 s"
+    assert progress.line(2.0) == "max_peak 10  bound 10  gap 0 %  greedy  2.0 s"
 
 
 def test_a_terminal_that_goes_away_does_not_end_the_run() -> None:
