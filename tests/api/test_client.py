@@ -25,7 +25,8 @@ from planner.options import Options
 from planner.plan import Status
 from planner.problem import Buffer, Pool, Problem
 from planner.verify import verify
-from tests.api.serving import ROOT, Server, wait_for
+from tests.api.serving import ROOT, Server
+from tests.waiting import wait_for
 
 SMALL = Problem(version=1, buffers=(Buffer(id="a", size=64, lifetime=(0, 2)),))
 IMPOSSIBLE = Problem(version=1, pools=(Pool(id="p", capacity=8),), buffers=SMALL.buffers)

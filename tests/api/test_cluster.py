@@ -20,7 +20,9 @@ from planner.options import Options
 from planner.reading.parse import parse_plan, parse_problem
 from planner.verify import verify
 from tests.api.http.conftest import hard
-from tests.api.serving import Server, children_of, wait_for
+from tests.api.serving import Server
+from tests.processes import children_of
+from tests.waiting import wait_for
 from tests.api.test_faults import over, state_of, submit
 from tests.planner.bench.farm import ROOT, Farm
 

@@ -16,7 +16,7 @@ from planner import formats
 from planner.generate.planted import planted
 from planner.verify import verify
 from tests.api.http.conftest import hard, problem_document
-from tests.api.serving import wait_for
+from tests.waiting import wait_for
 
 TOO_SMALL = EXAMPLES["too-small"]
 

@@ -12,7 +12,7 @@ from planner.generate.planted import planted
 from planner.options import Options
 from planner.plan import Plan, Status, TermValue
 from planner.verify import verify
-from tests.api.serving import wait_for
+from tests.waiting import wait_for
 
 
 def worth(value: int) -> Plan:
