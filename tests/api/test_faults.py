@@ -252,17 +252,29 @@ def test_a_slow_body_is_given_up_and_others_are_served_meanwhile(server: Server)
         assert b"body_seconds" in answer
 
 
-def test_a_client_that_goes_away_leaves_no_job_behind(server: Server) -> None:
+@pytest.mark.parametrize(
+    ("header", "kept"),
+    [(b"", False), (b"Idempotency-Key: again\r\n", True)],
+    ids=["for good", "to come again"],
+)
+def test_a_client_that_goes_away_leaves_a_job_behind_only_if_it_can_come_again(
+    server: Server, header: bytes, kept: bool
+) -> None:
     body = json.dumps({"problem": hard(600, 8), "options": {"time_limit": 29.0}}).encode()
     with server.start().client() as client:
         host, port = server.url.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port))) as impatient:
             impatient.sendall(
                 b"POST /v1/plan HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-                b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+                b"%bContent-Length: %d\r\n\r\n%b" % (header, len(body), body)
             )
             wait_for(lambda: client.get("/v1/jobs").json()["jobs"], "its job")
-        wait_for(lambda: client.get("/v1/jobs").json()["jobs"] == [], "the job to be removed")
+        asked = {"event": "request", "route": "/v1/plan"}
+        wait_for(lambda: any(asked.items() <= it.items() for it in server.events()), "the request to end")
+        if kept:
+            assert client.get("/v1/jobs").json()["jobs"]
+        else:
+            wait_for(lambda: client.get("/v1/jobs").json()["jobs"] == [], "the job to be removed")
 
 
 @pytest.mark.parametrize("count", [1, 200], ids=["on one job", "on a job each"])

@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -155,6 +156,19 @@ def test_what_a_run_says_counts_only_while_it_is_the_current_one(jobs: Queue) ->
     assert [kind for _, kind, _ in jobs.events_after(job, 0)] == ["incumbent", "done"]
 
 
+def test_only_the_current_run_of_a_job_is_put_back(jobs: Queue) -> None:
+    job, _ = jobs.submit(draft())
+    jobs.take("a", 9)
+    assert jobs.requeue(job, 1)
+    assert not jobs.requeue(job, 1), "it does not run"
+    jobs.take("b", 9)
+    assert not jobs.requeue(job, 1), "another has it by now"
+    found = jobs.get(job)
+    assert found is not None
+    assert (found.state, found.attempt) == (State.RUNNING, 2)
+    assert jobs.requeue(job, 2)
+
+
 def test_values_can_be_larger_than_any_machine_integer(jobs: Queue) -> None:
     job, _ = jobs.submit(draft())
     jobs.take("me", 9)
@@ -195,6 +209,22 @@ def test_an_idempotency_key_makes_one_job(jobs: Queue) -> None:
     with pytest.raises(ReusedError):
         jobs.submit(draft(), Idempotency("", "once", "other"))
     assert jobs.submit(draft(), Idempotency("someone", "once", "other"))[1]
+
+
+def test_a_promise_is_kept_for_a_day(
+    database: Database, jobs: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A day from when it was made, though its job is gone long before."""
+    promise, made = Idempotency("", "once", "print"), time.time()
+    job, _ = jobs.submit(draft(), promise)
+    jobs.stop(job, discard=True, keep_seconds=0)
+    for hours, kept in ((1, True), (23.9, True), (24.1, False)):
+        monkeypatch.setattr(time, "time", lambda at=made + hours * 3600: at)
+        retention.forget(database, 10)
+        assert jobs.promised(promise) == (job if kept else None)
+    again, new = jobs.submit(draft(), promise)
+    assert new
+    assert again != job
 
 
 def test_pages_go_on_where_they_ended(jobs: Queue) -> None:
