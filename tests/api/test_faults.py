@@ -253,14 +253,14 @@ def test_a_slow_body_is_given_up_and_others_are_served_meanwhile(server: Server)
 
 
 @pytest.mark.parametrize(
-    ("header", "kept"),
-    [(b"", False), (b"Idempotency-Key: again\r\n", True)],
+    ("header", "seconds"),
+    [(b"", 29.0), (b"Idempotency-Key: again\r\n", 4.0)],
     ids=["for good", "to come again"],
 )
 def test_a_client_that_goes_away_leaves_a_job_behind_only_if_it_can_come_again(
-    server: Server, header: bytes, kept: bool
+    server: Server, header: bytes, seconds: float
 ) -> None:
-    body = json.dumps({"problem": hard(600, 8), "options": {"time_limit": 29.0}}).encode()
+    body = json.dumps({"problem": hard(600, 8), "options": {"time_limit": seconds}}).encode()
     with server.start().client() as client:
         host, port = server.url.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port))) as impatient:
@@ -269,10 +269,11 @@ def test_a_client_that_goes_away_leaves_a_job_behind_only_if_it_can_come_again(
                 b"%bContent-Length: %d\r\n\r\n%b" % (header, len(body), body)
             )
             wait_for(lambda: client.get("/v1/jobs").json()["jobs"], "its job")
+            (job,) = (it["id"] for it in client.get("/v1/jobs").json()["jobs"])
         asked = {"event": "request", "route": "/v1/plan"}
         wait_for(lambda: any(asked.items() <= it.items() for it in server.events()), "the request to end")
-        if kept:
-            assert client.get("/v1/jobs").json()["jobs"]
+        if header:
+            assert over(client, job)["state"] == "done", "it was not stopped"
         else:
             wait_for(lambda: client.get("/v1/jobs").json()["jobs"] == [], "the job to be removed")
 

@@ -81,6 +81,7 @@ def test_an_idempotency_key_makes_one_job_of_many_requests(client: TestClient) -
 def test_a_running_job_can_be_stopped_and_keeps_its_best_plan(client: TestClient) -> None:
     job = submit(client, problem=hard(600, 5), options={"time_limit": 300.0})["id"]
     wait_for(lambda: has_plan(client, job), "a first plan")
+    assert client.get(f"/v1/jobs/{job}/plan").headers["memstow-final"] == "false"
     client.delete(f"/v1/jobs/{job}")
     stopped = over(client, job)
     assert stopped["state"] in ("cancelled", "done")
@@ -212,6 +213,12 @@ def test_the_running_jobs_of_a_batch_end_without_waiting_for_a_heartbeat(tmp_pat
         wait_for(lambda: client.get(path).json()["states"] == {"running": 1}, "its job to run")
         client.delete(path)
         wait_for(lambda: client.get(path).json()["done"], "its job to end")
+        alone = submit(client, problem=hard(500, 8), options={"time_limit": 200.0})["id"]
+        waiting = client.post("/v1/batches", json={"problems": [{"problem": PROBLEM}]}).headers["location"]
+        wait_for(lambda: has_plan(client, alone), "a first plan")
+        assert client.get(waiting).json()["done"] is False
+        client.delete(f"/v1/jobs/{alone}")
+        assert over(client, alone)["state"] == "cancelled"
 
 
 def test_what_is_wrong_with_a_batch_is_told(client: TestClient) -> None:
@@ -233,6 +240,8 @@ def test_what_is_wrong_with_a_batch_is_told(client: TestClient) -> None:
         settings=[{"options": {"solver": "x"}}],
     )
     refused("over_limit", "$", problems=one, settings=[{"name": str(i), "options": {}} for i in range(1001)])
+    many = [{"problem": PROBLEM} for _ in range(40)]
+    refused("over_limit", "$", problems=many, settings=[{"options": {}} for _ in range(26)])
     refused("not_a_string", "$.name", problems=one, name=3)
     much = {
         "problems": [1, {}, {"problem": {"version": 1}}],

@@ -34,7 +34,7 @@ def child() -> Iterator["Children"]:
     for process in children.started:
         process.close()
         wait_gone(process.id)
-        wait_for(lambda folder=process.folder: not folder.exists(), "its folder to be removed")
+    wait_for(lambda: not any(it.folder.exists() for it in children.started), "the folders to be removed")
 
 
 class Children:
