@@ -214,9 +214,14 @@ def test_the_running_jobs_of_a_batch_end_without_waiting_for_a_heartbeat(tmp_pat
         client.delete(path)
         wait_for(lambda: client.get(path).json()["done"], "its job to end")
         alone = submit(client, problem=hard(500, 8), options={"time_limit": 200.0})["id"]
-        waiting = client.post("/v1/batches", json={"problems": [{"problem": PROBLEM}]}).headers["location"]
+        waiting = client.post("/v1/batches", json={"problems": [{"problem": PROBLEM}] * 2}).headers[
+            "location"
+        ]
         wait_for(lambda: has_plan(client, alone), "a first plan")
-        assert client.get(waiting).json()["done"] is False
+        first, *_ = client.get(f"{waiting}/results").json()["results"]
+        client.delete(f"/v1/jobs/{first['job']}")
+        assert client.get(waiting).json()["states"] == {"cancelled": 1, "queued": 1}
+        assert client.get(waiting).json()["done"] is False, "one of two is"
         client.delete(f"/v1/jobs/{alone}")
         assert over(client, alone)["state"] == "cancelled"
 
