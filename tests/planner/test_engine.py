@@ -251,7 +251,7 @@ def test_a_tiny_time_limit_still_gets_a_plan(limit: float) -> None:
 
 def test_the_deadline_holds_for_a_problem_that_is_never_proven() -> None:
     """Without its limit it would not end."""
-    found = plan(tiling(900, seed=5), Options(time_limit=1.0))
+    found = plan(planted(600, 1, slack=0.01), Options(time_limit=1.0))
     assert found.status is Status.FEASIBLE
 
 
@@ -263,9 +263,9 @@ def test_cancel_gives_the_best_plan_so_far() -> None:
         if isinstance(event, Incumbent):
             cancel.set()
 
-    found = plan(tiling(900, seed=5), Options(time_limit=36_000.0), hear, cancel=cancel)
+    found = plan(planted(600, 1, slack=0.01), Options(time_limit=36_000.0), hear, cancel=cancel)
     assert found.status is Status.FEASIBLE
-    assert len(found.placements) == 900
+    assert len(found.placements) == 600
 
 
 DETERMINISTIC = """
