@@ -9,6 +9,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,7 @@ from planner.bench.record import RESULTS, Record, from_line
 from planner.bench.tally import Tally
 from tests.api.cli.conftest import ROOT, Cli
 from tests.planner.bench.asking import timeless
+from tests.waiting import PATIENCE, wait_for
 
 DETERMINISTIC = ("--deterministic", "--work-limit", "1000000")
 # Each run of a search takes all of its steps, some hundredths of a second of them.
@@ -30,6 +32,22 @@ def records(folder: Path) -> list[Record]:
 
 def compared(folder: Path) -> list[Record]:
     return sorted((timeless(record) for record in records(folder)), key=lambda record: record.key)
+
+
+def written(folder: Path) -> int:
+    """How many results are recorded whole."""
+    file = folder / RESULTS
+    return file.read_bytes().count(b"\n") if file.exists() else 0
+
+
+def wait_for_results(run: "subprocess.Popen[Any]", folder: Path, count: int) -> None:
+    """Wait until a run that goes on has recorded so many."""
+
+    def enough() -> bool:
+        assert run.poll() is None, "it has come to its end"
+        return written(folder) >= count
+
+    wait_for(enough, "results")
 
 
 def bench(*arguments: str | Path) -> list[str]:
@@ -238,24 +256,19 @@ def test_a_run_killed_again_and_again_ends_as_one_left_in_peace(cli: Cli, tmp_pa
     folders.mkdir()
     environment = {**os.environ, "TMPDIR": str(folders)}
     command = bench(*asked, "--output", tmp_path / "killed", "--resume")
-    # The first is killed as it starts, the others when there is more than before.
-    for more in (0, 1, 5, 12, 1, 9):
+    # The first is killed as it starts, the others when there is more than before, a moment later: in so short
+    # a one that not even together they come to the end.
+    for more, moment in ((0, 0.5), (1, 0.05), (5, 0.05), (12, 0.05), (1, 0.05), (9, 0.05)):
         run = subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=ROOT, env=environment)
-        results = tmp_path / "killed" / RESULTS
-        wanted = (results.read_bytes().count(b"\n") if results.exists() else 0) + more
-        while more and (not results.exists() or results.read_bytes().count(b"\n") < wanted):
-            assert run.poll() is None
-            time.sleep(0.01)
-        time.sleep(chance.random() / 2)
+        if more:
+            wait_for_results(run, tmp_path / "killed", written(tmp_path / "killed") + more)
+        time.sleep(chance.random() * moment)
         run.send_signal(signal.SIGKILL)
         assert run.wait() == -signal.SIGKILL
     assert subprocess.run(command, stdout=subprocess.DEVNULL, cwd=ROOT, env=environment).returncode == 0
     assert compared(tmp_path / "killed") == compared(tmp_path / "peace")
     assert len(compared(tmp_path / "peace")) == 20 * 3 * 2
-    end = time.monotonic() + 5
-    while any(folders.iterdir()) and time.monotonic() < end:
-        time.sleep(0.05)
-    assert list(folders.iterdir()) == [], "folders of processes are left"
+    wait_for(lambda: not any(folders.iterdir()), "the folders of processes to be removed")
 
 
 def test_ctrl_c_keeps_what_is_recorded(tmp_path: Path) -> None:
@@ -267,11 +280,9 @@ def test_ctrl_c_keeps_what_is_recorded(tmp_path: Path) -> None:
         cwd=ROOT,
         text=True,
     )
-    while not (tmp_path / "out" / RESULTS).exists() or not (tmp_path / "out" / RESULTS).stat().st_size:
-        assert run.poll() is None
-        time.sleep(0.05)
+    wait_for_results(run, tmp_path / "out", 1)
     run.send_signal(signal.SIGINT)
-    out, complaint = run.communicate(timeout=20)
+    out, complaint = run.communicate(timeout=PATIENCE)
     assert run.returncode == Exit.INTERRUPTED
     assert "--resume goes on" in complaint
     assert "improve" in out
@@ -298,7 +309,7 @@ def test_memory_does_not_grow_with_the_number_of_instances(tmp_path: Path) -> No
             "--output",
             str(tmp_path / str(count)),
         ]
-        ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=250, check=True)
+        ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=True)
         return int(ran.stdout.splitlines()[-1]) << 10
 
     few, many = peak(200), peak(2000)

@@ -16,6 +16,7 @@ from planner.errors import DeclinedError, InputError, Issue, RefusedPlanError
 from planner.problem import Problem
 from tests.api.cli.conftest import ROOT, Cli, door, script
 from tests.api.cli.fakes import FakeEngine
+from tests.waiting import PATIENCE
 
 
 @pytest.mark.parametrize("arguments", ["version", "--version", "--help", "solve --help"])
@@ -219,7 +220,7 @@ def test_a_closed_standard_output_is_no_defect(arguments: str) -> None:
 def test_a_closed_standard_input_is_no_defect(arguments: str) -> None:
     command = [sys.executable, "-m", "api.cli.main", *arguments.split()]
     ran = subprocess.run(
-        command, preexec_fn=lambda: os.close(0), capture_output=True, cwd=ROOT, timeout=60, check=False
+        command, preexec_fn=lambda: os.close(0), capture_output=True, cwd=ROOT, timeout=PATIENCE, check=False
     )
     assert (ran.returncode, ran.stdout) == (Exit.USAGE, b"")
     assert ran.stderr == b"memstow: standard input: it is closed; name a file instead of - [no_stdin]\n"
@@ -235,7 +236,9 @@ def test_an_interrupt_while_the_commands_are_loaded_leaves_no_traceback() -> Non
         "from api.cli.__main__ import run\n"
         "sys.exit(run())\n"
     )
-    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, timeout=60, check=False)
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, timeout=PATIENCE, check=False
+    )
     assert (ran.returncode, ran.stderr) == (Exit.INTERRUPTED, b"memstow: interrupted\n")
 
 

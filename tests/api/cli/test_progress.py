@@ -10,6 +10,7 @@ from pathlib import Path
 from api.cli.progress import Progress
 from planner.events import Bound, Incumbent, Phase
 from tests.api.cli.conftest import ROOT, door
+from tests.waiting import PATIENCE
 
 
 def _seen_in_a_terminal(*arguments: str) -> str:
@@ -50,7 +51,7 @@ def test_a_short_run_shows_nothing(three: Path) -> None:
 
 def test_what_is_no_terminal_sees_nothing(three: Path) -> None:
     with door("0.4", "solve", three, "--json") as process:
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=PATIENCE)
     assert err == b""
 
 

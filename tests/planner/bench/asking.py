@@ -16,7 +16,7 @@ OPTIONS: dict[str, Any] = {
     "target": None,
     "capacity": None,
     "fit_only": False,
-    "time_limit": 5.0,
+    "time_limit": 60.0,
     "memory": None,
     "gap": 0.0,
     "deterministic": True,
