@@ -220,7 +220,9 @@ class AsyncClient:
 def _options(server: str, key: str | None) -> dict[str, Any]:
     """What either client of httpx takes."""
     if not server.startswith(("http://", "https://")):
-        raise InputError.single("bad_server", "server", f"{printable(server, 100)!r} is not an http(s) URL")
+        raise InputError.single(
+            "bad_server", "server", f"{printable(server, 100)!r} is not a URL such as http://localhost:8080"
+        )
     return {
         "base_url": server.rstrip("/"),
         "headers": {"accept": "application/json"} | ({"authorization": f"Bearer {key}"} if key else {}),

@@ -7,6 +7,7 @@ what an error means is the same for both, and here.
 
 import json
 import random
+import re
 import time
 import uuid
 from collections.abc import Generator, Iterator, Mapping
@@ -26,6 +27,8 @@ from planner.reading.shown import printable
 
 _AGAIN: Final = frozenset({429, 502, 503, 504})
 _LONGEST_PAUSE: Final = 10.0
+# How Python begins what the system says.
+_ERRNO: Final = re.compile(r"\[Errno -?\d+\] ")
 _LEAST_LOOK_SECONDS: Final = 0.2
 
 
@@ -243,7 +246,8 @@ def _written(problem: Problem, options: Options) -> bytes:
 
 
 def _unreachable(error: Exception | None) -> ServerError:
-    return ServerError(None, "unreachable", f"the server cannot be reached: {printable(str(error), 200)}")
+    why = _ERRNO.sub("", str(error))
+    return ServerError(None, "unreachable", f"the server cannot be reached: {printable(why, 200)}")
 
 
 def _failure(answer: httpx2.Response) -> MemstowError:

@@ -7,12 +7,16 @@ import json
 import resource
 import sys
 import time
+from math import inf
 
+from benchmarks.limits import held
 from benchmarks.page import table
 from benchmarks.process import run
 
 SIZES = (10_000, 100_000, 1_000_000)
 PATIENCE = 600.0
+# What holds for the largest.
+MOST_GREEDY, MOST_VERIFY, MOST_GIB = 60.0, 20.0, 4.0
 
 
 def measure() -> str:
@@ -24,16 +28,18 @@ def measure() -> str:
             rows.append((f"{n:,}", f"exit code {ran.code}", *[""] * 6))
             continue
         m = json.loads(ran.out)
+        gib = ran.peak_bytes / (1 << 30)
+        limits = (MOST_GREEDY, MOST_VERIFY, MOST_GIB) if n == SIZES[-1] else (inf, inf, inf)
         rows.append(
             (
                 f"{n:,}",
                 f"{m['generate']:.2f}",
                 f"{m['solve']:.2f}",
-                f"{m['greedy']:.2f}",
-                f"{m['verify']:.2f}",
+                held(f"{m['greedy']:.2f}", m["greedy"], limits[0]),
+                held(f"{m['verify']:.2f}", m["verify"], limits[1]),
                 f"{1e6 * m['greedy'] / n:.1f}",
                 f"{m['peak'] / m['optimum']:.4f}",
-                f"{ran.peak_bytes / (1 << 30):.2f}",
+                held(f"{gib:.2f}", gib, limits[2]),
             )
         )
     header = (
@@ -46,8 +52,8 @@ def measure() -> str:
         "peak / optimum",
         "GiB",
     )
-    limits = "Limits at 1,000,000: greedy 60 s and 4 GiB, verify 20 s."
-    return f"Planted problems without slack. {limits}\n\n" + table(header, rows)
+    told = f"greedy {MOST_GREEDY:g} s and {MOST_GIB:g} GiB, verify {MOST_VERIFY:g} s"
+    return f"Planted problems without slack. Limits at {SIZES[-1]:,}: {told}.\n\n" + table(header, rows)
 
 
 def _one(n: int) -> dict[str, float]:

@@ -3,6 +3,7 @@
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from benchmarks.limits import held
 from benchmarks.page import table
 from benchmarks.process import MEMSTOW, run, typical
 
@@ -12,16 +13,19 @@ LIMITS = {10: 0.3, 300: 0.4}
 
 def measure() -> str:
     """Network problems of each size, solved by the console script."""
-    rows = [_row("`memstow version`", "", MEMSTOW, "version")]
+    rows = [_row("`memstow version`", None, MEMSTOW, "version")]
     with TemporaryDirectory() as folder:
         for n, limit in LIMITS.items():
             path = Path(folder) / f"{n}.json"
             run(MEMSTOW, "generate", "network", "--n", str(n), "--output", path)
-            rows.append(_row(f"`memstow solve`, {n} buffers", f"{limit}", MEMSTOW, "solve", path))
+            rows.append(_row(f"`memstow solve`, {n} buffers", limit, MEMSTOW, "solve", path))
     header = ("command", "seconds", "limit", "of a processor, s")
     return f"Whole process, median of {RUNS} runs:\n\n" + table(header, rows)
 
 
-def _row(name: str, limit: str, *command: str | Path) -> tuple[str, ...]:
+def _row(name: str, limit: float | None, *command: str | Path) -> tuple[str, ...]:
     clock, processor = typical(RUNS, *command)
-    return name, f"{clock:.3f}", limit, f"{processor:.3f}"
+    shown = f"{clock:.3f}"
+    if limit is None:
+        return name, shown, "", f"{processor:.3f}"
+    return name, held(shown, clock, limit), f"{limit:g}", f"{processor:.3f}"

@@ -45,7 +45,8 @@ def main(words: list[str]) -> int:
     code = memstow(
         [
             *("bench", "run", *INSTANCES, "--solvers", SOLVERS),
-            *("--deterministic", "--work-limit", str(WORK_LIMIT), "--jobs", "2", "--output", str(OUTPUT)),
+            *("--deterministic", "--work-limit", str(WORK_LIMIT), "--repeat-for", "0"),
+            *("--jobs", "2", "--output", str(OUTPUT)),
         ]
     )
     if code != Exit.DONE:
@@ -70,6 +71,7 @@ def _timeless(record: Record) -> Record:
     return replace(
         record,
         events=(),
+        repeats=1,
         seconds=0.0,
         cpu_seconds=0.0,
         peak_memory=0,

@@ -17,7 +17,7 @@ from solvers import _native
 from solvers.instance import Layout
 
 Judge = Callable[[Problem, Plan, Plan | None], list[Violation]]
-"""What is wrong with a plan: `planner.verify.verify`, or who asks that and remembers."""
+"""What is wrong with a plan: `planner.verify.recount`, or who asks that and remembers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def judged(
     solver: str,
     layout: Layout,
     options: Options,
-    prover: str,
+    prover: str | None,
     stamp: Stamp,
     judge: Judge,
 ) -> Plan:

@@ -1,14 +1,22 @@
 """What must be so for a run to be had as it is asked for, besides a problem that makes sense."""
 
-from planner.errors import DeclinedError, InputError
+from itertools import islice
+
+from planner.check import MOST_ISSUES
+from planner.errors import DeclinedError, InputError, Issue
 from planner.options import Options
+from planner.plan import REPEATED, placed_again
 from planner.problem import Problem
 from planner.team import AUTO
 from solvers.solver import Solver, Task
 
 
 def require_hint(problem: Problem, options: Options) -> None:
-    """Raise InputError where a term counts from a plan that is not there."""
+    """Raise InputError where the hint places a buffer twice, or a term counts from one that is not there."""
+    again = () if options.hint is None else islice(placed_again(options.hint.placements), MOST_ISSUES)
+    issues = [Issue(REPEATED, f"$.hint.placements[{index}]", message) for index, message in again]
+    if issues:
+        raise InputError(issues)
     if "moves" in problem.terms() and options.hint is None:
         where = problem.terms().index("moves")
         raise InputError.single(

@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from planner.plan import Certificate, Explanation, Least, LiveBytes, Sum
-from planner.problem import LIMIT, Pool, access_count, allowed_pools, reserved_bytes
+from planner.problem import Pool, access_count, allowed_pools, end_of, reserved_bytes
 from planner.reduce import Reduction
 from solvers import _native
 from solvers.instance import Instance
@@ -92,11 +92,8 @@ class Bounds:
     def misfit(self) -> Explanation | None:
         """A set of buffers that is too large for the pools it may go to."""
         for pools, need in self._needs.items():
-            capacities = [self._pools[p].capacity for p in pools]
             room = sum(usable(self._pools[p]) for p in pools)
-            if any(c is None for c in capacities):
-                continue
-            height_fits = len(pools) > 1 or need.height <= (capacities[0] or 0)
+            height_fits = len(pools) > 1 or need.height <= end_of(self._pools[pools[0]])
             if need.bytes > room or not height_fits:
                 return self._explain(need)
         return None
@@ -146,20 +143,24 @@ class Bounds:
         ids = tuple(buffers[self._reduction.part_buffer[part]].id for part in need.parts)
         pools = [self._pools[p] for p in need.pools]
         names = " and ".join(repr(p.id) for p in pools)
-        capacity = sum(p.capacity or 0 for p in pools)
+        capacity = sum(map(end_of, pools))
+        unbounded = any(p.capacity is None for p in pools)
         reserved = capacity - sum(map(usable, pools))
         time = self._reduction.moment(need.time)
-        when = f"at time {time}" if time is not None else "because they conflict pairwise"
-        some = ", ".join(map(repr, ids[:8])) + (f" and {len(ids) - 8} more" if len(ids) > 8 else "")
-        needed = need.bytes if need.bytes > capacity - reserved else need.height
+        when = f"at time {time:,}" if time is not None else "because they conflict pairwise"
+        some = ", ".join(map(repr, ids[:8])) + (f" and {len(ids) - 8:,} more" if len(ids) > 8 else "")
+        count = "1 buffer needs" if len(ids) == 1 else f"{len(ids):,} buffers need"
+        needed = need.height if len(pools) == 1 else need.bytes + reserved
         return Explanation(
             code="over_capacity",
-            message=f"{len(ids)} buffers need {needed} bytes of {names} at once {when}; "
-            f"there are {capacity}" + (f", {reserved} of them reserved" if reserved else "") + f": {some}",
+            message=f"{count} {needed:,} bytes of {names} at once {when}; there are {capacity:,}"
+            + (f", {reserved:,} of them reserved" if reserved else "")
+            + (", since no address is above 2^62" if unbounded else "")
+            + f": {some}",
             pool=pools[0].id if len(pools) == 1 else None,
             time=time,
             needed=needed,
-            capacity=capacity,
+            capacity=None if unbounded else capacity,
             reserved=reserved,
             buffers=ids,
         )
@@ -167,7 +168,7 @@ class Bounds:
 
 def usable(pool: Pool) -> int:
     """Bytes of a pool that are not reserved."""
-    return (LIMIT if pool.capacity is None else pool.capacity) - reserved_bytes(pool)
+    return end_of(pool) - reserved_bytes(pool)
 
 
 def height_for(need: int, start: int, reserved: Iterable[tuple[int, int]]) -> int:

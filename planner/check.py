@@ -9,9 +9,9 @@ from math import lcm
 from planner.errors import InputError, Issue
 from planner.groups import Distances, cycles, group_alignment, rigid_groups
 from planner.pins import clashing_pins
-from planner.problem import ALWAYS, LATEST, LIMIT, Buffer, Pool, Problem, Reserved, access_count
+from planner.problem import ALWAYS, LATEST, LIMIT, Buffer, Pool, Problem, Reserved, access_count, end_of
 
-PLAIN_TERMS = ("peak", "max_peak", "placement_cost", "reuse_cost", "moves")
+PLAIN_TERMS = ("peak", "max_peak", "placement_cost", "preference", "reuse_cost", "moves")
 
 
 _MOST_KINDS = 64
@@ -38,11 +38,14 @@ def _issues(problem: Problem) -> Iterator[Issue]:
     yield from _pool_issues(problem)
     yield from _repeated_ids("buffers", "buffer", [b.id for b in problem.buffers], index_of)
     yield from _buffer_issues(problem, pools)
-    yield from clashing_pins(problem, index_of)
+    # What names stand for must be clear before anything is said of how they stand to each other.
+    clear = len(index_of) == len(problem.buffers) and len(pools) == len(problem.pools)
+    if clear:
+        yield from clashing_pins(problem, index_of)
     yield from _pair_issues(problem, index_of)
     yield from _term_issues(problem, pools)
     yield from _cost_issues(problem, pools)
-    consistent = True
+    consistent = clear
     for issue in _tie_issues(problem, index_of):
         consistent = False
         yield issue
@@ -76,66 +79,27 @@ def _pool_issues(problem: Problem) -> Iterator[Issue]:
     ids = [pool.id for pool in problem.pools]
     yield from _repeated_ids("pools", "pool", ids, {name: i for i, name in enumerate(ids)})
     for index, pool in enumerate(problem.pools):
-        end_of_pool = LIMIT if pool.capacity is None else pool.capacity
         for at, reserved in enumerate(pool.reserved):
             end = reserved.offset + reserved.size
-            if end > end_of_pool:
+            if end > end_of(pool):
                 yield Issue(
                     "reserved_beyond_capacity",
                     f"$.pools[{index}].reserved[{at}]",
-                    f"ends at {end}, but pool {pool.id!r} ends at {end_of_pool}; "
+                    f"ends at {end:,}, but pool {pool.id!r} ends at {end_of(pool):,}; "
                     "make the range end within the pool",
                 )
 
 
 def _buffer_issues(problem: Problem, pools: dict[str, Pool]) -> Iterator[Issue]:
-    alignments = _Alignments(pools.values())
+    twice = {name for name, count in Counter(pool.id for pool in problem.pools).items() if count > 1}
     reserved = {name: _Reserved(pool) for name, pool in pools.items()}
     for index, buffer in enumerate(problem.buffers):
         if not _has_one_plain_life(buffer):
             yield from _life_issues(f"$.buffers[{index}]", buffer)
         if buffer.pools is not None:
             yield from _allowed_pool_issues(f"$.buffers[{index}]", buffer.pools, pools)
-        if buffer.pool is not None or buffer.offset is not None:
+        if (buffer.pool is not None or buffer.offset is not None) and buffer.pool not in twice:
             yield from _pin_issues(f"$.buffers[{index}]", buffer, pools, reserved)
-        if buffer.alignment > 1:
-            yield from alignments.issues(f"$.buffers[{index}].alignment", buffer)
-
-
-class _Alignments:
-    """Alignments of buffers with those of pools, each pair looked at once however many have them."""
-
-    def __init__(self, pools: Iterable[Pool]) -> None:
-        self._named: dict[int, dict[str, None]] = {}
-        for pool in pools:
-            self._named.setdefault(pool.alignment, {})[pool.id] = None
-        self._coarsest = max(self._named, default=1)
-        self._too_large: dict[int, list[tuple[int, int]]] = {}
-
-    def issues(self, path: str, buffer: Buffer) -> Iterator[Issue]:
-        """Where the common multiple cannot be reckoned with."""
-        wanted = _named_pools(buffer)
-        for alignment, modulus in self._beyond(buffer.alignment):
-            named = self._named[alignment]
-            for name in named if wanted is None else wanted:
-                if name in named:
-                    yield Issue(
-                        "alignment_too_large",
-                        path,
-                        f"with the alignment {alignment} of pool {name!r} it makes {modulus}, "
-                        f"above 2^62; use alignments that are powers of two",
-                    )
-
-    def _beyond(self, alignment: int) -> list[tuple[int, int]]:
-        if alignment * self._coarsest <= LIMIT:
-            return []
-        found = self._too_large.get(alignment)
-        if found is None:
-            multiples = ((other, lcm(alignment, other)) for other in self._named)
-            found = self._too_large[alignment] = [
-                (a, multiple) for a, multiple in multiples if multiple > LIMIT
-            ]
-        return found
 
 
 def _known(names: Iterable[str], pools: dict[str, Pool]) -> Iterator[str]:
@@ -177,11 +141,11 @@ def _life_issues(path: str, buffer: Buffer) -> Iterator[Issue]:
                 "empty_lifetime",
                 where,
                 f"[{begin}, {end}) holds no moment, since the end is not part of it; "
-                f"a buffer live at {begin} alone has [{begin}, {begin + 1}]",
+                f"a buffer live at {begin:,} alone has [{begin}, {begin + 1}]",
             )
         elif begin > end:
             yield Issue(
-                "reversed_lifetime", where, f"begins at {begin}, after its end {end}; give [begin, end)"
+                "reversed_lifetime", where, f"begins at {begin:,}, after its end {end:,}; give [begin, end)"
             )
 
 
@@ -196,7 +160,7 @@ def _allowed_pool_issues(path: str, names: tuple[str, ...], pools: dict[str, Poo
         if name not in pools:
             yield _unknown_pool(f"{path}.pools[{names.index(name)}]", name, pools)
         if count > 1:
-            yield Issue("repeated_pool", f"{path}.pools", f"names {name!r} {count} times; name it once")
+            yield Issue("repeated_pool", f"{path}.pools", f"names {name!r} {count:,} times; name it once")
 
 
 def _unknown_pool(path: str, name: str, pools: dict[str, Pool]) -> Issue:
@@ -211,7 +175,7 @@ def _pin_issues(
         yield Issue(
             "offset_without_pool",
             f"{path}.offset",
-            f"pins the buffer to offset {buffer.offset} but not to a pool; give `pool` as well",
+            f"pins the buffer to offset {buffer.offset:,} but not to a pool; give `pool` as well",
         )
         return
     pool = pools.get(buffer.pool)
@@ -235,24 +199,23 @@ def _offset_issues(
     address = offset + (pool.base or 0)
     if address % modulus:
         lower = offset - address % modulus
-        nearest = f"{lower} or {lower + modulus}" if lower >= 0 else f"{lower + modulus}"
+        nearest = f"{lower:,} or {lower + modulus:,}" if lower >= 0 else f"{lower + modulus:,}"
         yield Issue(
             "pin_misaligned",
             path,
-            f"address {address} is not a multiple of the alignment {modulus}; use offset {nearest}",
+            f"address {address:,} is not a multiple of the alignment {modulus:,}; use offset {nearest}",
         )
     end = offset + buffer.size
-    end_of_pool = LIMIT if pool.capacity is None else pool.capacity
-    if end > end_of_pool:
-        highest = end_of_pool - buffer.size
+    if end > end_of(pool):
+        highest = end_of(pool) - buffer.size
         highest -= (highest + (pool.base or 0)) % modulus
         yield Issue(
             "pin_beyond_capacity",
             path,
-            f"the buffer would end at {end}, but pool {pool.id!r} ends at {end_of_pool}; "
-            f"pin it at {highest} or below"
+            f"the buffer would end at {end:,}, but pool {pool.id!r} ends at {end_of(pool):,}; "
+            f"pin it at {highest:,} or below"
             if highest >= 0
-            else f"its {buffer.size} bytes do not fit in pool {pool.id!r} of {end_of_pool}",
+            else f"its {buffer.size:,} bytes do not fit in pool {pool.id!r} of {end_of(pool):,}",
         )
     if buffer.size:
         for reserved in ranges.within(offset, end):
@@ -311,7 +274,7 @@ def _pair_issues(problem: Problem, index_of: dict[str, int]) -> Iterator[Issue]:
 def _chain(names: tuple[str, ...]) -> str:
     if len(names) <= _LONGEST_CHAIN:
         return " -> ".join(names)
-    return f"{' -> '.join(names[: _LONGEST_CHAIN - 2])} -> ... ({len(names) - 1} entries) -> {names[-1]}"
+    return f"{' -> '.join(names[: _LONGEST_CHAIN - 2])} -> ... ({len(names) - 1:,} entries) -> {names[-1]}"
 
 
 def _tie_issues(problem: Problem, index_of: dict[str, int]) -> Iterator[Issue]:
@@ -336,8 +299,8 @@ def _tie_issues(problem: Problem, index_of: dict[str, int]) -> Iterator[Issue]:
             yield Issue(
                 "two_distances",
                 f"$.relative[{i}]",
-                f"puts {tie.buffer!r} {tie.offset} from {tie.base!r}, but other entries put it {known} from "
-                "there; give one distance",
+                f"puts {tie.buffer!r} {tie.offset:,} from {tie.base!r}, but other entries put it {known:,} "
+                "from there; give one distance",
             )
 
 
@@ -356,9 +319,12 @@ def _group_issues(problem: Problem, pools: dict[str, Pool], index_of: dict[str, 
         names = ", ".join(repr(b.id) for b in members[:8])
         extent = max(d + b.size for b, d in aligned)
         if extent > LIMIT:
-            yield Issue("group_too_large", path, f"{names} reach over {extent} bytes, above 2^62")
+            yield Issue("group_too_large", path, f"{names} reach over {extent:,} bytes, above 2^62")
         shared = _shared_pools(members, pools)
-        if not shared:
+        if any(name not in pools for buffer in members for name in _named_pools(buffer) or ()):
+            # It is told that there is no such pool; which pools the group shares is not known.
+            pass
+        elif not shared:
             yield Issue(
                 "group_pools",
                 path,
@@ -382,7 +348,7 @@ def _group_issues(problem: Problem, pools: dict[str, Pool], index_of: dict[str, 
             yield Issue(
                 "group_pin_below_zero",
                 path,
-                f"with its pins, the group of {names} would begin at offset {min(starts)}, below 0",
+                f"with its pins, the group of {names} would begin at offset {min(starts):,}, below 0",
             )
     yield from _inner_conflicts(problem, index_of, group_of)
 
@@ -444,15 +410,30 @@ def _term_issues(problem: Problem, pools: dict[str, Pool]) -> Iterator[Issue]:
 
 
 def _cost_issues(problem: Problem, pools: dict[str, Pool]) -> Iterator[Issue]:
-    dearest = max(pool.cost for pool in pools.values())
-    if dearest:
-        total = dearest * sum(access_count(buffer) for buffer in problem.buffers)
+    cost_of = {name: pool.cost for name, pool in pools.items()}
+    if any(cost_of.values()):
+        total = _most_cost(problem, cost_of)
         if total > LIMIT:
             yield Issue(
                 "cost_too_large",
                 "$.pools",
-                f"all accesses in the dearest pool would cost {total}, above 2^62; use smaller costs",
+                f"all accesses, each in the dearest pool its buffer may go to, would cost {total:,}, "
+                "above 2^62; use smaller costs",
             )
+    if "preference" in problem.terms():
+        total = (len(pools) - 1) * sum(buffer.size for buffer in problem.buffers)
+        if total > LIMIT:
+            yield Issue("cost_too_large", "$.objective", f"`preference` can be {total}, above 2^62")
     total = sum(entry.cost for entry in problem.reuse_costs)
     if total > LIMIT:
-        yield Issue("cost_too_large", "$.reuse_costs", f"the costs add up to {total}, above 2^62")
+        yield Issue("cost_too_large", "$.reuse_costs", f"the costs add up to {total:,}, above 2^62")
+
+
+def _most_cost(problem: Problem, cost_of: dict[str, int]) -> int:
+    dearest = max(cost_of.values())
+    total = 0
+    for buffer in problem.buffers:
+        names = _named_pools(buffer)
+        most = dearest if names is None else max((cost_of.get(name, 0) for name in names), default=0)
+        total += most * access_count(buffer)
+    return total

@@ -12,19 +12,19 @@ from planner.asked import require_hint, require_willing
 from planner.bounds import Bounds, TermBound
 from planner.check import require_valid
 from planner.collector import collector_at_rest
-from planner.events import Bound, Event, Incumbent, Listener, OnBetter, Phase, given_up
+from planner.events import Bound, Event, Incumbent, Listener, OnBetter, Phase, given_up, missing
 from planner.limits import budget_of, share_of
 from planner.near_enough import NearEnough
 from planner.no_layout import no_layout
 from planner.options import Options
-from planner.plan import Exhausted, Explanation, Plan, Refuted, gap_of
+from planner.plan import Exhausted, Explanation, LiveBytes, Plan, Refuted, Sum, gap_of
 from planner.problem import Problem
 from planner.proven import Proven
 from planner.reduce import Reduction, reduce
-from planner.roster import is_model, prepare
+from planner.roster import how_to_get, is_classic, is_model, prepare, versioned
 from planner.tasks import task_of
-from planner.team import Stage, asked_for, team_for
-from planner.verify import verify
+from planner.team import Stage, asked_for, team_for, would_help
+from planner.verify import recount
 from planner.watched import watched
 from solvers import _native
 from solvers.instance import Layout
@@ -37,7 +37,7 @@ def plan(
     on_event: Listener | None = None,
     cancel: threading.Event | None = None,
     on_better: OnBetter | None = None,
-    judge: Judge = verify,
+    judge: Judge = recount,
 ) -> Plan:
     """Solve the problem within the options' limits.
 
@@ -72,14 +72,14 @@ class _Run:
         self._cancel = cancel
         self._on_better = on_better
         self._judge = judge
-        self._budget = budget_of(options, len(problem.buffers))
+        self._budget = budget_of(options, problem)
         self._terms: dict[str, TermBound] = {}
         self._rooted: dict[str, TermBound] = {}  # as they were before any solver's turn
         self._told: int | None = None  # the last bound on the first term
         self._scales: list[int] = []  # by term: what one unit of its core value is worth
         self._best: Outcome | None = None
         self._proven = Proven()
-        self._prover = "live bytes"
+        self._prover: str | None = None
 
     def plan(self) -> Plan:
         asked = asked_for(self._options.solver)
@@ -97,8 +97,9 @@ class _Run:
         bounds = Bounds(reduction)
         misfit = bounds.misfit()
         if misfit is not None:
-            return self._infeasible(misfit)
+            return self._infeasible(misfit, "live bytes")
         self._terms = {term: bounds.of_term(term) for term in self._problem.terms()}
+        self._prover = _prover_of(self._terms)
         self._tell_bound(self._prover)
         bounds_of = {term: bound.value for term, bound in self._terms.items()}
         task, self._scales = task_of(reduction, bounds_of, self._options)
@@ -109,8 +110,10 @@ class _Run:
         infeasible = self._take_turns(team_for(asked, task), task, reduction, judged)
         if infeasible is not None:
             return infeasible
-        if asked is None and task.instance.pool_count > 1:
+        if task.instance.pool_count > 1 and (asked is None or not is_classic(asked.name)):
             self._prefer(task)
+        if not self._within(self._options.gap):
+            self._tell_missing(asked, task)
         return self._answer(reduction, judged)
 
     def _take_turns(
@@ -139,13 +142,19 @@ class _Run:
         return tuple(-(-bound.value // scale) for bound, scale in bounds)
 
     def _prefer(self, task: Task) -> None:
-        """With time left, let buffers go to pools they prefer where the plan is worth as much."""
+        """Let buffers go to pools they prefer where the plan is worth as much.
+
+        What the search may use ends early enough for it (`planner.limits`).
+        """
         # Nothing that a problem of one pool should wait for.
         from solvers.prefer import preferred
 
         best = self._best
-        if best is not None and best.layout is not None and best.fits and not self._budget.spent:
+        if best is not None and best.layout is not None and best.fits and not self._late():
             self._best = replace(best, layout=preferred(task, best.layout))
+
+    def _late(self) -> bool:
+        return not self._options.deterministic and self._elapsed() >= self._options.time_limit
 
     def _answer(self, reduction: Reduction, judged: _Judged) -> Plan:
         self._tell(Phase("judge", self._elapsed()))
@@ -163,10 +172,10 @@ class _Run:
                 reduction,
                 bounds,
                 terms,
-                solver,
+                self._named(solver),
                 layout,
                 self._options,
-                self._prover,
+                None if self._prover is None else self._named(self._prover),
                 self._stamp(),
                 self._judge,
             )
@@ -183,34 +192,46 @@ class _Run:
         if self._on_event is not None:
             self._on_event(event)
 
-    def _tell_bound(self, by: str, value: int | None = None) -> None:
+    def _tell_bound(self, by: str | None, value: int | None = None) -> None:
         """A bound on the first term, or the one that holds now, if it was not told yet."""
         if value is None:
             value = next((bound.value for bound in self._terms.values()), None)
         if value is not None and (self._told is None or value > self._told):
             self._told = value
-            self._tell(Bound(value, by, self._elapsed()))
+            # Nothing is below zero: that needs no proof by anyone.
+            self._tell(Bound(value, by or "bounds", self._elapsed()))
 
     def _stamp(self) -> answer.Stamp:
         """A deterministic run says nothing of the clock."""
         seconds = 0.0 if self._options.deterministic else round(self._elapsed(), 6)
         return answer.Stamp(seconds=seconds, work=self._budget.work)
 
-    def _infeasible(self, explanation: Explanation, prover: str = "live bytes") -> Plan:
-        return answer.infeasible(self._problem, explanation, prover, self._stamp())
+    def _infeasible(self, explanation: Explanation, prover: str = "places") -> Plan:
+        return answer.infeasible(self._problem, explanation, self._named(prover), self._stamp())
+
+    def _named(self, who: str) -> str:
+        """A model by its version too, where a run can be repeated: another one may give another plan."""
+        return versioned(who) if self._options.deterministic else who
+
+    def _tell_missing(self, asked: Solver | None, task: Task) -> None:
+        """Of what is not installed and could do more, once."""
+        name = would_help(asked, task)
+        needs = None if name is None else how_to_get(name)
+        if name is not None and needs is not None:
+            self._tell(missing(name, needs, self._elapsed()))
 
     def _settled(self) -> bool:
         """Whether nothing more is wanted, or nothing more can be had."""
+        return self._best is not None and (self._budget.spent or self._within(self._options.gap))
+
+    def _within(self, gap: float) -> bool:
+        """Whether each term is proven to be within the gap, given the terms before it."""
         best = self._best
-        if best is None:
-            return False
-        if self._budget.spent:
-            return True
-        if not best.fits:
+        if best is None or not best.fits:
             return False
         values = [value * scale for value, scale in zip(best.values, self._scales, strict=True)]
         return all(
-            gap_of(value, bound.value) <= self._options.gap
+            gap_of(value, bound.value) <= gap
             for value, bound in zip(values, self._terms.values(), strict=True)
         )
 
@@ -267,3 +288,11 @@ class _Run:
             self._cancel,
             f"memstow {solver.name}",
         )
+
+
+def _prover_of(terms: dict[str, TermBound]) -> str | None:
+    """Who proved the bounds that need no search; None where there are none."""
+    for bound in terms.values():
+        if bound.value:
+            return "live bytes" if isinstance(bound.certificate, (LiveBytes, Sum)) else "least costs"
+    return None

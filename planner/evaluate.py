@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from planner.plan import Live, Placement, Plan
-from planner.problem import Problem, access_count
+from planner.problem import Problem, access_count, place_of
 from planner.reduce import Reduction
 from solvers import _native
 from solvers.instance import Layout
@@ -37,6 +37,8 @@ class Worth:
             return max(self.peaks)
         if term == "placement_cost":
             return placement_cost(self._problem, self._placements)
+        if term == "preference":
+            return preference(self._problem, self._placements)
         if term == "reuse_cost":
             return reuse_cost(self._problem, self._placements)
         if term == "moves":
@@ -61,6 +63,14 @@ def placement_cost(problem: Problem, placements: Iterable[Placement]) -> int:
         return 0
     return sum(
         access_count(buffer) * cost_of[place.pool]
+        for buffer, place in zip(problem.buffers, placements, strict=True)
+    )
+
+
+def preference(problem: Problem, placements: Iterable[Placement]) -> int:
+    """Bytes x place of the pool among those their buffer may go to, over all buffers."""
+    return sum(
+        buffer.size * place_of(problem, buffer, place.pool)
         for buffer, place in zip(problem.buffers, placements, strict=True)
     )
 

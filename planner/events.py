@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from planner.plan import Plan
 
 _ENDED_EARLY = " ended early: "
+_MISSING = " could do more; it needs "
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +18,13 @@ class Phase:
 
     @property
     def gives_up(self) -> bool:
-        """Whether it says that a solver gave up, and why."""
-        return _ENDED_EARLY in self.name
+        """Whether it says that a solver gave up or is not there, and why."""
+        return _ENDED_EARLY in self.name or _MISSING in self.name
+
+
+def missing(solver: str, needs: str, seconds: float) -> Phase:
+    """That a solver which is not installed could do more."""
+    return Phase(f"{solver}{_MISSING}{needs}", seconds)
 
 
 def given_up(solver: str, reason: str, seconds: float) -> Phase:

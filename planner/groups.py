@@ -71,7 +71,10 @@ class Distances:
 
 
 def rigid_groups(problem: Problem, index_of: dict[str, int]) -> list[Group]:
-    """The groups of two buffers and more, in the order of their first buffers. Ties must be consistent."""
+    """The groups of two buffers and more, in the order of their first buffers. Ties must be consistent.
+
+    A buffer of size 0 passes on the distances of those that are tied through it, and is in no group itself.
+    """
     distances = Distances()
     for tie in problem.relative:
         distances.tie(index_of[tie.buffer], index_of[tie.base], tie.offset)
@@ -80,8 +83,10 @@ def rigid_groups(problem: Problem, index_of: dict[str, int]) -> list[Group]:
         root, at = distances.find(index)
         tied.setdefault(root, [(root, 0)]).append((index, at))
     groups = []
-    for found in tied.values():
-        found.sort()
+    for tied_together in tied.values():
+        found = sorted((index, at) for index, at in tied_together if problem.buffers[index].size)
+        if len(found) < 2:
+            continue
         lowest = min(at for _, at in found)
         groups.append(Group(tuple(i for i, _ in found), tuple(at - lowest for _, at in found)))
     groups.sort(key=lambda group: group.members[0])

@@ -3,6 +3,7 @@
 from typing import Final
 
 from planner.options import Options
+from planner.problem import Problem
 from planner.team import Stage
 from solvers import _native
 
@@ -13,12 +14,20 @@ DEFAULT_WORK: Final = 1_300_000_000
 _SECONDS_PER_BUFFER: Final = 10e-6
 
 
-def budget_of(options: Options, buffers: int) -> _native.Budget:
+# Letting buffers go to pools they prefer, at the end, takes up to so long (`solvers.prefer`).
+_SECONDS_TO_PREFER: Final = 0.05
+_SHARE_TO_PREFER: Final = 0.1
+
+
+def budget_of(options: Options, problem: Problem) -> _native.Budget:
     """Of the search of a whole run."""
     if options.deterministic:
         return _native.Budget(-1.0, DEFAULT_WORK if options.work_limit is None else options.work_limit)
     limit = -1 if options.work_limit is None else options.work_limit
-    return _native.Budget(max(options.time_limit - _SECONDS_PER_BUFFER * buffers, 0.0), limit)
+    rest = _SECONDS_PER_BUFFER * len(problem.buffers)
+    if len(problem.pools) > 1:
+        rest += min(_SECONDS_TO_PREFER, options.time_limit * _SHARE_TO_PREFER)
+    return _native.Budget(max(options.time_limit - rest, 0.0), limit)
 
 
 def share_of(budget: _native.Budget, stage: Stage) -> _native.Budget:

@@ -3,6 +3,7 @@
 from planner.plan import Explanation
 from planner.problem import reserved_bytes
 from planner.reduce import Reduction
+from planner.reduce.rooms import size_of
 
 
 def no_layout(reduction: Reduction, items: tuple[int, ...]) -> Explanation:
@@ -15,14 +16,12 @@ def no_layout(reduction: Reduction, items: tuple[int, ...]) -> Explanation:
         for item in items
         for part in range(instance.item_parts[item], instance.item_parts[item + 1])
     )
-    some = ", ".join(map(repr, ids[:8])) + (f" and {len(ids) - 8} more" if len(ids) > 8 else "")
-    rooms = ", ".join(
-        f"{pool.id!r} ({'unbounded' if pool.capacity is None else pool.capacity})" for pool in pools[:8]
-    )
+    some = ", ".join(map(repr, ids[:8])) + (f" and {len(ids) - 8:,} more" if len(ids) > 8 else "")
+    rooms = ", ".join(f"{pool.id!r} ({size_of(pool)})" for pool in pools[:8])
     one = pools[0] if len(pools) == 1 else None
     return Explanation(
         code="no_layout",
-        message=f"no layout of these {len(ids)} buffers fits in the pools they may go to, as a search "
+        message=f"no layout of these {len(ids):,} buffers fits in the pools they may go to, as a search "
         f"through all of them has shown; pools and their bytes: {rooms}; buffers: {some}",
         pool=one.id if one else None,
         capacity=one.capacity if one else None,

@@ -1,20 +1,30 @@
 """Pictures in text: a plan as time across and addresses up, and live bytes over time as a chart.
 
-Both have a fixed size whatever the problem's: a column stands for a stretch of moments, and shows the
-busiest of them. Stretches hold equally many changes, not equally much time, so that one long life does not
-hide the rest.
+Both have a fixed size whatever the problem's: a column stands for a stretch of moments, the same in every
+pool, and shows the busiest of them. Stretches hold equally many changes, not equally much time, so that one
+long life does not hide the rest.
 """
 
-from bisect import bisect_left
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from string import ascii_letters
+from textwrap import wrap
 from typing import Final
 
+from planner.drawing.lives import Axis, Life, scene_of
+from planner.drawing.palette import LEVELS
+from planner.drawing.shade import Columns, runs
+from planner.drawing.ticks import round_addresses, round_times, time_text
+from planner.drawing.words import breadth, fitting
 from planner.figures import human, plain
-from planner.plan import Plan
-from planner.pressure import Profile, profile, spans
-from planner.problem import ALWAYS, Buffer, Pool, Problem
+from planner.plan import Plan, PoolUse
+from planner.pressure import Profile
+from planner.problem import Buffer, Pool, Problem
+
+MOST_POOLS: Final = 4
+"""Maps at most; a plan of more pools is not read in a terminal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +37,20 @@ class Glyphs:
     """From an empty cell to a full one, filling from below."""
     reserved: str
     across: str
+    bound: str
+    capacity: str
     more: str
 
 
-UNICODE: Final = Glyphs(shades=" ░▒▓█", bars=" ▁▂▃▄▅▆▇█", reserved="╱", across="─", more="…")
-ASCII: Final = Glyphs(shades=" .:#", bars=" ._:#", reserved="/", across="-", more="...")
+UNICODE: Final = Glyphs(" ░▒▓█", " ▁▂▃▄▅▆▇█", reserved="╱", across="─", bound="╌", capacity="━", more="…")
+ASCII: Final = Glyphs(" .:+#", " ._:#", reserved="/", across="-", bound="~", capacity="=", more="...")
 
-_MARGIN = 11
-_LEGEND_LINES = 4
+_MARGIN: Final = 11
+_LEGEND_LINES: Final = 4
+_LONGEST_NAME: Final = 24
+_MOST_TIMES: Final = 8
+_NEAR: Final = 3
+"""A capacity so many rows above the peak is drawn."""
 
 
 def chart(steps: Profile, width: int, height: int, glyphs: Glyphs) -> list[str]:
@@ -42,86 +58,135 @@ def chart(steps: Profile, width: int, height: int, glyphs: Glyphs) -> list[str]:
     if not steps.live:
         return []
     peak = max(steps.peak, 1)
-    values = [steps.live[step] for step in _busiest(steps.live, width - _MARGIN)]
+    values = [max(steps.live[first:last]) for first, last in _stretches(len(steps.live), width - _MARGIN)]
     shades = len(glyphs.bars) - 1
     # Rounded up: what is live at all can be seen.
     filled = [-(-value * height * shades // peak) for value in values]
+    labels = _address_labels(peak, height)
     lines = []
     for row in reversed(range(height)):
         cells = "".join(glyphs.bars[max(0, min(shades, level - row * shades))] for level in filled)
-        label = human(peak * (row + 1) // height) if row in (height - 1, height // 2 - 1) else ""
-        lines.append(f"{label:>{_MARGIN - 1}} {cells}".rstrip())
-    return [*lines, *_time_axis(steps, width, glyphs)]
+        lines.append(_line(labels.get(row, ""), cells))
+    return [*lines, _time_line(steps.times, width, glyphs)]
 
 
-def layout(problem: Problem, plan: Plan, pool: Pool, width: int, height: int, glyphs: Glyphs) -> list[str]:
-    """What lies where in one pool over time; letters name the buffers when they are few."""
-    places = {p.buffer: p.offset for p in plan.placements if p.pool == pool.id}
-    inside = [b for b in problem.buffers if b.size and b.id in places]
-    steps = profile(inside)
-    top = max((places[b.id] + b.size for b in inside), default=0)
-    if not top or not steps.live:
+@dataclass(frozen=True, slots=True)
+class _Sheet:
+    """What all maps of a picture have in common."""
+
+    axis: Axis
+    times: Sequence[int]
+    """All at which anything changes in any pool."""
+    width: int
+    rows: int
+    glyphs: Glyphs
+
+
+def maps(problem: Problem, plan: Plan, width: int, rows: int, glyphs: Glyphs) -> list[str]:
+    """What lies where in each pool, all on one axis; letters name the buffers where they are few."""
+    scene = scene_of(problem, plan)
+    uses = {use.pool: use for use in plan.pools}
+    used = [pool for pool in problem.pools if scene.pools[pool.id] and pool.id in uses]
+    if not used:
         return []
-    rows = min(height, top)
-    columns = _busiest(steps.live, width - _MARGIN)
-    # A step drawn in several columns is worked out once.
-    sampled = sorted(set(columns))
-    named = len(inside) <= len(ascii_letters)
-    canvas = _Canvas(len(sampled), rows, top)
-    times = [steps.times[step] for step in sampled]
-    for index, buffer in enumerate(inside):
-        offset = places[buffer.id]
-        for first, last in _columns_of(buffer, times):
-            canvas.add(range(first, last), offset, offset + buffer.size, index)
-    column_of = {step: column for column, step in enumerate(sampled)}
-    lines = []
+    ends = {time for life in scene.lives() for time in (life.begin, life.end)}
+    sheet = _Sheet(scene.axis, sorted(ends), width, rows, glyphs)
+    lines: list[str] = []
+    free = ascii_letters
+    told: set[str] = set()
+    for pool in used[:MOST_POOLS]:
+        lives = scene.pools[pool.id]
+        buffers = {life.buffer.id: life.buffer for life in lives}
+        letters = free[: len(buffers)] if len(buffers) <= len(free) else ""
+        free = free[len(letters) :]
+        drawn = list(_map(sheet, pool, uses[pool.id], lives, letters))
+        if len(problem.pools) > 1:
+            lines += [*([""] if lines else []), _heading(uses[pool.id], width)]
+        lines += [*drawn, _axis_line(sheet)]
+        if letters:
+            lines += _names(list(zip(letters, buffers.values(), strict=True)), sheet)
+        told.update(glyph for line in drawn for glyph in line[_MARGIN:])
+    lines += _key(told, sheet)
+    if len(used) > MOST_POOLS:
+        lines += ["", f"({len(used) - MOST_POOLS} more pools are not pictured)"]
+    return lines
+
+
+def _map(sheet: _Sheet, pool: Pool, use: PoolUse, lives: Sequence[Life], letters: str) -> Iterator[str]:
+    """The rows of one pool, from the top."""
+    glyphs = sheet.glyphs
+    top = max(life.top for life in lives)
+    rows = min(sheet.rows, top)
+    columns = _columns(lives, sheet.times, sheet.width - _MARGIN)
+    places = {buffer: place for place, buffer in enumerate(dict.fromkeys(life.buffer.id for life in lives))}
+    # The grade of a cell is the buffer that has most of it, where letters tell them apart.
+    graded = [(life, places[life.buffer.id] if letters else 0) for life in lives]
+    cells = [[" "] * len(columns) for _ in range(rows)]
+    for run in runs(graded, columns, rows, top):
+        glyph = letters[run.grade] if letters else glyphs.shades[run.level]
+        cells[run.row][run.first : run.last] = glyph * (run.last - run.first)
+    labels = _address_labels(top, rows)
+    blanks = {row: glyphs.reserved for row in range(rows) if _is_reserved(pool, row, rows, top)}
+    bound = (use.bound - 1) * rows // top
+    if 0 <= bound < rows - 1:
+        labels[bound] = "bound"
+        blanks[bound] = glyphs.bound
+    if use.capacity is not None and (above := round((use.capacity - top) * rows / top)) <= _NEAR:
+        yield _line("capacity", glyphs.capacity * len(columns))
+        yield from [""] * above
     for row in reversed(range(rows)):
-        cells = [
-            _letter(canvas, column, row) if named else _shade(canvas, column, row, glyphs.shades)
-            for column in range(len(sampled))
-        ]
-        blank = glyphs.reserved if _is_reserved(pool, row, rows, top) else " "
-        text = "".join(cells[column_of[step]] for step in columns).replace(" ", blank)
-        label = human(top * (row + 1) // rows) if row in (rows - 1, rows // 2 - 1) else ""
-        lines.append(f"{label:>{_MARGIN - 1}} {text}".rstrip())
-    lines += _time_axis(steps, width, glyphs)
-    return lines + (_legend(inside, width, glyphs) if named else [])
+        yield _line(labels.get(row, ""), "".join(cells[row]).replace(" ", blanks.get(row, " ")))
 
 
-class _Canvas:
-    """How full each cell is, in bytes, and which buffer has the most of it."""
-
-    def __init__(self, columns: int, rows: int, top: int) -> None:
-        self.bounds = [top * row // rows for row in range(rows + 1)]
-        self.filled = [[0] * rows for _ in range(columns)]
-        self.owner = [[-1] * rows for _ in range(columns)]
-        self.most = [[0] * rows for _ in range(columns)]
-
-    def add(self, columns: range, begin: int, end: int, index: int) -> None:
-        """A buffer from one address to another."""
-        first = max(0, bisect_left(self.bounds, begin + 1) - 1)
-        for row in range(first, len(self.bounds) - 1):
-            low, high = self.bounds[row], self.bounds[row + 1]
-            if low >= end:
-                return
-            part = min(end, high) - max(begin, low)
-            for column in columns:
-                self.filled[column][row] += part
-                if part > self.most[column][row]:
-                    self.most[column][row] = part
-                    self.owner[column][row] = index
+def _heading(use: PoolUse, width: int) -> str:
+    limit = "" if use.capacity is None else f" of {human(use.capacity)}"
+    figures = f": {human(use.peak)}{limit}"
+    return plain(use.pool, most=width - len(figures)) + figures
 
 
-def _letter(canvas: _Canvas, column: int, row: int) -> str:
-    owner = canvas.owner[column][row]
-    return " " if owner < 0 else ascii_letters[owner]
+def _line(label: str, cells: str) -> str:
+    return f"{label:>{_MARGIN - 1}} {cells}".rstrip()
 
 
-def _shade(canvas: _Canvas, column: int, row: int, shades: str) -> str:
-    size = canvas.bounds[row + 1] - canvas.bounds[row]
-    # Members of a rigid group may share bytes, so a cell can be more than full.
-    level = -(-canvas.filled[column][row] * (len(shades) - 1) // size)
-    return shades[min(level, len(shades) - 1)]
+def _columns(lives: Iterable[Life], times: Sequence[int], width: int) -> Columns:
+    """For each column the moment to show: of its stretch the one at which this pool has most in use."""
+    changes = dict.fromkeys(times, 0)
+    for life in lives:
+        changes[life.begin] += life.buffer.size
+        changes[life.end] -= life.buffer.size
+    in_use = list(accumulate(changes[time] for time in times))
+    stretches = _stretches(len(times) - 1, width)
+    moments = [times[max(range(first, last), key=in_use.__getitem__)] for first, last in stretches]
+    return Columns(_begins(times, width), moments)
+
+
+def _stretches(steps: int, width: int) -> list[tuple[int, int]]:
+    """For each column its steps, from the one until the other; a step may be in several."""
+    return [
+        (column * steps // width, max(column * steps // width + 1, (column + 1) * steps // width))
+        for column in range(width)
+    ]
+
+
+def _begins(times: Sequence[int], width: int) -> list[int]:
+    """For each column when it begins; those that share a step have equal parts of it."""
+    begins: list[int] = []
+    stretches = _stretches(len(times) - 1, width)
+    firsts = [first for first, _ in stretches]
+    for column, first in enumerate(firsts):
+        same = firsts.count(first) if len(times) <= width else 1
+        part = column - firsts.index(first) if same > 1 else 0
+        begins.append(times[first] + (times[first + 1] - times[first]) * part // same)
+    return begins
+
+
+def _address_labels(top: int, rows: int) -> dict[int, str]:
+    """What stands beside which rows: the top itself, and round addresses at the upper ends of others."""
+    labels = {
+        (2 * at * rows + top) // (2 * top) - 1: human(at) for at in round_addresses(top, max(2, rows // 3))
+    }
+    labels.pop(-1, None)
+    return {**labels, rows - 1: human(top)}
 
 
 def _is_reserved(pool: Pool, row: int, rows: int, top: int) -> bool:
@@ -129,43 +194,56 @@ def _is_reserved(pool: Pool, row: int, rows: int, top: int) -> bool:
     return any(r.offset <= middle < r.offset + r.size for r in pool.reserved)
 
 
-def _busiest(live: Sequence[int], width: int) -> list[int]:
-    """For each column the step it shows: of its stretch of steps the one with the most live bytes."""
-    count = len(live)
-    chosen = []
-    for column in range(width):
-        first = column * count // width
-        last = max(first + 1, (column + 1) * count // width)
-        chosen.append(max(range(first, last), key=live.__getitem__))
-    return chosen
+def _axis_line(sheet: _Sheet) -> str:
+    match sheet.axis.kind:
+        case "time":
+            return _time_line(sheet.times, sheet.width, sheet.glyphs)
+        case "buffers":
+            return " " * _MARGIN + "no lifetimes: side by side"
+        case "always":
+            return " " * _MARGIN + "always live"
 
 
-def _columns_of(buffer: Buffer, times: Sequence[int]) -> list[tuple[int, int]]:
-    if buffer.lifetime == ALWAYS:
-        return [(0, len(times))]
-    found = ((bisect_left(times, begin), bisect_left(times, end)) for begin, end in spans(buffer))
-    return [(first, last) for first, last in found if first < last]
-
-
-def _time_axis(steps: Profile, width: int, glyphs: Glyphs) -> list[str]:
-    begin, end = str(steps.times[0]), str(steps.times[-1])
+def _time_line(times: Sequence[int], width: int, glyphs: Glyphs) -> str:
+    """Both ends, and round times between them, each where its column begins."""
     room = width - _MARGIN
-    line = f"{begin} " + glyphs.across * max(0, room - len(begin) - len(end) - 2) + f" {end}"
-    return [f"{'time':>{_MARGIN - 1}} {line}"]
+    begins = _begins(times, room)
+    end = time_text(times[-1])
+    line = f"{time_text(times[0])} "
+    for time in round_times(times[0], times[-1], _MOST_TIMES):
+        text = time_text(time)
+        # The first of those that begin at the same time.
+        column = bisect_left(begins, begins[bisect_right(begins, time) - 1])
+        if len(line) < column and column + len(text) + len(end) + 3 <= room:
+            line = f"{line:{glyphs.across}<{column - 1}} {text} "
+    line = f"{line:{glyphs.across}<{room - len(end) - 1}} {end}"
+    return f"{'time':>{_MARGIN - 1}} {line}"
 
 
-def _legend(buffers: Sequence[Buffer], width: int, glyphs: Glyphs) -> list[str]:
+def _names(named: Sequence[tuple[str, Buffer]], sheet: _Sheet) -> list[str]:
     """Which letter is which buffer, the largest first, for as far as a few lines go."""
-    ranked = sorted(range(len(buffers)), key=lambda index: (-buffers[index].size, index))
+    room = sheet.width - _MARGIN
     lines: list[str] = []
     line = ""
-    for index in ranked:
-        name = plain(buffers[index].id, most=24)
-        entry = f"{ascii_letters[index]} {name} {human(buffers[index].size)}"
-        if line and len(line) + len(entry) + 3 > width - _MARGIN:
+    for letter, buffer in sorted(named, key=lambda one: -one[1].size):
+        entry = f"{letter} {fitting(buffer.id, min(_LONGEST_NAME, room - 11))} {human(buffer.size)}"
+        if line and breadth(line) + breadth(entry) + 3 > room - len(sheet.glyphs.more) - 1:
             if len(lines) + 1 == _LEGEND_LINES:
-                return [*lines, f"{' ' * _MARGIN}{line} {glyphs.more}"]
+                return [*lines, f"{' ' * _MARGIN}{line} {sheet.glyphs.more}"]
             lines.append(" " * _MARGIN + line)
             line = ""
         line += ("   " if line else "") + entry
-    return [*lines, " " * _MARGIN + line] if line else lines
+    return [*lines, " " * _MARGIN + line]
+
+
+def _key(told: Container[str], sheet: _Sheet) -> list[str]:
+    """What the signs say that are in the picture."""
+    shades = sheet.glyphs.shades[1:]
+    entries = []
+    if any(shade in told for shade in shades):
+        shares = [f"to {100 * level // LEVELS} %" for level in range(1, LEVELS)]
+        parts = ", ".join(f"{glyph} {share}" for glyph, share in zip(shades, [*shares, "more"], strict=True))
+        entries.append(f"in use at a column's busiest moment: {parts}")
+    if sheet.glyphs.reserved in told:
+        entries.append(f"{sheet.glyphs.reserved} reserved")
+    return [" " * _MARGIN + line for line in wrap("; ".join(entries), sheet.width - _MARGIN)]

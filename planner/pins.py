@@ -74,9 +74,12 @@ class _Apart:
 
 
 def _meet(a: Buffer, b: Buffer) -> bool:
+    """Whether the two live together; lives that are not right, which is told elsewhere, say nothing."""
+    if any(it.lifetime is not None and it.lifetimes is not None for it in (a, b)):
+        return False
     if a.lifetime == ALWAYS or b.lifetime == ALWAYS:
         other = b if a.lifetime == ALWAYS else a
-        return other.lifetime is not None or bool(other.lifetimes)
+        return other.lifetime == ALWAYS or bool(_ranges(other))
     return any(
         begin < other_end and other_begin < end
         for begin, end in _ranges(a)
@@ -84,9 +87,8 @@ def _meet(a: Buffer, b: Buffer) -> bool:
     )
 
 
-def _ranges(buffer: Buffer) -> tuple[tuple[int, int], ...]:
-    if buffer.lifetimes is not None:
-        return buffer.lifetimes
-    if buffer.lifetime is None or isinstance(buffer.lifetime, str):
-        return ()
-    return (buffer.lifetime,)
+def _ranges(buffer: Buffer) -> list[tuple[int, int]]:
+    listed = buffer.lifetimes or ()
+    if buffer.lifetime is not None and not isinstance(buffer.lifetime, str):
+        listed = (buffer.lifetime,)
+    return [(begin, end) for begin, end in listed if begin < end]

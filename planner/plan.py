@@ -1,5 +1,6 @@
 """The answer as it travels: where every buffer is, what that costs, and how good it is known to be."""
 
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import Annotated, Final, Literal
 
@@ -49,10 +50,13 @@ _set_buffer, _set_pool, _set_offset = (
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
 class Live:
-    """The most bytes live at one moment, and when."""
+    """The most bytes live at one moment, each byte counted once, and when."""
 
     bytes: Annotated[int, Field(strict=True, ge=0)]
-    time: Time | None = Field(default=None, description="null: no moment of time, but buffers that conflict.")
+    time: Time | None = Field(
+        default=None,
+        description="The first moment with so many; null: nothing in this pool has a lifetime.",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
@@ -144,7 +148,9 @@ class Explanation:
     message: str
     pool: Id | None = None
     time: Time | None = None
-    needed: Annotated[int, Field(strict=True, ge=0)] | None = None
+    needed: Annotated[int, Field(strict=True, ge=0)] | None = Field(
+        default=None, description="The capacity that it would take at the least, what is reserved counted in."
+    )
     capacity: Bytes | None = None
     reserved: Bytes | None = None
     buffers: tuple[Id, ...] = ()
@@ -177,6 +183,19 @@ class Plan:
     work: Count = Field(default=0, description="Steps of work, the same on every machine.")
     digest: str | None = Field(default=None, description="SHA-256 of the canonical problem.")
     version: str | None = Field(default=None, description="Version of memstow.")
+
+
+REPEATED: Final = "repeated_placement"
+
+
+def placed_again(placements: Iterable[Placement]) -> Iterator[tuple[int, str]]:
+    """What is wrong with placements of a buffer that has one already: where in the list, and a message."""
+    first: dict[str, int] = {}
+    for index, place in enumerate(placements):
+        before = first.setdefault(place.buffer, index)
+        if before != index:
+            name = repr(place.buffer)
+            yield index, f"{name} has a place already, in placements[{before}]; give each buffer one place"
 
 
 def is_bare(plan: Plan) -> bool:

@@ -12,6 +12,7 @@ from pydantic.dataclasses import dataclass
 from planner.ranges import measure
 
 LIMIT: Final = 1 << 62
+"""Nothing is larger: no size, offset or end of a buffer, no cost, and no sum of costs."""
 DEFAULT_POOL: Final = "memory"
 ALWAYS: Final = "always"
 
@@ -45,7 +46,7 @@ class Pool:
     """A memory that buffers may go to."""
 
     id: Id
-    capacity: Bytes | None = Field(default=None, description="Bytes; null: as large as needed.")
+    capacity: Bytes | None = Field(default=None, description="Bytes; null: as large as needed, up to 2^62.")
     alignment: Alignment = Field(default=1, description="Every address in this pool is a multiple of it.")
     reserved: tuple[Reserved, ...] = Field(default=(), description="Ranges where nothing of ours may be.")
     base: Bytes | None = Field(
@@ -130,8 +131,9 @@ class Problem(_Known):
     reuse_costs: tuple[ReuseCost, ...] = ()
     objective: tuple[str, ...] | None = Field(
         default=None,
-        description="Lexicographic: peak, peak:POOL, max_peak, placement_cost, reuse_cost, moves. "
-        "Empty: any plan that fits. Default: peak with one pool, placement_cost and peak with several.",
+        description="Lexicographic: peak, peak:POOL, max_peak, placement_cost, preference, reuse_cost, "
+        "moves. Empty: any plan that fits. Default: peak with one pool, placement_cost and peak with "
+        "several.",
     )
 
     def terms(self) -> tuple[str, ...]:
@@ -153,6 +155,16 @@ def allowed_pools(problem: Problem, buffer: Buffer) -> tuple[str, ...]:
     if buffer.pool is not None:
         return (buffer.pool,)
     return buffer.pools if buffer.pools is not None else tuple(pool.id for pool in problem.pools)
+
+
+def end_of(pool: Pool) -> int:
+    """Where the pool ends: at its capacity, and without one at the largest address there is."""
+    return LIMIT if pool.capacity is None else pool.capacity
+
+
+def place_of(problem: Problem, buffer: Buffer, pool: str) -> int:
+    """The place of the pool among those the buffer may go to; 0: it is preferred to all others."""
+    return allowed_pools(problem, buffer).index(pool)
 
 
 def reserved_bytes(pool: Pool) -> int:

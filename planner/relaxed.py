@@ -31,7 +31,7 @@ def removals(problem: Problem, among: Collection[str] = ()) -> Iterator[Removal]
 
     What proves that these buffers do not fit holds as long as nothing about them changes.
     """
-    concerned = _with_groups(problem, among) if among else {buffer.id for buffer in problem.buffers}
+    concerned = with_groups(problem, among) if among else {buffer.id for buffer in problem.buffers}
     yield from _of_pools(problem)
     for index, buffer in enumerate(problem.buffers):
         if buffer.id in concerned:
@@ -43,14 +43,14 @@ def removals(problem: Problem, among: Collection[str] = ()) -> Iterator[Removal]
                 "conflict", f"$.conflicts[{index}]", message, partial(_without, problem, "conflicts", index)
             )
     for index, tie in enumerate(problem.relative):
-        if tie.buffer in concerned:
-            message = f"{tie.buffer!r} is {tie.offset} from {tie.base!r}"
+        if tie.buffer in concerned or tie.base in concerned:
+            message = f"{tie.buffer!r} is {tie.offset:,} from {tie.base!r}"
             yield Removal(
                 "relative", f"$.relative[{index}]", message, partial(_without, problem, "relative", index)
             )
 
 
-def _with_groups(problem: Problem, among: Collection[str]) -> set[str]:
+def with_groups(problem: Problem, among: Collection[str]) -> set[str]:
     """These buffers and those tied to them."""
     concerned = set(among)
     index_of = {buffer.id: index for index, buffer in enumerate(problem.buffers)}
@@ -66,11 +66,11 @@ def _of_pools(problem: Problem) -> Iterator[Removal]:
         path = f"$.pools[{index}]"
         for at, reserved in enumerate(pool.reserved):
             freed = replace(pool, reserved=pool.reserved[:at] + pool.reserved[at + 1 :])
-            message = f"{reserved.size} bytes at {reserved.offset} of pool {pool.id!r} are reserved"
+            message = f"{reserved.size:,} bytes at {reserved.offset:,} of pool {pool.id!r} are reserved"
             change = partial(_with, problem, "pools", index, freed)
             yield Removal("reserved", f"{path}.reserved[{at}]", message, change)
         if pool.alignment > 1:
-            message = f"everything in pool {pool.id!r} is aligned to {pool.alignment}"
+            message = f"everything in pool {pool.id!r} is aligned to {pool.alignment:,}"
             change = partial(_with, problem, "pools", index, replace(pool, alignment=1))
             yield Removal("pool_alignment", f"{path}.alignment", message, change)
 
@@ -82,7 +82,7 @@ def _of_buffer(problem: Problem, index: int, buffer: Buffer) -> Iterator[Removal
         return Removal(kind, f"{path}.{field}", message, partial(_with, problem, "buffers", index, free))
 
     if buffer.offset is not None:
-        message = f"{name} is pinned to offset {buffer.offset}"
+        message = f"{name} is pinned to offset {buffer.offset:,}"
         yield freed("offset", "offset", message, replace(buffer, offset=None))
     if buffer.pool is not None and len(problem.pools) > 1:
         free = replace(buffer, pool=None, offset=None)
@@ -91,7 +91,7 @@ def _of_buffer(problem: Problem, index: int, buffer: Buffer) -> Iterator[Removal
         allowed = ", ".join(map(repr, buffer.pools))
         yield freed("pools", "pools", f"{name} may go to {allowed} only", replace(buffer, pools=None))
     if buffer.alignment > 1:
-        message = f"{name} is aligned to {buffer.alignment}"
+        message = f"{name} is aligned to {buffer.alignment:,}"
         yield freed("alignment", "alignment", message, replace(buffer, alignment=1))
 
 

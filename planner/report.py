@@ -5,7 +5,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Final
 
 from planner.figures import count, names, percent, plain, seconds, table
-from planner.picture import Glyphs, layout
+from planner.picture import Glyphs, maps
 from planner.plan import Explanation, Plan, PoolUse, Status, gap_of
 from planner.problem import Problem
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from planner.needs import Need, Needs
     from planner.relaxed import Kind
 
-MOST_POOLS_PICTURED: Final = 4
 PICTURE_ROWS: Final = 12
 MOST_RELEASES: Final = 20
 # One of them, and several.
@@ -46,7 +45,7 @@ def _found(problem: Problem, plan: Plan, width: int, glyphs: Glyphs) -> list[str
     lines = table(
         ("pool", "capacity", "peak", "bound", "gap"),
         [
-            (plain(use.pool, most=40), _capacity(use), count(use.peak), count(use.bound), _gap(use))
+            (plain(use.pool, most=40), _capacity(use), count(use.peak), count(use.bound), _gap(plan, use))
             for use in plan.pools
         ],
     )
@@ -58,11 +57,14 @@ def _found(problem: Problem, plan: Plan, width: int, glyphs: Glyphs) -> list[str
         ]
         lines += ["", *table(("objective", "value", "bound", "gap"), rows)]
     lines += ["", _verdict(plan)]
-    return lines + _pictures(problem, plan, width, glyphs)
+    drawn = maps(problem, plan, width, PICTURE_ROWS, glyphs)
+    return lines + (["", *drawn] if drawn else [])
 
 
 def _verdict(plan: Plan) -> str:
-    said = [f"{plan.status}: {len(plan.placements):,} buffers placed"]
+    # Nothing was to be minimised: that it fits is all there is to say.
+    status = plan.status if plan.objective else "fits"
+    said = [f"{status}: {len(plan.placements):,} buffers placed"]
     if plan.solver is not None:
         said.append(f"found by {plain(plan.solver)}")
     kinds = dict.fromkeys(term.certificate.kind for term in plan.objective if term.certificate is not None)
@@ -77,20 +79,11 @@ def _capacity(use: PoolUse) -> str:
     return "unlimited" if use.capacity is None else count(use.capacity)
 
 
-def _gap(use: PoolUse) -> str:
-    return percent(gap_of(use.peak, use.bound))
-
-
-def _pictures(problem: Problem, plan: Plan, width: int, glyphs: Glyphs) -> list[str]:
-    lines: list[str] = []
-    pictured = [pool for pool in problem.pools if any(u.pool == pool.id and u.peak for u in plan.pools)]
-    for pool in pictured[:MOST_POOLS_PICTURED]:
-        drawn = layout(problem, plan, pool, width, PICTURE_ROWS, glyphs)
-        if drawn:
-            lines += ["", *([plain(pool.id, most=width)] if len(problem.pools) > 1 else []), *drawn]
-    if len(pictured) > MOST_POOLS_PICTURED:
-        lines += ["", f"({len(pictured) - MOST_POOLS_PICTURED} more pools are not pictured)"]
-    return lines
+def _gap(plan: Plan, use: PoolUse) -> str:
+    """Of a pool whose peak is the first term; of any other nobody has asked for less."""
+    first = plan.objective[0].term if plan.objective else None
+    alone = len(plan.pools) == 1 and first in ("peak", "max_peak")
+    return percent(gap_of(use.peak, use.bound)) if alone or first == f"peak:{use.pool}" else "-"
 
 
 def _infeasible(plan: Plan) -> list[str]:

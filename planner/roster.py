@@ -27,9 +27,24 @@ def prepare(name: str) -> None:
         spares.prepare(name)
 
 
+def how_to_get(name: str) -> str | None:
+    """What to do before a back end can be used; None: nothing."""
+    return BACK_ENDS[name].how_to_get()
+
+
+def versioned(name: str) -> str:
+    """A back end with what it is made of; any other name as it is."""
+    return f"{name} ({BACK_ENDS[name].library()})" if name in BACK_ENDS else name
+
+
 def is_installed(name: str) -> bool:
     """Whether nothing is missing for the solver of that name."""
     return name not in BACK_ENDS or BACK_ENDS[name].how_to_get() is None
+
+
+def is_classic(name: str) -> bool:
+    """Whether the solver is somebody else's planner, whose plans are to stay as that makes them."""
+    return native.is_classic(name)
 
 
 def is_model(name: str) -> bool:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from planner.bounds import Bounds
 from planner.check import require_valid
+from planner.drawing.ticks import time_text
 from planner.figures import count, human, names, plain, table
 from planner.picture import Glyphs, chart
 from planner.plan import Explanation
@@ -68,10 +69,7 @@ def survey(problem: Problem, rows: int, width: int, glyphs: Glyphs) -> str:
     if drawn:
         lines += ["", f"live bytes over time, at most {count(steps.peak)} ({human(steps.peak)})", *drawn]
     else:
-        lines += [
-            "",
-            f"always live: {count(steps.always)} bytes ({human(steps.always)}); nothing changes over time",
-        ]
+        lines += _timeless(steps)
     moments = hardest(problem.buffers, steps, rows)
     if moments:
         lines += ["", *_moment_table(moments)]
@@ -171,14 +169,26 @@ def _heading(problem: Problem, steps: Profile) -> list[str]:
     if steps.live:
         lengths = sorted(end - begin for buffer in problem.buffers for begin, end in spans(buffer))
         noun = "step" if len(steps.live) == 1 else "steps"
-        span = f"{steps.times[0]} to {steps.times[-1]}, {len(steps.live):,} {noun}"
-        lines.append(
-            f"time       {span}; lives of {lengths[0]} to {lengths[-1]}, median {median_low(lengths)}"
+        begin, end, shortest, median, longest = map(
+            time_text, (steps.times[0], steps.times[-1], lengths[0], median_low(lengths), lengths[-1])
         )
+        span = f"{begin} to {end}, {len(steps.live):,} {noun}"
+        lines.append(f"time       {span}; lives of {shortest} to {longest}, median {median}")
     told = ", ".join(f"{n:,} {kind.replace('_', ' ')}" for kind, n in _constraints(problem).items() if n)
     if told:
         lines.append(f"besides    {told}")
     lines.append(f"objective  {', '.join(map(plain, problem.terms())) or 'any plan that fits'}")
+    return lines
+
+
+def _timeless(steps: Profile) -> list[str]:
+    """What there is to say where nothing changes over time."""
+    lines = []
+    if steps.always:
+        told = f"{count(steps.always)} bytes ({human(steps.always)})"
+        lines = ["", f"always live: {told}; nothing changes over time"]
+    if steps.timeless:
+        lines += ["", "no lifetimes: what may not share bytes is what the problem lists as conflicts"]
     return lines
 
 
@@ -199,7 +209,12 @@ def _pool_table(pools: Sequence[Facts]) -> list[str]:
 
 def _moment_table(moments: Sequence[Moment]) -> list[str]:
     rows = [
-        (f"[{m.begin}, {m.end})", names([b.id for b in m.buffers], 3), count(m.live), count(len(m.buffers)))
+        (
+            f"{time_text(m.begin)} until {time_text(m.end)}",
+            names([b.id for b in m.buffers], 3),
+            count(m.live),
+            count(len(m.buffers)),
+        )
         for m in moments
     ]
     return table(("hardest moments", "largest first", "live bytes", "buffers"), rows, left=2)

@@ -14,6 +14,7 @@ _KINDS = {
     "placement_cost": TermKind.PLACEMENT_COST,
     "reuse_cost": TermKind.REUSE_COST,
     "moves": TermKind.MOVES,
+    "preference": TermKind.PREFERENCE,
 }
 _IN_BYTES = {TermKind.PEAK, TermKind.POOL_PEAK, TermKind.MAX_PEAK}
 

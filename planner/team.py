@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from planner.errors import UnknownSolverError
+from planner.reading.likely import likely
 from planner.roster import find, is_installed, is_model
 from solvers.exact import largest_part
 from solvers.solver import Solver, Task, TermKind, names
@@ -43,14 +44,16 @@ def asked_for(name: str) -> Solver | None:
         return find(name)
     except KeyError:
         known = ", ".join((AUTO, *names()))
-        raise UnknownSolverError(f"there is no solver {name!r}; use one of {known}") from None
+        close = likely(name, (AUTO, *names()))
+        meant = f"did you mean {close}? " if close is not None else ""
+        raise UnknownSolverError(f"there is no solver {name!r}; {meant}use one of {known}") from None
 
 
 def _reuse_team(task: Task) -> list[Stage]:
     """The search for the least reuse cost after a quick start; then a model, where items are few."""
     count = task.instance.item_count
     start = Stage(find("greedy"), _START_SHARE, _FIRST_PASSES * count)
-    model = next((name for name in ("cpsat", "highs") if is_installed(name)), None)
+    model = next(iter(_installed(task, "cpsat", "highs")), None)
     if model is None or count > _FEW:
         return [start, Stage(find("reuse"), 1.0)]
     return [start, Stage(find("reuse"), _BEFORE_MODEL), Stage(find(model), 1.0)]
@@ -95,5 +98,21 @@ def _models_for(task: Task) -> list[str]:
     """
     costs = any(term.kind is TermKind.REUSE_COST for term in task.terms) and len(task.instance.reuse) > 0
     several = task.instance.pool_count > 1 and not costs
-    first = ["assign"] if several and is_installed("assign") else []
-    return first + [name for name in ("cpsat", "highs") if is_installed(name)]
+    return _installed(task, *(["assign"] if several else []), "cpsat", "highs")
+
+
+def _installed(task: Task, *models: str) -> list[str]:
+    """Those that take part without being asked for.
+
+    A deterministic run must give the same plan wherever this version runs: none, whatever is installed.
+    """
+    return [] if task.deterministic else [name for name in models if is_installed(name)]
+
+
+def would_help(asked: Solver | None, task: Task) -> str | None:
+    """The model that would take part in this run if it were installed."""
+    if asked is not None or task.deterministic or find("improve").declines(task) is None:
+        return None
+    if is_installed("cpsat") or find("reuse").declines(task) is None:
+        return None
+    return "assign" if task.instance.pool_count > 1 else "cpsat"

@@ -2,7 +2,6 @@
 
 from solvers import _native
 from solvers.greedy import layout_from
-from solvers.instance import UNBOUNDED
 from solvers.one_pool import declined, telling_heights
 from solvers.solver import Listeners, Outcome, Proof, Task
 
@@ -59,7 +58,7 @@ class Exact:
         layout = layout_from(placed) if placed is not None else None
         return Outcome(
             layout,
-            fits=layout is not None and height <= min(capacity, UNBOUNDED),
+            fits=layout is not None and height <= capacity,
             values=(height,) if task.terms else (),
             solver=self.name,
             proof=Proof(bound, tuple(refuted)) if task.terms else None,

@@ -47,6 +47,7 @@ class Instance:
     choice_low: "array[int]" = field(default_factory=_ints)
     choice_high: "array[int]" = field(default_factory=_ints)
     choice_cost: "array[int]" = field(default_factory=_ints)
+    choice_rank: "array[int]" = field(default_factory=_ints)  # bytes x place among its pools, if asked for
 
     # by part; parts are ordered by item
     item_parts: "array[int]" = field(default_factory=_starts)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from solvers.greedy import layout_from
+from solvers.instance import UNBOUNDED, Instance
 from solvers.solver import Listeners, Task, TermKind
 
 _HEIGHTS: Final = {TermKind.PEAK, TermKind.POOL_PEAK, TermKind.MAX_PEAK}
@@ -15,7 +16,16 @@ def declined(task: Task) -> str | None:
         return "several pools"
     if len(task.terms) > 1 or any(term.kind not in _HEIGHTS for term in task.terms):
         return "an objective other than the peak"
-    return None
+    return too_high(task.instance)
+
+
+def too_high(instance: Instance) -> str | None:
+    """Why heights may come to be more than native code can add up; None: they cannot."""
+    fixed = max((*instance.reserved_end, *instance.choice_low), default=0)
+    stacked = fixed + sum(instance.part_delta) + sum(instance.part_size) + sum(instance.choice_modulus)
+    if min(stacked, max(instance.capacity)) < UNBOUNDED:
+        return None
+    return f"heights of up to {stacked} units: it adds up to less than 2^62"
 
 
 def telling_heights(

@@ -7,7 +7,7 @@ where no term becomes worse by it.
 from solvers.instance import Layout
 from solvers.models.places import Choice, choices, tops
 from solvers.models.relations import Relations
-from solvers.solver import Task, TermKind
+from solvers.solver import SUMMED, Task, TermKind, summed
 
 # Each item that could move is held against every other one: some tens of milliseconds at the most.
 _MOST_COMPARED = 40_000
@@ -36,7 +36,8 @@ class _Mover:
         self._layout = Layout(layout.pool[:], layout.offset[:])
         self._tops = tops(task.instance)
         kinds = {term.kind for term in task.terms}
-        self._costs_count = TermKind.PLACEMENT_COST in kinds
+        # What each choice adds to the terms that are sums of them.
+        self._adds = [summed(task.instance, kind) for kind in SUMMED if kind in kinds]
         self._bound = self._tied(task, kinds)
         self._choices = choices(task.instance, self._ends(task, kinds))
 
@@ -69,13 +70,12 @@ class _Mover:
 
     def _move(self, item: int) -> None:
         """To the first pool it prefers to its own where it has room."""
-        costs = self._instance.choice_cost
         first, last = self._instance.choice_start[item], self._instance.choice_start[item + 1]
         now = next(c for c in range(first, last) if self._instance.choice_pool[c] == self._layout.pool[item])
         for choice in self._choices[item]:
             if choice.index >= now:
                 return
-            if self._costs_count and costs[choice.index] > costs[now]:
+            if any(adds[choice.index] > adds[now] for adds in self._adds):
                 continue
             offset = self._room(item, choice)
             if offset is not None:

@@ -11,7 +11,8 @@ from types import MappingProxyType
 
 from solvers import _native
 from solvers.instance import Layout
-from solvers.solver import Listeners, ModelBound, Outcome, Task, Term, TermKind
+from solvers.one_pool import too_high
+from solvers.solver import SUMMED, Listeners, ModelBound, Outcome, Task, Term, TermKind, summed
 
 # Tables of who overlaps whom at what cost grow with the square of this.
 _MOST_ITEMS = 2000
@@ -22,6 +23,7 @@ _LEVEL_SHARE = 0.8
 # Steps that each of several pools has before another has its turn; four times as many in the next round.
 _FIRST_TURN = 2_000_000
 _LONGER_TURNS = 4
+_LONGEST_TURN = 1 << 60
 
 _OnValue = Callable[[int, list[int]], None]
 _OnBound = Callable[[int], None]
@@ -48,7 +50,7 @@ class Reuse:
             return f"more than {_MOST_ITEMS} buffers in a pool"
         if sum(instance.reuse[2::3]) >= _MOST_COST:
             return "reuse costs that add up to 2^61 or more"
-        return None
+        return too_high(instance)
 
     def solve(self, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:
         """The best layout it finds, and bounds on its terms."""
@@ -155,12 +157,12 @@ class _Run:
                 act(pool, part)
                 if part is not budget:
                     budget.count(part.work)
-            turn *= _LONGER_TURNS
+            turn = min(turn * _LONGER_TURNS, _LONGEST_TURN)
 
     def _settle(self, at: int, term: Term) -> None:
         """Make one term as small as can be, and narrow what the pools may do by what was found."""
-        if term.kind is TermKind.PLACEMENT_COST:
-            value = bound = sum(self._task.instance.choice_cost)
+        if term.kind in SUMMED:
+            value = bound = sum(summed(self._task.instance, term.kind))
         elif term.kind is TermKind.REUSE_COST:
             value, bound = self._minimise(at, self._pools, _Pool.lower_cost, lambda pool: pool.paid, sum)
             for pool in self._pools:

@@ -1,10 +1,11 @@
 """What a solver is: a task in, an outcome out, under a budget; and the register of solvers by name."""
 
+from array import array
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 from importlib import import_module
-from typing import Protocol
+from typing import Final, Protocol
 
 from solvers import _native
 from solvers.instance import Instance, Layout
@@ -20,6 +21,7 @@ class TermKind(IntEnum):
     PLACEMENT_COST = 3
     REUSE_COST = 4
     MOVES = 5
+    PREFERENCE = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,22 @@ class Term:
 
     kind: TermKind
     pool: int = -1
+
+
+SUMMED: Final = {TermKind.PLACEMENT_COST: "choice_cost", TermKind.PREFERENCE: "choice_rank"}
+"""Terms that are a sum over the choices of pools, and the array of the instance that has what each adds."""
+
+
+def summed(instance: Instance, kind: TermKind) -> "array[int]":
+    """By choice, what it adds to such a term."""
+    found: array[int] = getattr(instance, SUMMED[kind])
+    return found
+
+
+def most_summed(instance: Instance, kind: TermKind) -> int:
+    """What such a term cannot exceed."""
+    adds, starts = summed(instance, kind), instance.choice_start
+    return sum(max(adds[starts[i] : starts[i + 1]], default=0) for i in range(instance.item_count))
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +182,11 @@ def find(name: str) -> Solver:
     home = import_module(_HOMES[name])
     found: Solver = home.make(name)
     return found
+
+
+def is_classic(name: str) -> bool:
+    """Whether it is a published planner."""
+    return _HOMES.get(name) == "solvers.classics"
 
 
 def describe() -> list[Description]:

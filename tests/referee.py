@@ -7,7 +7,7 @@ the placement cost grows by what the rest costs at the least.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import lcm
 
@@ -42,6 +42,13 @@ def judge(problem: Problem, hint: Plan | None = None) -> Verdict:
     if search.vector is None:
         return Verdict(Status.INFEASIBLE, None, None)
     return Verdict(Status.OPTIMAL, search.vector, search.places)
+
+
+def least(problem: Problem, term: str, at_most: Vector, hint: Plan | None = None) -> int | None:
+    """The least value of a term where the terms of the objective before it are no more than these."""
+    search = _Least(problem, term, at_most, hint)
+    search.place(0, {})
+    return None if search.vector is None else search.vector[0]
 
 
 def breaks(problem: Problem, places: Places) -> bool:
@@ -92,6 +99,21 @@ class _Search:
         )
 
 
+class _Least(_Search):
+    """The same for one term alone, within what others may be."""
+
+    def __init__(self, problem: Problem, term: str, at_most: Vector, hint: Plan | None) -> None:
+        super().__init__(replace(problem, objective=(term,)), hint)
+        self._at_most = at_most
+        self._held = _Costs(replace(problem, objective=problem.terms()[: len(at_most)]), hint)
+
+    def place(self, depth: int, placed: Places) -> None:
+        """Nothing ever costs less for what comes later."""
+        now = self._held.vector(placed)
+        if all(value <= most for value, most in zip(now, self._at_most, strict=True)):
+            super().place(depth, placed)
+
+
 class _Rules:
     """What the problem demands of one buffer and of two."""
 
@@ -102,6 +124,10 @@ class _Rules:
         self._groups = [{buffer.id: 0} for buffer in problem.buffers]
         for it in problem.relative:
             self._join(it.buffer, it.base, it.offset)
+        # Distances lead through buffers of size 0, which are themselves anywhere.
+        empty = [{buffer.id: 0} for buffer in problem.buffers if not buffer.size]
+        sized = [{n: d for n, d in group.items() if self.size(n)} for group in self._groups]
+        self._groups = [group for group in sized if group] + empty
         self._group_of = {name: group for group in self._groups for name in group}
         self._conflicts = set(_conflicts(problem))
 
@@ -191,6 +217,11 @@ class _Costs:
             if name in places
         )
 
+    def _pools_of(self, buffer: Buffer) -> list[str]:
+        if buffer.pool is not None:
+            return [buffer.pool]
+        return [pool.id for pool in self._pools] if buffer.pools is None else list(buffer.pools)
+
     def _value(self, term: str, places: Places) -> int:
         if term == "reuse_cost":
             return sum(
@@ -199,6 +230,12 @@ class _Costs:
                 if one in places
                 and other in places
                 and _share(places[one], places[other], self._sized[one].size, self._sized[other].size)
+            )
+        if term == "preference":
+            return sum(
+                it.size * self._pools_of(it).index(places[name][0])
+                for name, it in self._sized.items()
+                if name in places
             )
         if term == "moves":
             return sum(

@@ -1,19 +1,18 @@
-"""Arguments that several commands share: their types, and the parser that explains itself with examples."""
+"""Arguments that several commands share: their types, and how a command is added."""
 
 import argparse
 import re
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from api.cli.terminal import columns
 
-if TYPE_CHECKING:
-    from _typeshed import SupportsWrite
-
 _UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
-_DECIMAL_UNITS = {"kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
+# 64KB is 64,000 bytes by the standard and 65,536 to whoever makes memories.
+_DOUBTFUL_UNITS = ("kb", "mb", "gb", "tb")
+_SECONDS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 _AMOUNT = re.compile(r"(?P<number>[0-9][0-9_]*(?:\.[0-9]+)?)\s*(?P<unit>[a-z]*)", re.ASCII)
+_DURATION = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(?P<unit>[a-z]*)", re.ASCII)
 _LARGEST = 1 << 62
 LONGEST_RUN = 366 * 86_400
 
@@ -33,14 +32,6 @@ class Help(argparse.HelpFormatter):
             for part in text.split("\n\n")
         )
         return "\n\n".join(filled)
-
-
-class Parser(argparse.ArgumentParser):
-    """A parser that does not hide that its help could not be written."""
-
-    def _print_message(self, message: str, file: "SupportsWrite[str] | None" = None) -> None:
-        if message:
-            (file or sys.stderr).write(message)
 
 
 Commands = argparse._SubParsersAction  # argparse offers no public name for the type
@@ -66,13 +57,13 @@ def add_command(
 
 
 def amount(text: str) -> int:
-    """Bytes as people write them: 65536, 64KiB, 64K, 1.5MiB, 64kB, 0x10000."""
+    """Bytes as people write them: 65536, 64KiB, 64K, 1.5MiB, 0x10000."""
     lowered = text.strip().lower()
     if re.fullmatch(r"0x[0-9a-f_]*[0-9a-f]", lowered):
         value = int(lowered, 16)
     else:
         match = _AMOUNT.fullmatch(lowered)
-        if match is None or (factor := _factor(match["unit"])) is None:
+        if match is None or (factor := _factor(text, match["unit"])) is None:
             raise argparse.ArgumentTypeError(
                 f"{text!r} is not an amount of bytes, such as 65536, 64KiB or 0x10000"
             )
@@ -91,21 +82,44 @@ def amount_from(least: int) -> Callable[[str], int]:
     def parse(text: str) -> int:
         value = amount(text)
         if value < least:
-            raise argparse.ArgumentTypeError(f"{text!r} is out of range: it must be at least {least}")
+            raise argparse.ArgumentTypeError(f"{text!r} is out of range: it must be at least {least:,}")
         return value
 
     return parse
 
 
-def _factor(unit: str) -> int | None:
-    if unit in _DECIMAL_UNITS:
-        return _DECIMAL_UNITS[unit]
+def _factor(text: str, unit: str) -> int | None:
+    if unit in _DOUBTFUL_UNITS:
+        letter = unit[0].upper()
+        steps = 1 + "KMGT".index(letter)
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is doubtful: write {letter}iB for units of {1024**steps:,} bytes, "
+            f"or the number of bytes in full for units of {1000**steps:,}"
+        )
     return _UNITS.get(unit[:-2] if unit.endswith("ib") and len(unit) == 3 else unit)
+
+
+def duration(most: float) -> Callable[[str], float]:
+    """The type of a time: 1.5, 2s, 50ms, 2m or 1h; a number alone is seconds."""
+
+    def parse(text: str) -> float:
+        match = _DURATION.fullmatch(text.strip().lower())
+        factor = None if match is None else _SECONDS.get(match["unit"])
+        if match is None or factor is None:
+            raise argparse.ArgumentTypeError(
+                f"{text!r} is not a time, such as 1.5 or 2s (seconds), 50ms or 2m (minutes)"
+            )
+        value = float(match["number"]) * factor
+        if value > most:
+            raise argparse.ArgumentTypeError(f"{text} is out of range: it must be at most {most:,.0f} s")
+        return value
+
+    return parse
 
 
 def whole(least: int, most: int | None = None) -> Callable[[str], int]:
     """The type of a whole number within limits."""
-    limits = f"at least {least}" if most is None else f"from {least} to {most}"
+    limits = f"at least {least:,}" if most is None else f"from {least:,} to {most:,}"
 
     def parse(text: str) -> int:
         try:

@@ -4,6 +4,7 @@ import argparse
 import os
 import re
 import shlex
+import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,6 +16,9 @@ _GENERATE: Final = "generate:"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 _RANGE: Final = re.compile(r"(\d+)\.\.(\d+)", re.ASCII)
 _RANGED: Final = ("n", "seed")
+# The name of an outside program where two that run side by side have one.
+_PROGRAM: Final = "program"
+_WATCHES: Final = "planner.bench.keeper"
 # Options of `memstow generate` that are not the problem's.
 _OF_A_FILE: Final = ("output", "output-format")
 _MOST_GENERATED: Final = 1_000_000_000
@@ -31,12 +35,55 @@ def instances_of(path: str) -> "Instances":
 
 def asked_of(args: argparse.Namespace) -> "list[Asked]":
     """Every solver that takes part."""
+    asked = _solvers(args)
+    asked += [_external(text, args, args.executor == "local") for text in args.external]
+    return _each_once(asked)
+
+
+def sides_of(args: argparse.Namespace) -> "list[tuple[list[Asked], str]]":
+    """Of each of the two that run side by side who solves, and the Python that runs it."""
     from planner.errors import InputError
 
+    if args.external or args.executor != "local" or args.jobs != 1:
+        message = "it goes neither with --external nor with --executor nor with --jobs: runs are in pairs"
+        raise InputError.single("bad_interleave", "--interleave", message)
+    programs = ["{input" in one for one in args.interleave]
+    if any(programs):
+        if not all(programs) or args.solvers is not None:
+            message = "give two commands with a place for {input}, and no --solvers; or two of memstow"
+            raise InputError.single("bad_interleave", "--interleave", message)
+        return [([_external(f"{_PROGRAM}={one}", args, True)], sys.executable) for one in args.interleave]
+    return [(_each_once(_solvers(args)), _python_of(one)) for one in args.interleave]
+
+
+def _python_of(text: str) -> str:
+    """The Python that a memstow, or that of a venv, runs by."""
+    import subprocess
+    from pathlib import Path
+    from shutil import which
+
+    from planner.errors import InputError
+
+    found = which(str(Path(text) / "bin" / "memstow") if Path(text).is_dir() else text)
+    # The link is followed to the program, and the Python beside it is not: it may be a link out of its venv.
+    python = None if found is None else str(Path(found).resolve().with_name("python"))
+    if python is not None and os.access(python, os.X_OK):
+        runs = [python, "-P", "-c", f"import {_WATCHES}"]
+        if subprocess.run(runs, capture_output=True, check=False).returncode == 0:  # noqa: S603
+            return python
+    message = f"{text!r} is no venv or program of a memstow whose runs can be watched, and has no {{input}}"
+    raise InputError.single("bad_interleave", "--interleave", message)
+
+
+def _solvers(args: argparse.Namespace) -> "list[Asked]":
     names = args.solvers if args.solvers is not None else "" if args.external else "auto"
-    local = args.executor == "local"
-    asked = [_solver(name.strip(), args, local) for name in names.split(",") if name.strip()]
-    asked += [_external(text, args, local) for text in args.external]
+    local = args.executor == "local" and args.interleave is None
+    return [_solver(name.strip(), args, local) for name in names.split(",") if name.strip()]
+
+
+def _each_once(asked: "list[Asked]") -> "list[Asked]":
+    from planner.errors import InputError
+
     seen = [one.name for one in asked]
     if not asked or len(set(seen)) < len(seen):
         raise InputError.single("bad_solvers", "--solvers", "give some solvers, each name once")
@@ -45,16 +92,15 @@ def asked_of(args: argparse.Namespace) -> "list[Asked]":
 
 def _solver(name: str, args: argparse.Namespace, local: bool) -> "Asked":
     from planner.bench.task import Asked
-    from planner.errors import MissingBackEndError, UnknownSolverError
+    from planner.errors import MissingBackEndError
+    from planner.team import asked_for
     from solvers.models.register import BACK_ENDS
-    from solvers.solver import names
 
-    if name != "auto" and name not in names():
-        raise UnknownSolverError(f"there is no solver {name!r}; use auto, {', '.join(names())}")
+    asked_for(name)
     missing = BACK_ENDS[name].how_to_get() if name in BACK_ENDS and local else None
     if missing is not None:
         raise MissingBackEndError(f"solver {name!r} needs {missing}")
-    return Asked(name, _options(args, (*_COMMON, *_OURS)))
+    return Asked(name, _options(args, (*_COMMON, *_OURS)), repeat_seconds=args.repeat_for)
 
 
 def _external(text: str, args: argparse.Namespace, local: bool) -> "Asked":
@@ -85,7 +131,7 @@ def _external(text: str, args: argparse.Namespace, local: bool) -> "Asked":
         raise InputError.single(
             "bad_external", "--external", f"{parts[0]!r} is no program that can be started"
         )
-    return Asked(name, _options(args, _COMMON), tuple(parts), os.getcwd())
+    return Asked(name, _options(args, _COMMON), tuple(parts), os.getcwd(), args.repeat_for)
 
 
 def _options(args: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]:
@@ -122,7 +168,7 @@ def _generated(path: str) -> "Generated":
 def _generator_arguments(kind: str, settings: list[str], end: int) -> dict[str, Any]:
     """What the generator is told; of a range, its first (1) or its last (2) end."""
     from api.cli import generate
-    from api.cli.arguments import Parser
+    from api.cli.parser import Parser
 
     words = [kind]
     for setting in settings:

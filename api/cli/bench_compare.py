@@ -32,7 +32,7 @@ memstow bench compare before after --json
         "--fail-on",
         type=_measures,
         metavar="LIST",
-        help="what decides on the exit code (default: everything but seconds, cpu and memory)",
+        help="what decides on the exit code (default: everything but what a busy machine changes)",
     )
     parser.add_argument(
         "--tolerance",

@@ -28,11 +28,14 @@ runs.csv and summary.csv. The same results give the same files. Needs matplotlib
         examples="""
 memstow bench report results
 memstow bench report results --update-best --best best_known.json
+memstow bench report results --figures pdf --output paper
 memstow bench report results --output page --title 'Release 1.2' --scatter exact,cpsat
 """,
     )
     parser.add_argument("folder", metavar="DIR", help="folder of the results, or a results.jsonl")
-    parser.add_argument("--output", metavar="DIR", help="where to write (default: the folder of the results)")
+    parser.add_argument(
+        "-o", "--output", metavar="DIR", help="where to write (default: the folder of the results)"
+    )
     parser.add_argument("--title", metavar="TEXT", help="title of the report (default: the folder's name)")
     parser.add_argument(
         "--best", metavar="FILE", help="best values known (default: best_known.json beside the results)"
@@ -45,6 +48,12 @@ memstow bench report results --output page --title 'Release 1.2' --scatter exact
         type=_two,
         metavar="A,B",
         help="solvers to set against each other (default: the best two)",
+    )
+    parser.add_argument(
+        "--figures",
+        choices=("svg", "pdf"),
+        default="svg",
+        help="form of the pictures' files: pdf writes them for papers as well (default: svg)",
     )
     parser.add_argument(
         "--problems",
@@ -68,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     from planner.bench.folder import BEST
     from planner.bench.posed import found_again
     from planner.bench.rated import rate
-    from planner.bench.report import MOST_MEMORY_PICTURES, report
+    from planner.bench.report import MOST_MEMORY_PICTURES, figures, report
     from planner.bench.results import read
     from planner.figures import plain
 
@@ -86,8 +95,11 @@ def run(args: argparse.Namespace) -> int:
     )
     output = folder if args.output is None else Path(args.output)
     output.mkdir(parents=True, exist_ok=True)
-    for name, text in made.items():
-        replace_file(output / name, text.encode())
+    written = {name: text.encode() for name, text in made.items()}
+    if args.figures == "pdf":
+        written |= figures(bench, args.scatter)
+    for name, data in written.items():
+        replace_file(output / name, data)
         print(plain(str(output / name)))
     if args.update_best:
         replace_file(best, to_json(bench.known))

@@ -4,13 +4,14 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from api.cli.arguments import LONGEST_RUN, Commands, add_command, amount, real, whole
+from api.cli.arguments import LONGEST_RUN, Commands, add_command, amount, duration, real, whole
 from api.cli.bench_asked import asked_of, instances_of
 from api.cli.exits import Exit
 from api.cli.output import replace_file
 from api.cli.progress import Line
 from api.cli.source import READABLE, add_changes
 from api.cli.terminal import complain, is_terminal
+from planner.bench.repeated import REPEAT_SECONDS
 
 if TYPE_CHECKING:
     import threading
@@ -34,12 +35,13 @@ they come: what was ended, however it was, goes on with --resume.""",
 memstow bench run instances/ --solvers greedy,exact,cpsat --time-limit 5 --seeds 3 --output results
 memstow bench run generate:planted,n=50,seed=1..100 --jobs 2 --output results
 memstow bench run a.csv --external 'mine=./mine {input} {output} {capacity} {seconds}' --output results
+memstow bench run instances/ --interleave ../old/.venv .venv --solvers greedy,exact --output pairs
 memstow bench run instances/ --executor dask --scheduler tcp://localhost:8786 --output results
 """,
     )
     parser.add_argument("paths", metavar="PATH", nargs="+", help="files, folders, patterns, generate:...")
     parser.add_argument(
-        "--output", metavar="DIR", default="bench", help="folder of the results (default: bench)"
+        "-o", "--output", metavar="DIR", default="bench", help="folder of the results (default: bench)"
     )
     parser.add_argument("--resume", action="store_true", help="go on with the results that are there")
     parser.add_argument("--format", choices=READABLE, help="format of the problems (default: by content)")
@@ -65,6 +67,13 @@ def _add_players(parser: argparse.ArgumentParser) -> None:
         help="an outside program; {input}, {output}, {capacity} and {seconds} are filled in; may be repeated",
     )
     players.add_argument(
+        "--interleave",
+        nargs=2,
+        metavar=("OLD", "NEW"),
+        help="two programs side by side, to be compared: each a venv or its memstow (run with --solvers), or "
+        "each a command as after NAME= of --external; results go to DIR/old and DIR/new",
+    )
+    players.add_argument(
         "--seeds",
         type=whole(1, 1_000_000),
         default=1,
@@ -76,7 +85,11 @@ def _add_players(parser: argparse.ArgumentParser) -> None:
 def _add_limits(parser: argparse.ArgumentParser) -> None:
     limits = parser.add_argument_group("limits of a run")
     limits.add_argument(
-        "--time-limit", type=real(0, LONGEST_RUN), default=10.0, metavar="S", help="seconds (default: 10)"
+        "--time-limit",
+        type=duration(LONGEST_RUN),
+        default=10.0,
+        metavar="S",
+        help="in seconds, or as 50ms, 2m (default: 10)",
     )
     limits.add_argument(
         "--gap", type=real(0, 1), default=0.0, metavar="G", help="stop within this fraction (default: 0)"
@@ -87,6 +100,14 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
     )
     limits.add_argument(
         "--workers", type=whole(1, 256), default=1, metavar="N", help="threads of a run (default: 1)"
+    )
+    limits.add_argument(
+        "--repeat-for",
+        type=real(0, LONGEST_RUN),
+        default=REPEAT_SECONDS,
+        metavar="S",
+        help="a shorter run is repeated until so many seconds are measured; 0: never (default: "
+        f"{REPEAT_SECONDS})",
     )
     limits.add_argument(
         "--memory",
@@ -110,7 +131,7 @@ def _add_where(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--scheduler", metavar="URL", help="of the cluster, as tcp://host:8786")
 
 
-class _Progress(Line):
+class Progress(Line):
     """How many of the runs are done, and how long the rest may take."""
 
     tally: "Tally | None" = None
@@ -146,6 +167,10 @@ def run(args: argparse.Namespace) -> int:
 
     # The command line does without for the short life of a solve; this may run for days.
     gc.enable()
+    if args.interleave is not None:
+        from api.cli.interleaved import run_pairs
+
+        return run_pairs(args)
     instances = [instances_of(path) for path in args.paths]
     asked = asked_of(args)
     folder = Path(args.output)
@@ -153,7 +178,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         replace_file(folder / PATHS, remembered(folder, args.paths))
         executor = _executor(args)
-        progress = _Progress(sys.stderr) if is_terminal(sys.stderr) else None
+        progress = Progress(sys.stderr) if is_terminal(sys.stderr) else None
 
         def work(cancel: "threading.Event") -> "Tally":
             hear = progress.hear if progress else lambda _tally: None
@@ -166,7 +191,8 @@ def run(args: argparse.Namespace) -> int:
         tally = call.run(progress)
     finally:
         journal.close()
-    _report(journal, tally)
+    report_rest(tally)
+    report_endings(journal)
     if call.interrupted:
         complain("interrupted: what is recorded stays; --resume goes on")
         return Exit.INTERRUPTED
@@ -194,9 +220,9 @@ def _executor(args: argparse.Namespace) -> "Executor":
     return Cluster(check_scheduler(args.scheduler, "--scheduler"))
 
 
-def _report(journal: "Journal", tally: "Tally") -> None:
-    from planner.bench.record import Ending
-    from planner.figures import plain, table
+def report_rest(tally: "Tally") -> None:
+    """Say what was left out or lost."""
+    from planner.figures import plain
 
     for note in tally.notes:
         complain(plain(note))
@@ -206,12 +232,16 @@ def _report(journal: "Journal", tally: "Tally") -> None:
         )
     if tally.lost:
         complain(f"{tally.lost:,} runs are lost; --resume tries them again")
+
+
+def report_endings(journal: "Journal") -> None:
+    """How the runs of each solver ended."""
+    from planner.bench.record import Ending
+    from planner.figures import table
+
     solvers = sorted({solver for solver, _ in journal.endings})
     shown = [ending for ending in Ending if any(journal.endings[solver, ending] for solver in solvers)]
-    rows = [
-        (solver, *(f"{journal.endings[solver, ending]:,}" for ending in shown))
-        for solver in map(str, solvers)
-    ]
+    rows = [(solver, *(f"{journal.endings[solver, ending]:,}" for ending in shown)) for solver in solvers]
     print("\n".join(table(("solver", *(ending.value for ending in shown)), rows)))
 
 

@@ -11,6 +11,7 @@ from api.cli.source import (
     add_problem,
     read_problem,
     refuse_two_stdins,
+    told_of,
     warn_if_terminal,
 )
 
@@ -30,7 +31,9 @@ memstow convert - model.json --format executorch < exported.json
     add_problem(parser, "in")
     parser.add_argument("out", metavar="OUT", help="the file to write; - writes to standard output")
     parser.add_argument(
-        "--output-format", choices=READABLE, help="format to write (default: csv for .csv, json for the rest)"
+        "--output-format",
+        choices=READABLE,
+        help="format to write (default: as the file's name ends, .json or .csv)",
     )
     add_changes(parser)
     parser.set_defaults(run=run)
@@ -44,6 +47,9 @@ def run(args: argparse.Namespace) -> int:
     refuse_two_stdins(source, args.target)
     refuse_unwritable(args.out)
     warn_if_terminal(source)
+    form = format_of(args.out, args.output_format)
     problem = read_problem(source, args)
-    write_out(formats.write_problem(problem, format_of(args.out, args.output_format)), args.out)
+    with told_of(source):
+        data = formats.write_problem(problem, form)
+    write_out(data, args.out)
     return Exit.DONE

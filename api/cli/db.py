@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     from api.jobs import migrate
     from api.jobs.database import Database
 
-    if settings.database is None and args.what == "status" and not settings.data.is_dir():
+    if args.what == "status" and not settings.store_exists:
         print(f"at nothing, newest {migrate.newest()}")
         return Exit.DONE
     if settings.database is None:

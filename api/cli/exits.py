@@ -17,7 +17,7 @@ class Exit(IntEnum):
     UNKNOWN = 4
     """No plan was found and no proof either."""
     WORSE = 5
-    """`bench compare`: something got worse."""
+    """`bench compare`, `bench run --interleave`: something got worse."""
     DEFECT = 70
     """A defect of memstow itself (EX_SOFTWARE of sysexits)."""
     INTERRUPTED = 130

@@ -42,9 +42,11 @@ def _add_kind(
     parser.add_argument(
         "--seed", type=whole(0), default=0, metavar="S", help="seed of all chance (default: 0)"
     )
-    parser.add_argument("--output", metavar="FILE", help="the file to write (default: standard output)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="the file to write (default: standard output)")
     parser.add_argument(
-        "--output-format", choices=WRITABLE, help="format to write (default: csv for .csv, json for the rest)"
+        "--output-format",
+        choices=WRITABLE,
+        help="format to write (default: as the file's name ends, .json or .csv)",
     )
     parser.set_defaults(run=run)
     return parser
@@ -149,8 +151,9 @@ def run(args: argparse.Namespace) -> int:
     from planner.generate.made import make
 
     refuse_unwritable(args.output)
+    form = format_of(args.output, args.output_format)
     problem = make(args.kind, arguments_of(args))
-    write_out(formats.write_problem(problem, format_of(args.output, args.output_format)), args.output)
+    write_out(formats.write_problem(problem, form), args.output)
     return Exit.DONE
 
 

@@ -4,7 +4,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from api.cli.arguments import LONGEST_RUN, Commands, add_command, real, whole
+from api.cli.arguments import LONGEST_RUN, Commands, add_command, duration, whole
 from api.cli.exits import Exit
 from api.cli.source import (
     add_changes,
@@ -46,10 +46,10 @@ memstow inspect model.json --needs --time-limit 60
     )
     parser.add_argument(
         "--time-limit",
-        type=real(0, LONGEST_RUN),
+        type=duration(LONGEST_RUN),
         default=10.0,
         metavar="S",
-        help="seconds that --needs may take (default: 10)",
+        help="time that --needs may take, in seconds or as 50ms, 2m (default: 10)",
     )
     parser.add_argument("--json", action="store_true", help="print the facts as JSON")
     parser.set_defaults(run=run)

@@ -57,9 +57,10 @@ def run_create(args: argparse.Namespace) -> int:
     from api.jobs.asked import checked_name
 
     checked_name(args.name, "--name")
-    with _keys(args) as keys:
+    with _keys(args, make=True) as keys:
         from api.jobs.keys import Scope
 
+        assert keys is not None  # noqa: S101
         _, text = keys.create(args.name, frozenset(map(Scope, args.scope or SCOPES[:1])))
     print(text)
     return Exit.DONE
@@ -70,7 +71,7 @@ def run_list(args: argparse.Namespace) -> int:
     from api.jobs.job import moment
     from planner.figures import plain, table
 
-    with _keys(args) as keys:
+    with _keys(args, make=False) as keys:
         rows = [
             (
                 key.id,
@@ -79,7 +80,7 @@ def run_list(args: argparse.Namespace) -> int:
                 moment(key.created) or "",
                 moment(key.revoked) or "",
             )
-            for key in keys.list()
+            for key in (keys.list() if keys is not None else ())
         ]
     for line in table(("id", "name", "scopes", "created", "revoked"), rows, left=5):
         print(line.rstrip())
@@ -90,24 +91,29 @@ def run_revoke(args: argparse.Namespace) -> int:
     """Revoke a key."""
     from planner.errors import InputError
 
-    with _keys(args) as keys:
-        if not keys.revoke(args.id):
+    with _keys(args, make=False) as keys:
+        if keys is None or not keys.revoke(args.id):
             raise InputError.single("no_such_key", "id", f"there is no key {args.id!r} that could be used")
     return Exit.DONE
 
 
 @contextmanager
-def _keys(args: argparse.Namespace) -> "Iterator[Keys]":
+def _keys(args: argparse.Namespace, make: bool) -> "Iterator[Keys | None]":
+    """The keys in the store; None where there is no store yet and none is to be made."""
     settings = load(args)
     from api.jobs.database import Database
     from api.jobs.keys import Keys
-    from api.jobs.migrate import upgrade
+    from api.jobs.migrate import current, upgrade
 
+    if not make and not settings.store_exists:
+        yield None
+        return
     if settings.database is None:
         settings.data.mkdir(parents=True, exist_ok=True)
     database = Database(settings.store_url, connections=1)
     try:
-        upgrade(database)
-        yield Keys(database)
+        if make:
+            upgrade(database)
+        yield None if current(database) is None else Keys(database)
     finally:
         database.close()

@@ -13,8 +13,9 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Final
 
-from api.cli.arguments import Help, Parser
+from api.cli.arguments import Help
 from api.cli.exits import Exit
+from api.cli.parser import Parser
 from api.cli.terminal import complain
 from planner.figures import plain
 
@@ -136,7 +137,10 @@ def _explain(error: Exception) -> int:
             return Exit.USAGE
         case OSError():
             named = f"{error.filename}: " if error.filename is not None else ""
-            complain(plain(f"{named}{error.strerror or error}"))
+            # Files are written over: it is a folder that was to be made there.
+            exists = isinstance(error, FileExistsError)
+            reason = "there is a file of this name; give a folder" if exists else error.strerror
+            complain(plain(f"{named}{reason or error}"))
             _drop_stdout()
             return Exit.USAGE
         case MemoryError():

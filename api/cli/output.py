@@ -7,6 +7,8 @@ from pathlib import Path
 
 STDOUT = "-"
 WRITABLE = ("json", "csv", "structured")
+PICTURE = ".svg"
+_FORMAT_OF = {"": "json", ".json": "json", ".csv": "csv"}
 
 
 def write_out(data: bytes, path: str | None) -> None:
@@ -74,8 +76,35 @@ def refuse_unwritable(*paths: str | None) -> None:
         raise InputError.single("not_writable", plain(path), f"{why}; name a file that can be written")
 
 
-def format_of(path: str | None, chosen: str | None, default: str = "json") -> str:
-    """The format to write: the one asked for, or what the file's name ends with."""
+def format_of(path: str | None, chosen: str | None) -> str:
+    """The format to write: the one asked for, or that of the name; JSON where the name says nothing."""
     if chosen is not None:
         return chosen
-    return "csv" if path is not None and path.lower().endswith(".csv") else default
+    suffix = _suffix(path)
+    if suffix not in _FORMAT_OF:
+        from planner.errors import InputError
+        from planner.figures import plain
+
+        hint = "a picture is drawn with --picture" if suffix == PICTURE else "or choose with --output-format"
+        message = f"nothing is written as {plain(suffix)}: let the name end with .json or .csv; {hint}"
+        raise InputError.single("unknown_suffix", plain(path or ""), message)
+    return _FORMAT_OF[suffix]
+
+
+def refuse_other_pictures(path: str | None) -> None:
+    """A picture is SVG: a name that promises something else would be a lie."""
+    suffix = _suffix(path)
+    if suffix not in ("", PICTURE):
+        from planner.errors import InputError
+        from planner.figures import plain
+
+        message = f"pictures are not written as {plain(suffix)}: let the name end with {PICTURE}"
+        raise InputError.single("unknown_suffix", plain(path or ""), message)
+
+
+def _suffix(path: str | None) -> str:
+    """How the name of a file ends; of `model-1.5`, of a pipe or a device it says nothing."""
+    if path is None or path == STDOUT or (os.path.exists(path) and not os.path.isfile(path)):
+        return ""
+    suffix = os.path.splitext(path)[1].lower()
+    return suffix if suffix[1:2].isalpha() else ""

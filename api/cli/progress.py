@@ -51,9 +51,10 @@ class Line(ABC):
 class Progress(Line):
     """Listens to a run and shows the latest it heard."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, term: str = "value") -> None:
         super().__init__(stream)
-        self._peak: int | None = None
+        self._term = term
+        self._value: int | None = None
         self._bound: int | None = None
         self._phase = "start"
 
@@ -65,20 +66,20 @@ class Progress(Line):
             case Phase():
                 self._phase = event.name
             case Incumbent():
-                self._peak = event.value
+                self._value = event.value
             case Bound():
                 self._bound = event.value
 
     def line(self, elapsed: float) -> str:
         """What is known, in a line."""
-        from planner.figures import count, percent
+        from planner.figures import count, percent, plain
 
         parts = []
-        if self._peak is not None:
-            parts.append(f"peak {count(self._peak)}")
+        if self._value is not None:
+            parts.append(f"{plain(self._term, most=40)} {count(self._value)}")
         if self._bound is not None:
             parts.append(f"bound {count(self._bound)}")
-        if self._peak is not None and self._bound is not None:
-            gap = (self._peak - self._bound) / self._peak if self._peak > self._bound else 0.0
+        if self._value is not None and self._bound is not None:
+            gap = (self._value - self._bound) / self._value if self._value > self._bound else 0.0
             parts.append(f"gap {percent(gap)}")
         return "  ".join([*parts, self._phase, f"{elapsed:.1f} s"])

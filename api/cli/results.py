@@ -5,7 +5,14 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from api.cli.output import STDOUT, WRITABLE, format_of, refuse_unwritable, write_out
+from api.cli.output import (
+    STDOUT,
+    WRITABLE,
+    format_of,
+    refuse_other_pictures,
+    refuse_unwritable,
+    write_out,
+)
 from api.cli.terminal import columns, complain, draws_unicode
 from planner.figures import plain
 
@@ -19,14 +26,16 @@ _PICTURE = "svg"
 def add_results(parser: argparse.ArgumentParser) -> None:
     """The arguments that say where it goes."""
     results = parser.add_argument_group("results")
-    results.add_argument("--output", metavar="FILE", help="write the plan to the file, whole or not at all")
+    results.add_argument(
+        "-o", "--output", metavar="FILE", help="write the plan to the file, whole or not at all"
+    )
     results.add_argument(
         "--output-format",
         choices=WRITABLE,
-        help="format of the plan (default: csv for .csv, json for the rest); "
+        help="format of the plan (default: as the file's name ends, .json or .csv); "
         "without --output, the plan alone is printed in it",
     )
-    results.add_argument("--picture", metavar="FILE", help="draw the plan into the file, as SVG")
+    results.add_argument("--picture", metavar="FILE", help="draw the plan into the file, an .svg")
     results.add_argument("--json", action="store_true", help="print the plan alone, as JSON")
 
 
@@ -47,6 +56,8 @@ def refuse_impossible_results(args: argparse.Namespace) -> None:
         if one != STDOUT and _same_file(one, other):
             message = f"{what} cannot be one file; give the one that is written another name"
             raise InputError.single("one_file_twice", plain(one), message)
+    format_of(args.output, args.output_format)
+    refuse_other_pictures(args.picture)
 
 
 def hand_out(args: argparse.Namespace, problem: "Problem", plan: "Plan") -> None:

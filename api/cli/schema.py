@@ -17,7 +17,14 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
         "print the JSON Schema of the problem, the options, the plan or a target",
         examples="memstow schema\nmemstow schema plan > plan.schema.json",
     )
-    parser.add_argument("kind", nargs="?", choices=KINDS, default=KINDS[0], help="default: %(default)s")
+    parser.add_argument(
+        "kind",
+        nargs="?",
+        choices=KINDS,
+        default=KINDS[0],
+        metavar="WHAT",
+        help=f"{', '.join(KINDS)} (default: {KINDS[0]})",
+    )
     parser.set_defaults(run=run)
 
 

@@ -6,7 +6,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
-from api.cli.arguments import LONGEST_RUN, Commands, add_command, amount_from, real, whole
+from api.cli.arguments import LONGEST_RUN, Commands, add_command, amount_from, duration, real, whole
 from api.cli.exits import Exit
 from api.cli.results import add_results, hand_out, refuse_impossible_results
 from api.cli.source import (
@@ -62,10 +62,10 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
     )
     search.add_argument(
         "--time-limit",
-        type=real(0, LONGEST_RUN),
+        type=duration(LONGEST_RUN),
         default=10.0,
         metavar="S",
-        help="seconds until the answer must be there (default: 10)",
+        help="time until the answer must be there, in seconds or as 50ms, 2m (default: 10)",
     )
     search.add_argument(
         "--gap",
@@ -138,7 +138,7 @@ def _options(args: argparse.Namespace, problem: "Problem") -> "Options":
         work_limit=args.work_limit,
         memory_limit=args.memory_limit,
         workers=args.workers,
-        hint=None if args.hint is None else read_plan(args.hint, problem, "--hint"),
+        hint=None if args.hint is None else read_plan(args.hint, problem),
     )
 
 
@@ -148,7 +148,8 @@ def _plan(args: argparse.Namespace, problem: "Problem", options: "Options") -> "
     from planner import engine
     from planner.events import Phase
 
-    progress = Progress(sys.stderr) if is_terminal(sys.stderr) else None
+    term = next(iter(problem.terms()), "fits")
+    progress = Progress(sys.stderr, term) if is_terminal(sys.stderr) else None
     given_up: list[str] = []
 
     def hear(event: "Event") -> None:

@@ -46,7 +46,9 @@ def read_problem(path: str, args: argparse.Namespace) -> "Problem":
     from planner import formats
     from planner.changed import changed
 
-    problem = formats.read_problem(_read(path), args.format)
+    data = _read(path)
+    with told_of(path):
+        problem = formats.read_problem(data, args.format)
     target = None if args.target is None else read_target(args.target)
     return changed(problem, target, args.capacity, args.fit_only)
 
@@ -62,46 +64,51 @@ def read_target(name: str) -> "Target":
     if name in shipped():
         return shipped_target(name)
     try:
-        with _told_of("--target"):
-            return parse_target(parse_json(_read(name)))
+        data = _read(name)
     except InputError as error:
-        raise InputError(map(_with_shipped, error.issues)) from None
+        raise InputError(_with_shipped(name, issue) for issue in error.issues) from None
+    with told_of(name):
+        return parse_target(parse_json(data))
 
 
-def _with_shipped(issue: "Issue") -> "Issue":
+def _with_shipped(name: str, issue: "Issue") -> "Issue":
     """The issue; of a file that is not there, with the names it may have been meant for."""
     from dataclasses import replace
 
+    from planner.reading.likely import likely
     from planner.target import shipped
 
     if issue.code != "not_found":
         return issue
-    known = ", ".join(shipped())
-    return replace(issue, message=f"{issue.message}, and no target of that name comes with memstow ({known})")
+    close = likely(name, shipped())
+    meant = f"did you mean {close}? " if close is not None else ""
+    known = f"no target of that name comes with memstow; {meant}there are {', '.join(shipped())}"
+    return replace(issue, message=f"{issue.message}, and {known}")
 
 
-def read_plan(path: str, problem: "Problem", argument: str, form: str | None = None) -> "Plan":
-    """The plan for this problem in the file that the argument names."""
+def read_plan(path: str, problem: "Problem", form: str | None = None) -> "Plan":
+    """The plan for this problem in the file."""
     from planner import formats
 
-    with _told_of(argument):
-        return formats.read_plan(_read(path), problem, form)
+    data = _read(path)
+    with told_of(path):
+        return formats.read_plan(data, problem, form)
 
 
 @contextmanager
-def _told_of(argument: str) -> Iterator[None]:
-    """A place inside a document says nothing where there are two of them: name the argument as well."""
+def told_of(path: str) -> Iterator[None]:
+    """A place inside a document says nothing without the name of its file."""
     from dataclasses import replace
 
     from planner.errors import InputError
+    from planner.figures import plain
 
     try:
         yield
     except InputError as error:
-        inside = (issue.path.startswith(("$", "line ")) for issue in error.issues)
+        name = "standard input" if path == STDIN else plain(path, most=200)
         raise InputError(
-            replace(issue, path=f"{argument} {issue.path}") if within else issue
-            for issue, within in zip(error.issues, inside, strict=True)
+            replace(issue, path=f"{name}: {issue.path}".removesuffix(": $")) for issue in error.issues
         ) from None
 
 
@@ -119,6 +126,8 @@ def _read(path: str) -> bytes:
 
     if path == STDIN and sys.stdin is None:
         raise InputError.single("no_stdin", "standard input", "it is closed; name a file instead of -")
+    if not path:
+        raise InputError.single("no_name", "FILE", "the name of the file is empty; - is standard input")
     return read_bytes(sys.stdin.buffer if path == STDIN else path)
 
 

@@ -8,7 +8,7 @@ NARROWEST = 40
 WIDEST = 120
 USUAL = 80
 
-_PROBE = "░▒▓█▁▇─╱…"
+_PROBE = "░▒▓█▁▇─╱╌━…"
 
 
 def is_terminal(stream: TextIO) -> bool:

@@ -3,7 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from api.cli.arguments import Commands, add_command
+from api.cli.arguments import LONGEST_RUN, Commands, add_command, real
 from api.cli.exits import Exit
 from api.cli.source import (
     READABLE,
@@ -20,9 +20,10 @@ from planner.figures import plain
 if TYPE_CHECKING:
     from planner.plan import Plan
     from planner.problem import Problem
-    from planner.verify import Violation
+    from planner.verify import Verdict
 
 MOST_SHOWN = 100
+MOST_CHECKED_SHOWN = 20
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -32,11 +33,13 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
         "verify",
         "check that a plan is valid and that its figures are true",
         details="""
-Exit code 0: valid; 1: not valid, and every violation is listed. A plan that was made with --target,
---capacity or --fit-only is for the problem so changed: give the same here.""",
+Says of each claim of the plan whether it was checked, or is claimed by who made the plan. Exit code 0: valid;
+1: not valid, and every violation is listed, or with --strict something is only claimed. A plan that was made
+with --target, --capacity or --fit-only is for the problem so changed: give the same here.""",
         examples="""
 memstow verify model.json plan.json
 memstow verify model.csv offsets.csv --capacity 64KiB
+memstow verify model.json plan.json --strict --recheck --time-limit 60
 memstow solve model.json --json | memstow verify model.json -
 """,
     )
@@ -47,6 +50,21 @@ memstow solve model.json --json | memstow verify model.json -
     )
     add_changes(parser)
     parser.add_argument("--hint", metavar="PLAN", help="the plan that `moves` in the objective counts from")
+    parser.add_argument(
+        "--strict", action="store_true", help="fail where something is claimed and was not checked"
+    )
+    parser.add_argument(
+        "--recheck",
+        action="store_true",
+        help="solve again to check what is only claimed, within --time-limit",
+    )
+    parser.add_argument(
+        "--time-limit",
+        type=real(0, LONGEST_RUN),
+        default=10.0,
+        metavar="S",
+        help="seconds that --recheck may take (default: 10)",
+    )
     parser.add_argument("--json", action="store_true", help="print the verdict as JSON")
     parser.set_defaults(run=run)
 
@@ -57,33 +75,57 @@ def run(args: argparse.Namespace) -> int:
     for path in (args.problem, args.plan, args.hint):
         warn_if_terminal(path)
     problem = read_problem(args.problem, args)
-    plan = read_plan(args.plan, problem, "PLAN", args.plan_format)
-    hint = None if args.hint is None else read_plan(args.hint, problem, "--hint")
+    plan = read_plan(args.plan, problem, args.plan_format)
+    hint = None if args.hint is None else read_plan(args.hint, problem)
 
-    from planner.verify import verify
+    from planner.verify import judge
 
-    violations = verify(problem, plan, hint)
+    verdict, interrupted = judge(problem, plan, hint), False
+    if args.recheck:
+        verdict, interrupted = _rechecked(args, problem, plan, verdict, hint)
     if hint is None and any(term.term == "moves" for term in plan.objective):
         complain("`moves` was not checked: give the plan that it counts from as --hint")
     if args.json:
-        _print_json(violations)
-    elif violations:
-        _print_violations(violations)
+        _print_json(verdict)
     else:
-        _print_praise(problem, plan)
-    return Exit.INVALID if violations else Exit.DONE
+        if verdict.valid:
+            _print_praise(problem, plan)
+        else:
+            _print_violations(verdict)
+        _print_claims(verdict)
+    if interrupted:
+        complain("interrupted: what was not decided by then is only claimed")
+        return Exit.INTERRUPTED
+    failed = not verdict.valid or (args.strict and verdict.unchecked)
+    return Exit.INVALID if failed else Exit.DONE
 
 
-def _print_json(violations: "list[Violation]") -> None:
+def _rechecked(
+    args: argparse.Namespace, problem: "Problem", plan: "Plan", verdict: "Verdict", hint: "Plan | None"
+) -> "tuple[Verdict, bool]":
+    """The verdict after solving again, and whether that was interrupted."""
+    import threading
+
+    from api.cli.interruptible import Interruptible
+    from planner.recheck import recheck
+
+    def work(cancel: threading.Event) -> "Verdict":
+        return recheck(problem, plan, verdict, args.time_limit, hint, cancel)
+
+    call = Interruptible(work)
+    return call.run(None), call.interrupted
+
+
+def _print_json(verdict: "Verdict") -> None:
     import json
 
-    listed = [
-        {"code": v.code, "message": v.message, "buffers": list(v.buffers), "pool": v.pool} for v in violations
-    ]
-    print(json.dumps({"valid": not violations, "violations": listed}, indent=2))
+    from planner.verify.verdict import as_data
+
+    print(json.dumps(as_data(verdict), indent=2))
 
 
-def _print_violations(violations: "list[Violation]") -> None:
+def _print_violations(verdict: "Verdict") -> None:
+    violations = verdict.violations
     noun = "violation" if len(violations) == 1 else "violations"
     print(f"invalid: {len(violations):,} {noun}")
     for violation in violations[:MOST_SHOWN]:
@@ -92,11 +134,30 @@ def _print_violations(violations: "list[Violation]") -> None:
         print(f"  and {len(violations) - MOST_SHOWN:,} more")
 
 
+def _print_claims(verdict: "Verdict") -> None:
+    """What stands behind each claim, those that nobody checked first."""
+    from planner.verify import Standing
+
+    checked = [claim for claim in verdict.claims if claim.standing is Standing.CHECKED]
+    others = [claim for claim in verdict.claims if claim.standing is not Standing.CHECKED]
+    for claims, most, kind in (
+        (others, MOST_SHOWN, "claims"),
+        (checked, MOST_CHECKED_SHOWN, "claims, checked"),
+    ):
+        for claim in claims[:most]:
+            print(f"  {plain(claim.says)}: {plain(claim.told)}")
+        if len(claims) > most:
+            print(f"  and {len(claims) - most:,} more {kind}")
+
+
 def _print_praise(problem: "Problem", plan: "Plan") -> None:
     from planner.evaluate import peaks
-    from planner.plan import is_bare
+    from planner.plan import PLANNED, is_bare
 
     status = "" if is_bare(plan) else f" {plan.status},"
+    if plan.status in PLANNED and not problem.terms():
+        # Nothing was to be minimised, so nothing is optimal.
+        status = " fits,"
     found = list(peaks(problem, plan.placements).items())[:4]
     shown = "".join(f", peak {peak:,} in {plain(pool)}" for pool, peak in found)
     print(f"valid:{status} {len(plan.placements):,} placements{shown}")

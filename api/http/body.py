@@ -70,7 +70,7 @@ def too_large(most: int) -> ProblemError:
     return ProblemError(
         413,
         "body_too_large",
-        f"the body is larger than the {most} bytes that the setting `max_body` allows",
+        f"the body is larger than the {most:,} bytes that the setting `max_body` allows",
         headers={"Connection": "close"},
     )
 
@@ -91,7 +91,10 @@ def format_of(request: Request, chosen: str | None, *, enveloped: bool = True) -
         return None
     allowed = ", ".join(["application/json", *MEDIA_TYPES.values()])
     raise ProblemError(
-        415, "unsupported_media_type", f"send one of {allowed}", headers={"Accept-Post": allowed}
+        415,
+        "unsupported_media_type",
+        f"say in Content-Type what the body is: {allowed}",
+        headers={"Accept-Post": allowed},
     )
 
 

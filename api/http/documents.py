@@ -11,6 +11,7 @@ from planner.options import Options
 from planner.plan import Plan
 from planner.problem import Problem
 from planner.target import Target
+from planner.verify import Code, Standing, Subject
 
 PROBLEM: Final[dict[str, Any]] = {
     "version": 1,
@@ -59,6 +60,20 @@ PLAN: Final[dict[str, Any]] = {
     "solver": "greedy lowest/size",
     "prover": "live bytes",
     "seconds": 0.002,
+}
+VERDICT: Final[dict[str, Any]] = {
+    "valid": True,
+    "checked": False,
+    "violations": [],
+    "claims": [
+        {
+            "subject": "bound",
+            "name": "peak",
+            "says": "no plan has peak below 12288",
+            "standing": "claimed",
+            "by": "memstow 0.1.0 (exact)",
+        }
+    ],
 }
 JOB_ID: Final = "2e3fefc7bebb4b32a6c9086daa32ce31"
 JOB: Final[dict[str, Any]] = {
@@ -139,6 +154,42 @@ _JOB: Final[dict[str, Any]] = {
     },
 }
 
+_VERDICT: Final[dict[str, Any]] = {
+    "type": "object",
+    "required": list(VERDICT),
+    "properties": {
+        "valid": {"type": "boolean"},
+        "checked": {"type": "boolean", "description": "Whether no claim was left unchecked."},
+        "violations": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["code", "message", "buffers", "pool"],
+                "properties": {
+                    "code": {"enum": [code.value for code in Code]},
+                    "message": {"type": "string"},
+                    "buffers": {"type": "array", "items": {"type": "string"}},
+                    "pool": _NULLABLE_TEXT,
+                },
+            },
+        },
+        "claims": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": list(VERDICT["claims"][0]),
+                "properties": {
+                    "subject": {"enum": [subject.value for subject in Subject]},
+                    "name": {**_NULLABLE_TEXT, "description": "The pool or the term that it is about."},
+                    "says": {"type": "string"},
+                    "standing": {"enum": [standing.value for standing in Standing]},
+                    "by": {"type": "string", "description": "What checked it, or who claims it."},
+                },
+            },
+        },
+    },
+}
+
 _MODELS: Final[dict[str, Any]] = {"Problem": Problem, "Options": Options, "Plan": Plan, "Target": Target}
 
 TITLES: Final = {
@@ -163,7 +214,7 @@ _ALWAYS: Final = (401, 403, 408, 413, 422, 429, 500, 503)
 
 def schemas() -> dict[str, Any]:
     """The schemas that operations refer to."""
-    found: dict[str, Any] = {"ProblemDocument": _PROBLEM_DOCUMENT, "Job": _JOB}
+    found: dict[str, Any] = {"ProblemDocument": _PROBLEM_DOCUMENT, "Job": _JOB, "Verdict": _VERDICT}
     for name, model in _MODELS.items():
         made = TypeAdapter(model).json_schema(ref_template="#/components/schemas/{model}")
         found |= made.pop("$defs", {})
@@ -229,6 +280,8 @@ def enveloped(
     }
     content: dict[str, Any] = {"application/json": {"schema": schema, "example": example}}
     if alone:
+        # Told apart by what they hold: only an envelope has a member `problem` without a version beside it.
+        content["application/json"]["schema"] = {"anyOf": [schema, ref("Problem")]}
         content[MEDIA_TYPES["json"]] = {"schema": ref("Problem"), "example": PROBLEM}
         content[MEDIA_TYPES["csv"]] = {"schema": {"type": "string"}, "example": CSV}
         for name in ("structured", "executorch", "usmp"):

@@ -5,7 +5,7 @@ from typing import Any, Final
 from api.http.documents import PROBLEM
 
 EXAMPLES: Final[dict[str, dict[str, Any]]] = {
-    "first": {"problem": PROBLEM, "options": {"time_limit": 5.0}},
+    "first": PROBLEM,
     "pools": {
         "problem": {
             "version": 1,

@@ -8,6 +8,7 @@ from typing import Any, Final
 import structlog
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from pydantic_core import ErrorDetails
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -17,7 +18,8 @@ from api.jobs.database import StoreError
 from api.jobs.isolated import ChildError
 from api.jobs.queue import FullError, ReusedError
 from planner.errors import DeclinedError, InputError, Issue, MemstowError, RefusedPlanError
-from planner.reading.shown import printable, shown
+from planner.reading.shown import printable
+from planner.reading.wording import of_one_value
 
 MEDIA_TYPE: Final = "application/problem+json"
 TYPE: Final = "urn:memstow:problem:"
@@ -188,12 +190,12 @@ def _of_http(error: HTTPException) -> ProblemError:
     return ProblemError(error.status_code, "http_error", printable(str(error.detail), 200), headers=headers)
 
 
-def _of_parameter(error: Mapping[str, Any]) -> Issue:
+def _of_parameter(error: ErrorDetails) -> Issue:
     where, *rest = error["loc"]
     path = ".".join([str(where), *map(str, rest)])
     code = "missing_parameter" if error["type"] == "missing" else "bad_parameter"
-    given = "" if code == "missing_parameter" else f", given {shown(error.get('input'))}"
-    return Issue(code, path, f"{printable(error['msg'], 200)}{given}")
+    missing = code == "missing_parameter"
+    return Issue(code, path, "the parameter is missing" if missing else of_one_value(error))
 
 
 def _told(issues: tuple[Issue, ...]) -> str:

@@ -5,6 +5,7 @@ import fcntl
 import gc
 import os
 import signal
+import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,9 +14,11 @@ from types import FrameType
 import structlog
 import uvicorn
 
+from api.cli.exits import Exit
 from api.http import logs
 from api.http.app import create_app
 from api.http.auth import is_loopback
+from api.http.listening import listening_on
 from api.http.service import Service
 from api.http.settings import EVERYONE, Settings
 from api.jobs.database import Database
@@ -42,12 +45,13 @@ class _Server(uvicorn.Server):
         asyncio.get_running_loop().call_soon_threadsafe(self._service.drain)
         super().handle_exit(sig, frame)
 
-    def _log_started_message(self, listeners: object) -> None:  # noqa: ARG002
-        for server in self.servers:
-            for listener in server.sockets:
-                host, port = listener.getsockname()[:2]
-                shown = f"[{host}]" if ":" in host else host
-                log.info("listening", url=f"http://{shown}:{port}", pid=os.getpid())
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and say where."""
+        await super().startup(sockets)
+        for listener in sockets or ():
+            host, port = listener.getsockname()[:2]
+            shown = f"[{host}]" if ":" in host else host
+            log.info("listening", url=f"http://{shown}:{port}", pid=os.getpid())
 
 
 def _nothing_more(_number: int, _frame: FrameType | None) -> None:
@@ -58,6 +62,7 @@ def serve(settings: Settings) -> int:
     """Serve until told to end; the exit code."""
     with _sole_owner(settings):
         _require_usable(settings)
+        sockets = listening_on(settings.host, settings.port, _BACKLOG)
         logs.set_up(settings.log_level)
         # The command line runs without; a server that runs for weeks must not.
         gc.enable()
@@ -67,8 +72,6 @@ def serve(settings: Settings) -> int:
         gc.freeze()
         config = uvicorn.Config(
             app,
-            host=settings.host,
-            port=settings.port,
             http="httptools",
             lifespan="on",
             log_config=None,
@@ -82,8 +85,12 @@ def serve(settings: Settings) -> int:
         for number in (signal.SIGTERM, signal.SIGINT):
             # uvicorn sends itself the signal again when all is done; to have been told to end is no failure.
             signal.signal(number, _nothing_more)
-        server.run()
-    return 0 if server.started else 3
+        try:
+            server.run(sockets)
+        except SystemExit:
+            # The log says why it could not start; uvicorn's own code would mean something else of memstow.
+            return Exit.DEFECT
+    return Exit.DONE
 
 
 @contextmanager

@@ -10,12 +10,14 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from api.jobs.asked import Limits
-from api.jobs.database import url_of
+from api.jobs.database import FILE, url_of
 from api.jobs.runner import Work
 from planner import machine
 from planner.errors import InputError, Issue
+from planner.reading.likely import likely
 from planner.reading.shown import shown
-from planner.reading.wording import unknown_field
+from planner.reading.source import read_bytes
+from planner.reading.wording import of_one_value
 from planner.scheduler import check_scheduler
 
 PREFIX: Final = "MEMSTOW_"
@@ -115,6 +117,11 @@ class Settings(BaseModel):
         """Where the store is."""
         return self.database if self.database is not None else url_of(self.data)
 
+    @property
+    def store_exists(self) -> bool:
+        """Whether there can be anything in the store: a folder without its file has nothing."""
+        return self.database is not None or (self.data / FILE).is_file()
+
     def limits(self) -> Limits:
         """What one request may ask for."""
         return Limits(
@@ -165,7 +172,10 @@ def load(
     }
     for name, (_, source) in given.items():
         if name not in Settings.model_fields:
-            issues.append(Issue("unknown_setting", source, unknown_field(name, Settings.model_fields)))
+            close = likely(name, Settings.model_fields)
+            meant = f"did you mean {close}? " if close is not None else ""
+            message = f"there is no setting {shown(name)}; {meant}`memstow serve --print-settings` lists them"
+            issues.append(Issue("unknown_setting", source, message))
     if issues:
         raise InputError(issues)
     try:
@@ -175,7 +185,7 @@ def load(
             Issue(
                 "bad_setting",
                 given[str(it["loc"][0])][1],
-                f"{it['msg'][0].lower()}{it['msg'][1:]}, given {shown(it['input'])}",
+                of_one_value(it),
             )
             for it in error.errors(include_url=False)
         ) from None
@@ -225,9 +235,7 @@ def _toml(value: object) -> str:
 
 def _file(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError.single("unreadable", str(path), f"cannot be read: {error.strerror}") from None
+        return tomllib.loads(read_bytes(path).decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError.single("malformed_toml", str(path), str(error)) from None
 

@@ -42,21 +42,20 @@ async def made_before(service: Service, promise: Idempotency | None) -> str | No
     return made
 
 
-async def draft_of(
-    service: Service, caller: Caller, request: Request, kept: dict[str, Any], known: bytes | None = None
-) -> Draft:
+async def draft_of(service: Service, caller: Caller, request: Request, kept: dict[str, Any]) -> Draft:
     """The job that a request asks for."""
     members = kept["members"]
+    hint, of_job = kept["hint"], None
     if members.get("hint_job") is not None:
-        known = await _plan_of_job(service, caller, members["hint_job"])
-    hint = kept["hint"]
-    if hint is None and members.get("hint_job") is not None and known is not None:
-        # A plan of another problem is a hint like any other; one of the same is where to start as well.
-        hint = known
+        if hint is not None:
+            message = "`options.hint` is a plan to start from as well; give one of the two"
+            raise InputError.single("two_hints", "$.hint_job", message)
+        # A plan of another problem is a hint like any other.
+        hint = of_job = await _plan_of_job(service, caller, members["hint_job"])
     return Draft(
         problem=kept["problem"],
         digest=kept["digest"],
-        cache_key=cache_key_with(kept["cache_key"], hint if kept["hint"] is None else None),
+        cache_key=cache_key_with(kept["cache_key"], of_job),
         buffers=kept["buffers"],
         options=kept["options"],
         hint=hint,
@@ -74,7 +73,7 @@ def cache_key_with(key: str, hint: bytes | None) -> str:
     return key if hint is None else hashlib.sha256(b"%b\n%b" % (key.encode(), hint)).hexdigest()
 
 
-async def _plan_of_job(service: Service, caller: Caller, job: object) -> bytes | None:
+async def _plan_of_job(service: Service, caller: Caller, job: object) -> bytes:
     found = None
     if isinstance(job, str) and len(job) == 32:
         found = await service.in_thread(service.queue.get, job)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import planner
+from api.jobs.alone import format_alone
 from planner import formats
 from planner.digest import digest
 from planner.errors import InputError, Issue
@@ -55,9 +56,9 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
-    """In what form a body is: our envelope, or a problem alone in a format; then options are beside it."""
+    """In what form a body is: a problem alone in a format, with options beside it, or in JSON."""
 
-    format: str | None = None  # None: the envelope
+    format: str | None = None  # None: our envelope, or a problem alone in JSON
     options: Mapping[str, Any] = field(default_factory=dict)
     members: tuple[str, ...] = ()  # what the envelope may hold besides the problem and the options
 
@@ -107,7 +108,12 @@ def read_batch(body: bytes, limits: Limits) -> tuple[dict[str, Any], list[tuple[
         raise InputError(issues)
     listed = [
         (
-            Asked(problem=problem, options=options, digest=known, cache_key=cache_key(known, options)),
+            Asked(
+                problem=problem,
+                options=options,
+                digest=known,
+                cache_key=cache_key(question_of(problem, options), options),
+            ),
             name,
             setting,
         )
@@ -207,9 +213,21 @@ def over(path: str, what: str, given: float, most: float, setting: str) -> Input
     return InputError.single("over_limit", path, message)
 
 
+def question_of(problem: Problem, options: Options) -> str:
+    """What of a problem is part of the question.
+
+    A deterministic answer is one for one input, and in what order things are named may change it. Any other
+    is an answer to every problem of its digest.
+    """
+    if not options.deterministic:
+        return digest(problem)
+    as_written = formats.write_problem(replace(problem, name=None))
+    return f"{digest(problem)} {hashlib.sha256(as_written).hexdigest()}"
+
+
 def cache_key(known: str, options: Options) -> str:
     """Equal for requests that have one answer."""
-    hint = "-" if options.hint is None else formats.write_plan(_NOTHING, options.hint).decode()
+    hint = "-" if options.hint is None else plan_bytes(options.hint).decode()
     parts = [planner.__version__, known, written_options(options), hint]
     return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -217,6 +235,11 @@ def cache_key(known: str, options: Options) -> str:
 def written_options(options: Options) -> str:
     """The options without the hint, as JSON."""
     return json.dumps({name: getattr(options, name) for name in OPTION_NAMES})
+
+
+def plan_bytes(plan: Plan) -> bytes:
+    """A plan as the store has it."""
+    return formats.write_plan(_NOTHING, plan)
 
 
 def plan_of(body: bytes) -> Plan:
@@ -229,8 +252,12 @@ _NOTHING: Final = Problem(version=1, buffers=())
 
 def _from_envelope(body: bytes, form: Form, limits: Limits) -> Asked:
     issues: list[Issue] = []
+    content = json_of(body, limits)
+    alone = format_alone(content)
+    if alone is not None:
+        return read_asked(body, replace(form, format=alone), limits)
     allowed = ("problem", "target", "options", *form.members)
-    raw = envelope(issues, json_of(body, limits), allowed, ("problem",))
+    raw = envelope(issues, content, allowed, ("problem",))
     problem = targeted(issues, raw, lambda: problem_of(raw["problem"], limits))
     given = raw.get("options", {})
     if isinstance(given, dict):
@@ -281,7 +308,7 @@ def _asked(
         problem=problem,
         options=options,
         digest=known,
-        cache_key=cache_key(known, options),
+        cache_key=cache_key(question_of(problem, options), options),
         members=members,
     )
 

@@ -38,6 +38,7 @@ class PlanCache:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._glimpsed: Recent[str, bytes] = Recent(_GLIMPSED_BYTES, lambda _digest, plan: len(plan))
+        self._answers: Recent[str, bytes] = Recent(_GLIMPSED_BYTES, lambda _cache_key, plan: len(plan))
 
     def answer(self, cache_key: str, digest: str, deterministic: bool) -> tuple[bytes, dict[str, Any]] | None:
         """As `find`, unless another question about the problem has a better answer by now."""
@@ -69,9 +70,17 @@ class PlanCache:
             body = connection.execute(select(best.c.body).where(best.c.digest == digest)).scalar()
         return None if body is None else unpacked(body)
 
-    def glimpse(self, digest: str, plan: bytes) -> None:
-        """Remember a proven plan without the store: a weaker solver must not answer with less."""
-        self._glimpsed.keep(digest, plan)
+    def glimpse(self, cache_key: str, digest: str, plan: bytes, found: bool) -> None:
+        """Remember a proven answer without the store; a plan of the problem too, so that a weaker solver
+        does not answer with less.
+        """
+        self._answers.keep(cache_key, plan)
+        if found:
+            self._glimpsed.keep(digest, plan)
+
+    def glimpsed(self, cache_key: str) -> bytes | None:
+        """The proven answer to this question that is remembered without the store."""
+        return self._answers.find(cache_key)
 
     def keep(self, found: Sequence[Found]) -> None:
         """Keep these plans; the later ones of equal keys win."""

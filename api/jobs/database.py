@@ -4,6 +4,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from sqlite3 import SQLITE_BUSY, SQLITE_LOCKED
+from sqlite3 import OperationalError as SQLiteError
 from typing import Any, Final
 
 from sqlalchemy import Connection, Engine, create_engine, event
@@ -17,6 +19,9 @@ from planner.errors import InputError, MemstowError
 FILE: Final = "memstow.sqlite"
 _LOCK_SECONDS: Final = 5.0
 _WRITES: Final = "memstow_writes"
+_TRY_SECONDS: Final = 0.005
+# What SQLite adds to a code for details is above these bits.
+_PRIMARY_CODE: Final = 0xFF
 
 
 class StoreError(MemstowError):
@@ -104,17 +109,19 @@ def _engine(url: URL, connections: int, lock_seconds: float) -> Engine:
             "missing_extra", "database", "PostgreSQL needs psycopg: pip install 'memstow[postgres]'"
         ) from None
     if url.get_backend_name() == "sqlite":
-        _set_up_sqlite(engine)
+        _set_up_sqlite(engine, lock_seconds)
     return engine
 
 
-def _set_up_sqlite(engine: Engine) -> None:
+def _set_up_sqlite(engine: Engine, lock_seconds: float) -> None:
     @event.listens_for(engine, "connect")
     def connect(connection: Any, _entry: ConnectionPoolEntry) -> None:
         # Transactions are ours to begin: the driver would begin them late, after a first read.
         connection.isolation_level = None
         cursor = connection.cursor()
-        for pragma in ("auto_vacuum=INCREMENTAL", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+        cursor.execute("PRAGMA auto_vacuum=INCREMENTAL")
+        write_ahead(cursor, lock_seconds)
+        for pragma in ("synchronous=FULL", "foreign_keys=ON"):
             cursor.execute(f"PRAGMA {pragma}")
         cursor.close()
 
@@ -122,6 +129,27 @@ def _set_up_sqlite(engine: Engine) -> None:
     def begin(connection: Connection) -> None:
         writes = connection.get_execution_options().get(_WRITES, True)
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def write_ahead(cursor: Any, seconds: float) -> None:
+    """Have the file keep a write-ahead log, which it does from then on.
+
+    While another connection makes the file or turns it over, SQLite refuses at once, however long it may wait
+    otherwise: two of them would wait for each other.
+    """
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            if cursor.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+                cursor.execute("PRAGMA journal_mode=WAL")
+        except SQLiteError as error:
+            if error.sqlite_errorcode & _PRIMARY_CODE not in (SQLITE_BUSY, SQLITE_LOCKED):
+                raise
+            if time.monotonic() >= end:
+                raise
+            time.sleep(_TRY_SECONDS)
+        else:
+            return
 
 
 def _first_line(error: Exception) -> str:

@@ -2,13 +2,14 @@
 
 import threading
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from api.jobs.asked import Asked, Form, Limits, plan_of, read_asked
 from api.jobs.cache import Found, PlanCache
 from api.jobs.keeping import Keeping
 from api.jobs.operations import described, kept
+from api.jobs.ordered import written_in_order
 from api.jobs.solve import briefly, preferred
 from api.metrics import Metrics
 from api.recent import Recent
@@ -76,7 +77,9 @@ class FastPath:
             if flight is None:
                 flight = self._flights[asked.cache_key] = Future()
         if not leads:
-            return flight.result()
+            moment = flight.result()
+            # Who asked first may name the buffers in another order.
+            return moment if moment.plan is None else replace(moment, plan=_ordered(asked, moment.plan))
         try:
             moment = self._known_or_solved(asked)
             flight.set_result(moment)
@@ -90,20 +93,23 @@ class FastPath:
 
     def _known_or_solved(self, asked: Asked) -> _Moment:
         """Most small problems are solved in less time than the store takes to be asked."""
+        glimpsed = self._cache.glimpsed(asked.cache_key)
+        if glimpsed is not None:
+            return _Moment(_ordered(asked, glimpsed), True, True, proven=True)
         if self._longer.find(asked.cache_key) is None:
             glance = min(_GLANCE_SECONDS, self._seconds)
             plan, whole = briefly(asked.problem, asked.options, glance)
             if plan is not None and whole and plan.status in _PROVEN:
                 said = described(asked.problem, plan)
                 self._count(plan, said)
-                if plan.status is Status.OPTIMAL:
-                    self._cache.glimpse(asked.digest, said["plan"])
+                found = plan.status is Status.OPTIMAL
+                self._cache.glimpse(asked.cache_key, asked.digest, said["plan"], found)
                 return _Moment(said["plan"], True, False, proven=True)
             self._longer.keep(asked.cache_key, True)
         known = self._cache.answer(asked.cache_key, asked.digest, asked.options.deterministic)
         if known is None:
             return self._solved(asked)
-        return _Moment(known[0], True, True, proven=known[1]["status"] in _PROVEN)
+        return _Moment(_ordered(asked, known[0]), True, True, proven=known[1]["status"] in _PROVEN)
 
     def _count(self, plan: Plan, said: dict[str, Any]) -> None:
         self._metrics.solve_ended(said, plan.seconds, plan.objective[0].gap if plan.objective else None)
@@ -131,6 +137,10 @@ class FastPath:
         known = plan_of(before)
         found = preferred(asked.problem, plan, known)
         return found, found is not known
+
+
+def _ordered(asked: Asked, plan: bytes) -> bytes:
+    return written_in_order([buffer.id for buffer in asked.problem.buffers], plan)
 
 
 def rewritten(asked: Asked, plan: bytes, to: str) -> tuple[str, bytes]:

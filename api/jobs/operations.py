@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from typing import Any, Final
 
+from api.jobs.alone import format_alone
 from api.jobs.asked import (
     LONGEST_NAME,
     Asked,
@@ -22,6 +23,7 @@ from api.jobs.asked import (
     targeted,
     written_options,
 )
+from api.jobs.ordered import in_order
 from api.jobs.solve import at_length, briefly, preferred
 from planner import formats
 from planner.errors import InputError, Issue
@@ -96,7 +98,7 @@ def described(problem: Problem, plan: Plan) -> dict[str, Any]:
     first = plan.objective[0] if plan.objective else None
     found = plan.status in PLANNED
     return {
-        "plan": formats.write_plan(problem, plan),
+        "plan": formats.write_plan(problem, in_order([buffer.id for buffer in problem.buffers], plan)),
         "status": plan.status.value,
         "value": first.value if first else None,
         "bound": first.bound if first else None,
@@ -147,7 +149,8 @@ def kept(asked: Asked) -> dict[str, Any]:
 
 def verify(arguments: Values) -> dict[str, Any]:
     """The verdict on a plan from anyone."""
-    from planner.verify import verify as judge
+    from planner.verify import judge
+    from planner.verify.verdict import as_data
 
     issues: list[Issue] = []
     raw = envelope(issues, _json(arguments), ("problem", "target", "plan", "hint"), ("problem", "plan"))
@@ -156,11 +159,12 @@ def verify(arguments: Values) -> dict[str, Any]:
     hint = _part(raw, "hint", issues, lambda it: _plan(it, problem)) if raw.get("hint") is not None else None
     if issues or problem is None or plan is None:
         raise InputError(issues)
-    violations = [
-        {"code": v.code, "message": v.message, "buffers": list(v.buffers), "pool": v.pool}
-        for v in judge(problem, plan, hint)
-    ]
-    return {"body": json.dumps({"valid": not violations, "violations": violations}).encode(), "type": "json"}
+    verdict = judge(problem, plan, hint)
+    if arguments["recheck"] is not None:
+        from planner.recheck import recheck
+
+        verdict = recheck(problem, plan, verdict, arguments["recheck"], hint)
+    return {"body": json.dumps(as_data(verdict)).encode(), "type": "json"}
 
 
 def inspect(arguments: Values) -> dict[str, Any]:
@@ -208,7 +212,11 @@ def _alone(arguments: Values) -> Problem:
     if form.format is not None:
         return read_problem(_body(arguments), form.format, limits)
     issues: list[Issue] = []
-    raw = envelope(issues, _json(arguments), ("problem", "target"), ("problem",))
+    content = _json(arguments)
+    alone = format_alone(content)
+    if alone is not None:
+        return read_problem(_body(arguments), alone, limits)
+    raw = envelope(issues, content, ("problem", "target"), ("problem",))
     problem = targeted(issues, raw, lambda: _problem(raw["problem"], arguments))
     if issues or problem is None:
         raise InputError(issues)

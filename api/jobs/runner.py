@@ -19,6 +19,7 @@ from api.jobs.database import Database, StoreError
 from api.jobs.isolated import ChildError, Watch
 from api.jobs.job import State, Stop
 from api.jobs.operations import at_once
+from api.jobs.ordered import buffers_of, written_in_order
 from api.jobs.place import Place
 from api.jobs.queue import Known, Queue, Taken
 from api.jobs.retention import forget
@@ -202,7 +203,8 @@ class Runner:
             if cached is not None:
                 self._metrics.cache.labels("hit").inc()
                 plan, said = cached
-                self._finish(run, State.DONE, {**said, "plan": plan})
+                ordered = written_in_order(buffers_of(taken.problem), plan)
+                self._finish(run, State.DONE, {**said, "plan": ordered})
                 return
         known = taken.plan
         if known is None and job.batch_id is None:

@@ -89,7 +89,8 @@ def at_length(
     start = None if untouched or known is None or verify(problem, known) else known
     if start is not None and settled(start, options):
         return replace(start, seconds=round(time.monotonic() - begin, 6))
-    if start is not None and start.placements:
+    # Whoever names a plan to start from means that one; what is known is a floor all the same.
+    if start is not None and start.placements and options.hint is None:
         options = replace(options, hint=start)
     publisher = Publisher(on_plan, start)
     publisher.start()

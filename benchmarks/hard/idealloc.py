@@ -3,15 +3,12 @@
 from benchmarks.hard.effort import Effort
 from benchmarks.hard.instances import SKIPPED, there
 from benchmarks.hard.solved import WORKERS, solve
+from benchmarks.limits import held
 from benchmarks.page import DATA, table
 from planner.formats import read_problem
 
-# Seconds, and what is to be reached in them.
-PROBLEMS = {
-    "resnet50": (5.0, "the bound, proven"),
-    "G_1": (5.0, "the bound, proven"),
-    "S_1": (20.0, "1.002"),
-}
+# Seconds, and the multiple of the bound that is to be reached in them; the bound itself is to be proven.
+PROBLEMS = {"resnet50": (5.0, 1.0), "G_1": (5.0, 1.0), "S_1": (20.0, 1.002)}
 
 
 def measure(effort: Effort) -> str:
@@ -34,15 +31,15 @@ def measure(effort: Effort) -> str:
     return f"Engine alone, {WORKERS} workers:\n\n" + table(header, rows)
 
 
-def _row(name: str, seconds: float, wanted: str) -> tuple[object, ...]:
+def _row(name: str, seconds: float, wanted: float) -> tuple[object, ...]:
     problem = read_problem((DATA / "idealloc" / f"{name}.csv").read_bytes())
     solved = solve(problem, seconds)
     return (
         name,
         f"{len(problem.buffers):,}",
         f"{solved.peak:,}",
-        f"{solved.ratio:.5f}",
-        wanted,
+        held(f"{solved.ratio:.5f}", solved.ratio, wanted),
+        "the bound, proven" if wanted == 1 else f"{wanted:g}",
         solved.plan.status.value,
         solved.plan.solver,
         f"{solved.seconds:.2f}",

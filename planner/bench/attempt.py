@@ -7,6 +7,7 @@ from typing import Any
 import planner
 from planner import engine
 from planner.bench.judgement import Judge, Judgement, judgement_of
+from planner.bench.repeated import repeated
 from planner.bench.spent import Spent
 from planner.errors import DeclinedError, MemstowError
 from planner.events import Bound, Event, Incumbent, Phase
@@ -61,9 +62,22 @@ def attempt(problem: Problem, digest: str, request: Message, memory: int, tell: 
         return {"status": "declined", "error": str(error), **spent.values()}
     except MemstowError as error:
         return {"status": "error", "error": str(error)[:1000], **spent.values()}
-    used = spent.values()
+    # With a judge of its own: this one remembers the plan of the first run.
+    other = Judge(problem, digest)
+    used = repeated(spent.values(), lambda: _once_more(problem, options, other), request["repeat_seconds"])
     tell({"kind": "judging"})
     return {**outcome(judgement_of(problem, plan, judge), plan), **used, "error": hearing.failure}
+
+
+def _once_more(problem: Problem, options: Options, judge: Judge) -> dict[str, Any] | None:
+    """What the same run takes now; its plan is of no more interest."""
+    hearing = Hearing(lambda _message: None)
+    spent = Spent()
+    try:
+        engine.plan(problem, options, hearing.hear, judge=judge.judge)
+    except MemstowError:
+        return None
+    return spent.values()
 
 
 def outcome(judgement: Judgement, plan: Plan) -> Message:

@@ -84,6 +84,21 @@ def apart(
     return sorted(squares.values())
 
 
+def together(
+    points: Sequence[tuple[float, float]], scale: Callable[[float], float]
+) -> list[tuple[float, float, int]]:
+    """Points that cannot be told apart on axes of this scale as one, and how many they are."""
+    if not points:
+        return []
+    places = [(scale(x), scale(y)) for x, y in points]
+    sides = [_side([place[axis] for place in places]) for axis in (0, 1)]
+    squares: dict[tuple[int, int], list[tuple[float, float]]] = {}
+    for (x, y), point in zip(places, points, strict=True):
+        squares.setdefault((int(x / sides[0]), int(y / sides[1])), []).append(point)
+    # One of them stands for all: the middle one, so that it is no edge of the square.
+    return sorted((*sorted(inside)[len(inside) // 2], len(inside)) for inside in squares.values())
+
+
 def _side(values: Sequence[float]) -> float:
     return (max(values) - min(values)) / PIXELS or 1.0
 

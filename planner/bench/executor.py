@@ -1,5 +1,6 @@
 """Where runs take place: behind the seam of `concurrent.futures`, so that a cluster is one more place."""
 
+import sys
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Protocol
@@ -23,11 +24,11 @@ class Executor(Protocol):
 
 
 class Local:
-    """This machine: so many runs at a time, each watched by a keeper."""
+    """This machine: so many runs at a time, each watched by a keeper of the memstow of this Python."""
 
-    def __init__(self, jobs: int) -> None:
+    def __init__(self, jobs: int, python: str = sys.executable) -> None:
         self.window = jobs + 1
-        self._keepers = Keepers()
+        self._keepers = Keepers(python)
         self._threads = ThreadPoolExecutor(jobs, thread_name_prefix="memstow-bench")
 
     def submit(self, tasks: Sequence[Task]) -> Future[list[Result]]:

@@ -6,12 +6,13 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import Enum, auto
 from hashlib import blake2b
 from pathlib import Path
 from typing import IO, Any, Final
 
+from planner.bench.folder import PATHS
 from planner.bench.record import RESULTS, RecordError, from_line, hash_of, key_of
 from planner.bench.task import Task
 from planner.errors import InputError, MemstowError
@@ -33,8 +34,10 @@ class Journal:
     """`results.jsonl` of a folder, opened to be added to by one run at a time."""
 
     def __init__(self, folder: Path, resume: bool) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
         self._path = folder / RESULTS
+        self._new_folders = [place for place in (folder, *folder.parents) if not place.exists()]
+        self._new_files = [path for path in (self._path, folder / PATHS) if not path.exists()]
+        folder.mkdir(parents=True, exist_ok=True)
         self._file: IO[bytes] = self._path.open("a+b", buffering=0)
         self._keys: set[bytes] = set()
         self._runs: dict[bytes, Known] = {}
@@ -75,12 +78,22 @@ class Journal:
         return True
 
     def close(self) -> None:
-        """Have all of it on the disk, and let another run go on."""
+        """Have all of it on the disk, and let another run go on; of a run without a result nothing stays."""
         with self._as_lost():
             try:
                 os.fsync(self._file.fileno())
+                if not self._keys:
+                    self._take_away()
             finally:
                 self._file.close()
+
+    def _take_away(self) -> None:
+        for path in self._new_files:
+            path.unlink(missing_ok=True)
+        # The innermost first; one in which something else is stays.
+        with suppress(OSError):
+            for folder in self._new_folders:
+                folder.rmdir()
 
     @contextmanager
     def _as_lost(self) -> Iterator[None]:

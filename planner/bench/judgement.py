@@ -4,10 +4,10 @@ from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import Final, NamedTuple
 
-from planner.evaluate import peaks, placement_cost, reuse_cost
+from planner.evaluate import peaks, placement_cost, preference, reuse_cost
 from planner.plan import PLANNED, Placement, Plan, is_bare
 from planner.problem import Problem
-from planner.verify import Violation, verify
+from planner.verify import Violation, recount, verify
 
 # A layout of more buffers is not kept: a picture of it would show nothing.
 MOST_KEPT: Final = 2000
@@ -46,8 +46,8 @@ class Judge:
         self._violations: list[Violation] = []
 
     def judge(self, problem: Problem, plan: Plan, hint: Plan | None = None) -> list[Violation]:
-        """What is wrong with the plan."""
-        violations = verify(problem, plan, hint)
+        """What is wrong with a plan of a run."""
+        violations = recount(problem, plan, hint)
         if problem is self._problem and hint is None:
             self._judged, self._violations = plan, violations
         return violations
@@ -59,7 +59,7 @@ class Judge:
         named = {None, self._digest}
         if judged is not None and {judged.digest, plan.digest} <= named and _said(judged) == _said(plan):
             return self._violations
-        return self.judge(self._problem, plan)
+        return verify(self._problem, plan)
 
 
 # What `verify` judges of a plan besides its digest, and all that it might judge one day.
@@ -97,6 +97,8 @@ def _worth(problem: Problem, plan: Plan, peak_of: dict[str, int]) -> tuple[Value
                 value = peak_of.get(pool, 0)
             case "placement_cost", _, _:
                 value = placement_cost(problem, in_order)
+            case "preference", _, _:
+                value = preference(problem, in_order)
             case "reuse_cost", _, _:
                 value = reuse_cost(problem, in_order)
             case _:

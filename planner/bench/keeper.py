@@ -181,6 +181,7 @@ def _warm() -> None:
             },
         },
         "seed": 0,
+        "repeat_seconds": 0.0,
     }
     child.perform(request, 1 << 30, lambda _message: None)
     gc.disable()

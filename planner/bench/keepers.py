@@ -38,7 +38,8 @@ class Result:
 class Keepers:
     """Keepers that wait for work; as many are started as are wanted at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, python: str = sys.executable) -> None:
+        self._python = python
         self._lock = threading.Lock()
         self._idle: list[Process] = []
         self._stopped = threading.Event()
@@ -83,7 +84,7 @@ class Keepers:
         with self._lock:
             if self._idle:
                 return self._idle.pop()
-        return Process([sys.executable, "-P", "-m", "planner.bench.keeper", "{events}"])
+        return Process([self._python, "-P", "-m", "planner.bench.keeper", "{events}"])
 
     def _give_back(self, keeper: Process) -> None:
         with self._lock:

@@ -121,6 +121,7 @@ class Record:
     max_live: int = 0  # most bytes live at once, of the problem
     capacity: int | None = None  # of all pools; None: one is unbounded
     events: tuple[Moment, ...] = ()
+    repeats: int = 1  # runs that the times below are medians of
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     peak_memory: int = 0
@@ -129,6 +130,7 @@ class Record:
     judged: Judged | None = None  # None: there was nothing to judge
     plan: Layout | None = None  # None: there is none, or it has too many buffers
     machine: Machine
+    turn: int | None = None  # 1 or 2: of a pair run side by side, which came first; None: it was no pair
     error: str | None = None
 
     @property

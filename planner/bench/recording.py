@@ -59,6 +59,7 @@ def record_of(request: Message, heard: Heard, done: Message) -> Record:
         max_live=about.get("max_live", 0),
         capacity=about.get("capacity"),
         events=tuple(heard.events),
+        repeats=done.get("repeats", 1),
         seconds=done.get("seconds", 0.0),
         cpu_seconds=done.get("cpu_seconds", 0.0),
         peak_memory=done.get("peak_memory", 0),

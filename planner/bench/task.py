@@ -10,6 +10,7 @@ from hashlib import sha256
 from typing import Any
 
 from planner.bench.record import Player, Values
+from planner.bench.repeated import REPEAT_SECONDS
 from planner.isolate.frames import Message
 
 
@@ -40,6 +41,7 @@ class Asked:
     options: Values
     command: tuple[str, ...] | None = None
     folder: str | None = None  # where the command runs
+    repeat_seconds: float = REPEAT_SECONDS  # how it is measured, which is no part of the question
 
     def player(self, version: str) -> Player:
         """Who it is in a record."""
@@ -73,6 +75,7 @@ class Task:
                 "folder": self.asked.folder,
             },
             "seed": self.seed,
+            "repeat_seconds": self.asked.repeat_seconds,
         }
 
 

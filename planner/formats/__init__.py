@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from planner.errors import InputError
-from planner.formats.detect import is_request, looks_like_json, plan_format, problem_format
+from planner.formats.detect import is_plan, is_request, looks_like_json, plan_format, problem_format
 from planner.formats.form import Format
 from planner.plan import Plan
 from planner.problem import Problem
@@ -43,6 +43,9 @@ def read_problem(data: bytes, name: str | None = None) -> Problem:
     if is_request(raw):
         message = "it is a request to the service: the problem is what `problem` holds; give that alone"
         raise InputError.single("request", "$", message)
+    if is_plan(raw):
+        message = "this is a plan, where a problem is expected: the problem is named before its plan"
+        raise InputError.single("not_a_problem", "$", message)
     return _named(problem_format(raw)).read_problem(raw)
 
 
@@ -61,6 +64,9 @@ def read_plan(data: bytes, problem: Problem, name: str | None = None) -> Plan:
             raise _no_plans(name)
         return form.read_plan(_content(form, data), problem)
     raw = parse_json(data)
+    if isinstance(raw, list) or (isinstance(raw, dict) and "buffers" in raw and "placements" not in raw):
+        message = "this is a problem, where a plan is expected: the problem is named before its plan"
+        raise InputError.single("not_a_plan", "$", message)
     form = _named(plan_format(raw))
     if form.read_plan is None:
         raise _no_plans(form.name)

@@ -250,7 +250,7 @@ def _check_bases(given: Given, findings: Findings) -> None:
         alignments = config.memory_alignments
         needed = steps | ({alignments[index]} if alignments and index < len(alignments) else set())
         if any(base % step for step in needed):
-            message = f"{base} is not a multiple of every alignment in use; leave the base addresses out"
+            message = f"{base:,} is not a multiple of every alignment in use; leave the base addresses out"
             findings.add("unsupported", ("memory_config", "base_addrs", index), message)
 
 

@@ -1,5 +1,6 @@
 """From a problem to what ExecuTorch's planner for Cadence gets; what has no place is refused by name."""
 
+from dataclasses import replace
 from typing import Any
 
 from planner.formats.form import Refusals
@@ -54,9 +55,27 @@ def given_of(problem: Problem, refusals: Refusals) -> dict[str, Any]:
 
 
 def _refuse(problem: Problem, refusals: Refusals) -> None:
-    for field in ("conflicts", "exclusive", "in_place", "reuse_costs", "objective"):
+    for field in ("conflicts", "exclusive", "in_place", "reuse_costs"):
         if getattr(problem, field):
             refusals.add(f"$.{field}")
+    if problem.terms() != replace(problem, objective=None).terms():
+        refusals.add("$.objective", "it has none, so that only the usual one can be meant")
+    _refuse_distances(problem, refusals)
+    _refuse_pools(problem, refusals)
+    for index, buffer in enumerate(problem.buffers):
+        if buffer.accesses is not None:
+            refusals.add(f"$.buffers[{index}].accesses")
+
+
+def _refuse_distances(problem: Problem, refusals: Refusals) -> None:
+    alignments = {pool.alignment for pool in problem.pools}
+    for index, tie in enumerate(problem.relative):
+        if len(alignments) > 1 and any(tie.offset % alignment for alignment in alignments):
+            why = "in memories of different alignments distances are multiples of all of them"
+            refusals.add(f"$.relative[{index}].offset", why)
+
+
+def _refuse_pools(problem: Problem, refusals: Refusals) -> None:
     some_based = any(pool.base is not None for pool in problem.pools)
     steps = {buffer.alignment for buffer in problem.buffers}
     for index, pool in enumerate(problem.pools):
@@ -65,9 +84,6 @@ def _refuse(problem: Problem, refusals: Refusals) -> None:
             refusals.add(f"$.pools[{index}].base", "all memories have a base or none")
         elif pool.base is not None and any(pool.base % step for step in {*steps, pool.alignment}):
             refusals.add(f"$.pools[{index}].base", "offsets are aligned there, not addresses")
-    for index, buffer in enumerate(problem.buffers):
-        if buffer.accesses is not None:
-            refusals.add(f"$.buffers[{index}].accesses")
 
 
 def _refuse_pool(path: str, pool: Pool, refusals: Refusals) -> None:

@@ -67,6 +67,10 @@ def header_columns(
         else:
             position[meaning] = index
             names[meaning] = cell
+    if not position and not any(_joined(cell) for cell in cells):
+        example = ",".join(required)
+        message = f"this is no header: a CSV begins with a line such as {example}, JSON with {{ or ["
+        raise InputError.single("no_header", f"line {line}", message)
     separated = len(cells) > 1 or not any(issue.message.endswith(_SEPARATORS) for issue in issues)
     for meaning in required if separated else ():
         if meaning not in position:
@@ -78,8 +82,13 @@ def header_columns(
     return Columns(position, names, addend, len(cells))
 
 
+def _joined(cell: str) -> bool:
+    """Whether these are several columns, with something else than commas between."""
+    return ";" in cell or "\t" in cell
+
+
 def _unknown(cell: str, allowed: tuple[str, ...]) -> str:
-    if ";" in cell or "\t" in cell:
+    if _joined(cell):
         return f"{shown(cell)} is no column; {_SEPARATORS}"
     if not cell:
         return f"the column has no name; use {', '.join(allowed)}"

@@ -31,7 +31,7 @@ from planner.formats.gaps import (
     written,
 )
 from planner.formats.plainly import against_moments, live_ranges, refuse_beyond_buffers
-from planner.plan import Placement, Plan, Status
+from planner.plan import REPEATED, Placement, Plan, Status
 from planner.problem import DEFAULT_POOL, LIMIT, Buffer, Problem
 from planner.reading.parse import parse_problem
 from planner.reading.paths import Path, parse_path
@@ -222,6 +222,7 @@ def _text(header: list[str], rows: Iterable[list[str]]) -> bytes:
 def read_plan(data: bytes, problem: Problem) -> Plan:
     """The plan of a CSV: what else its lines say of the buffers is for the problem to say."""
     placements: list[Placement] = []
+    line_of: dict[str, int] = {}
     with collector_at_rest():
         lines = Lines(data, _PLAN, ("id", "offset"))
         where = lines.columns.position
@@ -232,7 +233,12 @@ def read_plan(data: bytes, problem: Problem) -> Plan:
         for line, row in lines:
             pool = problem.pools[0].id if c_pool is None else row[c_pool]
             try:
-                placements.append(_placement(row[where["id"]], pool, row[where["offset"]]))
+                place = _placement(row[where["id"]], pool, row[where["offset"]])
+                placements.append(place)
+                before = line_of.setdefault(place.buffer, line)
+                if before != line:
+                    again = f"{place.buffer!r} has a place already, in line {before}"
+                    raise CellError(REPEATED, "id", f"{again}; give each buffer one place")
             except CellError as error:
                 lines.add(error.code, line, error.meaning, str(error))
                 if lines.full:

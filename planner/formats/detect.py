@@ -28,6 +28,11 @@ def is_request(raw: Any) -> bool:
     return isinstance(problem, dict) and "version" in problem and "schema_version" not in raw
 
 
+def is_plan(raw: Any) -> bool:
+    """Whether it is a plan, of ours or in the structured form."""
+    return isinstance(raw, dict) and "placements" in raw and "buffers" not in raw
+
+
 def plan_format(raw: Any) -> str:
     """The format of a JSON value that should be a plan; only the native one has a status."""
     return "structured" if isinstance(raw, dict) and "placements" in raw and "status" not in raw else "json"

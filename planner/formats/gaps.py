@@ -55,7 +55,9 @@ def check_gaps(gaps: list[Gap], life: Interval, size: int) -> None:
             raise GapError(f"{name} overlaps the gap before it")
         free_from = gap.end
         if gap.window is not None and not gap.window[0] < gap.window[1] <= size:
-            raise GapError(f"the window {gap.window[0]}:{gap.window[1]} is empty or outside the {size} bytes")
+            raise GapError(
+                f"the window {gap.window[0]}:{gap.window[1]} is empty or outside the {size:,} bytes"
+            )
 
 
 def lives_between(life: Interval, gaps: list[Gap]) -> list[Interval]:

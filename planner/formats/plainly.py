@@ -45,7 +45,9 @@ def against_moments(first: int, last: int) -> str | None:
     """What is wrong with a life told by its first and its last moment, both live."""
     if first <= last:
         return None
-    return f"the first moment {first} is after the last, {last}; give the first and then the last, both live"
+    return (
+        f"the first moment {first:,} is after the last, {last:,}; give the first and then the last, both live"
+    )
 
 
 def single_life(buffer: Buffer, path: str, refusals: Refusals) -> Interval:

@@ -10,7 +10,7 @@ from planner.formats.numbered import numbered
 from planner.formats.structured_document import Document, Solution
 from planner.formats.structured_reading import Reading
 from planner.formats.structured_writing import document_of
-from planner.plan import Placement, Plan, Status
+from planner.plan import REPEATED, Placement, Plan, Status, placed_again
 from planner.problem import Problem
 from planner.reading.findings import Findings
 from planner.reading.parse import check_made
@@ -55,6 +55,10 @@ def read_plan(raw: Any, problem: Problem) -> Plan:
         )
         for one in solution.placements
     )
+    for index, message in placed_again(placements):
+        findings.add(REPEATED, ("placements", index), message)
+    if findings:
+        raise findings.error()
     return Plan(status=Status.FEASIBLE, placements=placements)
 
 

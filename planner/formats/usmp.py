@@ -14,7 +14,7 @@ from planner.collector import collector_at_rest
 from planner.formats.form import Format, Refusals
 from planner.formats.native import laid_out
 from planner.formats.plainly import against_moments, refuse_pins
-from planner.formats.usmp_buffers import infos_of, read_infos
+from planner.formats.usmp_buffers import infos_of, objective_of, read_infos
 from planner.problem import DEFAULT_POOL, Buffer, Bytes, Id, Pair, Pool, Problem, Time
 from planner.reading.findings import Findings, Renamed
 from planner.reading.parse import check_made
@@ -72,10 +72,10 @@ def read_problem(raw: Any) -> Problem:
 def write_problem(problem: Problem) -> bytes:
     """The problem as a case."""
     refusals = Refusals("usmp")
-    for field in ("exclusive", "relative", "in_place", "reuse_costs", "objective"):
+    for field in ("exclusive", "relative", "in_place", "reuse_costs"):
         if getattr(problem, field):
             refusals.add(f"$.{field}")
-    if problem.objective == ():
+    if problem.terms() != (objective_of(problem.pools) or ("peak",)):
         refusals.add("$.objective")
     for index, pool in enumerate(problem.pools):
         for field, default in (("alignment", 1), ("reserved", ()), ("base", None), ("cost", 0)):
@@ -121,7 +121,13 @@ def _read_case(raw: Any, findings: Findings) -> Problem | None:
         Pool(id=DEFAULT_POOL),
     )
     conflicts = tuple(_each_once(pairs))
-    problem = Problem(version=1, buffers=tuple(buffers), conflicts=conflicts, pools=pools)
+    problem = Problem(
+        version=1,
+        buffers=tuple(buffers),
+        conflicts=conflicts,
+        pools=pools,
+        objective=objective_of(pools),
+    )
     names = list(case["sizes"])
     places = {frozenset(pair): ("edges", i) for i, pair in enumerate(case.get("edges", ()))}
     check_made(problem, findings, lambda path: _place(path, names, conflicts, places))

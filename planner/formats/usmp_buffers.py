@@ -69,14 +69,25 @@ def read_infos(raw: Any, findings: Findings) -> Problem | None:
     _check_kinds(infos, findings)
     listed = list(_conflicts(infos))
     names = tuple(pool.pool_name for pool in infos.pool_infos)
+    pools = tuple(map(_pool, infos.pool_infos))
     problem = Problem(
         version=1,
-        pools=tuple(map(_pool, infos.pool_infos)),
+        pools=pools,
+        objective=objective_of(pools),
         buffers=tuple(_buffer(info, names) for info in infos.buffer_infos),
         conflicts=tuple(pair for _, pair in listed),
     )
     check_made(problem, findings, lambda path: _place(path, [place for place, _ in listed]))
     return problem
+
+
+def objective_of(pools: tuple[Pool, ...]) -> tuple[str, ...] | None:
+    """Pools come in the order of preference: the later ones are to be small, and the earlier ones used."""
+    if len(pools) == 1:
+        return None
+    later = tuple(f"peak:{pool.id}" for pool in reversed(pools[1:]))
+    # A name that comes twice is told elsewhere.
+    return tuple(dict.fromkeys((*later, "preference", f"peak:{pools[0].id}")))
 
 
 def infos_of(problem: Problem, refusals: Refusals) -> dict[str, Any]:

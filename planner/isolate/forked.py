@@ -18,7 +18,6 @@ from typing import Any, Final
 
 from planner.isolate.process import Group
 
-_ENDING_SECONDS = 0.2
 # Bytes in a unit of `ru_maxrss`.
 MAXRSS_UNIT: Final = 1 if sys.platform == "darwin" else 1024
 _FAILED = 70
@@ -60,9 +59,9 @@ class Forked(Group):
         """Whether it has not ended yet. It is not reaped, so that its id stays its own."""
         return self.status is None and self._ended() is None
 
-    def ending(self) -> str:
-        """How it ended, for people."""
-        end = time.monotonic() + _ENDING_SECONDS
+    def ending(self, within: float) -> str:
+        """How it ended, for people: it is given so many seconds to do so."""
+        end = time.monotonic() + within
         while self.alive() and time.monotonic() < end:
             time.sleep(0.001)
         ended = self._ended()

@@ -16,8 +16,6 @@ from pathlib import Path
 # How long a child may take to be gone before the caller is let go and a thread waits for it instead.
 _REAP_SECONDS = 0.05
 _FAREWELL_SECONDS = 0.02
-# A child whose pipe is closed is about to end: what it ended with is worth a moment.
-_ENDING_SECONDS = 0.2
 _PREFIX = "memstow-"
 _graves: list[threading.Thread] = []
 
@@ -45,8 +43,8 @@ class Group(ABC):
         """Whether it has not ended yet."""
 
     @abstractmethod
-    def ending(self) -> str:
-        """How it ended, for people."""
+    def ending(self, within: float) -> str:
+        """How it ended, for people: it is given so many seconds to do so."""
 
     def memory(self) -> int:
         """Resident bytes of the child and what it started; 0 where the system does not tell."""
@@ -109,10 +107,10 @@ class Process(Group):
         """Whether it has not ended yet."""
         return self._popen.poll() is None
 
-    def ending(self) -> str:
-        """How it ended, for people."""
+    def ending(self, within: float) -> str:
+        """How it ended, for people: it is given so many seconds to do so."""
         with contextlib.suppress(subprocess.TimeoutExpired):
-            code = self._popen.wait(_ENDING_SECONDS)
+            code = self._popen.wait(within)
             return f"killed by signal {-code}" if code < 0 else f"ended with status {code}"
         return "closed its pipe"
 
@@ -133,7 +131,7 @@ class Process(Group):
             grave = threading.Thread(target=self._bury, daemon=True)
             _graves.append(grave)
             grave.start()
-            return
+        # At once in any case: this process may end before that one does.
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _bury(self) -> None:

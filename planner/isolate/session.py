@@ -12,6 +12,8 @@ from planner.isolate.process import Group, Process
 _TICK = 0.02
 _WATCH_MEMORY_SECONDS = 0.05
 _PIECE = 1 << 20
+# A child whose pipe is closed is about to end: what it ended with is worth some of the time that is left.
+_LEAST_ENDING_SECONDS, _MOST_ENDING_SECONDS = 0.2, 2.0
 
 
 class EndedError(Exception):
@@ -89,6 +91,11 @@ class Session:
         if not self._unsent:
             self._poll.unregister(self._process.requests)
 
+    def _time_to_end(self) -> float:
+        if self.until is None:
+            return _MOST_ENDING_SECONDS
+        return min(max(self.until - time.monotonic(), _LEAST_ENDING_SECONDS), _MOST_ENDING_SECONDS)
+
     def _receive(self) -> Message | None:
         """The last message, if it is here."""
         try:
@@ -98,7 +105,7 @@ class Session:
         except OSError:
             raise EndedError("closed by this process") from None
         if not data:
-            raise EndedError(f"the child {self._process.ending()}")
+            raise EndedError(f"the child {self._process.ending(self._time_to_end())}")
         try:
             for message in self._reader.feed(data):
                 self._hear(message)

@@ -36,7 +36,7 @@ class Findings:
         issues = [issue for _, issue in found[:MOST_REPORTED]]
         if len(found) > MOST_REPORTED:
             least = "at least " if self.full else ""
-            rest = f"{least}{len(found) - MOST_REPORTED} more issues are not shown"
+            rest = f"{least}{len(found) - MOST_REPORTED:,} more issues are not shown"
             issues.append(Issue("more_issues", "$", rest))
         return issues
 

@@ -29,6 +29,8 @@ _BYTE_ORDER_MARKS: Final = (
     (b"\xff\xfe", "UTF-16"),
 )
 
+_PACKED: Final = ((b"\x1f\x8b", "gzip"), (b"PK\x03\x04", "zip"), (b"\x28\xb5\x2f\xfd", "zstd"))
+
 _IN_WORDS: Final = {
     "Expecting value": "expected a value",
     "Expecting property name enclosed in double quotes": "expected a field name in double quotes",
@@ -97,6 +99,9 @@ def check_marks(data: bytes) -> None:
     for mark, encoding in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
             raise InputError.single("not_utf8", "$", f"the input is {encoding}; save it as UTF-8")
+    for magic, packed in _PACKED:
+        if data.startswith(magic):
+            raise InputError.single("packed", "$", f"the input is packed with {packed}; unpack it first")
     if b"\x00" in data[:4]:
         message = "the input begins with NUL bytes, as UTF-16, UTF-32 and binary files do; save it as UTF-8"
         raise InputError.single("not_utf8", "$", message)

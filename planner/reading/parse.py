@@ -10,9 +10,9 @@ from typing import Any, Final, TypeVar
 
 from planner.check import find_issues
 from planner.collector import collector_at_rest
-from planner.errors import Issue
+from planner.errors import InputError, Issue
 from planner.options import Options
-from planner.plan import Plan
+from planner.plan import REPEATED, Plan, placed_again
 from planner.problem import DEFAULT_POOL, Pool, Problem
 from planner.reading.findings import Findings, Renamed
 from planner.reading.paths import Path, parse_path
@@ -25,6 +25,13 @@ _STAND_INS: Final[dict[str, Any]] = {"version": 1, "buffers": (), "pools": (Pool
 # What `repr` makes of a string.
 _QUOTED: Final = re.compile(r"'(?:[^'\\]|\\.)*+'|\"(?:[^\"\\]|\\.)*+\"")
 _REFERENCES: Final = {"unknown_buffer": "buffers", "unknown_pool": "pools"}
+# What holds only as long as nothing more is in these lists. Every other issue stays, whatever else there is.
+_UNLESS_MORE: Final = {
+    "group_pools": ("pools",),
+    "group_alignment": ("pools",),
+    "pin_misaligned": ("pools",),
+    "pins_clash": ("exclusive", "in_place", "relative"),
+}
 
 
 def parse_problem(raw: object) -> Problem:
@@ -35,16 +42,26 @@ def parse_problem(raw: object) -> Problem:
 
 def parse_plan(raw: object) -> Plan:
     """The plan a JSON value describes; whether it is right is for `planner.verify` to say."""
-    return _whole(Plan, raw)
+    findings = Findings(raw)
+    plan = _whole(Plan, raw, findings)
+    _add_repeated(findings, (), plan)
+    return plan
 
 
 def parse_options(raw: object) -> Options:
     """The options a JSON value describes."""
-    return _whole(Options, raw)
+    findings = Findings(raw)
+    options = _whole(Options, raw, findings)
+    if options.hint is not None:
+        _add_repeated(findings, ("hint",), options.hint)
+    return options
 
 
 def parse_target(raw: object) -> Target:
     """The target a JSON value describes."""
+    if isinstance(raw, dict) and "buffers" in raw:
+        message = "this is a problem, where a target is expected: a target has `pools` and no buffers"
+        raise InputError.single("not_a_target", "$", message)
     findings = Findings(raw)
     section = read_section(Target, raw, findings)
     pools = section.values.get("pools")
@@ -87,8 +104,14 @@ def _problem(raw: object) -> Problem:
     return problem
 
 
-def _whole(holder: type[_T], raw: object) -> _T:
-    findings = Findings(raw)
+def _add_repeated(findings: Findings, at: Path, plan: Plan) -> None:
+    for index, message in placed_again(plan.placements):
+        findings.add(REPEATED, (*at, "placements", index), message)
+    if findings:
+        raise findings.error()
+
+
+def _whole(holder: type[_T], raw: object, findings: Findings) -> _T:
     with collector_at_rest():
         value = read_whole(holder, raw, findings)
     if not isinstance(value, holder):
@@ -101,9 +124,19 @@ def _add_issues_of_the_rest(
 ) -> None:
     names = {field: _names_left_out(field, raw, section) for field in _REFERENCES.values()}
     for issue in issues:
+        if _may_end_with_more(issue.code, section):
+            continue
         absent = names[_REFERENCES[issue.code]] if issue.code in _REFERENCES else set()
         if absent is not None and _first_quoted(issue.message) not in absent:
             findings.add(issue.code, _place_in_document(parse_path(issue.path), section), issue.message)
+
+
+def _may_end_with_more(code: str, section: Section) -> bool:
+    """Whether what could not be read may be what the issue misses."""
+    fields = _UNLESS_MORE.get(code, ())
+    return bool(fields) and (
+        section.has_unknown or any(field in section.lost or field in section.broken for field in fields)
+    )
 
 
 def _names_left_out(field: str, raw: dict[str, Any], section: Section) -> set[str] | None:

@@ -2,6 +2,7 @@
 
 from planner.errors import InputError
 from planner.reading.jsontext import parse_json
+from planner.reading.likely import likely
 from planner.reading.parse import parse_target
 from planner.reading.shown import shown
 from planner.reading.source import read_bytes
@@ -17,6 +18,8 @@ def shipped_text(name: str, place: str = "$") -> bytes:
     """The same as it is written."""
     path = path_of(name)
     if path is None:
-        message = f"no target {shown(name)} comes with memstow; there are {', '.join(shipped())}"
+        close = likely(name, shipped())
+        meant = f"did you mean {close}? " if close is not None else ""
+        message = f"no target {shown(name)} comes with memstow; {meant}there are {', '.join(shipped())}"
         raise InputError.single("unknown_target", place, message)
     return read_bytes(path)

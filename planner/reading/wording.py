@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 from pydantic_core import ErrorDetails
 
+from planner.reading.likely import likely
 from planner.reading.paths import Path, value_at
 from planner.reading.shapes import Place, fields_of, place_of
 from planner.reading.shown import printable, shown
@@ -24,7 +25,9 @@ _WRONG_TYPES: Final = {
     "int_from_float": ("not_an_integer", "an integer"),
     "int_parsing": ("not_an_integer", "an integer"),
     "float_type": ("not_a_number", "a number"),
+    "float_parsing": ("not_a_number", "a number"),
     "bool_type": ("not_a_boolean", "true or false"),
+    "bool_parsing": ("not_a_boolean", "true or false"),
     "string_type": ("not_a_string", "a string"),
     "tuple_type": ("not_a_list", "a list"),
     "list_type": ("not_a_list", "a list"),
@@ -73,11 +76,16 @@ def in_our_words(errors: Iterable[ErrorDetails], kind: object, raw: object, at: 
     return list(found.values())
 
 
+def of_one_value(error: ErrorDetails) -> str:
+    """What is wrong with a single value that is no part of a document: a setting, a parameter."""
+    return _said(error, Place((), None, None)).message
+
+
 def unknown_field(name: str, known: Iterable[str]) -> str:
     """What to say of a field that is none."""
     allowed = list(known)
-    likely = _likely(name, allowed)
-    hint = f" did you mean {likely}?" if likely else ""
+    close = _likely(name, allowed)
+    hint = f" did you mean {close}?" if close else ""
     return f"there is no field {shown(name)} here;{hint} allowed: {', '.join(allowed) or 'none'}"
 
 
@@ -174,11 +182,8 @@ def _limit(value: object) -> str:
 
 
 def _likely(name: str, allowed: list[str]) -> str | None:
-    # Costs time at start-up, and only those who make a mistake need it.
-    from difflib import get_close_matches
-
-    close = get_close_matches(name.lower()[:64], allowed, n=1, cutoff=0.6)
-    if close:
-        return close[0]
+    close = likely(name, allowed)
+    if close is not None:
+        return close
     foreign = _FOREIGN_NAMES.get(name.lower())
     return foreign if foreign in allowed else None

@@ -39,10 +39,10 @@ def _reduce(problem: Problem, kept: Plan | None) -> Reduction | Explanation:
         body = rooms.body(members, deltas)
         if not body.spots:
             return no_place(problem, members)
-        if buffers[members[0]].size or any(buffers[i].size for i in members):
+        if buffers[members[0]].size:
             bodies.append(body)
         else:
-            alone.extend(_anywhere(problem, body))
+            alone.append((members[0], _anywhere(problem, body)))
     unit = gcd(common_unit(problem, bodies), *_offsets(problem, kept))
     return build(problem, index_of, bodies, tuple(alone), max(unit, 1))
 
@@ -61,13 +61,11 @@ def _tied_together(
             yield group_at[index].members, group_at[index].deltas
 
 
-def _anywhere(problem: Problem, body: Body) -> Iterator[tuple[int, Placement]]:
-    """The first place in the preferred pool, for buffers without a byte: nothing they move costs anything."""
-    preferred = body.spots[0]
+def _anywhere(problem: Problem, body: Body) -> Placement:
+    """The first place in the preferred pool, for a buffer without a byte: where it is costs nothing."""
+    (index,), preferred = body.members, body.spots[0]
     start = first_aligned(preferred.where, body.low)
-    pool = problem.pools[preferred.pool].id
-    for i, delta in zip(body.members, body.deltas, strict=True):
-        yield i, Placement(buffer=problem.buffers[i].id, pool=pool, offset=start + delta)
+    return Placement(buffer=problem.buffers[index].id, pool=problem.pools[preferred.pool].id, offset=start)
 
 
 def _offsets(problem: Problem, kept: Plan | None) -> Iterator[int]:

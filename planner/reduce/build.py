@@ -3,7 +3,7 @@
 from array import array
 
 from planner.plan import Placement
-from planner.problem import LIMIT, Pool, Problem, access_count
+from planner.problem import LIMIT, Problem, access_count, end_of, place_of
 from planner.ranges import merged
 from planner.reduce.lives import Lives
 from planner.reduce.pairs import add_pairs, paired
@@ -29,9 +29,7 @@ def build(
     _add_choices(problem, bodies, unit, arrays)
     _add_pools(problem, unit, arrays)
     add_pairs(problem, index_of, parts.part_of, parts.item_of, arrays)
-    return Reduction(
-        problem, arrays, unit, array("q", parts.buffer), tuple(parts.riders), alone, lives.moments
-    )
+    return Reduction(problem, arrays, unit, array("q", parts.buffer), alone, lives.moments)
 
 
 class _Parts:
@@ -44,7 +42,6 @@ class _Parts:
         self._paired = paired(problem)
         self.part_of: dict[int, int] = {}
         self.item_of: dict[int, int] = {}
-        self.riders: list[tuple[int, int, int]] = []
         self.buffer: list[int] = []
         self._delta: list[int] = []
         self._size: list[int] = []
@@ -58,11 +55,7 @@ class _Parts:
             buffer = self._buffers[index]
             if buffer.id in self._paired:
                 self.item_of[index] = item
-                if buffer.size:
-                    self.part_of[index] = len(self.buffer)
-            if not buffer.size:
-                self.riders.append((index, item, delta))
-                continue
+                self.part_of[index] = len(self.buffer)
             self.buffer.append(index)
             self._delta.append(delta // self._unit)
             self._size.append(buffer.size // self._unit)
@@ -87,6 +80,8 @@ def _add_choices(problem: Problem, bodies: list[Body], unit: int, arrays: Instan
     low: list[int] = []
     high: list[int] = []
     cost: list[int] = []
+    rank: list[int] = []
+    ranked = "preference" in problem.terms()
     order: list[_Choices] = []
     for body in bodies:
         spots = body.spots
@@ -96,12 +91,13 @@ def _add_choices(problem: Problem, bodies: list[Body], unit: int, arrays: Instan
         order.append(found)
         accesses = sum(access_count(problem.buffers[i]) for i in body.members) if costly else 0
         for spot in spots:
-            low.append(body.low // unit)
-            highest = body.high
-            if len(body.members) > 1:
-                highest = min(highest, _highest(problem, body, problem.pools[spot.pool]))
-            high.append(LIMIT if highest == LIMIT else highest // unit)
+            # A modulus beyond the largest address leaves one offset: that is a pin.
+            pinned = spot.where.modulus > LIMIT
+            least, most = (spot.where.residue,) * 2 if pinned else (body.low, body.high)
+            low.append(least // unit)
+            high.append(LIMIT if most == LIMIT else most // unit)
             cost.append(spot.cost * accesses)
+            rank.append(_rank(problem, body, problem.pools[spot.pool].id) if ranked else 0)
     count = 0
     for found in order:
         arrays.choice_pool.extend(found.pool)
@@ -112,6 +108,13 @@ def _add_choices(problem: Problem, bodies: list[Body], unit: int, arrays: Instan
     arrays.choice_low.extend(low)
     arrays.choice_high.extend(high)
     arrays.choice_cost.extend(cost)
+    arrays.choice_rank.extend(rank)
+
+
+def _rank(problem: Problem, body: Body, pool: str) -> int:
+    """What its members add to the preference in that pool."""
+    buffers = (problem.buffers[i] for i in body.members)
+    return sum(place_of(problem, buffer, pool) * buffer.size for buffer in buffers)
 
 
 class _Choices:
@@ -120,22 +123,14 @@ class _Choices:
     def __init__(self, spots: list[Spot], unit: int) -> None:
         grids = [spot.where for spot in spots]
         self.pool = array("q", [spot.pool for spot in spots])
-        self.modulus = array("q", [g.modulus // unit if g.modulus % unit == 0 else 1 for g in grids])
-        self.residue = array("q", [g.residue // unit for g in grids])
-
-
-def _highest(problem: Problem, body: Body, pool: Pool) -> int:
-    """The offset above which an empty member would leave the pool; LIMIT where others leave it sooner."""
-    tied = [(problem.buffers[i].size, delta) for i, delta in zip(body.members, body.deltas, strict=True)]
-    top = max(delta for _, delta in tied)
-    if max(delta + size for size, delta in tied if size) >= top:
-        return LIMIT
-    return (LIMIT if pool.capacity is None else pool.capacity) - top
+        free = [g.modulus % unit == 0 and g.modulus <= LIMIT for g in grids]
+        self.modulus = array("q", [g.modulus // unit if f else 1 for g, f in zip(grids, free, strict=True)])
+        self.residue = array("q", [g.residue // unit if f else 0 for g, f in zip(grids, free, strict=True)])
 
 
 def _add_pools(problem: Problem, unit: int, arrays: Instance) -> None:
     for pool in problem.pools:
-        arrays.capacity.append((LIMIT if pool.capacity is None else pool.capacity) // unit)
+        arrays.capacity.append(end_of(pool) // unit)
         for low, high in merged([(r.offset, r.offset + r.size) for r in pool.reserved]):
             arrays.reserved_begin.append(low // unit)
             arrays.reserved_end.append(high // unit)

@@ -16,8 +16,7 @@ class Reduction:
     instance: Instance
     unit: int
     part_buffer: "array[int]"  # by part: index of its buffer
-    riders: "tuple[tuple[int, int, int], ...]"  # (buffer, item, delta) of empty members of groups
-    alone: "tuple[tuple[int, Placement], ...]"  # empty buffers (by index) that belong to no item
+    alone: "tuple[tuple[int, Placement], ...]"  # buffers of size 0 (by index)
     moments: list[int] | None  # by time of the instance: the time of the problem, where they differ
 
     def moment(self, time: int | None) -> int | None:
@@ -36,9 +35,6 @@ class Reduction:
                 index = self.part_buffer[part]
                 place = (offset + deltas[part]) * self.unit
                 found[index] = placed(buffers[index].id, name, place)
-        for index, item, delta in self.riders:
-            place = layout.offset[item] * self.unit + delta
-            found[index] = placed(buffers[index].id, names[layout.pool[item]], place)
         for index, placement in self.alone:
             found[index] = placement
         return tuple(p for p in found if p is not None)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from planner.groups import Congruence, group_alignment
 from planner.plan import Explanation
-from planner.problem import LIMIT, Buffer, Pool, Problem, allowed_pools, reserved_bytes
+from planner.problem import LIMIT, Buffer, Pool, Problem, allowed_pools, end_of, reserved_bytes
 from planner.ranges import merged
 
 
@@ -35,7 +35,7 @@ class _Room:
     def __init__(self, number: int, pool: Pool) -> None:
         self.number = number
         self.pool = pool
-        self.end = LIMIT if pool.capacity is None else pool.capacity
+        self.end = end_of(pool)
         self.reserved = merged([(r.offset, r.offset + r.size) for r in pool.reserved])
         begins = [0] + [end for _, end in self.reserved]
         ends = [begin for begin, _ in self.reserved] + [self.end]
@@ -120,20 +120,23 @@ class Rooms:
         return self._rooms[self._problem.pools[spot.pool].id]
 
 
+def size_of(pool: Pool) -> str:
+    """How much room a pool has, for people."""
+    return "unbounded, but no address is above 2^62" if pool.capacity is None else f"{pool.capacity:,}"
+
+
 def no_place(problem: Problem, members: tuple[int, ...]) -> Explanation:
     buffers = [problem.buffers[i] for i in members]
     ids = tuple(b.id for b in buffers)
     names = ", ".join(map(repr, ids[:8])) + (" ..." if len(ids) > 8 else "")
     pools = [p for p in problem.pools if p.id in allowed_pools(problem, buffers[0])]
     sizes = ", ".join(
-        f"{p.id!r} ({'unbounded' if p.capacity is None else p.capacity}"
-        + (f", {reserved_bytes(p)} reserved" if p.reserved else "")
-        + ")"
+        f"{p.id!r} ({size_of(p)}" + (f", {reserved_bytes(p):,} reserved" if p.reserved else "") + ")"
         for p in pools[:8]
     )
     largest = max(buffers, key=lambda b: b.size)
     one = pools[0] if len(pools) == 1 else None
-    what = f"the {largest.size} bytes of {names}" if len(buffers) == 1 else f"the rigid group of {names}"
+    what = f"the {largest.size:,} bytes of {names}" if len(buffers) == 1 else f"the rigid group of {names}"
     return Explanation(
         code="no_place",
         message=f"{what} fit in no pool allowed, even alone, as aligned and pinned: {sizes}",

@@ -1,4 +1,4 @@
-"""The independent judge: everything that is wrong with a plan, whoever made it.
+"""The independent judge: everything that is wrong with a plan, whoever made it, and what it merely claims.
 
 It reads the problem in the user's terms and trusts nothing else: not the reduction, not the solvers, not the
 figures of the plan. Time is close to linear in the size of the problem.
@@ -7,6 +7,7 @@ figures of the plan. Time is close to linear in the size of the problem.
 from planner.digest import digest
 from planner.plan import PLANNED, Plan, PoolUse, is_bare
 from planner.problem import Problem
+from planner.verify.attempts import refute_claims
 from planner.verify.claims import check_objective, check_pools, check_status
 from planner.verify.facts import Facts
 from planner.verify.figures import Figures
@@ -15,63 +16,114 @@ from planner.verify.layout import Layout
 from planner.verify.lives import Lives
 from planner.verify.overlaps import Pressure, Sweep, check_conflicts
 from planner.verify.places import check_distances, check_places
-from planner.verify.pressure import most_occupied, occupied_at, occupied_ever
+from planner.verify.pressure import most_occupied, occupied_at
+from planner.verify.verdict import Claim, Claims, Standing, Subject, Verdict
 
-__all__ = ["Code", "Violation", "verify"]
+__all__ = ["Claim", "Code", "Standing", "Subject", "Verdict", "Violation", "judge", "recount", "verify"]
 
 
 def verify(problem: Problem, plan: Plan, hint: Plan | None = None) -> list[Violation]:
-    """Everything that is wrong with the plan; an empty list means that all it says holds.
+    """Everything that is found wrong with the plan, as `judge` says it."""
+    return list(judge(problem, plan, hint).violations)
 
-    A bare layout says nothing of itself: only its places are judged. Without the hint that `moves` were
-    counted against, a claimed number of moves is only checked for its range.
+
+def judge(problem: Problem, plan: Plan, hint: Plan | None = None) -> Verdict:
+    """What is wrong with the plan, and for each thing that it says whether that was checked.
+
+    What cannot be counted (that a search or a model has proven something) is held against layouts of the
+    judge's own, and stays a claim where those say nothing. A bare layout says nothing of itself: only its
+    places are judged. Without the hint that `moves` were counted against, a number of moves is a claim.
     """
-    findings = Findings()
+    return _judged(problem, plan, hint, refutes=True)
+
+
+def recount(problem: Problem, plan: Plan, hint: Plan | None = None) -> list[Violation]:
+    """What counting alone finds wrong: for plans of a run, which knows better layouts than the judge's."""
+    return list(_judged(problem, plan, hint, refutes=False).violations)
+
+
+def _judged(problem: Problem, plan: Plan, hint: Plan | None, refutes: bool) -> Verdict:
+    findings, claims = Findings(), Claims(plan)
     facts = Facts(problem, findings)
-    if findings:
-        return findings.violations()
-    if plan.digest is not None and plan.digest != digest(problem):
+    if not findings:
+        _count(facts, plan, hint, findings, claims)
+        if refutes:
+            refute_claims(facts, plan, hint, claims, findings)
+    return Verdict(tuple(findings.violations()), claims.settled())
+
+
+def _count(facts: Facts, plan: Plan, hint: Plan | None, findings: Findings, claims: Claims) -> None:
+    """Count again whatever can be counted."""
+    if plan.digest is not None and plan.digest != digest(facts.problem):
         findings.add(Code.DIGEST, "the plan is for another problem: its digest is {}", plan.digest[:64])
     bare = is_bare(plan)
+    planned = plan.status in PLANNED
     if not bare:
-        check_status(facts, plan, findings)
+        check_status(facts, plan, findings, claims)
     layout = Layout(facts)
-    if plan.status in PLANNED or plan.placements:
+    before = findings.total
+    if planned or plan.placements:
         layout.read(plan.placements, findings)
     check_places(facts, layout, findings)
     check_distances(facts, layout, findings)
-    figures = Figures(facts, layout, hint)
-    claims = {} if bare else check_pools(facts, plan, figures, findings)
     check_conflicts(facts, layout, findings)
-    for pool, placed in enumerate(layout.by_pool()):
-        lives = Lives(facts, layout, placed)
-        pressure = Sweep(facts, layout, lives, findings).run()
-        if pressure is not None and pool in claims and plan.status in PLANNED:
-            _check_live(layout, placed, lives, pressure, claims[pool], findings)
-    if plan.status in PLANNED and not bare:
-        check_objective(facts, plan, figures, findings)
-    return findings.violations()
-
-
-def _check_live(
-    layout: Layout, placed: list[int], lives: Lives, pressure: Pressure, use: PoolUse, findings: Findings
-) -> None:
-    """Compare the claimed live bytes of a pool with the most bytes occupied at one moment."""
-    claimed = use.live
-    most = most_occupied(lives) if pressure.shared and claimed.bytes != pressure.bytes else pressure.bytes
-    if claimed.time is None:
-        if not most <= claimed.bytes <= occupied_ever(layout, placed):
-            findings.add(Code.LIVE, "the live bytes of {!r} are at least {}", use.pool, most, pool=use.pool)
+    swept = [_Swept(facts, layout, placed, findings) for placed in layout.by_pool()]
+    if planned:
+        says = "every buffer has a place, and no two that conflict share a byte"
+        claims.counted(Subject.PLACES, None, says, findings.total == before)
+    if bare:
         return
-    then = occupied_at(layout.facts, layout, placed, claimed.time)
-    if (claimed.bytes, then) != (most, most):
+    figures = Figures(facts, layout, hint)
+    for pool, use in check_pools(facts, plan, figures, findings, claims).items():
+        if planned:
+            _check_live(layout, swept[pool], use, findings, claims)
+    if planned:
+        check_objective(facts, plan, figures, findings, claims)
+
+
+class _Swept:
+    """One pool after the sweep over its lives."""
+
+    def __init__(self, facts: Facts, layout: Layout, placed: list[int], findings: Findings) -> None:
+        self.placed = placed
+        self.lives = Lives(facts, layout, placed)
+        self.pressure = Sweep(facts, layout, self.lives, findings).run()
+
+
+def _check_live(layout: Layout, swept: _Swept, use: PoolUse, findings: Findings, claims: Claims) -> None:
+    """Compare the live bytes of a pool with the most that are occupied at one moment, and its first such."""
+    live, pressure = use.live, swept.pressure
+    says = f"at most {live.bytes:,} bytes are live in {use.pool!r}, first at {live.time}"
+    if pressure is None:
+        # The sweep ended at too many overlaps.
+        claims.claimed(Subject.LIVE, use.pool, says, None, holds=True)
+        return
+    most, first = _most(layout, swept, pressure, live.time)
+    holds = (live.bytes, live.time) == (most, first)
+    claims.counted(Subject.LIVE, use.pool, says, holds)
+    if not holds:
         findings.add(
             Code.LIVE,
-            "{!r} has {} live bytes at {} and {} at the most, not {}",
+            "{!r} has at most {} live bytes, first at {}, not {} at {}",
             use.pool,
-            then,
-            claimed.time,
             most,
-            claimed.bytes,
+            first,
+            live.bytes,
+            live.time,
             pool=use.pool,
         )
+
+
+def _most(layout: Layout, swept: _Swept, pressure: Pressure, moment: int | None) -> tuple[int, int | None]:
+    """The most bytes occupied at one moment of this pool, and the first such moment."""
+    sizes = pressure.bytes, pressure.time
+    if not pressure.shared:
+        return sizes
+    # Where the sizes add up to the most, and share nothing then, they have the answer.
+    if (
+        moment is not None
+        and moment == pressure.time
+        and occupied_at(layout.facts, layout, swept.placed, moment) == pressure.bytes
+    ):
+        return sizes
+    return most_occupied(swept.lives)

@@ -1,15 +1,20 @@
 """Whether a certificate proves the bound it stands for.
 
 `reason_against` says in one sentence why it does not, or returns None. What a search or a solver did cannot
-be repeated here; of those, everything that can be compared with the rest of the claim is.
+be repeated here: such a certificate is a claim, compared with the rest of the plan and believed no further.
 """
 
 from collections.abc import Sequence
 
-from planner.plan import Exhausted, Least, LiveBytes, Model, Sum, TermValue
+from planner.plan import Certificate, Exhausted, Least, LiveBytes, Model, Sum, TermValue
 from planner.problem import access_count
 from planner.verify.facts import Facts
 from planner.verify.live_bytes import reason_against
+
+
+def by_word_of(certificate: Certificate | None) -> str | None:
+    """Whose word the certificate is; None where the judge counts all of it again."""
+    return certificate.solver if isinstance(certificate, Exhausted | Model) else None
 
 
 class Proofs:
@@ -66,5 +71,5 @@ class Proofs:
             return "a height was refuted without a single node"
         highest = max(refuted.height for refuted in certificate.refuted)
         if highest != claim.bound - 1:
-            return f"{highest} is the highest value refuted, not {claim.bound - 1}"
+            return f"{highest:,} is the highest value refuted, not {claim.bound - 1:,}"
         return None

@@ -1,15 +1,16 @@
 """What the plan says about itself: status, pools, objective; each figure against our own."""
 
 from planner.plan import PLANNED, Plan, PoolUse, Status, TermValue, gap_of
-from planner.verify.certificates import Proofs
+from planner.verify.certificates import Proofs, by_word_of
 from planner.verify.explanations import check_explanation
 from planner.verify.facts import PEAK_OF, Facts
 from planner.verify.figures import Figures
 from planner.verify.findings import Code, Findings
 from planner.verify.live_bytes import reason_against
+from planner.verify.verdict import Claims, Subject
 
 
-def check_status(facts: Facts, plan: Plan, findings: Findings) -> None:
+def check_status(facts: Facts, plan: Plan, findings: Findings, claims: Claims) -> None:
     """Note where the status contradicts what else is there."""
     planned = plan.status in PLANNED
     if planned and facts.buffers and not plan.placements:
@@ -27,15 +28,16 @@ def check_status(facts: Facts, plan: Plan, findings: Findings) -> None:
                 plan.status.value,
                 "all" if proven else "not all",
             )
-    check_explanation(facts, plan, findings)
-    _check_closest(facts, plan, findings)
+    check_explanation(facts, plan, findings, claims)
+    _check_closest(facts, plan, findings, claims)
 
 
-def _check_closest(facts: Facts, plan: Plan, findings: Findings) -> None:
+def _check_closest(facts: Facts, plan: Plan, findings: Findings, claims: Claims) -> None:
     if plan.closest and plan.status in PLANNED:
         findings.add(Code.CLOSEST, "there is a plan, and a closest attempt that did not fit")
     named: set[str] = set()
     for overflow in plan.closest:
+        before = findings.total
         pool = facts.pool_index.get(overflow.pool)
         if pool is None or overflow.pool in named:
             findings.add(Code.CLOSEST, "{!r} is no pool, or named twice", overflow.pool, pool=overflow.pool)
@@ -45,77 +47,103 @@ def _check_closest(facts: Facts, plan: Plan, findings: Findings) -> None:
                 "a peak of {} in {!r} is no overflow: its capacity is {}",
                 overflow.peak,
                 overflow.pool,
-                facts.pools[pool].capacity,
+                "unlimited" if facts.pools[pool].capacity is None else facts.pools[pool].capacity,
                 pool=overflow.pool,
             )
         named.add(overflow.pool)
+        says = f"the closest attempt needs {overflow.peak:,} bytes of {overflow.pool!r}"
+        holds = findings.total == before and plan.status not in PLANNED
+        claims.claimed(Subject.CLOSEST, overflow.pool, says, None, holds)
 
 
-def check_pools(facts: Facts, plan: Plan, figures: Figures, findings: Findings) -> dict[int, PoolUse]:
-    """Compare pools and peaks; the claims about each pool, to compare its live bytes with."""
-    claims: dict[int, PoolUse] = {}
+def check_pools(
+    facts: Facts, plan: Plan, figures: Figures, findings: Findings, claims: Claims
+) -> dict[int, PoolUse]:
+    """Compare pools and peaks; what is said about each pool, to compare its live bytes with."""
+    uses: dict[int, PoolUse] = {}
     planned = plan.status in PLANNED
     for use in plan.pools:
         pool = facts.pool_index.get(use.pool)
-        if pool is None or pool in claims:
+        if pool is None or pool in uses:
             findings.add(Code.POOL_USE, "{!r} is no pool, or named twice", use.pool, pool=use.pool)
             continue
-        claims[pool] = use
-        capacity = facts.pools[pool].capacity
-        if use.capacity != capacity:
-            findings.add(
-                Code.CAPACITY,
-                "the capacity of {!r} is {}, not {}",
-                use.pool,
-                capacity,
-                use.capacity,
-                pool=use.pool,
-            )
-        if planned and use.peak != figures.peaks[pool]:
-            findings.add(
-                Code.PEAK,
-                "the peak of {!r} is {}, not {}",
-                use.pool,
-                figures.peaks[pool],
-                use.peak,
-                pool=use.pool,
-            )
-        if planned and use.bound > use.peak:
-            findings.add(
-                Code.POOL_BOUND,
-                "the bound {} of {!r} is above its peak {}",
-                use.bound,
-                use.pool,
-                use.peak,
-                pool=use.pool,
-            )
-        elif planned:
+        uses[pool] = use
+        before = findings.total
+        _check_use(facts, use, figures.peaks[pool] if planned else None, findings)
+        says = f"{use.pool!r} has a capacity of {_capacity(use.capacity)} and a peak of {use.peak:,}"
+        claims.counted(Subject.POOL, use.pool, says, findings.total == before and planned)
+        if planned:
+            before = findings.total
             _check_pool_bound(facts, plan, use, findings)
+            _say_pool_bound(facts, plan, use, findings.total == before, claims)
     if planned:
         for pool, it in enumerate(facts.pools):
-            if pool not in claims:
+            if pool not in uses:
                 findings.add(Code.POOL_USE, "the plan does not say how {!r} is used", it.id, pool=it.id)
-    return claims
+    return uses
+
+
+def _capacity(capacity: int | None) -> str:
+    return "unlimited" if capacity is None else f"{capacity:,}"
+
+
+def _check_use(facts: Facts, use: PoolUse, peak: int | None, findings: Findings) -> None:
+    capacity = facts.pools[facts.pool_index[use.pool]].capacity
+    if use.capacity != capacity:
+        findings.add(
+            Code.CAPACITY,
+            "the capacity of {!r} is {}, not {}",
+            use.pool,
+            _capacity(capacity),
+            _capacity(use.capacity),
+            pool=use.pool,
+        )
+    if peak is not None and use.peak != peak:
+        findings.add(Code.PEAK, "the peak of {!r} is {}, not {}", use.pool, peak, use.peak, pool=use.pool)
+
+
+def _said_by(facts: Facts, plan: Plan, use: PoolUse) -> TermValue | None:
+    """The first term, where it is the peak of this pool."""
+    first = plan.objective[0] if plan.objective else None
+    alone = len(facts.pools) == 1 and first is not None and first.term in ("peak", "max_peak")
+    return first if first is not None and (alone or first.term == PEAK_OF + use.pool) else None
+
+
+def _say_pool_bound(facts: Facts, plan: Plan, use: PoolUse, holds: bool, claims: Claims) -> None:
+    says = f"no plan has a peak below {use.bound:,} in {use.pool!r}"
+    said_by = _said_by(facts, plan, use)
+    if holds and use.bound and use.certificate is None and said_by is not None:
+        claims.resting(Subject.POOL_BOUND, use.pool, says, (Subject.BOUND, said_by.term))
+    elif use.bound:
+        kind = "counted" if use.certificate is None else use.certificate.kind
+        claims.proven(Subject.POOL_BOUND, use.pool, says, kind, holds)
 
 
 def _check_pool_bound(facts: Facts, plan: Plan, use: PoolUse, findings: Findings) -> None:
     """A bound has a certificate of its own, or the one that the objective has for the same bound."""
-    first = plan.objective[0] if plan.objective else None
-    alone = len(facts.pools) == 1 and first is not None and first.term in ("peak", "max_peak")
-    if first is not None and (alone or first.term == PEAK_OF + use.pool):
-        if use.bound > first.bound:
+    if use.bound > use.peak:
+        findings.add(
+            Code.POOL_BOUND,
+            "the bound {} of {!r} is above its peak {}",
+            use.bound,
+            use.pool,
+            use.peak,
+            pool=use.pool,
+        )
+        return
+    said_by = _said_by(facts, plan, use)
+    if said_by is not None and use.certificate is None:
+        if use.bound > said_by.bound:
             findings.add(
                 Code.POOL_BOUND,
                 "the bound {} of {!r} is above the bound {} of {}",
                 use.bound,
                 use.pool,
-                first.bound,
-                first.term,
+                said_by.bound,
+                said_by.term,
                 pool=use.pool,
             )
-            return
-        if use.certificate is None:
-            return
+        return
     reason = _against_pool_bound(facts, use)
     if reason is not None:
         code = Code.UNCERTIFIED if use.certificate is None else Code.CERTIFICATE
@@ -130,14 +158,12 @@ def _check_pool_bound(facts: Facts, plan: Plan, use: PoolUse, findings: Findings
 
 
 def _against_pool_bound(facts: Facts, use: PoolUse) -> str | None:
-    if not use.bound:
-        return None
     if use.certificate is None:
-        return "it has no certificate"
+        return "it has no certificate" if use.bound else None
     return reason_against(facts, PEAK_OF + use.pool, use.bound, use.certificate, cheapest_only=False)
 
 
-def check_objective(facts: Facts, plan: Plan, figures: Figures, findings: Findings) -> None:
+def check_objective(facts: Facts, plan: Plan, figures: Figures, findings: Findings, claims: Claims) -> None:
     """Compare terms, values, bounds and gaps, and judge the certificates."""
     terms = facts.problem.terms()
     claimed = tuple(claim.term for claim in plan.objective)
@@ -146,27 +172,52 @@ def check_objective(facts: Facts, plan: Plan, figures: Figures, findings: Findin
         return
     proofs = Proofs(facts, plan.objective)
     for position, claim in enumerate(plan.objective):
+        before = findings.total
         _check_value(claim, figures, findings)
-        if claim.bound > claim.value:
-            findings.add(
-                Code.BOUND, "the bound {} of {} is above its value {}", claim.bound, claim.term, claim.value
-            )
         gap = gap_of(claim.value, claim.bound)
         if claim.gap != gap:
             findings.add(Code.GAP, "the gap of {} is {}, not {}", claim.term, gap, claim.gap)
-        if claim.certificate is None:
-            if claim.bound > 0:
-                findings.add(Code.UNCERTIFIED, "nothing says why {} is at least {}", claim.term, claim.bound)
-            continue
-        reason = proofs.reason_against(position)
-        if reason is not None:
-            findings.add(
-                Code.CERTIFICATE,
-                "the certificate does not prove that {} is at least {}: {}",
-                claim.term,
-                claim.bound,
-                reason,
-            )
+        _say_value(claim, figures, findings.total == before, claims)
+        before = findings.total
+        _check_bound(claim, proofs.reason_against(position), findings)
+        _say_bound(claim, findings.total == before, claims)
+
+
+def _check_bound(claim: TermValue, reason: str | None, findings: Findings) -> None:
+    if claim.bound > claim.value:
+        findings.add(
+            Code.BOUND, "the bound {} of {} is above its value {}", claim.bound, claim.term, claim.value
+        )
+    if claim.certificate is None and claim.bound > 0:
+        findings.add(Code.UNCERTIFIED, "nothing says why {} is at least {}", claim.term, claim.bound)
+    if reason is not None:
+        findings.add(
+            Code.CERTIFICATE,
+            "the certificate does not prove that {} is at least {}: {}",
+            claim.term,
+            claim.bound,
+            reason,
+        )
+
+
+def _say_value(claim: TermValue, figures: Figures, holds: bool, claims: Claims) -> None:
+    says = f"{claim.term} is {claim.value:,}"
+    if figures.value(claim.term) is None:
+        claims.claimed(Subject.VALUE, claim.term, says, None, holds)
+    else:
+        claims.counted(Subject.VALUE, claim.term, says, holds)
+
+
+def _say_bound(claim: TermValue, holds: bool, claims: Claims) -> None:
+    if not claim.bound:
+        return
+    says = f"no plan has {claim.term} below {claim.bound:,}"
+    author = by_word_of(claim.certificate)
+    if author is not None:
+        claims.claimed(Subject.BOUND, claim.term, says, author, holds)
+    else:
+        kind = "counted" if claim.certificate is None else claim.certificate.kind
+        claims.proven(Subject.BOUND, claim.term, says, kind, holds)
 
 
 def _check_value(claim: TermValue, figures: Figures, findings: Findings) -> None:

@@ -1,28 +1,52 @@
 """Whether an explanation speaks of this problem, and whether what it names can indeed not fit.
 
-That a search found no layout cannot be repeated here; what buffers need at one moment, and whether one has a
-place at all, is counted again.
+What buffers need at one moment, and whether one has a place at all, is counted again. Anything else,
+as that a search found no layout, is a claim.
 """
 
-from planner.plan import PLANNED, Explanation, LiveBytes, Plan, Status
+from planner.plan import Explanation, Plan, Status
 from planner.ranges import measure
 from planner.verify.facts import Facts
 from planner.verify.findings import Code, Findings
 from planner.verify.live_bytes import against_misfit
 from planner.verify.room import Rooms
+from planner.verify.verdict import Claims, Subject
+
+COUNTED_AGAIN = frozenset({"over_capacity", "no_place"})
+"""What follows from the problem alone."""
+_ABOUT_BUFFERS = COUNTED_AGAIN | {"no_layout"}
 
 
-def check_explanation(facts: Facts, plan: Plan, findings: Findings) -> None:
+def check_explanation(facts: Facts, plan: Plan, findings: Findings, claims: Claims) -> None:
     """Note where the explanation is missing, out of place, or false."""
+    before = findings.total
+    _check(facts, plan, findings)
+    explanation = plan.explanation
+    if explanation is None and plan.status is not Status.INFEASIBLE:
+        return
+    holds = findings.total == before
+    code = "nothing" if explanation is None else explanation.code[:64]
+    says = f"nothing fits ({code})"
+    if code in COUNTED_AGAIN:
+        claims.proven(Subject.NOTHING_FITS, None, says, code, holds)
+    else:
+        claims.claimed(Subject.NOTHING_FITS, None, says, plan.prover, holds)
+
+
+def _check(facts: Facts, plan: Plan, findings: Findings) -> None:
     explanation = plan.explanation
     if explanation is None:
         if plan.status is Status.INFEASIBLE:
             findings.add(Code.EXPLANATION, "the plan is infeasible and does not say why")
         return
-    if plan.status in PLANNED:
-        findings.add(Code.EXPLANATION, "there is a plan, and an explanation why there is none")
+    if plan.status is not Status.INFEASIBLE:
+        findings.add(
+            Code.EXPLANATION, "the status is {}, and there is an explanation why nothing fits", plan.status
+        )
     if not explanation.code or not explanation.message:
         findings.add(Code.EXPLANATION, "the explanation says nothing")
+    if not explanation.buffers and explanation.code in _ABOUT_BUFFERS:
+        findings.add(Code.EXPLANATION, "the explanation names no buffer")
     unknown = [name for name in explanation.buffers if name not in facts.index]
     for name in unknown:
         findings.add(
@@ -30,7 +54,7 @@ def check_explanation(facts: Facts, plan: Plan, findings: Findings) -> None:
         )
     _check_pool(facts, explanation, findings)
     needed, capacity = explanation.needed, explanation.capacity
-    if needed is not None and capacity is not None and needed + (explanation.reserved or 0) <= capacity:
+    if needed is not None and capacity is not None and needed <= capacity:
         findings.add(Code.EXPLANATION, "the explanation needs {} bytes and has {}", needed, capacity)
     if not unknown and (explanation.pool is None or explanation.pool in facts.pool_index):
         reason = _reason_against(facts, explanation)
@@ -57,20 +81,21 @@ def _check_pool(facts: Facts, explanation: Explanation, findings: Findings) -> N
                 name,
                 claimed,
                 what,
-                "unbounded" if true is None else true,
+                "unlimited" if true is None else true,
                 pool=name,
             )
 
 
 def _reason_against(facts: Facts, explanation: Explanation) -> str | None:
     """Why it does not follow that nothing fits; None where it does, or where only a search can tell."""
+    if not explanation.buffers:
+        return None
     if explanation.code == "over_capacity":
-        certificate = LiveBytes(pool=explanation.pool, time=explanation.time, buffers=explanation.buffers)
-        return against_misfit(facts, certificate, explanation.needed or 0)
+        return against_misfit(facts, explanation)
     if explanation.code == "no_place":
         rooms = Rooms(facts)
-        for buffer in (facts.index[name] for name in explanation.buffers):
-            if not any(rooms.has(buffer, pool) for pool in facts.allowed(buffer)):
-                return None
-        return "each of these buffers has a place when it is alone"
+        for name in explanation.buffers:
+            buffer = facts.index[name]
+            if any(rooms.has(buffer, pool) for pool in facts.allowed(buffer)):
+                return f"{name!r} has a place when it is alone"
     return None

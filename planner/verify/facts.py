@@ -16,7 +16,7 @@ from planner.verify.rigid import ALONE, Rigid
 IndexPair = tuple[int, int]
 
 PEAK_OF = "peak:"
-TERMS = frozenset({"peak", "max_peak", "placement_cost", "reuse_cost", "moves"})
+TERMS = frozenset({"peak", "max_peak", "placement_cost", "preference", "reuse_cost", "moves"})
 
 
 class Grid(NamedTuple):
@@ -64,7 +64,7 @@ class Facts:
             for entry in problem.relative
             if (pair := self._resolved("relative", entry.buffer, entry.base)) is not None
         ]
-        self.rigid = Rigid(len(self.buffers), self.relative)
+        self.rigid = Rigid([bool(buffer.size) for buffer in self.buffers], self.relative)
         for buffer, base, _ in self.rigid.contradicted:
             self._invalid("two distances between {!r} and {!r}", self.id_of(buffer), self.id_of(base))
         self.span = self._span()
@@ -94,7 +94,7 @@ class Facts:
         return found and Grid(found.step, (found.first + self.rigid.delta[buffer]) % found.step)
 
     def _group_grid(self, group: int, pool: int) -> Grid | None:
-        """Where the member of delta 0 may start."""
+        """Where the origin of the group's deltas may be."""
         found: Grid | None = Grid(1, 0)
         for member in self.rigid.members[group]:
             step, first = self.grid(self.buffers[member].alignment, pool)

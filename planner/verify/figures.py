@@ -23,6 +23,8 @@ class Figures:
             return max(self.peaks, default=0)
         if term == "placement_cost":
             return self._placement_cost()
+        if term == "preference":
+            return self._preference()
         if term == "reuse_cost":
             return sum(cost for pair, cost in self._facts.reuse_costs if self._layout.overlapping(*pair))
         if term == "moves":
@@ -51,6 +53,16 @@ class Figures:
             for buffer, pool in zip(self._facts.buffers, self._layout.pool, strict=True)
             if pool != NOWHERE and buffer.size
         )
+
+    def _preference(self) -> int:
+        """Bytes times how many pools their buffer prefers to its own; none are preferred to a pin."""
+        total = 0
+        for buffer, pool in zip(self._facts.buffers, self._layout.pool, strict=True):
+            if pool != NOWHERE and buffer.pool is None:
+                order = [it.id for it in self._facts.pools] if buffer.pools is None else list(buffer.pools)
+                name = self._facts.pools[pool].id
+                total += buffer.size * (order.index(name) if name in order else len(order))
+        return total
 
     def _moves(self, hint: Plan) -> int:
         """Buffers that are elsewhere than in the hint; those it does not place have not moved."""

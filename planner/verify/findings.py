@@ -66,7 +66,7 @@ class Code(StrEnum):
     PEAK = "peak"
     """A claimed peak is not the largest end offset in the pool."""
     LIVE = "live"
-    """The claimed live bytes are not the most bytes occupied at one moment."""
+    """The claimed live bytes are not the most bytes occupied at one moment, or not first at the one named."""
     POOL_BOUND = "pool_bound"
     """A claimed bound of a pool is above its peak."""
 
@@ -97,6 +97,17 @@ class Violation:
         return f"{self.message} [{self.code}]"
 
 
+class _Told(int):
+    """A number as people read it, in groups of three; `{:d}` asks for its digits alone, as in a range."""
+
+    def __format__(self, spec: str) -> str:
+        return int.__format__(self, spec or ",")
+
+
+def _told(value: object) -> object:
+    return _Told(value) if type(value) is int else value
+
+
 class Findings:
     """Collects violations, at most `LISTED` of each code."""
 
@@ -105,13 +116,18 @@ class Findings:
         self._counts: Counter[Code] = Counter()
         self._cut_short: set[Code] = set()
 
+    @property
+    def total(self) -> int:
+        """How many violations were noted, listed or not."""
+        return self._counts.total()
+
     def add(
         self, code: Code, text: str, *values: object, buffers: tuple[str, ...] = (), pool: str | None = None
     ) -> None:
         """Note a violation; `values` fill the braces of `text`, which is formatted only when it is listed."""
         self._counts[code] += 1
         if self._counts[code] <= LISTED:
-            self._listed.append(Violation(code, text.format(*values), buffers, pool))
+            self._listed.append(Violation(code, text.format(*map(_told, values)), buffers, pool))
 
     def full(self, code: Code) -> bool:
         """Whether another violation of this code would not be listed."""
@@ -127,7 +143,7 @@ class Findings:
     def violations(self) -> list[Violation]:
         """Everything listed, then one line for each code that had more."""
         rest = [
-            Violation(code, f"and {count - LISTED} more")
+            Violation(code, f"and {count - LISTED:,} more")
             for code, count in self._counts.items()
             if count > LISTED
         ]

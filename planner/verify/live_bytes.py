@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from itertools import combinations
 from math import gcd
 
-from planner.plan import LiveBytes, Sum
-from planner.problem import LIMIT
-from planner.ranges import Range, merged
+from planner.plan import Explanation, LiveBytes, Sum
+from planner.problem import LIMIT, end_of
+from planner.ranges import Range, measure, merged
 from planner.verify.facts import PEAK_OF, Facts
 from planner.verify.heights import Cells, common_step, least_height, lowest_end
 from planner.verify.rigid import ALONE
@@ -31,6 +31,8 @@ def proven(facts: Facts, term: str, certificate: LiveBytes | Sum, cheapest_only:
         return _proven_at_once(facts, term, certificate, cheapest_only)
     if term != "peak":
         return f"a sum over pools says nothing about {term}"
+    if not certificate.parts:
+        return "it has no parts"
     if len({part.pool for part in certificate.parts} - {None}) < len(certificate.parts):
         return "its parts are not about pools of their own"
     total = 0
@@ -52,28 +54,51 @@ def reason_against(
     return None if found >= bound else f"these buffers prove no more than {found}"
 
 
-def against_misfit(facts: Facts, certificate: LiveBytes, needed: int) -> str | None:
-    """Why these buffers do not show that nothing fits for need of so many bytes; None when they do."""
-    pools = range(len(facts.pools))
-    term = "max_peak"
-    if certificate.pool in facts.pool_index:
-        pools = range(facts.pool_index[certificate.pool], facts.pool_index[certificate.pool] + 1)
-        term = f"{PEAK_OF}{certificate.pool}"
+def against_misfit(facts: Facts, explanation: Explanation) -> str | None:
+    """Why the buffers of the explanation do not show that nothing fits; None when they do."""
+    certificate = LiveBytes(pool=explanation.pool, time=explanation.time, buffers=explanation.buffers)
+    term = "max_peak" if explanation.pool is None else f"{PEAK_OF}{explanation.pool}"
     found = _proven_at_once(facts, term, certificate, cheapest_only=False)
     if isinstance(found, str):
         return found
-    if found <= max(_limit(facts, pool) for pool in pools):
+    buffers = [facts.index[name] for name in explanation.buffers if facts.buffers[facts.index[name]].size]
+    if explanation.pool is not None:
+        pools = [facts.pool_index[explanation.pool]]
+    else:
+        pools = sorted(set().union(*_pools_of(facts, buffers, cheapest_only=False)))
+    if found <= max((_limit(facts, pool) for pool in pools), default=0):
         return "there is room for these buffers"
-    buffers = [facts.index[name] for name in certificate.buffers if facts.buffers[facts.index[name]].size]
-    most = sum(_blocks(facts, buffers))
+    return _against_needed(facts, explanation, buffers, pools)
+
+
+def _against_needed(
+    facts: Facts, explanation: Explanation, buffers: Sequence[int], pools: Sequence[int]
+) -> str | None:
+    """Why the bytes that the explanation speaks of are not those of these buffers and pools."""
+    needed = sum(_blocks(facts, buffers)) + sum(measure(facts.reserved[pool]) for pool in pools)
     if len(pools) == 1:
-        most = max(most, _proven_in(facts, buffers, pools[0], LIMIT))
-    return None if needed <= most else f"these buffers need no more than {most} bytes"
+        # Without an end of the pool: what is reserved above them does not count, gaps of alignment do.
+        height = _proven_in(facts, buffers, pools[0], _ANYTHING)
+        needed = needed if height == _ANYTHING else height
+    if explanation.needed is not None and explanation.needed > needed:
+        return f"these buffers need no more than {needed} bytes"
+    if explanation.pool is None:
+        everywhere = range(len(facts.pools))
+        for what, claimed, of_pool in (
+            ("", explanation.capacity, lambda pool: _limit(facts, pool)),
+            ("reserved ", explanation.reserved, lambda pool: measure(facts.reserved[pool])),
+        ):
+            sums = {sum(map(of_pool, some)) for some in (pools, everywhere)}
+            if claimed is not None and claimed not in sums:
+                return f"the pools that they may go to have {min(sums)} {what}bytes, not {claimed}"
+    return None
 
 
 def _proven_at_once(facts: Facts, term: str, certificate: LiveBytes, cheapest_only: bool) -> int | str:
     if not (term in ("peak", "max_peak") or term.startswith(PEAK_OF)):
         return f"live bytes say nothing about {term}"
+    if not certificate.buffers:
+        return "it names no buffer"
     if len(set(certificate.buffers)) < len(certificate.buffers):
         return "it names a buffer twice"
     unknown = next((name for name in certificate.buffers if name not in facts.index), None)
@@ -173,8 +198,7 @@ class _Load:
 
 
 def _limit(facts: Facts, pool: int) -> int:
-    capacity = facts.pools[pool].capacity
-    return LIMIT if capacity is None else capacity
+    return end_of(facts.pools[pool])
 
 
 def _cells(facts: Facts, pool: int, load: _Load, first: int) -> Cells:

@@ -19,9 +19,13 @@ from planner.verify.rigid import ALONE
 
 @dataclass(frozen=True, slots=True)
 class Pressure:
-    """The most bytes live at once in a pool; `shared` when some bytes may have been counted several times."""
+    """The most bytes live at once in a pool, and the first moment of that; None where nothing has a life.
+
+    `shared` when some bytes may have been counted several times.
+    """
 
     bytes: int
+    time: int | None
     shared: bool
 
 
@@ -49,11 +53,12 @@ class Sweep:
         """Note the pairs that live together and share bytes; the pressure, unless the sweep ended early."""
         lives, occupied = self._lives, self._occupied
         live = most = 0
-        for what, tag, _ in lives.events():
+        first = None
+        for what, tag, now in lives.events():
             if what is ENTER:
                 live += lives.high[tag] - lives.low[tag]
                 if live > most:
-                    most = live
+                    most, first = live, now
                 if self._overlay is None and not lives.grouped and occupied.enter(tag):
                     continue
                 self._enter(tag)
@@ -64,7 +69,7 @@ class Sweep:
                 live -= lives.high[tag] - lives.low[tag]
                 if not occupied.leave(tag) and self._overlay is not None:
                     self._overlay.leave(tag)
-        return Pressure(most, self._shared)
+        return Pressure(most, first, self._shared)
 
     def _exhausted(self) -> bool:
         return self._findings.full(Code.OVERLAP) or self._findings.full(Code.IN_PLACE)
@@ -94,7 +99,9 @@ class Sweep:
         pair = (one, two) if one < two else (two, one)
         if pair in self._reported or pair in self._facts.conflicts:
             return
-        if _judge(self._facts, self._layout, self._findings, *pair, when=f"live at {self._lives.begin[tag]}"):
+        if _judge(
+            self._facts, self._layout, self._findings, *pair, when=f"live at {self._lives.begin[tag]:,}"
+        ):
             self._reported.add(pair)
 
 
@@ -107,7 +114,7 @@ def _judge(facts: Facts, layout: Layout, findings: Findings, one: int, other: in
     in_place = pair in facts.in_place
     findings.add(
         Code.IN_PLACE if in_place else Code.OVERLAP,
-        "{!r} [{}, {}) and {!r} [{}, {}) overlap in {!r}, both {}"
+        "{!r} [{:d}, {:d}) and {!r} [{:d}, {:d}) overlap in {!r}, both {}"
         + (": in place they must start at one offset" if in_place else ""),
         names[0],
         layout.offset[one],

@@ -1,8 +1,9 @@
 """Each buffer by itself, and rigid groups: pool, pin, alignment, capacity, reserved ranges, distances."""
 
 from bisect import bisect_right
+from collections.abc import Iterator
 
-from planner.problem import LIMIT, Buffer
+from planner.problem import Buffer, end_of
 from planner.verify.facts import Facts
 from planner.verify.findings import Code, Findings
 from planner.verify.layout import NOWHERE, Layout
@@ -10,7 +11,7 @@ from planner.verify.layout import NOWHERE, Layout
 
 def check_places(facts: Facts, layout: Layout, findings: Findings) -> None:
     """Note every buffer that may not be where it is, whatever the others do."""
-    limits = [LIMIT if pool.capacity is None else pool.capacity for pool in facts.pools]
+    limits = [end_of(pool) for pool in facts.pools]
     for i, (buffer, pool, offset) in enumerate(zip(facts.buffers, layout.pool, layout.offset, strict=True)):
         if pool == NOWHERE:
             continue
@@ -86,7 +87,7 @@ def _check_reserved(facts: Facts, layout: Layout, buffer: int, findings: Finding
         name = facts.id_of(buffer)
         findings.add(
             Code.RESERVED,
-            "{!r} is at [{}, {}) of {!r}, where [{}, {}) is reserved",
+            "{!r} is at [{:d}, {:d}) of {!r}, where [{:d}, {:d}) is reserved",
             name,
             layout.offset[buffer],
             end,
@@ -98,8 +99,8 @@ def _check_reserved(facts: Facts, layout: Layout, buffer: int, findings: Finding
 
 
 def check_distances(facts: Facts, layout: Layout, findings: Findings) -> None:
-    """Note every entry of `relative` that does not hold."""
-    for buffer, base, distance in facts.relative:
+    """Note every member of a rigid group that is not where the entries of `relative` put it."""
+    for buffer, base, distance in _tied(facts):
         if NOWHERE in (layout.pool[buffer], layout.pool[base]):
             continue
         names = (facts.id_of(buffer), facts.id_of(base))
@@ -125,3 +126,11 @@ def check_distances(facts: Facts, layout: Layout, findings: Findings) -> None:
                 buffers=names,
                 pool=facts.pools[layout.pool[base]].id,
             )
+
+
+def _tied(facts: Facts) -> Iterator[tuple[int, int, int]]:
+    """(member, first, distance) of each rigid group."""
+    delta = facts.rigid.delta
+    for members in facts.rigid.members:
+        for member in members[1:]:
+            yield member, members[0], delta[member] - delta[members[0]]

@@ -18,22 +18,18 @@ def occupied_at(facts: Facts, layout: Layout, placed: list[int], time: int) -> i
     return measure((layout.offset[i], layout.ends[i]) for i in placed if facts.lives_at(i, time))
 
 
-def occupied_ever(layout: Layout, placed: list[int]) -> int:
-    """Bytes that any of these buffers occupies at any time."""
-    return measure((layout.offset[i], layout.ends[i]) for i in placed)
-
-
-def most_occupied(lives: Lives) -> int:
-    """The most bytes occupied at one moment."""
+def most_occupied(lives: Lives) -> tuple[int, int | None]:
+    """The most bytes occupied at one moment, and the first such moment."""
     cuts = sorted({*lives.low, *lives.high})
     cover = _Cover(cuts)
-    most = 0
-    for what, tag, _ in lives.events():
+    most, first = 0, None
+    for what, tag, now in lives.events():
         cover.add(
             bisect_left(cuts, lives.low[tag]), bisect_left(cuts, lives.high[tag]), 1 if what is ENTER else -1
         )
-        most = max(most, cover.total())
-    return most
+        if cover.total() > most:
+            most, first = cover.total(), now
+    return most, first
 
 
 class _Cover:

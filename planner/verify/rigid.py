@@ -1,6 +1,6 @@
 """Rigid groups: buffers that `relative` holds together, and where each is within its group."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 ALONE = -1
 
@@ -8,12 +8,13 @@ ALONE = -1
 class Rigid:
     """Buffers by index; `group[i]` is `ALONE`, or the same number for all members of one group.
 
-    `delta[i]` is the offset of a member less that of the first member of its group. `contradicted` holds the
+    A buffer of size 0 passes on the distances of those that are tied through it, and is itself no member.
+    `delta[i]` is the offset of a member less an origin that its group has in common. `contradicted` holds the
     entries whose distance differs from what other entries imply.
     """
 
-    def __init__(self, count: int, entries: Iterable[tuple[int, int, int]]) -> None:
-        self.group = [ALONE] * count
+    def __init__(self, sized: Sequence[bool], entries: Iterable[tuple[int, int, int]]) -> None:
+        self.group = [ALONE] * len(sized)
         self.delta: dict[int, int] = {}
         self.members: list[list[int]] = []
         self.contradicted: list[tuple[int, int, int]] = []
@@ -30,6 +31,10 @@ class Rigid:
             buffer, base, distance = entry
             if self.delta[buffer] - self.delta[base] != distance:
                 self.contradicted.append(entry)
+        self.members = [[member for member in members if sized[member]] for members in self.members]
+        for index in neighbours:
+            if not sized[index]:
+                self.group[index] = ALONE
 
     def _gather(self, first: int, neighbours: dict[int, list[tuple[int, int]]]) -> None:
         number = len(self.members)

@@ -1,6 +1,6 @@
 """Whether a buffer, with its whole rigid group, has a place in a pool when nothing else is there."""
 
-from planner.problem import LIMIT
+from planner.problem import end_of
 from planner.verify.facts import Facts, Grid
 from planner.verify.rigid import ALONE
 
@@ -41,8 +41,7 @@ class Rooms:
     def _place(self, pool: int, start: int, grid: Grid, shift: dict[int, int], pinned: bool) -> bool:
         """Move up past what is reserved until the group lies free or sticks out of the pool."""
         facts = self._facts
-        capacity = facts.pools[pool].capacity
-        limit = LIMIT if capacity is None else capacity
+        limit = end_of(facts.pools[pool])
         while True:
             if (start - grid.first) % grid.step or min(start + d for d in shift.values()) < 0:
                 return False

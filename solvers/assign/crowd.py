@@ -65,6 +65,7 @@ def narrowed(instance: Instance, pools: Iterable[int]) -> Instance:
         choice_low=of(instance.choice_low),
         choice_high=of(instance.choice_high),
         choice_cost=of(instance.choice_cost),
+        choice_rank=of(instance.choice_rank),
     )
 
 

@@ -13,7 +13,7 @@ from ortools.linear_solver.python import model_builder
 from ortools.sat.python import cp_model
 
 from solvers.milp.numbers import proven, too_large
-from solvers.solver import Task, TermKind
+from solvers.solver import SUMMED, Task
 
 # Beyond this many entries the model alone would take seconds to hand over.
 _MOST_ENTRIES = 100_000
@@ -31,7 +31,7 @@ class Relaxed:
 
 def suits(task: Task, term: int | None) -> bool:
     """Whether costs are weighed against room. Not where work is counted: this solver has a clock alone."""
-    if term is None or task.deterministic or task.terms[term].kind is not TermKind.PLACEMENT_COST:
+    if term is None or task.deterministic or task.terms[term].kind not in SUMMED:
         return False
     return too_large(task) is None
 

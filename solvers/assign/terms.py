@@ -8,7 +8,7 @@ from solvers.assign.crowd import Pair
 from solvers.cpsat.peaks import Expr, Literal, peak_expression
 from solvers.models.places import Choice
 from solvers.models.relations import Relations
-from solvers.solver import Kept, Task, Term, TermKind
+from solvers.solver import Kept, Task, Term, TermKind, summed
 
 
 class Terms:
@@ -42,9 +42,10 @@ class Terms:
         match term.kind:
             case TermKind.PEAK | TermKind.POOL_PEAK | TermKind.MAX_PEAK:
                 return peak_expression(self._cp, term, self._peaks, self._most)
-            case TermKind.PLACEMENT_COST:
+            case TermKind.PLACEMENT_COST | TermKind.PREFERENCE:
+                adds = summed(instance, term.kind)
                 return sum(
-                    instance.choice_cost[choice.index] * self._taken[item][choice.pool]
+                    adds[choice.index] * self._taken[item][choice.pool]
                     for item, mine in enumerate(self._choices)
                     for choice in mine
                 )

@@ -16,10 +16,10 @@ from solvers.assign.master import Master, Proposal
 from solvers.assign.packing import Answer as Found
 from solvers.assign.packing import Packer
 from solvers.assign.relaxed import relaxed, suits
-from solvers.cpsat.search import MOST_EXACT, STEPS_PER_SECOND, configured, solved, whole
+from solvers.cpsat.search import STEPS_PER_SECOND, configured, heard, proven, solved
 from solvers.greedy import layout_from
 from solvers.instance import Layout
-from solvers.models.levels import Answer, Best, Ended, Level
+from solvers.models.levels import Answer, Best, Ended, Level, near
 from solvers.models.relations import Relations
 from solvers.solver import Task
 
@@ -116,7 +116,7 @@ class Turns:
         if term is None or seconds is None:
             return None
         found = relaxed(self._master.cp, seconds * _RELAXED_SHARE)
-        if found.bound is not None and proves:
+        if proves:
             self._raise(term, found.bound)
         if found.values is None:
             return None
@@ -147,7 +147,7 @@ class Turns:
             return True
         if self._bound is None:
             return False
-        return values[term] - self._bound <= self._level.gap * values[term]
+        return near(values[term], self._bound, self._level.gap)
 
     def _propose(self, share: float, *, proves: bool, hinted: bool = False) -> tuple[Proposal | None, bool]:
         """A solution of the master, if it finds one; and whether it is shown that there is none.
@@ -181,10 +181,7 @@ class Turns:
         if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             return None, False
         if proves and term is not None:
-            bound = whole(
-                solver.objective_value if status == cp_model.OPTIMAL else solver.best_objective_bound
-            )
-            self._raise(term, bound)
+            self._raise(term, proven(solver, self._master.cp))
 
         def read(expression: Any) -> int:
             return int(solver.value(expression))
@@ -192,11 +189,10 @@ class Turns:
         return self._master.read(read), False
 
     def _hear(self, term: int, bound: float) -> None:
-        self._raise(term, whole(bound))
+        self._raise(term, heard(bound))
 
-    def _raise(self, term: int, bound: int) -> None:
-        # It is read from a float: beyond what that holds exactly it may be too high.
-        if bound < MOST_EXACT and (self._bound is None or bound > self._bound):
+    def _raise(self, term: int, bound: int | None) -> None:
+        if bound is not None and (self._bound is None or bound > self._bound):
             self._bound = bound
             self._best.bound(term, bound)
 

@@ -7,7 +7,7 @@ from solvers.cpsat.levelled import levelled
 from solvers.instance import Layout
 from solvers.models.model import Limits, Report, Verdict
 from solvers.models.places import highest_stack
-from solvers.solver import Task
+from solvers.solver import SUMMED, Task, most_summed
 
 # Sums inside CP-SAT must stay below 2^63; a factor of two is left to it.
 _MOST = 1 << 61
@@ -31,11 +31,8 @@ class CpSat:
         moments = len(instance.life_begin) + len(instance.life_end) + 1
         if height * max(moments, instance.pool_count) >= _MOST:
             return f"heights of {height} units over {moments} moments: their area passes 2^61"
-        costs = sum(
-            max(instance.choice_cost[instance.choice_start[i] : instance.choice_start[i + 1]], default=0)
-            for i in range(instance.item_count)
-        )
-        if max(costs, sum(instance.reuse[2::3])) >= _MOST:
+        costs = (most_summed(instance, kind) for kind in SUMMED)
+        if max(*costs, sum(instance.reuse[2::3])) >= _MOST:
             return "costs that add up to more than 2^61"
         return None
 

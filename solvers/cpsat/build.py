@@ -10,7 +10,7 @@ from solvers.cpsat.peaks import Expr, Literal, peak_expression
 from solvers.instance import Layout
 from solvers.models.places import Choice, choices, horizons, look_alikes, tops
 from solvers.models.relations import Pair, Rectangle, Relations, rows
-from solvers.solver import Task, Term, TermKind
+from solvers.solver import Task, Term, TermKind, summed
 
 # Load rows help the linear relaxation of a choice among pools; beyond this they cost more than they help.
 _MOST_LOAD_ENTRIES = 200_000
@@ -234,9 +234,10 @@ class Model:
         match term.kind:
             case TermKind.PEAK | TermKind.POOL_PEAK | TermKind.MAX_PEAK:
                 return peak_expression(self.cp, term, self.peaks, max(self.horizon))
-            case TermKind.PLACEMENT_COST:
+            case TermKind.PLACEMENT_COST | TermKind.PREFERENCE:
+                adds = summed(instance, term.kind)
                 return sum(
-                    instance.choice_cost[choice.index] * literal
+                    adds[choice.index] * literal
                     for mine, taken in zip(self.choices, self.taken, strict=True)
                     for choice, literal in zip(mine, taken, strict=True)
                 )

@@ -10,18 +10,19 @@ from solvers.models.model import Limits, Report, Verdict
 from solvers.models.relations import Relations
 from solvers.solver import Task
 
-Make = Callable[[Task, Relations, int | None], Solves]
+Search = Callable[[Task, Relations, int | None], Solves]
 """What solves a level, given the value that a known layout has for the first term."""
 
 
-def levelled(task: Task, start: Layout | None, limits: Limits, report: Report, make: Make) -> Verdict:
+def levelled(task: Task, start: Layout | None, limits: Limits, report: Report, search: Search) -> Verdict:
     """What is known when all levels are solved, the time is over, or nothing can fit."""
     begin = time.monotonic()
     relations = Relations(task.instance)
-    examiner = Examiner(task, relations)
-    values = examiner.values(start) if start is not None else None
-    search = make(task, relations, values[0] if values else None)
-    verdict = lexicographic(task, examiner, start, limits, report, search)
+
+    def make(values: tuple[int, ...] | None) -> Solves:
+        return search(task, relations, values[0] if values else None)
+
+    verdict = lexicographic(task, Examiner(task, relations), start, limits, report, make)
     if not verdict.infeasible:
         return verdict
     from solvers.cpsat.explain import smallest_core

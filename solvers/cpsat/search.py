@@ -48,10 +48,7 @@ class Search:
             return Answer(Ended.DONE, failure=f"CP-SAT refuses the model: {model.cp.validate()}"[:300])
         bound = None
         if level.term is not None and status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-            if status == cp_model.OPTIMAL and not level.gap and best.values is not None:
-                bound = best.values[level.term]
-            elif abs(solver.best_objective_bound) < MOST_EXACT:
-                bound = whole(solver.best_objective_bound)
+            bound = proven(solver, model.cp)
         return Answer(Ended.DONE, bound, work)
 
 
@@ -90,14 +87,23 @@ def solved(
         return solver.solve(cp, callback)
 
 
-def whole(bound: float) -> int:
-    """The least integer that is not below the bound; CP-SAT's bounds are integers kept in floats."""
-    return round(bound)
+def proven(solver: cp_model.CpSolver, cp: cp_model.CpModel) -> int | None:
+    """What no solution is below, whatever ended the solve: in integers, as CP-SAT has it itself."""
+    offset = cp.proto.objective.offset
+    if abs(offset) > MOST_EXACT:
+        return None
+    return int(solver.response_proto.inner_objective_lower_bound) + round(offset)
+
+
+def heard(bound: float) -> int | None:
+    """What a bound that is told while it runs proves. It is an integer kept in a float."""
+    return round(bound) if abs(bound) < MOST_EXACT else None
 
 
 def _tell_bound(best: Best, term: int, bound: float) -> None:
-    if 0 <= bound < MOST_EXACT:
-        best.bound(term, whole(bound))
+    value = heard(bound)
+    if value is not None:
+        best.bound(term, value)
 
 
 class _Teller(cp_model.CpSolverSolutionCallback):

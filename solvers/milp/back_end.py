@@ -1,5 +1,6 @@
 """The two back ends of the integer program: the same program, run by CBC or by HiGHS."""
 
+from functools import partial
 from importlib import import_module
 
 from solvers.instance import Layout
@@ -29,10 +30,8 @@ class IntegerProgram:
     def solve(self, task: Task, start: Layout | None, limits: Limits, report: Report) -> Verdict:
         """Solve level by level."""
         relations = Relations(task.instance)
-        examiner = Examiner(task, relations)
-        values = examiner.values(start) if start is not None else None
-        program = import_module(self._home).make(task, relations, values)
-        verdict = lexicographic(task, examiner, start, limits, report, program)
+        make = partial(import_module(self._home).make, task, relations)
+        verdict = lexicographic(task, Examiner(task, relations), start, limits, report, make)
         if verdict.infeasible:
             report.infeasible()
         return verdict

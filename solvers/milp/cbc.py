@@ -7,8 +7,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from pulp.apis import coin_api
 
@@ -24,9 +25,13 @@ _TOLERANCE = "1e-9"
 # It looks at its clock rarely, and then writes its solution.
 _MARGIN_SECONDS = 0.1
 
-_POSSIBLE = re.compile(r"best possible (-?[\d.e+-]+)")
+# What it has proven so far, printed with eight digits; other lines are of its heuristics' own searches.
+_POSSIBLE = re.compile(r"^Cbc00(?:05|10)I .*best possible (-?[\d.e+-]+)")
+_DIGITS = 1e-7
 _BOUND = re.compile(r"^Lower bound:\s+(-?[\d.e+-]+)")
 _NODES = re.compile(r"^Enumerated nodes:\s+(\d+)")
+# It calls "optimal" whatever is as near as it was allowed to stop; only this line tells the two apart.
+_NEAR = "Result - Optimal solution found (within gap tolerance)"
 
 
 def program() -> str | None:
@@ -64,7 +69,8 @@ def _arguments(run: Run) -> list[str]:
     elif run.workers > 1:
         arguments += ["-threads", str(run.workers)]
     arguments += ["-randomCbcSeed", str(run.seed % 1_000_000 + 1), "-integerTolerance", _TOLERANCE]
-    arguments += ["-primalTolerance", _TOLERANCE, "-allowableGap", str(_WHOLE), "-ratioGap", str(run.gap)]
+    arguments += ["-primalTolerance", _TOLERANCE, "-dualTolerance", _TOLERANCE]
+    arguments += ["-allowableGap", str(_WHOLE), "-ratioGap", str(run.gap)]
     return [*arguments, "-solve", "-solution", "found.sol"]
 
 
@@ -88,29 +94,41 @@ def _converse(command: list[str], folder: Path, columns: int, told: Told) -> Fin
         preexec_fn=ask_for_death if sys.platform == "linux" else None,
     ) as process:
         assert process.stdout is not None  # noqa: S101
-        nodes = _listen(process.stdout, told)
+        log = listen(process.stdout, told)
         code = process.wait()
-    work = nodes * _STEPS_PER_NODE
+    work = log.nodes * _STEPS_PER_NODE
     if code:
         return Finished(work=work, failure=f"CBC ended with status {code}")
-    return _finish(folder / "found.sol", columns, told, work)
+    return _finish(folder / "found.sol", columns, told, log)
 
 
-def _listen(log: IO[str], told: Told) -> int:
-    """Pass on the bounds in the log; how many nodes there were."""
-    nodes = 0
-    for line in log:
-        found = _POSSIBLE.search(line) or _BOUND.search(line)
-        if found:
+@dataclass(slots=True)
+class Log:
+    """What a log says besides bounds."""
+
+    nodes: int = 0
+    near: bool = False  # it stopped at a gap: its value proves nothing, its bounds do
+
+
+def listen(lines: Iterable[str], told: Told) -> Log:
+    """Pass on the bounds in the log."""
+    log = Log()
+    for line in lines:
+        if found := _POSSIBLE.search(line):
+            with contextlib.suppress(ValueError):
+                bound = float(found.group(1))
+                told.bound(bound - _DIGITS * abs(bound))
+        elif found := _BOUND.search(line):
             with contextlib.suppress(ValueError):
                 told.bound(float(found.group(1)))
-        counted = _NODES.search(line)
-        if counted:
-            nodes += int(counted.group(1))
-    return nodes
+        elif found := _NODES.search(line):
+            log.nodes += int(found.group(1))
+        log.near = log.near or line.startswith(_NEAR)
+    return log
 
 
-def _finish(path: Path, columns: int, told: Told, work: int) -> Finished:
+def _finish(path: Path, columns: int, told: Told, log: Log) -> Finished:
+    work = log.nodes * _STEPS_PER_NODE
     if not path.exists():
         return Finished(work=work, failure="CBC wrote no solution")
     lines = path.read_text(errors="replace").splitlines()
@@ -127,8 +145,8 @@ def _finish(path: Path, columns: int, told: Told, work: int) -> Finished:
         if len(words) >= 3 and words[1].startswith("x") and words[1][1:].isdecimal():
             values[int(words[1][1:])] = float(words[2])
     told.solution(values)
-    if head.startswith("Optimal"):
-        told.bound(float(head.rsplit(maxsplit=1)[1]) - 0.0)
+    if head.startswith("Optimal") and not log.near:
+        told.bound(float(head.rsplit(maxsplit=1)[1]))
     return Finished(work=work)
 
 

@@ -8,7 +8,7 @@ from solvers.milp.linear import Coefficients, Expression, Linear, Values
 from solvers.models.cliques import cliques
 from solvers.models.places import Choice, choices, horizons, look_alikes, tops
 from solvers.models.relations import Pair, Relations, rows
-from solvers.solver import Task, Term, TermKind
+from solvers.solver import Task, Term, TermKind, summed
 
 # Load rows tighten the relaxation of a choice among pools; with more entries they cost more than they help.
 _MOST_LOAD_ENTRIES = 200_000
@@ -324,11 +324,13 @@ class Formulation:
             self.linear.row([(most, 1), (peak, -1)], low=0)
         return Expression.of([(most, 1)])
 
-    def _placement_cost(self) -> Expression:
-        entries, constant = [], 0
+    def _summed(self, kind: TermKind) -> Expression:
+        """What each choice adds."""
+        adds, constant = summed(self.task.instance, kind), 0
+        entries: list[tuple[int, int]] = []
         for item in self._items:
             for choice, taken in zip(item.choices, item.taken, strict=True):
-                cost = self.task.instance.choice_cost[choice.index]
+                cost = adds[choice.index]
                 constant += cost if item.fixed_pool is not None else 0
                 entries += [(column, cost) for column, _ in taken if item.fixed_pool is None]
         return Expression.of(entries, constant)
@@ -341,8 +343,8 @@ class Formulation:
                 return Expression.of([(self._peaks[term.pool], 1)])
             case TermKind.MAX_PEAK:
                 return self._max_peak()
-            case TermKind.PLACEMENT_COST:
-                return self._placement_cost()
+            case TermKind.PLACEMENT_COST | TermKind.PREFERENCE:
+                return self._summed(term.kind)
             case TermKind.REUSE_COST:
                 return Expression.of(self._paid, self._fixed_reuse)
             case TermKind.MOVES:

@@ -52,6 +52,7 @@ def _configure(solver: Any, run: Run) -> None:
     solver.setOptionValue("random_seed", run.seed)
     solver.setOptionValue("mip_feasibility_tolerance", _TOLERANCE)
     solver.setOptionValue("primal_feasibility_tolerance", _TOLERANCE)
+    solver.setOptionValue("dual_feasibility_tolerance", _TOLERANCE)
     if run.work is not None:
         solver.setOptionValue("threads", 1)
         solver.setOptionValue("parallel", "off")

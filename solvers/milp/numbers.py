@@ -3,7 +3,7 @@
 from math import ceil, gcd, isfinite
 
 from solvers.models.places import highest_stack
-from solvers.solver import Task
+from solvers.solver import SUMMED, Task, most_summed, summed
 
 # With feasibility to about 1e-9 of a big-M, errors stay well below one unit up to here.
 _MOST_HEIGHT = 1 << 26
@@ -20,11 +20,8 @@ def too_large(task: Task) -> str | None:
     height = max((min(capacity, stack) for capacity in instance.capacity), default=0)
     if height > _MOST_HEIGHT:
         return f"heights of {height} units: its tolerances are safe up to {_MOST_HEIGHT}"
-    dearest = sum(
-        max(instance.choice_cost[instance.choice_start[i] : instance.choice_start[i + 1]], default=0)
-        for i in range(instance.item_count)
-    )
-    costs = max(dearest // (gcd(*instance.choice_cost) or 1), sum(instance.reuse[2::3]))
+    dearest = (most_summed(instance, kind) // (gcd(*summed(instance, kind)) or 1) for kind in SUMMED)
+    costs = max(*dearest, sum(instance.reuse[2::3]))
     if costs > _MOST_COST:
         return f"costs that add up to {costs}: its tolerances are safe up to {_MOST_COST}"
     return None

@@ -91,7 +91,7 @@ class Program(ABC):
                 start,
                 seconds,
                 level.work,
-                level.gap,
+                _gap_for(level, term),
                 self._task.seed % (1 << 31),
                 self._task.workers,
             ),
@@ -99,7 +99,7 @@ class Program(ABC):
         )
         if finished.infeasible:
             return Answer(Ended.INFEASIBLE, work=finished.work)
-        return Answer(Ended.DONE, told.proven, finished.work, finished.failure)
+        return Answer(Ended.DONE, None, finished.work, finished.failure)
 
     def _build(self, formulation: Formulation) -> None:
         linear = formulation.linear
@@ -152,6 +152,12 @@ class Program(ABC):
         )
 
 
+def _gap_for(level: Level, term: Expression | None) -> float:
+    """What the solver may stop at. It sees no constant: the gap of what it has less is another one."""
+    hides = term is not None and any(factor < 0 for _, factor in term.entries)
+    return 0.0 if hides else level.gap
+
+
 class _Listening(Told):
     """Rounds and offers what a run finds."""
 
@@ -168,7 +174,6 @@ class _Listening(Told):
         self._best = best
         self._level = level
         self._term = term
-        self.proven: int | None = None
 
     def solution(self, values: Values) -> None:
         """Offer it rounded, and pressed down."""
@@ -186,9 +191,4 @@ class _Listening(Told):
         least = proven(value)
         if least is None or self._level is None or self._term is None:
             return
-        bound = self._term.constant + self._term.scale * least
-        if self.proven is None or bound > self.proven:
-            self.proven = bound
-            if self._best.values is not None:
-                bound = min(bound, self._best.values[self._level])
-            self._best.bound(self._level, bound)
+        self._best.bound(self._level, self._term.constant + self._term.scale * least)

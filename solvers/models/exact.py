@@ -7,7 +7,7 @@ from bisect import bisect_left, insort
 
 from solvers.instance import Layout
 from solvers.models.relations import Relations
-from solvers.solver import Task, Term, TermKind
+from solvers.solver import SUMMED, Task, Term, TermKind, summed
 
 
 class Examiner:
@@ -115,12 +115,12 @@ class Examiner:
             places = dict(enumerate(here))
             stay = sum(k.count for k in self._task.kept if places[k.item] == (k.pool, k.offset))
             return self._task.hinted - stay
-        if term.kind is TermKind.PLACEMENT_COST:
-            total = 0
+        if term.kind in SUMMED:
+            adds, total = summed(instance, term.kind), 0
             for item, pool in enumerate(layout.pool):
                 for c in range(instance.choice_start[item], instance.choice_start[item + 1]):
                     if instance.choice_pool[c] == pool:
-                        total += instance.choice_cost[c]
+                        total += adds[c]
                         break
             return total
         peaks = [0] * instance.pool_count

@@ -1,9 +1,11 @@
 """A lexicographic objective as one solve a term: each term is locked at its best before the next is sought.
 
-The locks are integers taken from layouts that were checked, never what a back end says it reached.
+The locks are integers taken from layouts that were checked, never what a back end says it reached. A gap is
+asked of each term in its turn: those after it are sought among layouts no worse than was reached.
 """
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Protocol
@@ -54,6 +56,15 @@ class Solves(Protocol):
         """Minimise one term, telling `best` every layout found."""
 
 
+Make = Callable[[tuple[int, ...] | None], Solves]
+"""Builds the model, given what a known layout is worth."""
+
+
+def near(value: int, bound: int, gap: float) -> bool:
+    """Whether the value is within the gap of the bound."""
+    return value <= bound or (value - bound) / value <= gap
+
+
 class Best:
     """The best layout so far: every candidate is checked here, and told on when it is better."""
 
@@ -62,6 +73,7 @@ class Best:
         self._report = report
         self.layout: Layout | None = None
         self.values: tuple[int, ...] | None = None
+        self._known: dict[int, int] = {}
         self._lower: dict[int, int] = {}
         self.locks: tuple[int, ...] = ()
 
@@ -77,14 +89,20 @@ class Best:
         return True
 
     def bound(self, level: int, value: int) -> None:
-        """A bound the back end has proven."""
+        """A bound the back end has proven. One that a checked layout is below proves nothing."""
+        if self.values is not None and value > self.values[level]:
+            return
         if value > self._lower.get(level, 0):
             self._lower[level] = value
             self._report.bound(level, value, self.locks)
 
     def know(self, level: int, value: int) -> None:
         """A bound that everyone has."""
-        self._lower[level] = value
+        self._known[level] = self._lower[level] = value
+
+    def unlock(self, level: int) -> None:
+        """The terms before are locked at other values now: what was proven under the old ones is left."""
+        self._lower[level] = self._known.get(level, 0)
 
     def lower(self, level: int) -> int:
         """The best bound on a level."""
@@ -97,7 +115,7 @@ def lexicographic(
     start: Layout | None,
     limits: Limits,
     report: Report,
-    solver: Solves,
+    make: Make,
 ) -> Verdict:
     """Solve level after level while the budget lasts."""
     best = Best(examiner, report)
@@ -110,43 +128,62 @@ def lexicographic(
         for term, value in enumerate(best.values or ()):
             best.bound(term, value)
         return Verdict()
-    return _Climb(best, limits, solver).run(len(task.terms))
+    return _Climb(best, limits, make).run(len(task.terms))
 
 
 class _Climb:
     """One way through the levels."""
 
-    def __init__(self, best: Best, limits: Limits, solver: Solves) -> None:
+    def __init__(self, best: Best, limits: Limits, make: Make) -> None:
         self._begin = time.monotonic()
         self._best = best
         self._limits = limits
-        self._solver = solver
+        self._make = make
+        self._solver = make(best.values)
         self._work = 0
 
     def run(self, terms: int) -> Verdict:
         """Until all levels are solved, the budget is spent, or there is nothing to go on from."""
-        for term in range(terms):
-            share = 1.0 if term == terms - 1 else _SHARE
-            verdict = self._level(term, share)
+        term = 0
+        while term < terms:
+            verdict = self._level(term, 1.0 if term == terms - 1 else _SHARE)
             if verdict is not None:
                 return verdict
             if self._best.values is None:
                 break
+            term = self._next(term)
         if not terms and self._best.values is None:
             verdict = self._level(None, 1.0)
             if verdict is not None:
                 return verdict
         return Verdict(work=self._work)
 
+    def _next(self, term: int) -> int:
+        """The level after this one; or the one after a term that is better now than it was locked at.
+
+        Where that was not proven to be the least, what was locked after it holds no longer: a model is built
+        anew, since nothing is ever taken out of one.
+        """
+        values, locks = self._best.values or (), self._best.locks
+        better = next((at for at, lock in enumerate(locks) if values[at] < lock), None)
+        if better is None:
+            return term + 1
+        if better + 1 < len(locks):
+            self._solver = self._make(values)
+        for level in range(better + 1, term + 1):
+            self._best.unlock(level)
+        return better + 1
+
     def _level(self, term: int | None, share: float) -> Verdict | None:
         """Solve one level; a verdict where no other can follow."""
         best = self._best
-        if term is not None and best.values is not None and best.values[term] <= best.lower(term):
+        values = best.values
+        best.locks = () if values is None else values[: term or 0]
+        if term is not None and values is not None and near(values[term], best.lower(term), self._limits.gap):
             return None
         seconds, steps = self._seconds(share), self._steps(share)
         if (seconds is not None and seconds <= 0) or (steps is not None and steps <= 0):
             return Verdict(work=self._work)
-        best.locks = () if best.values is None else best.values[: term or 0]
         answer = self._solver.solve(
             Level(term, best.locks, best.layout, best.values, seconds, steps, self._limits.gap), best
         )
@@ -158,8 +195,7 @@ class _Climb:
                 return Verdict(infeasible=True, work=self._work)
             return Verdict(failure="the back end contradicts a layout that was checked", work=self._work)
         if term is not None and answer.bound is not None:
-            most = answer.bound if best.values is None else best.values[term]
-            best.bound(term, min(answer.bound, most))
+            best.bound(term, answer.bound)
         return None
 
     def _seconds(self, share: float) -> float | None:

@@ -197,6 +197,7 @@ def look_alikes(task: Task, relations: Relations) -> list[list[int]]:
             tuple(instance.choice_low[c]),
             tuple(instance.choice_high[c]),
             tuple(instance.choice_cost[c]),
+            tuple(instance.choice_rank[c]),
         )
         keyed.append((key, item))
     keyed.sort()

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.metadata import version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +19,11 @@ class BackEnd:
     supports: str
     needs: tuple[str, ...]  # modules
     extra: str  # of the package, that brings them
+    made_of: str  # its solver, as it calls itself
+
+    def library(self) -> str:
+        """The solver and its version."""
+        return f"{self.made_of} {version(self.needs[-1])}"
 
     def how_to_get(self) -> str | None:
         """What to do before it can be used; None: nothing."""
@@ -34,6 +40,7 @@ BACK_ENDS: Final = {
         "everything whose sums stay below 2^61",
         ("ortools",),
         "cpsat",
+        "OR-tools",
     ),
     "assign": BackEnd(
         "solvers.assign",
@@ -41,6 +48,7 @@ BACK_ENDS: Final = {
         "everything whose sums stay below 2^61",
         ("ortools",),
         "cpsat",
+        "OR-tools",
     ),
     "cbc": BackEnd(
         "solvers.milp",
@@ -48,6 +56,7 @@ BACK_ENDS: Final = {
         "everything, with heights and costs up to 2^26 units",
         ("pulp",),
         "milp",
+        "CBC of PuLP",
     ),
     "highs": BackEnd(
         "solvers.milp",
@@ -55,6 +64,7 @@ BACK_ENDS: Final = {
         "everything, with heights and costs up to 2^26 units",
         ("pulp", "highspy"),
         "milp",
+        "HiGHS",
     ),
 }
 

@@ -17,7 +17,7 @@ def restricted(instance: Instance, items: Sequence[int]) -> Instance:
     )
     for item in items:
         chosen = slice(instance.choice_start[item], instance.choice_start[item + 1])
-        for name in ("pool", "modulus", "residue", "low", "high", "cost"):
+        for name in ("pool", "modulus", "residue", "low", "high", "cost", "rank"):
             getattr(result, f"choice_{name}").extend(getattr(instance, f"choice_{name}")[chosen])
         result.choice_start.append(len(result.choice_pool))
         for part in range(instance.item_parts[item], instance.item_parts[item + 1]):

@@ -85,9 +85,11 @@ void read_choices(nb::handle from, Instance& to) {
     const Column low(from, "choice_low");
     const Column high(from, "choice_high");
     const Column cost(from, "choice_cost");
+    const Column rank(from, "choice_rank");
     to.choices.values.reserve(pool.size());
     for (std::size_t c = 0; c < pool.size(); ++c) {
-        to.choices.values.push_back({to_index(pool[c]), modulus[c], residue[c], low[c], high[c], cost[c]});
+        to.choices.values.push_back(
+            {to_index(pool[c]), modulus[c], residue[c], low[c], high[c], cost[c], rank[c]});
     }
 }
 
@@ -458,13 +460,11 @@ NB_MODULE(_native, m) {
         [](const NativeInstance& self, nb::handle layout) {
             std::vector<std::pair<Bytes, std::optional<std::int64_t>>> result;
             for (const Occupied& most : most_occupied(self.instance, to_layout(self.instance, layout))) {
-                std::optional<std::int64_t> time;
-                if (most.row >= 0) time = self.times[most.row];
-                result.emplace_back(most.bytes, time);
+                result.emplace_back(most.bytes, most.time);
             }
             return result;
         },
-        "By pool: the most bytes the layout occupies at one moment, and the moment.");
+        "By pool: the most bytes the layout occupies at one moment, and the first such moment.");
     m.def(
         "pool_peaks",
         [](const NativeInstance& self, nb::handle layout) {

@@ -8,6 +8,11 @@
 
 namespace memstow {
 
+// So many times as much work for the next turn, as far as it can be counted.
+inline std::int64_t times_more(std::int64_t work, std::int64_t times) {
+    return work > std::numeric_limits<std::int64_t>::max() / times ? work : work * times;
+}
+
 class Budget {
   public:
     using Clock = std::chrono::steady_clock;

@@ -53,6 +53,7 @@ struct Choice {
     Bytes low;
     Bytes high;
     std::int64_t cost;  // placement cost of the whole item in this pool; the sum over items is below kLimit
+    std::int64_t rank = 0;  // bytes times their place in the order of preference, where that is asked for
 };
 
 struct Part {

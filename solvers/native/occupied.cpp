@@ -53,7 +53,7 @@ class Cover {
 
 Occupied of_pool(const Instance& instance, const Layout& layout, Index pool, bool shared) {
     struct Event {
-        Index row;
+        std::int64_t time;
         bool enters;
         Range range;
     };
@@ -64,22 +64,21 @@ Occupied of_pool(const Instance& instance, const Layout& layout, Index pool, boo
         const Place& place = layout[part.item];
         if (place.pool != pool) continue;
         const Range range{place.offset + part.delta, place.offset + part.delta + part.size};
-        for (const RowRange& rows : instance.rows[i]) {
-            if (rows.begin >= instance.time_rows) break;
-            events.push_back({rows.begin, true, range});
-            events.push_back({rows.end, false, range});
+        for (const Lifetime& life : instance.lives[i]) {
+            events.push_back({life.begin, true, range});
+            events.push_back({life.end, false, range});
         }
         if (shared) borders.insert(borders.end(), {range.begin, range.end});
     }
     if (events.empty()) return {};
-    std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) { return a.row < b.row; });
+    std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) { return a.time < b.time; });
     if (borders.empty()) borders = {0, 1};
     Cover cover(std::move(borders));
     Occupied most;
     Bytes sum = 0;
     for (std::size_t i = 0; i < events.size();) {
-        const Index row = events[i].row;
-        for (; i < events.size() && events[i].row == row; ++i) {
+        const std::int64_t time = events[i].time;
+        for (; i < events.size() && events[i].time == time; ++i) {
             const Event& event = events[i];
             if (shared) {
                 cover.add(event.range, event.enters ? 1 : -1);
@@ -89,7 +88,7 @@ Occupied of_pool(const Instance& instance, const Layout& layout, Index pool, boo
             }
         }
         const Bytes now = shared ? cover.covered() : sum;
-        if (now > most.bytes) most = {now, row};
+        if (now > most.bytes) most = {now, time};
     }
     return most;
 }

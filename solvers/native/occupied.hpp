@@ -1,6 +1,8 @@
 // The most bytes that a layout occupies at one moment.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "instance.hpp"
@@ -9,10 +11,10 @@ namespace memstow {
 
 struct Occupied {
     Bytes bytes = 0;
-    Index row = -1;  // the first row with so many; -1 when nothing there has a lifetime
+    std::optional<std::int64_t> time;  // the first moment with so many; none where nothing has a lifetime
 };
 
-// By pool, over the rows that come from lifetimes. Bytes that several parts share count once.
+// By pool, over the lifetimes. Bytes that several parts share count once.
 std::vector<Occupied> most_occupied(const Instance& instance, const Layout& layout);
 
 }  // namespace memstow

@@ -50,23 +50,25 @@ Value Scorer::value(const Term& term, const Layout& layout, const std::vector<By
         case TermKind::max_peak:
             return peaks.empty() ? 0 : *std::max_element(peaks.begin(), peaks.end());
         case TermKind::placement_cost:
-            return placement_cost(layout);
+            return sum_of(&Choice::cost, layout);
         case TermKind::reuse_cost:
             return reuse_cost(layout);
         case TermKind::moves:
             return moves(layout);
+        case TermKind::preference:
+            return sum_of(&Choice::rank, layout);
     }
     return 0;
 }
 
-Value Scorer::placement_cost(const Layout& layout) const {
+Value Scorer::sum_of(std::int64_t Choice::* what, const Layout& layout) const {
     Value sum = 0;
     for (Index item = 0; item < instance_.item_count(); ++item) {
         const Place& place = place_of(layout, item);
         if (!placed(place)) continue;
         for (const Choice& choice : instance_.choices[item]) {
             if (choice.pool != place.pool) continue;
-            sum += choice.cost;
+            sum += choice.*what;
             break;
         }
     }

@@ -20,6 +20,7 @@ enum class TermKind {
     placement_cost,  // sum of the costs of the choices taken
     reuse_cost,      // sum over the pairs that overlap by a byte in one pool
     moves,           // buffers of the hint that are not where it has them
+    preference,      // sum of the bytes of the choices taken times their places in the order of preference
 };
 
 struct Term {
@@ -63,7 +64,7 @@ class Scorer {
 
   private:
     Value value(const Term& term, const Layout& layout, const std::vector<Bytes>& peaks) const;
-    Value placement_cost(const Layout& layout) const;
+    Value sum_of(std::int64_t Choice::* what, const Layout& layout) const;
     Value reuse_cost(const Layout& layout) const;
     Value moves(const Layout& layout) const;
 

@@ -7,16 +7,14 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import httpx2
 
+from tests.waiting import PATIENCE, wait_for
+
 ROOT = Path(__file__).parents[2]
-# On a busy machine a start takes its time.
-PATIENCE = 60.0
 
 
 class Server:
@@ -79,31 +77,13 @@ class Server:
         """SIGKILL, and wait."""
         if self._process is not None and self.alive():
             self.signal(signal.SIGKILL)
-            self._process.wait(10)
+            self._process.wait(PATIENCE)
 
-    def wait(self, seconds: float = PATIENCE) -> int:
+    def wait(self) -> int:
         """Its exit code."""
         assert self._process is not None
-        return self._process.wait(seconds)
+        return self._process.wait(PATIENCE)
 
     def client(self, **options: Any) -> httpx2.Client:
         """A client of it."""
         return httpx2.Client(base_url=self.url, timeout=PATIENCE, **options)
-
-
-def wait_for(ready: Callable[[], object], what: str, seconds: float = PATIENCE) -> Any:
-    """Wait until something is so."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if found := ready():
-            return found
-        time.sleep(0.02)
-    raise AssertionError(f"waited {seconds:g} s for {what}")
-
-
-def children_of(pid: int) -> list[int]:
-    """Processes that a process has started."""
-    found: list[int] = []
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        found += map(int, (task / "children").read_text().split())
-    return found

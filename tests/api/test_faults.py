@@ -1,6 +1,7 @@
 """What happens to servers happens to a real one here: kills, lost stores, clients that go away."""
 
 import asyncio
+import json
 import os
 import resource
 import signal
@@ -10,9 +11,8 @@ import threading
 import time
 import uuid
 from collections import Counter
-from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
 
 import httpx2
 import pytest
@@ -26,43 +26,31 @@ from api.jobs.migrate import upgrade
 from api.jobs.queue import Queue
 from api.jobs.runner import Runner
 from api.metrics import Metrics
+from tests.api.asking import OVER, Event, events, has_plan, job_of, over, read_events, submit
 from tests.api.http.conftest import hard
 from tests.api.jobs.drafts import draft
 from tests.api.postgres import Postgres
-from tests.api.serving import PATIENCE, Server, children_of, wait_for
+from tests.api.serving import Server
+from tests.processes import children_of, solving, wait_ended
+from tests.waiting import PATIENCE, wait_for
 
-
-def submit(client: httpx2.Client, problem: Any = PROBLEM, **options: Any) -> str:
-    answer = client.post("/v1/jobs", json={"problem": problem, "options": options})
-    assert answer.status_code == 202, answer.text
-    return str(answer.json()["id"])
-
-
-def over(client: httpx2.Client, job: str) -> dict[str, Any]:
-    def look() -> dict[str, Any] | None:
-        found: dict[str, Any] = client.get(f"/v1/jobs/{job}").json()
-        return found if found["state"] in ("done", "failed", "cancelled") else None
-
-    found: dict[str, Any] = wait_for(look, "the job to end")
-    return found
-
-
-def state_of(client: httpx2.Client, job: str) -> str:
-    return str(client.get(f"/v1/jobs/{job}").json()["state"])
+# Longer than anything is waited for: what runs so long ends because it is told to.
+LONG = 300.0
 
 
 def test_no_job_is_lost_when_the_server_is_killed(server: Server) -> None:
     with server.start().client() as client:
-        running = submit(client, hard(600, 1), time_limit=60.0)
+        running = submit(client, hard(600, 1), time_limit=LONG)
         waiting = [submit(client, seed=seed) for seed in range(3)]
-        wait_for(lambda: client.get(f"/v1/jobs/{running}/plan").status_code == 200, "a first plan")
+        wait_for(lambda: has_plan(client, running), "a first plan")
         before = client.get(f"/v1/jobs/{running}").json()["value"]
         children = children_of(server.pid)
     server.kill()
-    wait_for(lambda: not any(Path(f"/proc/{child}").exists() for child in children), "the children to end")
+    for child in children:
+        wait_ended(child)
     with server.start().client() as client:
         assert client.get(f"/v1/jobs/{running}/plan").status_code == 200, "its best plan is still there"
-        wait_for(lambda: state_of(client, running) != "queued", "the job to be taken up again")
+        wait_for(lambda: job_of(client, running)["state"] != "queued", "the job to be taken up again")
         assert client.get(f"/v1/jobs/{running}").json()["value"] <= before
         client.delete(f"/v1/jobs/{running}")
         assert over(client, running)["state"] in ("cancelled", "done")
@@ -71,54 +59,66 @@ def test_no_job_is_lost_when_the_server_is_killed(server: Server) -> None:
 
 def test_a_job_whose_child_is_killed_is_begun_again(server: Server) -> None:
     with server.start(max_attempts=2).client() as client:
-        job = submit(client, hard(600, 2), time_limit=4.0)
-        wait_for(lambda: client.get(f"/v1/jobs/{job}/plan").status_code == 200, "a first plan")
-        for child in children_of(server.pid):
-            # The one that waits as a spare goes too.
-            with suppress(ProcessLookupError):
-                os.kill(child, signal.SIGKILL)
-        assert over(client, job)["state"] == "done"
-        assert 'memstow_children_killed_total{reason="child_lost"}' in client.get("/metrics").text
+        job = submit(client, hard(600, 2), time_limit=LONG)
+        (child,) = wait_for(lambda: solving(server.pid), "a child to solve it")
+        os.kill(child, signal.SIGKILL)
+        again = wait_for(lambda: [it for it in solving(server.pid) if it != child], "another to go on")
+        assert again != [child]
+        client.delete(f"/v1/jobs/{job}")
+        found = over(client, job)
+        assert (found["state"], found["error"]) == ("cancelled", None)
+        assert has_plan(client, job)
+        assert 'memstow_children_killed_total{reason="child_lost"} 1.0' in client.get("/metrics").text
+    begins = [it["attempt"] for it in server.events() if it["event"] == "job_started"]
+    assert begins == [1, 2]
 
 
 def test_sigterm_puts_running_jobs_back_with_their_best_plan_and_ends_in_time(server: Server) -> None:
     with server.start(grace_seconds=4).client() as client:
-        job = submit(client, hard(600, 3), time_limit=300.0)
-        wait_for(lambda: client.get(f"/v1/jobs/{job}/plan").status_code == 200, "a first plan")
-        heard: list[str] = []
+        job = submit(client, hard(600, 3), time_limit=LONG)
+        wait_for(lambda: has_plan(client, job), "a first plan")
+        heard: list[Event] = []
 
         def listen() -> None:
             with server.client() as other, other.stream("GET", f"/v1/jobs/{job}/events") as stream:
-                for line in stream.iter_lines():
-                    heard.append(line)
+                for event in read_events(stream.iter_lines()):
+                    heard.append(event)
 
         listener = threading.Thread(target=listen)
         listener.start()
-        wait_for(lambda: any("event: " in line for line in heard), "an event")
-        begin = time.monotonic()
+        wait_for(lambda: heard, "an event")
         server.signal(signal.SIGTERM)
-        assert server.wait() == 0
-        assert time.monotonic() - begin < 6
-        listener.join(5)
+        assert server.wait() == 0, "long before the solve would have ended"
+        listener.join(PATIENCE)
         assert not listener.is_alive(), "the stream ended politely"
+        assert "done" not in {event.kind for event in heard}
     with server.start(slots=0).client() as client:
-        found = client.get(f"/v1/jobs/{job}").json()
-        assert found["state"] == "queued"
+        assert job_of(client, job)["state"] == "queued"
         assert client.get(f"/v1/jobs/{job}/plan").json()["placements"]
 
 
 def test_new_work_is_refused_while_the_server_ends(server: Server) -> None:
+    """By a word to who has a connection already; by then new ones are not taken any more."""
+    told: list[tuple[int, str]] = []
     with server.start(grace_seconds=5).client() as client:
-        submit(client, hard(600, 4), time_limit=300.0)
-        wait_for(lambda: client.get("/v1/jobs?state=running").json()["jobs"], "it to run")
-        # A connection that is open already: new ones are not taken any more.
+        job = submit(client, hard(600, 4), time_limit=LONG)
+        wait_for(lambda: solving(server.pid), "it to run")
         server.signal(signal.SIGTERM)
-        try:
-            answers = [client.get("/readyz"), client.post("/v1/plan", json={"problem": PROBLEM})]
-        except httpx2.TransportError:
-            return
-        assert [answer.status_code for answer in answers] == [503, 503]
-        assert answers[0].json()["code"] == "draining"
+
+        def refused() -> bool:
+            try:
+                answer = client.post("/v1/jobs", json={"problem": PROBLEM})
+            except httpx2.TransportError:
+                return True
+            if answer.status_code != 202:
+                told.append((answer.status_code, answer.json()["code"]))
+            return answer.status_code != 202
+
+        wait_for(refused, "new work to be refused")
+        assert server.wait() == 0, server.log()
+    assert set(told) <= {(503, "draining")}
+    with server.start(slots=0).client() as client:
+        assert job_of(client, job)["state"] == "queued", "what ran was put back"
 
 
 def test_a_second_server_on_the_same_folder_is_refused(server: Server) -> None:
@@ -130,14 +130,15 @@ def test_a_second_server_on_the_same_folder_is_refused(server: Server) -> None:
 def test_a_locked_store_is_a_word_to_try_again_and_passes(server: Server) -> None:
     with server.start().client() as client:
         assert client.post("/v1/plan", json={"problem": PROBLEM}).status_code == 200
-        running = submit(client, hard(300, 12), time_limit=1.0)
-        wait_for(lambda: state_of(client, running) == "running", "it to run")
+        running = submit(client, hard(300, 12), time_limit=3.0)
+        wait_for(lambda: solving(server.pid) or job_of(client, running)["state"] in OVER, "it to run")
         blocker = sqlite3.connect(server.data / "memstow.sqlite", isolation_level=None)
         blocker.execute("BEGIN EXCLUSIVE")
         answer = client.post("/v1/jobs", json={"problem": PROBLEM})
         assert (answer.status_code, answer.json()["code"]) == (503, "store_unavailable")
         assert answer.headers["retry-after"]
         assert client.get("/livez").status_code == 200
+        wait_for(lambda: not solving(server.pid), "what runs to come to its end")
         blocker.execute("ROLLBACK")
         blocker.close()
         job = submit(client)
@@ -172,14 +173,14 @@ def test_a_full_disk_is_a_word_to_try_again_and_passes(server: Server) -> None:
 def test_a_store_that_goes_away_comes_back_and_nothing_is_lost(pg: Postgres, server: Server) -> None:
     with server.start(database=pg.database()).client() as client:
         job = submit(client, hard(400, 6), time_limit=3.0)
-        wait_for(lambda: state_of(client, job) == "running", "it to run")
+        wait_for(lambda: solving(server.pid) or job_of(client, job)["state"] in OVER, "it to run")
         pg.stop()
         try:
             answer = client.post("/v1/jobs", json={"problem": PROBLEM})
             assert answer.status_code == 503
             assert client.get("/readyz").status_code == 503
             assert client.get("/livez").status_code == 200
-            time.sleep(3.5)
+            wait_for(lambda: not solving(server.pid), "what runs to come to its end")
         finally:
             pg.start()
         wait_for(lambda: client.get("/readyz").status_code == 200, "the store to be back")
@@ -191,14 +192,17 @@ def test_a_replica_takes_over_from_one_that_was_killed(pg: Postgres, tmp_path: P
     one, two = (Server(tmp_path / name, database=database) for name in ("one", "two"))
     try:
         with one.start().client() as client:
-            job = submit(client, hard(600, 7), time_limit=15.0)
-            wait_for(lambda: client.get(f"/v1/jobs/{job}/plan").status_code == 200, "a first plan")
+            job = submit(client, hard(600, 7), time_limit=LONG)
+            wait_for(lambda: has_plan(client, job), "a first plan")
             two.start()
             one.kill()
-        with two.client() as client, client.stream("GET", f"/v1/jobs/{job}/events") as stream:
-            assert any(line == "event: done" for line in stream.iter_lines())
-            assert over(client, job)["state"] == "done"
-            assert "memstow_jobs_taken_over_total 1.0" in client.get("/metrics").text
+        with two.client() as client:
+            wait_for(lambda: solving(two.pid), "the other to go on with it")
+            assert "memstow_jobs_taken_over_total 0.0" not in client.get("/metrics").text
+            assert has_plan(client, job)
+            client.delete(f"/v1/jobs/{job}")
+            assert events(client, job)[-1].kind == "done"
+            assert over(client, job)["state"] == "cancelled"
     finally:
         one.kill()
         two.kill()
@@ -209,20 +213,20 @@ def test_two_replicas_do_every_job_once(pg: Postgres, tmp_path: Path) -> None:
     servers = [Server(tmp_path / name, database=database, slots=2) for name in ("one", "two")]
     try:
         clients = [server.start().client() for server in servers]
-        problems = [{"problem": hard(3, seed)} for seed in range(100)]
+        problems = [{"problem": hard(3, seed)} for seed in range(40)]
         settings = [{"name": str(i), "options": {"seed": i, "time_limit": 0.05}} for i in range(10)]
         path = (
             clients[0]
             .post("/v1/batches", json={"problems": problems, "settings": settings})
             .headers["location"]
         )
-        wait_for(lambda: clients[1].get(path).json()["done"], "the batch to end", 200)
-        assert clients[1].get(path).json()["states"] == {"done": 1000}
+        wait_for(lambda: clients[1].get(path).json()["done"], "the batch to end")
+        assert clients[1].get(path).json()["states"] == {"done": 400}
         events = [
             event for server in servers for event in server.events() if event["event"] == "job_finished"
         ]
         written = Counter(event["job"] for event in events if event["written"])
-        assert len(written) == 1000
+        assert len(written) == 400
         assert set(written.values()) == {1}
         for client in clients:
             client.close()
@@ -240,7 +244,7 @@ def test_a_slow_body_is_given_up_and_others_are_served_meanwhile(server: Server)
                 b"Content-Length: 1000\r\n\r\n{"
             )
             assert client.get("/livez").status_code == 200
-            slow.settimeout(20)
+            slow.settimeout(PATIENCE)
             answer = b""
             while piece := slow.recv(4096):
                 answer += piece
@@ -248,19 +252,39 @@ def test_a_slow_body_is_given_up_and_others_are_served_meanwhile(server: Server)
         assert b"body_seconds" in answer
 
 
-def test_a_client_that_goes_away_leaves_no_job_behind(server: Server) -> None:
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [(b"", 29.0), (b"Idempotency-Key: again\r\n", 4.0)],
+    ids=["for good", "to come again"],
+)
+def test_a_client_that_goes_away_leaves_a_job_behind_only_if_it_can_come_again(
+    server: Server, header: bytes, seconds: float
+) -> None:
+    body = json.dumps({"problem": hard(600, 8), "options": {"time_limit": seconds}}).encode()
     with server.start().client() as client:
-        body = {"problem": hard(600, 8), "options": {"time_limit": 29.0}}
-        with pytest.raises(httpx2.TimeoutException), server.client() as impatient:
-            impatient.post("/v1/plan", json=body, timeout=2.0)
-        wait_for(lambda: client.get("/v1/jobs").json()["jobs"] == [], "the job to be removed")
+        host, port = server.url.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port))) as impatient:
+            impatient.sendall(
+                b"POST /v1/plan HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                b"%bContent-Length: %d\r\n\r\n%b" % (header, len(body), body)
+            )
+            wait_for(lambda: client.get("/v1/jobs").json()["jobs"], "its job")
+            (job,) = (it["id"] for it in client.get("/v1/jobs").json()["jobs"])
+        asked = {"event": "request", "route": "/v1/plan"}
+        wait_for(lambda: any(asked.items() <= it.items() for it in server.events()), "the request to end")
+        if header:
+            assert over(client, job)["state"] == "done", "it was not stopped"
+        else:
+            wait_for(lambda: client.get("/v1/jobs").json()["jobs"] == [], "the job to be removed")
 
 
 @pytest.mark.parametrize("count", [1, 200], ids=["on one job", "on a job each"])
 def test_many_readers_of_events_hear_the_end(server: Server, count: int) -> None:
     with server.start().client() as client:
-        first = submit(client, hard(500, 9), time_limit=100.0)
-        wait_for(lambda: state_of(client, first) == "running", "the first job to keep the others waiting")
+        first = submit(client, hard(500, 9), time_limit=LONG)
+        wait_for(
+            lambda: job_of(client, first)["state"] == "running", "the first job to keep the others waiting"
+        )
         settings = [{"name": str(seed), "options": {"seed": seed}} for seed in range(count)]
         body = {"problems": [{"problem": PROBLEM}], "settings": settings}
         path = client.post("/v1/batches", json=body).headers["location"]
@@ -268,24 +292,24 @@ def test_many_readers_of_events_hear_the_end(server: Server, count: int) -> None
         jobs = [job["id"] for job in found]
         assert len(jobs) == count
 
-        async def read(reader: httpx2.AsyncClient, job: str) -> list[str]:
+        async def read(reader: httpx2.AsyncClient, job: str) -> list[Event]:
             async with reader.stream("GET", f"/v1/jobs/{job}/events") as stream:
-                return [line async for line in stream.aiter_lines() if line.startswith("event: ")]
+                return list(read_events([line async for line in stream.aiter_lines()]))
 
         def open_streams() -> bool:
             return "memstow_event_streams 200.0" in client.get("/metrics").text
 
-        async def read_all() -> list[list[str]]:
+        async def read_all() -> list[list[Event]]:
             limits = httpx2.Limits(max_connections=None)
             async with httpx2.AsyncClient(base_url=server.url, timeout=PATIENCE, limits=limits) as reader:
                 tasks = [asyncio.create_task(read(reader, jobs[i % count])) for i in range(200)]
                 await asyncio.to_thread(wait_for, open_streams, "all readers to be there")
-                assert await asyncio.to_thread(state_of, client, jobs[0]) == "queued"
+                assert (await asyncio.to_thread(job_of, client, jobs[0]))["state"] == "queued"
                 await asyncio.to_thread(client.delete, f"/v1/jobs/{first}")
                 return await asyncio.gather(*tasks)
 
         heard = asyncio.run(read_all())
-        assert [events[-1] for events in heard] == ["event: done"] * 200
+        assert [it[-1].kind for it in heard] == ["done"] * 200
         wait_for(lambda: "memstow_event_streams 0.0" in client.get("/metrics").text, "the streams to end")
 
 
@@ -295,36 +319,21 @@ def test_a_stream_goes_on_at_another_replica_where_it_was_left(pg: Postgres, tmp
     try:
         one, two, three = (server.start(slots=int(server is servers[0])).client() for server in servers)
         job = submit(one, hard(400, 11), time_limit=4.0)
-        heard = read_events(one, job, 0, 3)
+        heard = events(one, job, 0, 3)
         assert len(heard) == 3
-        for replica, most in ((two, 2), (three, 1000)):
-            heard += read_events(replica, job, heard[-1][0], most)
-        assert [number for number, _ in heard] == list(range(1, len(heard) + 1)), "none twice, none left out"
-        assert heard[-1][1] == "done"
-        assert read_events(two, job, 0, 1000) == heard
-        assert read_events(three, job, len(heard) - 1, 1000) == heard[-1:]
+        for replica, most in ((two, 2), (three, None)):
+            heard += events(replica, job, heard[-1].number, most)
+        assert [event.number for event in heard] == list(range(1, len(heard) + 1)), (
+            "none twice, none left out"
+        )
+        assert heard[-1].kind == "done"
+        assert events(two, job, 0) == heard
+        assert events(three, job, len(heard) - 1) == heard[-1:]
         for client in (one, two, three):
             client.close()
     finally:
         for server in servers:
             server.kill()
-
-
-def read_events(client: httpx2.Client, job: str, after: int, most: int) -> list[tuple[int, str]]:
-    """(number, kind) of the events behind a number, up to the end of the stream or so many."""
-    found: list[tuple[int, str]] = []
-    fields: dict[str, str] = {}
-    with client.stream("GET", f"/v1/jobs/{job}/events", headers={"last-event-id": str(after)}) as stream:
-        assert stream.status_code == 200
-        for line in stream.iter_lines():
-            name, _, value = line.partition(": ")
-            fields[name] = value
-            if not line and "event" in fields:
-                found.append((int(fields["id"]), fields["event"]))
-                fields = {}
-                if len(found) == most:
-                    break
-    return found
 
 
 def test_a_long_queue_is_no_burden(server: Server) -> None:
@@ -335,10 +344,8 @@ def test_a_long_queue_is_no_burden(server: Server) -> None:
                 "/v1/batches", json={"problems": [{"problem": PROBLEM}], "settings": settings}
             )
             assert answer.status_code == 202, answer.text
-        begin = time.monotonic()
         assert client.post("/v1/jobs", json={"problem": PROBLEM}).status_code == 429
         assert client.get("/v1/jobs?limit=100").json()["next"]
-        assert time.monotonic() - begin < 2
     server.kill()
     with server.start(slots=1).client() as client:
         wait_for(lambda: client.get("/v1/jobs?state=done&limit=20").json()["next"], "the queue to move")
@@ -354,6 +361,8 @@ def test_a_clock_that_jumps_takes_no_job_away(server: Server, monkeypatch: pytes
     queue.take(uuid.uuid4().hex, 9)
     work = Settings(slots=0, lease_seconds=1.0).work()
     runner = Runner(database, queue, PlanCache(database), Children(), work, Metrics())
+    steady = SimpleNamespace(monotonic=lambda: 100.0)
+    monkeypatch.setattr("api.jobs.runner.time", steady)
     for jump in (1e6, -1e6):
         monkeypatch.setattr(time, "time", lambda jump=jump: 1.8e9 + jump)
         queue.beat([(job, 1)])
@@ -361,9 +370,7 @@ def test_a_clock_that_jumps_takes_no_job_away(server: Server, monkeypatch: pytes
         found = queue.get(job)
         assert found is not None
         assert found.state == "running"
-    deadline = time.monotonic() + 1.2
-    while time.monotonic() < deadline:
-        time.sleep(0.1)
+    steady.monotonic = lambda: 101.1
     runner._take_over()
     found = queue.get(job)
     assert found is not None

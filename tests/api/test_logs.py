@@ -11,7 +11,8 @@ from api.jobs.database import Database, url_of
 from api.jobs.keys import Keys, Scope
 from api.jobs.migrate import upgrade
 from tests.api.http.conftest import hard
-from tests.api.serving import Server, wait_for
+from tests.api.serving import Server
+from tests.waiting import wait_for
 
 PRIVATE = "blueprint-of-the-next-chip"
 PROBLEM = {

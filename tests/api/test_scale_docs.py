@@ -14,9 +14,10 @@ import pytest
 
 from api.http.settings import Settings
 from benchmarks.service.servers import free_port
+from tests.api.asking import over, submit
 from tests.api.http.conftest import hard
-from tests.api.serving import ROOT, wait_for
-from tests.api.test_faults import over, submit
+from tests.api.serving import ROOT
+from tests.waiting import PATIENCE, wait_for
 
 PAGE = (ROOT / "docs" / "scale.md").read_text()
 
@@ -43,7 +44,7 @@ def test_the_commands_set_up_a_cluster(stack: ExitStack, tmp_path: Path) -> None
             cwd=tmp_path,
             env={"PATH": "", "PYTHONPATH": str(ROOT), "HOME": str(tmp_path), "TMPDIR": str(tmp_path)},
         )
-        stack.callback(started.wait, 30)
+        stack.callback(started.wait, PATIENCE)
         stack.callback(started.kill)
 
     def ready() -> bool:
@@ -53,7 +54,7 @@ def test_the_commands_set_up_a_cluster(stack: ExitStack, tmp_path: Path) -> None
             return False
 
     wait_for(ready, "the server and its cluster")
-    with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
+    with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE) as client:
         found = over(client, submit(client, hard(600, 41), time_limit=0.5))
         assert (found["state"], found["error"]) == ("done", None)
 

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from api.http.app import create_app
@@ -50,6 +51,27 @@ def test_the_examples_run(running: Server, tmp_path: Path) -> None:
     assert "event: done" in ran.stdout
     plan = json.loads((tmp_path / "plan.json").read_text())
     assert plan["status"] == "optimal"
+
+
+def test_the_first_problem_is_one_everywhere(running: Server) -> None:
+    (written,) = re.findall(
+        r"cat > first.json <<'END'\n(.*?)^END$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL
+    )
+    assert httpx2.get(f"{running.url}/v1/examples/first").json() == json.loads(written)
+
+
+def test_what_the_readme_sends_gets_a_plan(running: Server, tmp_path: Path) -> None:
+    if shutil.which("curl") is None:
+        pytest.skip("curl is not here")
+    readme = (ROOT / "README.md").read_text()
+    (written,) = re.findall(r"cat > first.json <<'END'\n(.*?)^END$", readme, re.MULTILINE | re.DOTALL)
+    (tmp_path / "first.json").write_text(written)
+    (line,) = re.findall(r"^curl .*$", readme, re.MULTILINE)
+    line = line.replace("localhost:8080", running.url.removeprefix("http://"))
+    ran = subprocess.run(
+        ["bash", "-c", line], cwd=tmp_path, capture_output=True, text=True, timeout=100, check=True
+    )
+    assert json.loads(ran.stdout)["status"] == "optimal"
 
 
 def test_the_library_example_runs(running: Server) -> None:

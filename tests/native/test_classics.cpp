@@ -182,6 +182,10 @@ TEST(classics_decline_by_name_what_they_cannot_honour) {
     CHECK(declines("storage-tokens", pinned) == "pinned or bounded offsets");
     CHECK(!declines("tflm", pinned));
     CHECK(declines("storage-tokens", by_conflicts({1, 2}, {{0, 1}})) == "conflicts other than by lifetime");
+    Instance shifted = in_time({{4, 0, 1}, {4, 1, 2}});
+    CHECK(!declines("storage-tokens", shifted));
+    shifted.parts[1].delta = 2;
+    CHECK(declines("storage-tokens", shifted) == "rigid groups");
 }
 
 TEST(classics_break_no_constraint_of_what_they_take) {

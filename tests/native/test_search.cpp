@@ -10,7 +10,8 @@ using namespace memstow;
 
 namespace {
 
-constexpr Bytes kEnough = 36;  // higher than any tiny instance needs
+constexpr Bytes kEnough = 36;                    // higher than any tiny instance needs
+constexpr std::int64_t kMostWork = 100'000'000;  // more than any tiny instance takes
 
 int rounds(int usual) {
     const char* factor = std::getenv("MEMSTOW_TEST_ROUNDS");  // per cent of the usual number
@@ -26,7 +27,7 @@ bool agrees(const Instance& in, const ExactResult& result, Bytes best) {
 }
 
 ExactResult solve(const Instance& in, ExactOptions options = {}) {
-    Budget budget(2, -1);
+    Budget budget(-1, kMostWork);
     return solve_exact(in, options, budget);
 }
 
@@ -143,7 +144,7 @@ TEST(events_fall_and_rise_and_end_at_the_result) {
             CHECK(now > bound);
             bound = now;
         };
-        Budget budget(2, -1);
+        Budget budget(-1, kMostWork);
         const ExactResult result = solve_exact(in, {}, budget, events);
         CHECK(result.height == height);
         CHECK(bound == 0 || result.bound == bound || result.status == ExactStatus::infeasible);
@@ -158,7 +159,7 @@ TEST(a_dead_set_is_dead_and_loses_that_with_any_item) {
         if (best == kLimit || best < 2) continue;
         std::vector<Index> all;
         for (Index i = 0; i < in.item_count(); ++i) all.push_back(i);
-        Budget budget(2, -1);
+        Budget budget(-1, kMostWork);
         const DeadSet set = dead_set(in, all, best - 1, budget);
         CHECK(set.smallest);
         CHECK(tiny::Referee(restrict_to(in, set.items)).best(best) == kLimit);

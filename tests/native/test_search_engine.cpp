@@ -1,4 +1,4 @@
-#include <chrono>
+#include <ctime>
 #include <thread>
 
 #include "check.hpp"
@@ -36,9 +36,8 @@ Instance random_lives(std::uint64_t seed, Index count) {
     return in;
 }
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
+// Searched for longer than anybody waits for a test: what ends is ended.
+Instance never_proven() { return cut::rectangle(8, 1000, 1 << 20); }
 
 }  // namespace
 
@@ -60,15 +59,13 @@ TEST(a_deterministic_run_gives_the_same_answer_whatever_the_workers) {
 }
 
 TEST(a_run_stops_soon_after_its_deadline) {
-    const Instance in = random_lives(7, 300);
+    const Instance in = never_proven();
     for (const double limit : {0.0, 0.001, 0.05}) {
         ExactOptions options;
         options.workers = 2;
         options.bound = 1;
-        const auto start = std::chrono::steady_clock::now();
         Budget budget(limit, -1);
-        solve_exact(in, options, budget);
-        CHECK(seconds_since(start) < limit + 2);  // generous: sanitizers, loaded machines
+        CHECK(solve_exact(in, options, budget).status != ExactStatus::optimal);
     }
 }
 
@@ -89,25 +86,24 @@ TEST(a_search_starts_at_once_when_long_rows_are_out_of_order) {
     const std::vector<Packing> made = packings(in);
     CHECK(made.size() == 1);
     LevelSearch search(made[0], 1 << 12);
-    const auto start = std::chrono::steady_clock::now();
+    // Of the processor: others may have it meanwhile.
+    const std::clock_t start = std::clock();
     search.run(8 * count, {}, 1, 0, [](std::int64_t) { return true; });
-    const double seconds = seconds_since(start);
+    const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
     if (seconds >= 1) std::printf("%.2f s\n", seconds);
     CHECK(seconds < 1);  // it took seconds where long rows were sorted by insertion
 }
 
 TEST(a_run_stops_when_it_is_cancelled) {
-    const Instance in = random_lives(8, 300);
-    Budget budget(30, -1);
+    const Instance in = never_proven();
+    Budget budget;
     ExactOptions options;
     options.workers = 2;
-    options.fit_only = true;
-    options.limit = 1;  // refuted at once, or else cancelled
+    options.bound = 1;
     std::thread other([&] { budget.cancel(); });
-    const auto start = std::chrono::steady_clock::now();
-    solve_exact(in, options, budget);
+    const ExactResult result = solve_exact(in, options, budget);
     other.join();
-    CHECK(seconds_since(start) < 5);
+    CHECK(result.status != ExactStatus::optimal);
 }
 
 TEST(workers_share_their_layouts_and_bounds) {
@@ -130,7 +126,7 @@ TEST(workers_share_their_layouts_and_bounds) {
 TEST(a_problem_without_items_is_optimal_at_zero) {
     Instance in;
     in.pools.push_back({kLimit, {}});
-    Budget budget(1, -1);
+    Budget budget;
     const ExactResult result = solve_exact(in, {}, budget);
     CHECK(result.status == ExactStatus::optimal && result.height == 0);
 }
@@ -207,7 +203,7 @@ TEST(many_components_in_a_row_are_solved_to_optimality) {
     ExactOptions options;
     options.workers = 2;
     options.start = start;
-    Budget budget(60, -1);
+    Budget budget(-1, 2'000'000'000);
     CHECK(solve_exact(in, options, budget).height == 1000);
 }
 
@@ -263,7 +259,7 @@ TEST(what_is_too_large_to_search_keeps_its_start_and_its_rows_bound) {
     chain.row_count = chain.time_rows = count + 1;
     ExactOptions options;
     options.start = start;
-    Budget budget(10, -1);
+    Budget budget;
     const ExactResult result = solve_exact(chain, options, budget);
     CHECK(result.status == ExactStatus::feasible && result.layout == start);
     CHECK(result.height == 23 && result.bound == 20 && result.refuted.size() == 1);
@@ -280,7 +276,7 @@ TEST(copies_of_tiny_instances_agree_with_brute_force) {
         const Instance one = tiny::random_instance(seed + 6'000'000, features);
         const Bytes best = tiny::Referee(one).best(36);
         const Instance in = in_a_row(one, 1 + static_cast<int>(seed % 3) * 12);
-        Budget budget(5, -1);
+        Budget budget(-1, 100'000'000);
         const ExactResult result = solve_exact(in, {}, budget);
         if (best == kLimit) {
             CHECK(result.status == ExactStatus::infeasible && !result.dead.empty());

@@ -73,8 +73,9 @@ def _live(problem: Problem, here: list[Buffer], places: Places) -> Live:
         )
         for time in moments
     ]
-    most, when = max(occupied)
-    return Live(bytes=most, time=when)
+    most = max(count for count, _ in occupied)
+    first = next(time for count, time in occupied if count == most)
+    return Live(bytes=most, time=first if most else None)
 
 
 def _ranges(buffer: Buffer) -> list[tuple[int, int]]:

@@ -149,9 +149,16 @@ CASES: dict[str, tuple[Problem, Values | None]] = {
         problem({"x": (0, NOW, aligned(8))}, {"base": 4, "capacity": 3}),
         None,
     ),
-    # Its address is a multiple of 16, so what is tied below it ends there.
+    # It asks nothing of what it is tied to: neither its alignment nor a place for it below.
     "no size, in a group": (
-        problem({"x": (0, NOW, aligned(16)), "y": (4, NOW)}, relative=ties(("x", "y", 4))),
+        problem({"x": (0, NOW, aligned(16)), "y": (4, NOW)}, relative=ties(("x", "y", -4))),
+        (4,),
+    ),
+    # Its distances hold all the same between those that are tied through it.
+    "no size, between two of a group": (
+        problem(
+            {"x": (4, NOW), "y": (0, NOW, at(64)), "z": (4, NOW)}, relative=ties(("x", "y", 4), ("y", "z", 8))
+        ),
         (16,),
     ),
     "what lives in the gaps": (

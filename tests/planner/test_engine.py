@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -251,18 +250,22 @@ def test_a_tiny_time_limit_still_gets_a_plan(limit: float) -> None:
 
 
 def test_the_deadline_holds_for_a_problem_that_is_never_proven() -> None:
-    begin = time.monotonic()
-    plan(tiling(900, seed=5), Options(time_limit=1.0))
-    assert time.monotonic() - begin < 1.0 + 3.0  # generous: the machine may be busy
+    """Without its limit it would not end."""
+    found = plan(planted(600, 1, slack=0.01), Options(time_limit=1.0))
+    assert found.status is Status.FEASIBLE
 
 
 def test_cancel_gives_the_best_plan_so_far() -> None:
+    """Without it the run would take longer than any test may."""
     cancel = threading.Event()
-    threading.Timer(0.3, cancel.set).start()
-    begin = time.monotonic()
-    found = plan(tiling(900, seed=5), Options(time_limit=60.0), cancel=cancel)
-    assert time.monotonic() - begin < 20.0
-    assert len(found.placements) == 900
+
+    def hear(event: Event) -> None:
+        if isinstance(event, Incumbent):
+            cancel.set()
+
+    found = plan(planted(600, 1, slack=0.01), Options(time_limit=36_000.0), hear, cancel=cancel)
+    assert found.status is Status.FEASIBLE
+    assert len(found.placements) == 600
 
 
 DETERMINISTIC = """
@@ -282,7 +285,7 @@ sys.stdout.write(TypeAdapter(Plan).dump_json(found).decode())
 @contextmanager
 def busy_processes(count: int) -> Iterator[None]:
     """Other processes that want a processor all the time; they end with the block, or else on their own."""
-    spin = "import time\nend = time.monotonic() + 120\nwhile time.monotonic() < end: pass"
+    spin = "import time\nend = time.monotonic() + 600\nwhile time.monotonic() < end: pass"
     processes: list[subprocess.Popen[bytes]] = []
     try:
         for _ in range(count):

@@ -83,3 +83,19 @@ def test_ties_of_all_kinds_keep_their_distances() -> None:
         (group,) = rigid_groups(problem, {"a": 0, "b": 1, "c": 2})
         at = dict(zip(group.members, group.deltas, strict=True))
         assert (at[0] - at[1], at[1] - at[2], min(at.values())) == (x, y, 0)
+
+
+def test_buffers_of_size_0_pass_distances_on_and_are_in_no_group() -> None:
+    size_of = {"a": 4, "x": 0, "y": 0, "b": 4, "c": 4, "z": 0}
+    problem = Problem(
+        version=1,
+        buffers=tuple(Buffer(id=name, size=size) for name, size in size_of.items()),
+        relative=(
+            Relative(buffer="a", base="x", offset=-2),
+            Relative(buffer="x", base="y", offset=-9),
+            Relative(buffer="y", base="b", offset=1),
+            Relative(buffer="c", base="z", offset=5),
+        ),
+    )
+    groups = rigid_groups(problem, {name: i for i, name in enumerate(size_of)})
+    assert [(g.members, g.deltas) for g in groups] == [((0, 3), (0, 10))]

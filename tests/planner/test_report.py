@@ -37,8 +37,8 @@ def test_each_of_several_pools_has_a_row_and_a_picture() -> None:
     other = PoolUse(pool="slow", capacity=None, peak=0, bound=0, live=Live(bytes=0))
     lines = _report(problem, replace(plan, pools=(*plan.pools, other))).splitlines()
     assert [line.split()[0] for line in lines[1:3]] == ["fast", "slow"]
-    assert lines.count("fast") == 1
-    assert "slow" not in lines
+    assert lines.count("fast: 150 B of 128 B") == 1
+    assert not any(line.startswith("slow:") for line in lines)
 
 
 def test_a_proof_names_its_kind() -> None:
@@ -49,7 +49,27 @@ def test_a_proof_names_its_kind() -> None:
 
 def test_a_plan_asked_only_to_fit_claims_no_proof() -> None:
     plan = replace(stacked(PROBLEM, Status.OPTIMAL), objective=())
-    assert "proven" not in _report(PROBLEM, plan)
+    told = _report(PROBLEM, plan)
+    assert "proven" not in told
+    assert "optimal" not in told
+    assert "fits: 2 buffers placed" in told
+    assert told.splitlines()[1].split()[-1] == "-"
+
+
+def test_a_pool_has_a_gap_only_where_its_peak_is_the_first_term() -> None:
+    pools = (Pool(id="fast", capacity=512), Pool(id="slow"))
+    rows = {
+        ("peak:fast",): ("40.00 %", "-"),
+        ("peak:slow", "peak:fast"): ("-", "0 %"),
+        ("placement_cost", "peak"): ("-", "-"),
+        ("max_peak",): ("-", "-"),
+    }
+    for terms, gaps in rows.items():
+        plan = stacked(replace(PROBLEM, pools=pools, objective=terms))
+        fast = replace(plan.pools[0], peak=150, bound=90)
+        slow = PoolUse(pool="slow", capacity=None, peak=0, bound=0, live=Live(bytes=0))
+        lines = _report(replace(PROBLEM, pools=pools), replace(plan, pools=(fast, slow))).splitlines()
+        assert tuple(line.split(maxsplit=4)[4] for line in lines[1:3]) == gaps
 
 
 def test_why_nothing_fits_is_told_in_full() -> None:

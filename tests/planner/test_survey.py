@@ -44,6 +44,22 @@ def test_a_problem_without_time_says_what_is_always_live() -> None:
     assert "always live: 8 bytes" in survey(problem, 3, 70, ASCII)
 
 
+def test_a_problem_without_lifetimes_does_not_speak_of_what_is_live() -> None:
+    problem = Problem(
+        version=1, buffers=(Buffer(id="a", size=8), Buffer(id="b", size=8)), conflicts=(("a", "b"),)
+    )
+    text = survey(problem, 3, 70, ASCII)
+    assert text.endswith("no lifetimes: what may not share bytes is what the problem lists as conflicts")
+    assert "always live" not in text
+
+
+def test_times_are_written_as_all_numbers_are() -> None:
+    problem = Problem(version=1, buffers=(Buffer(id="a", size=8, lifetime=(-5_000, 12_000)),))
+    text = survey(problem, 3, 70, ASCII)
+    assert "time       -5,000 to 12,000, 1 step; lives of 17,000 to 17,000, median 17,000" in text
+    assert "\n-5,000 until 12,000  a " in text
+
+
 def test_an_empty_problem_has_no_sizes_to_tell() -> None:
     text = survey(Problem(version=1, buffers=()), 5, 80, ASCII)
     assert text.startswith("buffers    0 of 0 bytes in all\nobjective  peak\n")
@@ -60,4 +76,6 @@ def test_bytes_reserved_twice_count_once() -> None:
 def test_the_farthest_times_there_may_be_are_told() -> None:
     far = 10**4000 - 1
     buffers = tuple(Buffer(id=f"b{i}", size=1, lifetime=(-far, far)) for i in range(3))
-    assert f"lives of {2 * far} to {2 * far}" in survey(Problem(version=1, buffers=buffers), 5, 80, ASCII)
+    problem = Problem(version=1, buffers=buffers)
+    assert "lives of 1.999e4000 to 1.999e4000" in survey(problem, 5, 80, ASCII)
+    assert facts(problem, 1)["time"] == {"begin": -far, "end": far, "steps": 1}

@@ -129,7 +129,7 @@ async def _as_job(
         return await _accepted(service, job, False)
     found = await service.in_thread(service.queue.get, job)
     if found is None or found.state is State.CANCELLED:
-        raise ProblemError(409, "job_cancelled", "the job of this request was cancelled")
+        raise _cancelled()
     if found.state is State.FAILED:
         raise failure_of(found.error or "")
     answer = await plan_in(service, job, to)
@@ -154,10 +154,17 @@ async def _waited(request: Request, service: Service, job: str, seconds: float) 
 
 async def _accepted(service: Service, job: str, preferred: bool) -> Response:
     found = await service.in_thread(service.queue.get, job)
+    if found is None:
+        # Removed meanwhile: there is nothing to come back for.
+        raise _cancelled()
     headers = {"Location": job_path(job), "Retry-After": "1"}
     if preferred:
         headers["Preference-Applied"] = "respond-async"
-    return as_json({"id": job} if found is None else job_json(found), 202, headers)
+    return as_json(job_json(found), 202, headers)
+
+
+def _cancelled() -> ProblemError:
+    return ProblemError(409, "job_cancelled", "the job of this request was cancelled")
 
 
 def failure_of(error: str) -> ProblemError:

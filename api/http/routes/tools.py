@@ -6,6 +6,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from api.http import documents
+from api.http.auth import Caller
 from api.http.body import MEDIA_TYPES, format_of, read_body, require_json
 from api.http.problems import ProblemError
 from api.http.service import Service
@@ -26,17 +27,15 @@ _ALONE = documents.enveloped(
     "/v1/verify",
     operation_id="verify",
     summary="Judge a plan from anyone",
-    description="That a plan is not valid is an answer (200, `valid` false), not an error.",
+    description="That a plan is not valid is an answer (200, `valid` false), not an error. `claims` says of "
+    "each thing that the plan says whether it was checked; `checked` is whether all were. With `recheck` the "
+    "solvers are asked to check what is only claimed; never for longer than `sync_seconds`.",
     response_class=Response,
     responses=documents.answers(
         200,
         "The verdict.",
-        {"valid": True, "violations": []},
-        {
-            "type": "object",
-            "required": ["valid", "violations"],
-            "properties": {"valid": {"type": "boolean"}, "violations": {"type": "array"}},
-        },
+        documents.VERDICT,
+        documents.ref("Verdict"),
         "application/json",
         400,
         415,
@@ -53,12 +52,21 @@ _ALONE = documents.enveloped(
         alone=False,
     ),
 )
-async def verify(request: Request, service: Here) -> Response:
+async def verify(
+    request: Request,
+    service: Here,
+    recheck: Annotated[bool, Query(description="Also solve again to check what is only claimed.")] = False,
+    time_limit: Annotated[
+        float, Query(ge=0, allow_inf_nan=False, description="Seconds that `recheck` may take.")
+    ] = 10.0,
+) -> Response:
     """Judge."""
-    await service.caller(request)
+    caller = await service.caller(request)
     require_json(request)
     body = await read_body(request, service.settings)
-    return _sent(await service.operate("verify", _arguments(service, body, None), len(body)))
+    seconds = _bounded(service, caller, time_limit)
+    arguments = {**_arguments(service, body, None), "recheck": seconds if recheck else None}
+    return _sent(await service.operate("verify", arguments, len(body), seconds if recheck else 0.0))
 
 
 @router.post(
@@ -93,7 +101,7 @@ async def inspect(
     caller = await service.caller(request)
     form = format_of(request, format)
     body = await read_body(request, service.settings)
-    seconds = min(time_limit, service.settings.sync_seconds, service.limits_of(caller).max_time_limit)
+    seconds = _bounded(service, caller, time_limit)
     arguments = {**_arguments(service, body, form), "rows": rows, "needs": seconds if needs else None}
     return _sent(await service.operate("inspect", arguments, len(body), seconds if needs else 0.0))
 
@@ -121,6 +129,11 @@ async def convert(
     body = await read_body(request, service.settings)
     arguments = {**_arguments(service, body, form), "to": to}
     return _sent(await service.operate("convert", arguments, len(body)))
+
+
+def _bounded(service: Service, caller: Caller, seconds: float) -> float:
+    """What is asked of the solvers on the side may take as long as a request that waits for its plan."""
+    return min(seconds, service.settings.sync_seconds, service.limits_of(caller).max_time_limit)
 
 
 def _arguments(service: Service, body: bytes, form: str | None) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def _value(pair: Pair) -> Difference | None:
 
 def _bound(pair: Pair) -> Difference | None:
     old, new = pair.old.record.bound, pair.new.record.bound
-    return None if old is None or new is None else math.log((old + 1) / (new + 1))
+    return None if old is None or new is None else -math.log(ratio((new,), (old,)))
 
 
 def _answered(run: Run) -> bool:
@@ -50,42 +50,47 @@ def _answered(run: Run) -> bool:
     return run.valid or run.proven
 
 
-def _shifted(of: Callable[[Run], float | None], shift: float) -> Callable[[Pair], Difference | None]:
-    # The shift keeps what is too small to be measured well from weighing as much as the rest.
+def _work(kind: str) -> Callable[[Pair], Difference | None]:
     def difference(pair: Pair) -> Difference | None:
-        old, new = of(pair.old), of(pair.new)
+        old, new = (run.record.work.get(kind) for run in (pair.old, pair.new))
         if old is None or new is None or not (_answered(pair.old) and _answered(pair.new)):
             return None
-        return math.log((new + shift) / (old + shift))
+        return math.log(ratio((new,), (old,)))
 
     return difference
 
 
-def _work(kind: str) -> Callable[[Pair], Difference | None]:
-    return _shifted(lambda run: run.record.work.get(kind), 1)
+def _measured(of: Callable[[Run], float | None]) -> Callable[[Pair], Difference | None]:
+    def difference(pair: Pair) -> Difference | None:
+        old, new = of(pair.old), of(pair.new)
+        # Nothing takes no time: what is 0 was not measured, or left out of the file on purpose.
+        if not old or not new or not (_answered(pair.old) and _answered(pair.new)):
+            return None
+        return math.log(new / old)
 
-
-def _measured(of: Callable[[Run], float], shift: float) -> Callable[[Pair], Difference | None]:
-    # Nothing takes no time: what is 0 was not measured, or left out of the file on purpose.
-    return _shifted(lambda run: of(run) or None, shift)
+    return difference
 
 
 MEASURES: Final = (
     Measure("value", "the objective of the plan", _value, noisy=False),
     Measure("bound", "what is proven", _bound, noisy=False),
     Measure("nodes", "nodes of searches", _work("nodes"), noisy=False),
-    Measure("rows", "rows touched", _work("rows"), noisy=False),
     Measure("steps", "steps of work", _work("steps"), noisy=False),
+    Measure("seconds", "seconds until the answer", _measured(lambda run: run.record.seconds), noisy=True),
+    Measure("cpu", "seconds of processors", _measured(lambda run: run.record.cpu_seconds), noisy=True),
     Measure(
-        "seconds", "seconds until the answer", _measured(lambda run: run.record.seconds, 0.01), noisy=True
+        "reported",
+        "seconds that an outside program says it took",
+        _measured(lambda run: run.record.reported_seconds),
+        noisy=True,
     ),
-    Measure("cpu", "seconds of processors", _measured(lambda run: run.record.cpu_seconds, 0.01), noisy=True),
-    Measure("memory", "most memory", _measured(lambda run: run.record.peak_memory, 1 << 20), noisy=True),
+    Measure("memory", "most memory", _measured(lambda run: run.record.peak_memory), noisy=True),
 )
 OUTCOMES: Final = (
     Outcome("solved", "a valid plan, or a proof that there is none", _answered),
     Outcome("proven", "proven", lambda run: run.proven),
 )
 NAMES: Final = tuple(one.name for one in (*OUTCOMES, *MEASURES))
-DECIDING: Final = ("solved", "proven", "value", "bound", "nodes", "rows", "steps")
+NOISY: Final = frozenset(one.name for one in MEASURES if one.noisy)
+DECIDING: Final = ("solved", "proven", "value", "bound", "nodes", "steps")
 """What the exit code depends on unless asked otherwise: nothing that only a clock tells."""

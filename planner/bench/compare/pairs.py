@@ -26,6 +26,11 @@ class Pair:
         """Whether whatever differs, but for the clock, is no chance."""
         return all(run.record.solver.options.get("deterministic") is True for run in (self.old, self.new))
 
+    @property
+    def side_by_side(self) -> bool:
+        """Whether one ran right after the other, so that both met the same machine."""
+        return self.old.record.turn is not None and self.new.record.turn is not None
+
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
@@ -36,6 +41,11 @@ class Pairs:
     only_new: tuple[Run, ...]
     notes: tuple[str, ...]
     """What else differs than the program."""
+
+    @property
+    def side_by_side(self) -> bool:
+        """Whether all of them are."""
+        return all(pair.side_by_side for pair in self.pairs)
 
     @property
     def solvers(self) -> tuple[str, ...]:

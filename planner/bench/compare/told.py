@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+from planner.bench.compare.measures import NAMES, NOISY
 from planner.bench.compare.verdicts import Comparison, Line, Verdict
 from planner.figures import count, plain, table
 
@@ -26,6 +27,7 @@ def told(comparison: Comparison, deciding: Iterable[str]) -> str:
             lines.append(f"worse in {line.measure} of {plain(line.solver)}: {', '.join(_worst(line))}")
     lines += _left_over(comparison)
     lines += [f"note: {plain(note)}" for note in comparison.pairs.notes]
+    lines += _drift(comparison)
     verdict = "worse" if comparison.worse(decides) else "nothing is worse"
     return "\n".join([*lines, "", f"{verdict}: {count(len(comparison.pairs.pairs))} pairs of runs compared"])
 
@@ -50,6 +52,17 @@ def _worst(line: Line) -> Iterator[str]:
         yield f"{plain(name, most=_LONGEST_NAME)}{how}"
 
 
+def _drift(comparison: Comparison) -> Iterator[str]:
+    """What verdicts that a clock gives are worth where the machine had time to change in between."""
+    timed = {line.measure for line in comparison.lines if line.verdict is not Verdict.SAME} & NOISY
+    if timed and not comparison.pairs.side_by_side:
+        measures = ", ".join(name for name in NAMES if name in timed)
+        yield (
+            f"note: the runs were not side by side, so in {measures} a drift of the machine counts as a "
+            "difference; `memstow bench run --interleave OLD NEW` has none"
+        )
+
+
 def _left_over(comparison: Comparison) -> Iterator[str]:
     missing, added = comparison.pairs.only_old, comparison.pairs.only_new
     for run in missing[:_MOST_LISTED]:
@@ -66,6 +79,7 @@ def values(comparison: Comparison, deciding: Iterable[str]) -> dict[str, Any]:
     return {
         "worse": comparison.worse(deciding),
         "pairs": len(comparison.pairs.pairs),
+        "side_by_side": comparison.pairs.side_by_side,
         "lines": [_line(line) for line in comparison.lines],
         "contradictions": [one.told for one in comparison.contradictions],
         "missing": len(comparison.pairs.only_old),

@@ -6,11 +6,11 @@ from typing import Final
 from planner.bench.folder import RUNS, SUMMARY
 from planner.bench.rated import Bench
 from planner.bench.record import Instance
-from planner.bench.report.canvas import styles
+from planner.bench.report.canvas import as_pdf, picture, styles
 from planner.bench.report.markdown import markdown
 from planner.bench.report.memory import memory_picture
 from planner.bench.report.page import page
-from planner.bench.report.pictures import pictures
+from planner.bench.report.pictures import sketches
 from planner.bench.report.rows import InstanceRow, instance_rows, most_telling
 from planner.bench.report.spreadsheet import runs_csv, summary_csv
 from planner.bench.summary import Row, summary
@@ -34,7 +34,7 @@ def report(
 ) -> dict[str, str]:
     """The files of the report by their names; the page needs none of the others."""
     rows = summary(bench)
-    drawn = pictures(bench, styles(bench.solvers), _pair(bench, rows, pair))
+    drawn = [picture(sketch) for sketch in sketches(bench, styles(bench.solvers), _pair(bench, rows, pair))]
     files = [(picture, f"report-{picture.name}.svg") for picture in drawn]
     instances = instance_rows(bench)
     chosen = most_telling([row for row in instances if row.picked], memory_pictures)
@@ -52,6 +52,12 @@ def report(
         SUMMARY: summary_csv(rows),
         **{file: picture.in_file for picture, file in files},
     }
+
+
+def figures(bench: Bench, pair: tuple[str, str] | None = None) -> dict[str, bytes]:
+    """The pictures of the report for a paper, as PDF, by the names of their files."""
+    drawn = sketches(bench, styles(bench.solvers), _pair(bench, summary(bench), pair))
+    return {f"report-{sketch.name}.pdf": as_pdf(sketch) for sketch in drawn}
 
 
 def _pair(bench: Bench, rows: list[Row], asked: tuple[str, str] | None) -> tuple[str, str] | None:

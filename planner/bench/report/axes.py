@@ -1,10 +1,11 @@
 """The axes of a report's pictures, and what is drawn on them in one way throughout."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
 from planner.bench.curves import Curve
-from planner.bench.report.canvas import INK, RULE, Style
+from planner.bench.report.canvas import INK, Style
 from planner.figures import plain
 
 if TYPE_CHECKING:
@@ -20,6 +21,12 @@ _MOST_MARKERS: Final = 12
 _PERCENTS: Final = (0.0, 0.1, 1.0, 10.0, 100.0)
 _THOUSANDS: Final = (0.0, 1.0, 100.0, 10_000.0, 1_000_000.0)
 _FEW_DECADES: Final = 2.2
+# Square points of type that one point of a scatter covers, and the most that many in one place do.
+_POINT: Final = 14.0
+_LARGEST: Final = 400.0
+# More numbers than this, the largest first, would hide the points.
+_MOST_NUMBERS: Final = 40
+_SMALL: Final = 6.5
 
 
 def lines(
@@ -65,6 +72,26 @@ def points(panel: "Axes", places: Sequence[tuple[float, float]], style: Style, l
     )
 
 
+def crowds(panel: "Axes", places: Sequence[tuple[float, float, int]], style: Style) -> None:
+    """A mark for each place, its area as many times as large as points are there, and their number."""
+    panel.scatter(
+        [x for x, _, _ in places],
+        [y for _, y, _ in places],
+        s=[min(_POINT * many, _LARGEST) for _, _, many in places],
+        color=style.colour,
+        marker=style.marker,
+        linewidths=0,
+        alpha=0.65,
+    )
+    most = sorted((many for _, _, many in places if many > 1), reverse=True)[:_MOST_NUMBERS]
+    for x, y, many in places:
+        if many > 1 and many >= most[-1]:
+            away = math.sqrt(min(_POINT * many, _LARGEST)) / 2
+            panel.annotate(
+                f"{many}", (x, y), (away, -away), textcoords="offset points", va="top", fontsize=_SMALL
+            )
+
+
 def legend_name(solver: str) -> str:
     """A name that fits in a legend; matplotlib leaves out what begins with an underscore."""
     text = plain(solver, most=LONGEST_NAME)
@@ -82,7 +109,6 @@ def nothing(panel: "Axes", title: str, why: str) -> None:
     """An empty panel that says so."""
     panel.set(title=title, xticks=[], yticks=[])
     panel.grid(visible=False)
-    panel.spines[:].set_color(RULE)
     panel.text(0.5, 0.5, why, transform=panel.transAxes, ha="center", va="center")
 
 

@@ -32,6 +32,8 @@ _IN_FILE: Final = {INK: "#1a1a1a", RULE: "#d8d8d4", PAPER: "#ffffff"}
 # Told apart by colour on light and dark, by lightness in grey, and by dash and marker where colours run out.
 COLOURS: Final = ("#3b7dc4", "#e0782a", "#3f9d4a", "#d1495b", "#8f63b8", "#2aa3a3", "#a8742f", "#8a8f98")
 DASHES: Final = ("-", "--", "-.", ":")
+LETTERS: Final = "abcd"
+"""Of panels, from the left: what is told of a picture names them."""
 MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 _STYLE: Final[Any] = {
@@ -106,29 +108,58 @@ def styles(solvers: Sequence[str]) -> dict[str, Style]:
     }
 
 
-def picture(
-    name: str, title: str, told: str, panels: int, draw: "Callable[[Sequence[Axes]], None]"
-) -> Picture:
-    """A picture of panels side by side, filled in by `draw`; who is who stands below them."""
-    with _plotting():
-        from matplotlib.figure import Figure
+@dataclass(frozen=True, slots=True)
+class Sketch:
+    """A picture before it is drawn: panels side by side, filled in by `draw`, and who is who below them."""
 
-        figure = Figure(figsize=(WIDTH, PANEL_HEIGHT), layout="constrained")
-        axes: Sequence[Axes] = figure.subplots(1, panels, squeeze=False)[0]
-        draw(axes)
-        _legend(figure, axes)
-        written = io.StringIO()
-        figure.savefig(
+    name: str
+    title: str
+    told: str
+    panels: int
+    draw: "Callable[[Sequence[Axes]], None]"
+
+
+def picture(sketch: Sketch) -> Picture:
+    """The sketch drawn for a page."""
+    written = io.StringIO()
+    with _plotting(_STYLE):
+        _figure(sketch).savefig(
             written,
             format="svg",
             transparent=True,
             metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")),
         )
-    return Picture(name, title, told, _bare(written.getvalue(), title))
+    return Picture(sketch.name, sketch.title, sketch.told, _bare(written.getvalue(), sketch.title))
+
+
+def as_pdf(sketch: Sketch) -> bytes:
+    """The sketch drawn for a paper: a file by itself, its letters in it."""
+    written = io.BytesIO()
+    with _plotting({**_renamed_style(_IN_FILE), "pdf.fonttype": 42}):
+        _figure(sketch).savefig(
+            written, format="pdf", metadata={"Title": sketch.title, "CreationDate": None, "Producer": None}
+        )
+    return written.getvalue()
+
+
+def _figure(sketch: Sketch) -> "Figure":
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(WIDTH, PANEL_HEIGHT), layout="constrained")
+    axes: Sequence[Axes] = figure.subplots(1, sketch.panels, squeeze=False)[0]
+    sketch.draw(axes)
+    for panel, letter in zip(axes, LETTERS, strict=False):
+        panel.set_title(f"({letter})", loc="left", fontweight="bold")
+    _legend(figure, axes)
+    return figure
+
+
+def _renamed_style(colours: dict[str, str]) -> Any:
+    return {name: colours.get(value, value) for name, value in _STYLE.items()}
 
 
 @contextmanager
-def _plotting() -> Iterator[None]:
+def _plotting(style: Any) -> Iterator[None]:
     try:
         import matplotlib
     except ImportError:
@@ -140,7 +171,7 @@ def _plotting() -> Iterator[None]:
         # Only measured with letters of here; shown with those of the reader.
         warnings.filterwarnings("ignore", message="Glyph .* missing", category=UserWarning)
         matplotlib.rcdefaults()
-        matplotlib.rcParams.update(_STYLE)
+        matplotlib.rcParams.update(style)
         yield
 
 

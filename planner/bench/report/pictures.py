@@ -6,10 +6,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from planner.bench.curves import Curve, apart, cactus, mean_over_time, moments, profile
+from planner.bench.curves import Curve, apart, cactus, mean_over_time, moments, profile, together
 from planner.bench.rated import Bench, Rated, Steps
 from planner.bench.report.axes import (
     SHORTEST,
+    crowds,
     decades,
     diagonal,
     legend_name,
@@ -19,7 +20,7 @@ from planner.bench.report.axes import (
     points,
     whole,
 )
-from planner.bench.report.canvas import Picture, Style, picture
+from planner.bench.report.canvas import Sketch, Style
 from planner.bench.report.words import name
 
 if TYPE_CHECKING:
@@ -34,51 +35,52 @@ _ASIDE: Final = 1.03
 Styles = Mapping[str, Style]
 
 
-def pictures(bench: Bench, styles: Styles, pair: tuple[str, str] | None) -> list[Picture]:
-    """All pictures; without a pair of solvers, none of two against each other."""
+def sketches(bench: Bench, styles: Styles, pair: tuple[str, str] | None) -> list[Sketch]:
+    """All pictures, to be drawn; without a pair of solvers, none of two against each other."""
     drawn = [
-        picture(
+        Sketch(
             "profiles",
             "Performance profiles",
-            "The part of all runs that came at least so close: left in the value of the plan, right in "
-            "the time to a proof, against the fastest on the same instance. Higher is better; runs that "
-            "came to nothing count.",
+            "The part of all runs that came at least so close: (a) in the value of the plan, against the "
+            "best known of the instance; (b) in the time to a proof, against the fastest of the instance and "
+            "seed. Higher is better; runs that came to nothing count.",
             2,
             partial(_profiles, bench, styles),
         ),
-        picture(
+        Sketch(
             "cactus",
             "How many in what time",
-            "So many runs took at most so long each: left until the plan was proven, right until a plan "
+            "So many runs took at most so long each: (a) until the plan was proven, (b) until a plan "
             "as good as the best known was there. Further right and lower is better.",
             2,
             partial(_cactus, bench, styles),
         ),
-        picture(
+        Sketch(
             "gap",
             "Gap over time",
             "The mean distance from the best known value at each moment, over all runs but those that "
-            "were declined: left that of the plan at hand, right that of the proven bound. 100 % until "
+            "were declined: (a) that of the plan at hand, (b) that of the proven bound. 100 % until "
             "there is one.",
             2,
             partial(_gaps, bench, styles),
         ),
-        picture(
+        Sketch(
             "size",
             "What size costs",
-            "Each run by the number of buffers, solvers side by side: left the most memory its process "
-            "took, right its seconds.",
+            "Each run by the number of buffers, solvers side by side: (a) the most memory its process "
+            "took, (b) its seconds.",
             2,
             partial(_sizes, bench, styles),
         ),
     ]
     if pair is None:
         return drawn
-    scatter = picture(
+    scatter = Sketch(
         "scatter",
         f"{name(pair[0])} against {name(pair[1])}",
-        "A point is an instance with a seed: left the seconds, right how far the plan is above the best "
-        f"known. Below the line {name(pair[1])} is better; beyond the dotted lines there is nothing.",
+        "A point is an instance with a seed: (a) the seconds, (b) how far the plan is above the best "
+        "known. Where several coincide the point is larger, its area in proportion, and their number stands "
+        f"beside it. Below the line {name(pair[1])} is better; beyond the dotted lines there is nothing.",
         2,
         partial(_scatter, bench, pair, styles[pair[0]]),
     )
@@ -187,7 +189,7 @@ def _against(
     style: Style,
     scale: Callable[[float], float],
 ) -> None:
-    points(panel, apart([(x, y) for x, y in pairs], scale), style, None)
+    crowds(panel, together([(x, y) for x, y in pairs], scale), style)
     diagonal(panel, last)
 
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, fields
 from planner.bench.rated import Bench, Rated
 from planner.bench.summary import Row
 
-WORK = ("nodes", "rows", "steps")
+WORK = ("nodes", "steps")
 
 
 def runs_csv(bench: Bench) -> str:
@@ -28,6 +28,7 @@ def runs_csv(bench: Bench) -> str:
         "best",
         "ratio",
         "proven",
+        "repeats",
         "seconds",
         "cpu_seconds",
         "reported_seconds",
@@ -61,6 +62,7 @@ def _run(one: Rated) -> tuple[object, ...]:
         " ".join(map(str, one.best.value)) if one.best is not None else None,
         one.ratio,
         int(one.proven),
+        record.repeats,
         record.seconds,
         record.cpu_seconds,
         record.reported_seconds,

@@ -19,19 +19,20 @@ dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem; ma
 dt { color: var(--quiet); }
 dd { margin: 0; overflow-wrap: anywhere; }
 .wide { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; white-space: nowrap; }
-th, td { padding: .25rem .7rem; border-bottom: 1px solid var(--rule); text-align: right; }
-th:first-child, td:first-child { text-align: left; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: .25rem .5rem; border-bottom: 1px solid var(--rule); text-align: right;
+  vertical-align: top; }
+th:first-child, td:first-child { text-align: left; overflow-wrap: anywhere; min-width: 6em; }
 thead th { color: var(--quiet); font-weight: 600; }
 .alarm { color: var(--alarm); }
 figure { margin: 1.2rem 0; break-inside: avoid; }
 figure svg { max-width: 100%; height: auto; }
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(34rem, 100%), 1fr)); gap: 0 2rem; }
-.rows { min-width: calc(26rem + 8rem * var(--solvers)); font-variant-numeric: tabular-nums; }
+.rows { min-width: calc(22rem + 5rem * var(--solvers)); font-variant-numeric: tabular-nums; }
 .rows > * { border-bottom: 1px solid var(--rule); content-visibility: auto;
   contain-intrinsic-block-size: auto 2.8rem; }
 .rows > div, .rows summary { display: grid;
-  grid-template-columns: 2fr 5rem 9rem repeat(var(--solvers), 1fr); }
+  grid-template-columns: minmax(8rem, 2fr) 4.5rem 8rem repeat(var(--solvers), minmax(4.5rem, 1fr)); }
 .rows > .head { color: var(--quiet); font-weight: 600; }
 .rows summary { cursor: pointer; list-style: none; }
 .rows summary:hover { background: var(--wash); }
@@ -51,9 +52,9 @@ h3 { font-size: 1rem; margin: 1.4rem 0 .3rem; }
   body { max-width: none; padding: 0; font-size: 9pt; }
   table, .rows { font-size: 6.5pt; }
   .rows { min-width: 0; }
-  .rows > div, .rows summary { grid-template-columns: 2fr 6em 9em repeat(var(--solvers), 1fr); }
+  .rows > div, .rows summary { grid-template-columns: 2fr 5em 8em repeat(var(--solvers), minmax(0, 1fr)); }
   .rows span, .rows i { padding: .2em .5em; }
-  th, td { padding: .15rem .3rem; white-space: normal; }
+  th, td { padding: .15rem .3rem; }
   .plots { display: block; }
   h2, h3 { break-after: avoid; }
   .rows > * { break-inside: avoid; content-visibility: visible; }

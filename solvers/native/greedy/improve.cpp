@@ -52,7 +52,9 @@ class Culprits {
         if (is_peak(term.kind)) {
             at_peaks(term, layout);
         } else if (term.kind == TermKind::placement_cost) {
-            too_dear(layout);
+            above_least(&Choice::cost, layout);
+        } else if (term.kind == TermKind::preference) {
+            above_least(&Choice::rank, layout);
         } else if (term.kind == TermKind::reuse_cost) {
             paying(layout);
         } else {
@@ -81,13 +83,13 @@ class Culprits {
         }
     }
 
-    void too_dear(const Layout& layout) {
+    void above_least(std::int64_t Choice::* what, const Layout& layout) {
         for (Index item = 0; item < instance_.item_count(); ++item) {
             std::int64_t least = kLimit;
             std::int64_t paid = 0;
             for (const Choice& choice : instance_.choices[item]) {
-                least = std::min(least, choice.cost);
-                if (choice.pool == layout[item].pool) paid = choice.cost;
+                least = std::min(least, choice.*what);
+                if (choice.pool == layout[item].pool) paid = choice.*what;
             }
             if (paid > least) items_.push_back(item);
         }

@@ -116,7 +116,9 @@ class Allocator {
 
 std::optional<std::string> storage_tokens_decline(const Instance& instance) {
     if (instance.row_count > instance.time_rows) return "conflicts other than by lifetime";
-    if (count_of(instance.parts) != instance.item_count()) return "rigid groups";
+    const bool shifted = std::any_of(instance.parts.begin(), instance.parts.end(),
+                                     [](const Part& part) { return part.delta != 0; });
+    if (shifted || count_of(instance.parts) != instance.item_count()) return "rigid groups";
     for (const Pool& pool : instance.pools) {
         if (!pool.reserved.empty()) return "reserved ranges";
     }

@@ -155,7 +155,7 @@ void Cheapest::find_any(Budget& budget) {
             improve(height_, true, 0, part);
             budget.count(part.work());
         }
-        effort_ *= 2;
+        effort_ = times_more(effort_, 2);
     }
     effort_ = kFirstEffort;
 }
@@ -196,7 +196,7 @@ void Cheapest::decide(Bytes height, std::optional<Bytes> enough, Budget& budget)
         if (answer == Answer::none) {
             find_cores(apart, budget);
         } else {
-            effort_ *= 2;
+            effort_ = times_more(effort_, 2);
         }
         nearby = std::max(kNearbyFirst, budget.work() - searched);
     }

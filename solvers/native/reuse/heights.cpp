@@ -75,7 +75,7 @@ Bytes Cheapest::search_all(Bytes height, Bytes bound, Budget& budget, const Even
 
 // The same, with turns for the improver where the search alone does not get to the end.
 Bytes Cheapest::ignore_costs(Bytes height, Bytes bound, Budget& budget, const Events& events) {
-    for (std::int64_t work = kFirstEffort; !budget.spent() && !none_; work *= 4) {
+    for (std::int64_t work = kFirstEffort; !budget.spent() && !none_; work = times_more(work, 4)) {
         Budget search(-1, work, &budget);
         bound = search_all(height, bound, search, events);
         budget.count(search.work());
@@ -124,7 +124,7 @@ Cheapest::Found Cheapest::lowest(const Limits& limits, Bytes bound, Budget& budg
                 if (events.bound && bound <= top()) events.bound(bound);
             }
         }
-        work *= 2;
+        work = times_more(work, 2);
     }
     return found(limits, true, bound);
 }

@@ -241,7 +241,7 @@ void Engine::refill() {
         if (!open_.empty() || !waiting_.empty() || later_.empty()) return;
         waiting_.assign(later_.begin(), later_.end());
         later_.clear();
-        turn_ *= kLongerTurns;
+        turn_ = times_more(turn_, kLongerTurns);
     }
 }
 

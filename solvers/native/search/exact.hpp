@@ -53,6 +53,7 @@ struct ExactResult {
     std::int64_t steps = 0;  // what was counted in the budget
 };
 
+// The height of the pool, or of all items stacked, is below kLimit.
 // Every item needs exactly one choice, all in the same pool. Reuse costs play no part. The height is the
 // greatest end of an item. The instance may be of any size: its independent components are searched on their
 // own, and only those that matter. A component of more than `kMostItems` items or `kMostParts` parts is

@@ -11,6 +11,7 @@ import pytest
 
 from api.cli.main import main
 from tests.api.cli import fakes
+from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[3]
 
@@ -76,4 +77,4 @@ def door(lasting: str, *arguments: str | Path, **options: object) -> "subprocess
 def script(*arguments: str | Path, data: bytes | None = None) -> "subprocess.CompletedProcess[bytes]":
     """The console script itself, in a process of its own."""
     command = [sys.executable, "-m", "api.cli.main", *map(str, arguments)]
-    return subprocess.run(command, input=data, capture_output=True, cwd=ROOT, timeout=60, check=False)
+    return subprocess.run(command, input=data, capture_output=True, cwd=ROOT, timeout=PATIENCE, check=False)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from unittest.mock import patch
 
 from planner.events import Bound, Event, Incumbent, Phase, given_up
@@ -81,6 +82,7 @@ class FakeEngine:
     answer: Callable[[Problem], Plan] = stacked
     lasting: float = 0.0
     deaf: bool = False
+    diary: Path | None = None  # where it writes a line for each thing that happens to it
     gives_up: str | None = None  # why a solver of it does
     problem: Problem | None = None
     options: Options | None = None
@@ -98,11 +100,17 @@ class FakeEngine:
                 on_event(event)
         if on_event is not None and self.gives_up is not None:
             on_event(given_up("cpsat", self.gives_up, 0.2))
-        if self.deaf:
+        self._write("begun")
+        told = (cancel or threading.Event()).wait(self.lasting)
+        if told and self.deaf:
+            self._write("told")
             time.sleep(self.lasting)
-        else:
-            (cancel or threading.Event()).wait(self.lasting)
         return self.answer(problem)
+
+    def _write(self, what: str) -> None:
+        if self.diary is not None:
+            with self.diary.open("a") as diary:
+                diary.write(f"{what}\n")
 
 
 @contextmanager

@@ -4,7 +4,7 @@ import argparse
 
 import pytest
 
-from api.cli.arguments import amount, real, whole
+from api.cli.arguments import amount, duration, real, whole
 
 
 @pytest.mark.parametrize(
@@ -19,8 +19,7 @@ from api.cli.arguments import amount, real, whole
         ("64 KiB", 65536),
         ("1MiB", 1 << 20),
         ("1.5MiB", 3 << 19),
-        ("0.1KB", 100),
-        ("2kB", 2000),
+        ("0.5K", 512),
         ("1g", 1 << 30),
         ("0x1000", 4096),
         ("0X10_00", 4096),
@@ -56,3 +55,38 @@ def test_ranges_include_their_ends() -> None:
 def test_limits_are_told_in_full() -> None:
     with pytest.raises(argparse.ArgumentTypeError, match=r"from 0 to 31622400$"):
         real(0, 366 * 86_400)("-1")
+
+
+@pytest.mark.parametrize(
+    ("text", "units"), [("64KB", "1,024 bytes"), ("1.5mb", "1,048,576"), ("2Gb", "1,000,000,000")]
+)
+def test_units_that_some_read_as_powers_of_ten_are_refused_with_both_ways_out(text: str, units: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match=f"doubtful: write [KMG]iB .*{units}"):
+        amount(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("1.5", 1.5),
+        ("50ms", 0.05),
+        ("2s", 2),
+        (" 2 S ", 2),
+        ("2m", 120),
+        ("1.5min", 90),
+        ("1h", 3600),
+        ("0", 0),
+        (".5", 0.5),
+        ("1.", 1),
+    ],
+)
+def test_times(text: str, seconds: float) -> None:
+    assert duration(3600)(text) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "-1", "s", "1e3", "nan", "inf", "2 weeks", "1:30", "61m", "1.5.2", "50 m s"]
+)
+def test_what_is_no_time_is_refused(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match=r"50ms|at most 3,600 s$"):
+        duration(3600)(text)

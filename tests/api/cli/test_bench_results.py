@@ -30,6 +30,16 @@ def test_a_report_stands_beside_the_results(cli: Cli, run: Path) -> None:
     assert "<title>memstow bench: run</title>" in (run / "report.html").read_text()
 
 
+def test_figures_for_papers_are_written_when_asked_for(cli: Cli, run: Path) -> None:
+    pytest.importorskip("matplotlib")
+    ran = cli("bench", "report", run, "--figures", "pdf", "--output", run / "paper", "--scatter", "y,x")
+    assert (ran.code, ran.err) == (Exit.DONE, "")
+    for name in ("profiles", "cactus", "gap", "size", "scatter"):
+        assert (run / "paper" / f"report-{name}.pdf").read_bytes().startswith(b"%PDF-")
+        assert str(run / "paper" / f"report-{name}.pdf") in ran.out
+        assert (run / "paper" / f"report-{name}.svg").exists()
+
+
 def test_best_values_are_written_only_when_asked_and_used_from_then_on(cli: Cli, run: Path) -> None:
     pytest.importorskip("matplotlib")
     best = run.parent / "best.json"

@@ -7,16 +7,19 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from api.cli.bench_run import _Progress
+from api.cli.bench_run import Progress
 from api.cli.exits import Exit
 from planner.bench.record import RESULTS, Record, from_line
 from planner.bench.tally import Tally
 from tests.api.cli.conftest import ROOT, Cli
 from tests.planner.bench.asking import timeless
+from tests.waiting import PATIENCE, wait_for
 
 DETERMINISTIC = ("--deterministic", "--work-limit", "1000000")
 # Each run of a search takes all of its steps, some hundredths of a second of them.
@@ -29,6 +32,22 @@ def records(folder: Path) -> list[Record]:
 
 def compared(folder: Path) -> list[Record]:
     return sorted((timeless(record) for record in records(folder)), key=lambda record: record.key)
+
+
+def written(folder: Path) -> int:
+    """How many results are recorded whole."""
+    file = folder / RESULTS
+    return file.read_bytes().count(b"\n") if file.exists() else 0
+
+
+def wait_for_results(run: "subprocess.Popen[Any]", folder: Path, count: int) -> None:
+    """Wait until a run that goes on has recorded so many."""
+
+    def enough() -> bool:
+        assert run.poll() is None, "it has come to its end"
+        return written(folder) >= count
+
+    wait_for(enough, "results")
 
 
 def bench(*arguments: str | Path) -> list[str]:
@@ -90,6 +109,89 @@ def test_what_is_no_problem_is_left_out_and_named(cli: Cli, three: Path, tmp_pat
     assert [record.instance.name for record in records(tmp_path / "out")] == [three.stem]
     only = cli("bench", "run", tmp_path / "poem.csv", "--output", tmp_path / "other")
     assert only.code == Exit.USAGE
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_run_that_fails_leaves_what_was_there_before_and_nothing_more(
+    cli: Cli, three: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    poem = tmp_path / "poem.csv"
+    poem.write_text("roses,are\nred,\n")
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (kept / "notes.txt").touch()
+    assert cli("bench", "run", poem, "--output", tmp_path / "new" / "inner" / "out").code == Exit.USAGE
+    assert not (tmp_path / "new").exists()
+    assert cli("bench", "run", poem, "--output", kept / "out").code == Exit.USAGE
+    assert cli("bench", "run", poem, "--output", kept).code == Exit.USAGE
+    assert [path.name for path in kept.iterdir()] == ["notes.txt"]
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    cluster = ("--executor", "dask", "--scheduler", "tcp://localhost:8786")
+    assert cli("bench", "run", three, "--output", tmp_path / "dask", *cluster).code == Exit.USAGE
+    assert not (tmp_path / "dask").exists()
+    done = ("bench", "run", three, "--solvers", "greedy", "--output", tmp_path / "done")
+    assert cli(*done).code == Exit.DONE
+    assert cli("bench", "run", poem, "--output", tmp_path / "done", "--resume").code == Exit.DONE
+    assert len(records(tmp_path / "done")) == 1
+
+
+VENV = Path(sys.executable).parent.parent
+
+
+def test_two_of_memstow_run_side_by_side_and_are_compared(cli: Cli, three: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    sides = ("--interleave", VENV, VENV / "bin" / "memstow")
+    asked = ("bench", "run", three, "generate:network,n=5", *sides, "--solvers", "greedy,exact")
+    ran = cli(*asked, "--deterministic", "--output", out)
+    assert (ran.code, ran.err) == (Exit.DONE, "")
+    assert "nothing is worse: 4 pairs of runs compared" in ran.out
+    old, new = records(out / "old"), records(out / "new")
+    assert sorted(map(timeless, old), key=str) == sorted(
+        (replace(timeless(record), turn=3 - (record.turn or 0)) for record in new), key=str
+    )
+    assert [record.turn for record in old] == [1, 1, 2, 2]
+    again = cli(*asked, "--deterministic", "--output", out, "--resume")
+    assert again.code == Exit.DONE
+    assert (records(out / "old"), records(out / "new")) == (old, new)
+
+
+def test_two_outside_programs_run_side_by_side(cli: Cli, three: Path, tmp_path: Path) -> None:
+    # They make up their times, and the second makes up a poorer plan.
+    for name, offset, milliseconds in (("good", 0, 1), ("poor", 150, 2)):
+        script = tmp_path / f"{name}.sh"
+        script.write_text(
+            f"#!/bin/sh\nprintf 'id,offset\\na,0\\nb,100\\nc,{offset}\\n' > $2\necho took {milliseconds} ms\n"
+        )
+        script.chmod(0o755)
+    commands = [f"{tmp_path / name}.sh {{input}} {{output}}" for name in ("good", "poor")]
+    ran = cli("bench", "run", three, "--interleave", *commands, "--output", tmp_path / "out")
+    assert (ran.code, ran.err) == (Exit.DONE, "")
+    (old,), (new,) = records(tmp_path / "out" / "old"), records(tmp_path / "out" / "new")
+    assert (old.solver.name, new.solver.name) == ("program", "program")
+    assert (old.peak, old.reported_seconds, new.peak, new.reported_seconds) == (150, 0.001, 250, 0.002)
+    reported = next(line for line in ran.out.splitlines() if "reported" in line)
+    assert "2.0000" in reported
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("nowhere", "nowhere"), "'nowhere' is no venv"),
+        ((sys.executable, "cat {input}"), "give two commands"),
+        (("cat {input}", "cat {input}", "--solvers", "greedy"), "give two commands"),
+        (("/no/such {input}", "cat {input}"), "no program"),
+        ((VENV, VENV, "--jobs", "2"), "in pairs"),
+        ((VENV, VENV, "--external", "mine=cat {input}"), "in pairs"),
+        ((VENV, VENV, "--solvers", "greedy,greedy"), "each name once"),
+    ],
+)
+def test_what_cannot_run_side_by_side_is_told(
+    cli: Cli, three: Path, tmp_path: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    ran = cli("bench", "run", three, "--output", tmp_path / "out", "--interleave", *arguments)
+    assert ran.code == Exit.USAGE
+    assert said in ran.err
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
@@ -110,7 +212,7 @@ def test_what_is_no_problem_is_left_out_and_named(cli: Cli, three: Path, tmp_pat
         (("generate:planted,seed=1..9999999999",), "more than 1,000,000,000 problems"),
         (("generate:planted,n=5,n=6..7",), "'n' is given twice"),
         (("generate:planted,n=5,output=a.csv",), "'output' is of a file"),
-        (("generate:spirals",), "invalid choice"),
+        (("generate:spirals",), "there is no kind 'spirals'"),
         (("three.json", "--external", "mine=caf\udce9 {input}"), "bad_external"),
         (("three.json", "--executor", "dask"), "go together"),
         (("three.json", "--scheduler", "tcp://localhost:1"), "go together"),
@@ -129,7 +231,7 @@ def test_what_cannot_be_asked_is_told_before_anything_runs(
     ran = cli("bench", "run", *arguments, "--output", tmp_path / "out")
     assert ran.code == Exit.USAGE
     assert said in ran.err
-    assert not (tmp_path / "out" / RESULTS).exists() or not records(tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_an_outside_program_by_a_path_from_here(
@@ -154,24 +256,19 @@ def test_a_run_killed_again_and_again_ends_as_one_left_in_peace(cli: Cli, tmp_pa
     folders.mkdir()
     environment = {**os.environ, "TMPDIR": str(folders)}
     command = bench(*asked, "--output", tmp_path / "killed", "--resume")
-    # The first is killed as it starts, the others when there is more than before.
-    for more in (0, 1, 5, 12, 1, 9):
+    # The first is killed as it starts, the others when there is more than before, a moment later: in so short
+    # a one that not even together they come to the end.
+    for more, moment in ((0, 0.5), (1, 0.05), (5, 0.05), (12, 0.05), (1, 0.05), (9, 0.05)):
         run = subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=ROOT, env=environment)
-        results = tmp_path / "killed" / RESULTS
-        wanted = (results.read_bytes().count(b"\n") if results.exists() else 0) + more
-        while more and (not results.exists() or results.read_bytes().count(b"\n") < wanted):
-            assert run.poll() is None
-            time.sleep(0.01)
-        time.sleep(chance.random() / 2)
+        if more:
+            wait_for_results(run, tmp_path / "killed", written(tmp_path / "killed") + more)
+        time.sleep(chance.random() * moment)
         run.send_signal(signal.SIGKILL)
         assert run.wait() == -signal.SIGKILL
     assert subprocess.run(command, stdout=subprocess.DEVNULL, cwd=ROOT, env=environment).returncode == 0
     assert compared(tmp_path / "killed") == compared(tmp_path / "peace")
     assert len(compared(tmp_path / "peace")) == 20 * 3 * 2
-    end = time.monotonic() + 5
-    while any(folders.iterdir()) and time.monotonic() < end:
-        time.sleep(0.05)
-    assert list(folders.iterdir()) == [], "folders of processes are left"
+    wait_for(lambda: not any(folders.iterdir()), "the folders of processes to be removed")
 
 
 def test_ctrl_c_keeps_what_is_recorded(tmp_path: Path) -> None:
@@ -183,11 +280,9 @@ def test_ctrl_c_keeps_what_is_recorded(tmp_path: Path) -> None:
         cwd=ROOT,
         text=True,
     )
-    while not (tmp_path / "out" / RESULTS).exists() or not (tmp_path / "out" / RESULTS).stat().st_size:
-        assert run.poll() is None
-        time.sleep(0.05)
+    wait_for_results(run, tmp_path / "out", 1)
     run.send_signal(signal.SIGINT)
-    out, complaint = run.communicate(timeout=20)
+    out, complaint = run.communicate(timeout=PATIENCE)
     assert run.returncode == Exit.INTERRUPTED
     assert "--resume goes on" in complaint
     assert "improve" in out
@@ -214,7 +309,7 @@ def test_memory_does_not_grow_with_the_number_of_instances(tmp_path: Path) -> No
             "--output",
             str(tmp_path / str(count)),
         ]
-        ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=250, check=True)
+        ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=True)
         return int(ran.stdout.splitlines()[-1]) << 10
 
     few, many = peak(200), peak(2000)
@@ -244,7 +339,7 @@ def test_the_public_sets_can_be_run(cli: Cli, shared_data: Path, tmp_path: Path)
 
 
 def test_the_progress_line_tells_the_time_left() -> None:
-    progress = _Progress(io.StringIO())
+    progress = Progress(io.StringIO())
     assert progress.line(0.0) == "start"
     tally = Tally(total=1200, begin=time.monotonic() - 30, done=300, before=0)
     progress.hear(tally)

@@ -30,6 +30,10 @@ def _examples(text: str) -> list[list[str]]:
     return [shlex.split(line)[1:] for line in lines]
 
 
+def _written_in_the_readme() -> dict[str, str]:
+    return dict(re.findall(r"cat > (\S+) <<'END'\n(.*?)^END$", README, flags=re.MULTILINE | re.DOTALL))
+
+
 def _options(parser: argparse.ArgumentParser) -> set[str]:
     found = set()
     for action in parser._actions:
@@ -77,6 +81,7 @@ def test_the_examples_run(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "memstow.toml").write_text("max_queued = 100\n")
     (tmp_path / "mine.py").write_text(SIDE_BY_SIDE)
+    (tmp_path / "first.json").write_text(_written_in_the_readme()["first.json"])
     for example in _examples(_sections()[command]):
         if "--scheduler" in example:
             farm: Farm = request.getfixturevalue("farm")
@@ -100,8 +105,8 @@ def test_the_first_plan_of_the_readme_can_be_made(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (written,) = re.findall(r"cat > (\S+) <<'END'\n(.*?)^END$", README, flags=re.MULTILINE | re.DOTALL)
-    (tmp_path / written[0]).write_text(written[1])
+    for name, text in _written_in_the_readme().items():
+        (tmp_path / name).write_text(text)
     examples = _examples(README)
     assert examples
     for example in examples:

@@ -7,6 +7,7 @@ import pytest
 
 from api.cli.exits import Exit
 from tests.api.cli.conftest import Cli, script
+from tests.waiting import PATIENCE
 
 
 @pytest.mark.parametrize("kind", ["planted", "network", "random"])
@@ -23,7 +24,7 @@ def test_the_same_seed_gives_the_same_bytes_in_another_process(cli: Cli, kind: s
     from tests.api.cli.conftest import door
 
     with door("0", "generate", kind, "--n", "50", "--seed", "9") as process:
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=PATIENCE)
     assert out.decode() == cli("generate", kind, "--n", "50", "--seed", "9").out
     assert out.decode() != cli("generate", kind, "--n", "50", "--seed", "10").out
 

@@ -12,7 +12,7 @@ def test_a_person_gets_counts_a_chart_and_the_hardest_moments(cli: Cli, three: P
     assert (ran.code, ran.err) == (Exit.DONE, "")
     assert "buffers    3 of 250 bytes in all" in ran.out
     assert "live bytes over time, at most 150" in ran.out
-    assert "[1, 2)" in ran.out
+    assert "1 until 2 " in ran.out
 
 
 def test_the_facts_can_be_json(cli: Cli, three: Path) -> None:

@@ -16,6 +16,7 @@ from planner.errors import DeclinedError, InputError, Issue, RefusedPlanError
 from planner.problem import Problem
 from tests.api.cli.conftest import ROOT, Cli, door, script
 from tests.api.cli.fakes import FakeEngine
+from tests.waiting import PATIENCE
 
 
 @pytest.mark.parametrize("arguments", ["version", "--version", "--help", "solve --help"])
@@ -96,7 +97,10 @@ def test_no_command_is_a_usage_error_that_shows_the_help(cli: Cli) -> None:
 def test_bad_usage_exits_with_2_and_says_why(cli: Cli, arguments: str) -> None:
     ran = cli(*arguments.split())
     assert ran.code == Exit.USAGE
-    assert "error:" in ran.err
+    said, usage, more = ran.err.splitlines()
+    assert said.startswith("memstow: ")
+    assert usage.startswith("usage: memstow")
+    assert more.endswith("--help` tells more")
     assert ran.out == ""
 
 
@@ -135,8 +139,8 @@ def test_as_many_issues_are_shown_as_the_readers_tell(cli: Cli, tmp_path: Path) 
     path.write_text(json.dumps({"version": 1, "buffers": [{"id": f"b{i}", "size": -1} for i in range(300)]}))
     lines = cli("solve", path).err.splitlines()
     assert len(lines) == 201
-    assert lines[199].startswith("memstow: $.buffers[199].size")
-    assert lines[200] == "memstow: $: 100 more issues are not shown [more_issues]"
+    assert lines[199].startswith(f"memstow: {path}: $.buffers[199].size: ")
+    assert lines[200] == f"memstow: {path}: 100 more issues are not shown [more_issues]"
 
 
 def test_messages_cannot_drive_the_terminal(cli: Cli, three: Path, engine: FakeEngine) -> None:
@@ -216,7 +220,7 @@ def test_a_closed_standard_output_is_no_defect(arguments: str) -> None:
 def test_a_closed_standard_input_is_no_defect(arguments: str) -> None:
     command = [sys.executable, "-m", "api.cli.main", *arguments.split()]
     ran = subprocess.run(
-        command, preexec_fn=lambda: os.close(0), capture_output=True, cwd=ROOT, timeout=60, check=False
+        command, preexec_fn=lambda: os.close(0), capture_output=True, cwd=ROOT, timeout=PATIENCE, check=False
     )
     assert (ran.returncode, ran.stdout) == (Exit.USAGE, b"")
     assert ran.stderr == b"memstow: standard input: it is closed; name a file instead of - [no_stdin]\n"
@@ -232,7 +236,9 @@ def test_an_interrupt_while_the_commands_are_loaded_leaves_no_traceback() -> Non
         "from api.cli.__main__ import run\n"
         "sys.exit(run())\n"
     )
-    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, timeout=60, check=False)
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, timeout=PATIENCE, check=False
+    )
     assert (ran.returncode, ran.stderr) == (Exit.INTERRUPTED, b"memstow: interrupted\n")
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from api.cli.output import format_of, refuse_unwritable, replace_file
-from tests.planner.refusal import told
+from api.cli.output import format_of, refuse_other_pictures, refuse_unwritable, replace_file
+from tests.planner.refusal import refusal, told
 
 
 def test_a_file_appears_with_nothing_beside_it(tmp_path: Path) -> None:
@@ -72,9 +72,36 @@ def test_what_can_be_written_is_not_touched(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("path", "chosen", "expected"),
-    [(None, None, "json"), ("a.CSV", None, "csv"), ("a.txt", None, "json"), ("a.csv", "json", "json")],
+    [
+        (None, None, "json"),
+        ("a.CSV", None, "csv"),
+        ("a.json", None, "json"),
+        ("a.csv", "json", "json"),
+        ("a.yaml", "csv", "csv"),
+        ("model-1.5", None, "json"),
+        ("plan", None, "json"),
+        ("-", None, "json"),
+        (os.devnull, None, "json"),
+    ],
 )
 def test_the_format_is_the_one_asked_for_or_the_one_of_the_name(
     path: str | None, chosen: str | None, expected: str
 ) -> None:
     assert format_of(path, chosen) == expected
+
+
+@pytest.mark.parametrize("name", ["a.yaml", "a.TXT", "b.svg", "x.json.gz"])
+def test_a_name_that_promises_another_format_is_refused(name: str) -> None:
+    suffix = Path(name).suffix.lower()
+    (issue,) = refusal(lambda: format_of(name, None))
+    said = issue.message
+    assert f"nothing is written as {suffix}: let the name end with .json or .csv" in said
+    assert ("--picture" if suffix == ".svg" else "--output-format") in said
+
+
+@pytest.mark.parametrize("name", ["plan.png", "plan.json", "plan.svg.pdf"])
+def test_a_picture_is_svg_and_says_so(name: str) -> None:
+    (issue,) = refusal(lambda: refuse_other_pictures(name))
+    assert issue.message == f"pictures are not written as {Path(name).suffix}: let the name end with .svg"
+    for svg in (None, "-", "plan.svg", "PLAN.SVG", "plan"):
+        refuse_other_pictures(svg)

@@ -10,6 +10,7 @@ from pathlib import Path
 from api.cli.progress import Progress
 from planner.events import Bound, Incumbent, Phase
 from tests.api.cli.conftest import ROOT, door
+from tests.waiting import PATIENCE
 
 
 def _seen_in_a_terminal(*arguments: str) -> str:
@@ -50,18 +51,18 @@ def test_a_short_run_shows_nothing(three: Path) -> None:
 
 def test_what_is_no_terminal_sees_nothing(three: Path) -> None:
     with door("0.4", "solve", three, "--json") as process:
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=PATIENCE)
     assert err == b""
 
 
 def test_the_line_says_only_what_is_known() -> None:
-    progress = Progress(io.StringIO())
+    progress = Progress(io.StringIO(), "max_peak")
     assert progress.line(0.04) == "start  0.0 s"
     progress.hear(Phase("greedy", 0.0))
     progress.hear(Bound(10, "bounds", 0.0))
     assert progress.line(1.26) == "bound 10  greedy  1.3 s"
     progress.hear(Incumbent(10, "greedy", 0.0))
-    assert progress.line(2.0) == "peak 10  bound 10  gap 0 %  greedy  2.0 s"
+    assert progress.line(2.0) == "max_peak 10  bound 10  gap 0 %  greedy  2.0 s"
 
 
 def test_a_terminal_that_goes_away_does_not_end_the_run() -> None:

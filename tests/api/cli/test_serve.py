@@ -1,5 +1,6 @@
 """What keeps a server from starting is told in a line; keys can be made where it has its store."""
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -65,3 +66,49 @@ def test_a_key_has_a_name_that_every_store_takes(cli: Cli, name: str) -> None:
     ran = cli("keys", "create", "--name", name)
     assert (ran.code, ran.out) == (2, "")
     assert "1 to 200 characters" in ran.err
+
+
+def test_looking_makes_nothing(cli: Cli, tmp_path: Path) -> None:
+    for folder in (tmp_path / "data", tmp_path / "there"):
+        if folder.name == "there":
+            folder.mkdir()
+        assert cli("keys", "list", "--data", folder).out == "id  name  scopes  created  revoked\n"
+        assert cli("db", "status", "--data", folder).out.startswith("at nothing, newest ")
+        assert "[no_such_key]" in cli("keys", "revoke", "3f2a9c41d07b", "--data", folder).err
+    assert [path.name for path in tmp_path.rglob("*")] == ["there"]
+
+
+def test_a_store_without_tables_has_no_keys_and_gets_none_by_looking(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "memstow.sqlite").touch()
+    assert cli("keys", "list").out == "id  name  scopes  created  revoked\n"
+    assert cli("db", "status").out.startswith("at nothing")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_port_in_use_is_told_in_a_line(cli: Cli, host: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        line = refused(cli, "--host", host, "--port", str(port))
+    assert f"{host}:{port}: another program listens there; give another with --port" in line
+
+
+def test_an_address_that_cannot_be_had_is_told_in_a_line(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMSTOW_ANONYMOUS", "everyone")
+    assert "this machine has no such address" in refused(cli, "--host", "192.0.2.1")
+    assert "there is no host of this name" in refused(cli, "--host", "no such host")
+
+
+def test_a_file_where_a_folder_should_be_and_settings_that_there_are_not_are_told(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    said = cli("db", "upgrade", "--data", tmp_path / "file").err
+    assert said == f"memstow: {tmp_path}/file: there is a file of this name; give a folder\n"
+    monkeypatch.setenv("MEMSTOW_PROT", "3")
+    assert 'no setting "prot"; did you mean port?' in refused(cli)
+    monkeypatch.delenv("MEMSTOW_PROT")
+    monkeypatch.setenv("MEMSTOW_SLOTS", "many")
+    assert 'MEMSTOW_SLOTS: expected an integer, given "many" [bad_setting]' in refused(cli)
+    monkeypatch.delenv("MEMSTOW_SLOTS")
+    assert "none.toml: there is no such file" in refused(cli, "--config", tmp_path / "none.toml")

@@ -11,6 +11,7 @@ import pytest
 from api.cli.exits import Exit
 from tests.api.cli.conftest import THREE, Cli, door
 from tests.api.cli.fakes import FakeEngine, infeasible, stacked, unknown
+from tests.waiting import PATIENCE
 
 
 def test_a_person_gets_a_table_a_verdict_and_a_picture(cli: Cli, three: Path, engine: FakeEngine) -> None:
@@ -223,7 +224,7 @@ def test_without_a_plan_what_cannot_say_so_is_told(cli: Cli, three: Path, engine
 def test_an_issue_of_the_hint_says_that_it_is_one(cli: Cli, three: Path, tmp_path: Path) -> None:
     hint = tmp_path / "hint.json"
     hint.write_text('{"status": "best"}')
-    assert cli("solve", three, "--hint", hint).err.startswith("memstow: --hint $.status: expected")
+    assert cli("solve", three, "--hint", hint).err.startswith(f"memstow: {hint}: $.status: expected")
 
 
 def test_problem_and_hint_cannot_both_be_standard_input(cli: Cli) -> None:
@@ -254,7 +255,7 @@ def test_pictures_use_what_the_encoding_has(three: Path, encoding: str, drawn: s
 
     environment = {**os.environ, "PYTHONIOENCODING": encoding}
     with door("0", "solve", three, env=environment) as process:
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, err) == (0, b"")
     assert f"time 0 {drawn}{drawn}" in out.decode(encoding)
 
@@ -267,6 +268,6 @@ def test_an_id_that_the_encoding_lacks_is_escaped(tmp_path: Path) -> None:
     path.write_text(json.dumps({"version": 1, "buffers": buffers}))
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     with door("0", "solve", path, env=environment) as process:
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, err) == (0, b"")
     assert b"\\u03b1" in out

@@ -36,7 +36,10 @@ def test_a_plan_in_a_form_without_figures_is_judged_by_its_places(
     path = tmp_path / "plan"
     assert cli("solve", three, "--output", path, "--output-format", form).code == Exit.DONE
     ran = cli("verify", three, path)
-    assert (ran.code, ran.out) == (Exit.DONE, "valid: 3 placements, peak 150 in memory\n")
+    assert ran.code == Exit.DONE
+    first, *claims = ran.out.splitlines()
+    assert first == "valid: 3 placements, peak 150 in memory"
+    assert claims == ["  every buffer has a place, and no two that conflict share a byte: checked"]
 
 
 def test_an_invalid_plan_exits_with_1_and_lists_what_is_wrong(cli: Cli, three: Path, plan: Path) -> None:
@@ -48,7 +51,12 @@ def test_an_invalid_plan_exits_with_1_and_lists_what_is_wrong(cli: Cli, three: P
 
 
 def test_the_verdict_can_be_json(cli: Cli, three: Path, plan: Path) -> None:
-    assert json.loads(cli("verify", three, plan, "--json").out) == {"valid": True, "violations": []}
+    good = json.loads(cli("verify", three, plan, "--json").out)
+    assert (good["valid"], good["checked"], good["violations"]) == (True, True, [])
+    assert {claim["standing"] for claim in good["claims"]} == {"checked"}
+    assert {"subject": "bound", "name": "peak", "says": "no plan has peak below 150"}.items() <= good[
+        "claims"
+    ][-1].items()
     _without_the_last(plan)
     ran = cli("verify", three, plan, "--json")
     assert ran.code == Exit.INVALID
@@ -59,14 +67,14 @@ def test_the_verdict_can_be_json(cli: Cli, three: Path, plan: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "place"),
-    [('{"status": 1}', "PLAN $.status"), ("id,offset\na,x\n", "PLAN line 2, column offset")],
+    [('{"status": 1}', "$.status"), ("id,offset\na,x\n", "line 2, column offset")],
 )
 def test_an_issue_of_the_plan_is_told_from_one_of_the_problem(
     cli: Cli, three: Path, tmp_path: Path, text: str, place: str
 ) -> None:
     path = tmp_path / "plan"
     path.write_text(text)
-    assert cli("verify", three, path).err.startswith(f"memstow: {place}: expected")
+    assert cli("verify", three, path).err.startswith(f"memstow: {path}: {place}: expected")
 
 
 def test_a_plan_that_is_none_exits_with_2(cli: Cli, three: Path, tmp_path: Path) -> None:
@@ -90,3 +98,56 @@ def test_moves_that_cannot_be_counted_are_said_to_be_unchecked(cli: Cli, three: 
     assert "`moves` was not checked" in unchecked.err
     assert "--hint" in unchecked.err
     assert cli("verify", moving, after, "--hint", before).err == ""
+
+
+def claiming(plan: Path, bound: int) -> None:
+    """The plan, with a bound by the word of a search."""
+    document = json.loads(plan.read_text())
+    value = document["objective"][0]["value"]
+    document["objective"][0] |= {
+        "bound": bound,
+        "gap": (value - bound) / value,
+        "certificate": {
+            "kind": "exhausted",
+            "solver": "exact",
+            "refuted": [{"height": bound - 1, "nodes": 7}],
+        },
+    }
+    document["pools"][0] |= {"bound": bound}
+    document["status"] = "optimal" if bound == value else "feasible"
+    plan.write_text(json.dumps(document))
+
+
+def test_what_is_only_claimed_is_said_to_be(cli: Cli, three: Path, plan: Path) -> None:
+    claiming(plan, 150)
+    ran = cli("verify", three, plan)
+    assert ran.code == Exit.DONE
+    version = json.loads(plan.read_text())["version"]
+    assert f"no plan has peak below 150: claimed by memstow {version} (exact), not checked" in ran.out
+    told = json.loads(cli("verify", three, plan, "--json").out)
+    assert told["valid"]
+    assert not told["checked"]
+    claimed = {it["subject"] for it in told["claims"] if it["standing"] == "claimed"}
+    assert claimed == {"bound", "pool_bound"}, "the bound of the pool is that of the term"
+
+
+def test_strict_fails_where_something_is_only_claimed(cli: Cli, three: Path, plan: Path) -> None:
+    assert cli("verify", three, plan, "--strict").code == Exit.DONE
+    claiming(plan, 150)
+    assert cli("verify", three, plan, "--strict").code == Exit.INVALID
+
+
+def test_recheck_solves_again(cli: Cli, three: Path, plan: Path) -> None:
+    claiming(plan, 150)
+    ran = cli("verify", three, plan, "--strict", "--recheck", "--time-limit", "60")
+    assert ran.code == Exit.DONE
+    assert "no plan has peak below 150: checked by solving again" in ran.out
+
+
+def test_an_untrue_claim_that_nothing_fits_is_refuted(cli: Cli, three: Path, tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    why = {"code": "no_layout", "message": "trust me", "buffers": ["a"]}
+    path.write_text(json.dumps({"status": "infeasible", "explanation": why}))
+    ran = cli("verify", three, path)
+    assert ran.code == Exit.INVALID
+    assert "the judge has found places" in ran.out

@@ -106,6 +106,12 @@ def test_too_many_requests_are_told_when_to_come_again() -> None:
     rate.count("b")
     now = 1.0
     rate.count("a")
+    now = 1000.0
+    for _ in range(3):
+        rate.count("a")
+    with pytest.raises(ProblemError):
+        # Who has not asked for long has no more at once than anybody.
+        rate.count("a")
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,12 @@ from api.http.app import create_app
 from api.http.documents import PROBLEM
 from api.http.settings import Settings
 from planner import formats
+from planner.engine import plan
 from planner.generate.planted import planted
+from planner.options import Options
+from tests.api.asking import events, has_plan, over
 from tests.api.http.conftest import hard, problem_document
-from tests.api.serving import wait_for
+from tests.waiting import wait_for
 
 
 def submit(client: TestClient, **body: Any) -> dict[str, Any]:
@@ -26,37 +29,11 @@ def submit(client: TestClient, **body: Any) -> dict[str, Any]:
     return job
 
 
-def finished(client: TestClient, job: str) -> dict[str, Any]:
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
-        found: dict[str, Any] = client.get(f"/v1/jobs/{job}").json()
-        if found["state"] not in ("queued", "running"):
-            return found
-        time.sleep(0.05)
-    raise AssertionError("the job did not end")
-
-
-def events(client: TestClient, job: str, last: str | None = None) -> list[tuple[int, str, Any]]:
-    headers = {} if last is None else {"last-event-id": last}
-    found = []
-    with client.stream("GET", f"/v1/jobs/{job}/events", headers=headers) as stream:
-        assert stream.headers["content-type"].startswith("text/event-stream")
-        fields: dict[str, str] = {}
-        for line in stream.iter_lines():
-            if line:
-                name, _, value = line.partition(": ")
-                fields[name] = value
-            elif "event" in fields:
-                found.append((int(fields["id"]), fields["event"], json.loads(fields["data"])))
-                fields = {}
-    return found
-
-
 def test_a_job_goes_its_way(client: TestClient) -> None:
     job = submit(client, options={"time_limit": 2.0}, priority=3)
     assert job["state"] in ("queued", "running")
     assert (job["priority"], job["buffers"]) == (3, 5)
-    done = finished(client, job["id"])
+    done = over(client, job["id"])
     assert (done["state"], done["status"], done["peak"], done["gap"]) == ("done", "optimal", 12288, 0.0)
     assert done["created"] <= done["started"] <= done["finished"] <= done["expires"]
     assert client.get(f"/v1/jobs/{job['id']}/problem").json() == PROBLEM
@@ -89,7 +66,7 @@ def test_who_has_heard_the_end_is_not_kept_waiting(client: TestClient) -> None:
 def test_a_stream_from_beyond_the_end_of_a_running_job_ends_with_it(client: TestClient) -> None:
     job = submit(client, problem=hard(120, 22), options={"time_limit": 1.5})["id"]
     assert events(client, job, "99999") == []
-    assert finished(client, job)["state"] == "done"
+    assert over(client, job)["state"] == "done"
 
 
 def test_an_idempotency_key_makes_one_job_of_many_requests(client: TestClient) -> None:
@@ -106,13 +83,10 @@ def test_an_idempotency_key_makes_one_job_of_many_requests(client: TestClient) -
 
 def test_a_running_job_can_be_stopped_and_keeps_its_best_plan(client: TestClient) -> None:
     job = submit(client, problem=hard(600, 5), options={"time_limit": 300.0})["id"]
-    end = time.monotonic() + 60
-    while client.get(f"/v1/jobs/{job}/plan").status_code != 200 and time.monotonic() < end:
-        time.sleep(0.05)
-    begin = time.monotonic()
+    wait_for(lambda: has_plan(client, job), "a first plan")
+    assert client.get(f"/v1/jobs/{job}/plan").headers["memstow-final"] == "false"
     client.delete(f"/v1/jobs/{job}")
-    stopped = finished(client, job)
-    assert time.monotonic() - begin < 20
+    stopped = over(client, job)
     assert stopped["state"] in ("cancelled", "done")
     assert client.get(f"/v1/jobs/{job}/plan").json()["placements"]
 
@@ -126,25 +100,61 @@ def test_a_waiting_job_can_be_stopped_or_removed(client: TestClient) -> None:
     problem_document(client.get(f"/v1/jobs/{waiting[0]}/plan"), 409, "no_plan_yet")
     assert events(client, waiting[0])[-1][1] == "done"
     client.delete(f"/v1/jobs/{running}?discard=true")
-    end = time.monotonic() + 30
-    while client.get(f"/v1/jobs/{running}").status_code != 404 and time.monotonic() < end:
-        time.sleep(0.05)
+    wait_for(lambda: client.get(f"/v1/jobs/{running}").status_code == 404, "it to be gone")
     problem_document(client.get(f"/v1/jobs/{running}/events"), 404, "no_such_job")
 
 
 def test_a_job_can_start_from_the_plan_of_another(client: TestClient) -> None:
     first = submit(client)["id"]
-    finished(client, first)
+    over(client, first)
     second = submit(client, hint_job=first, options={"seed": 99})["id"]
-    assert finished(client, second)["peak"] == 12288
+    assert over(client, second)["peak"] == 12288
     for wrong in ("x", 3, "0" * 32):
         response = client.post("/v1/jobs", json={"problem": PROBLEM, "hint_job": wrong})
         problem_document(response, 422, "no_such_job")
 
 
+def test_the_plan_of_another_job_is_where_the_search_starts(client: TestClient) -> None:
+    """One step of work finds nothing of its own: what comes is the plan of the job that is named."""
+    problem = planted(40, 5)
+    best = plan(problem, Options(time_limit=60.0))
+    at = {place.buffer: place for place in best.placements}
+    pinned = replace(
+        problem,
+        buffers=tuple(replace(b, pool=at[b.id].pool, offset=at[b.id].offset) for b in problem.buffers),
+    )
+    known = submit(client, problem=json.loads(formats.write_problem(pinned)))["id"]
+    assert over(client, known)["status"] == "optimal"
+    body = {
+        "problem": json.loads(formats.write_problem(problem)),
+        "options": {"deterministic": True, "work_limit": 1},
+    }
+    alone = over(client, submit(client, **body)["id"])
+    hinted = over(client, submit(client, hint_job=known, **body)["id"])
+    assert hinted["peak"] == best.pools[0].peak < alone["peak"]
+
+
+def test_two_plans_to_start_from_are_refused(client: TestClient) -> None:
+    job = submit(client)["id"]
+    over(client, job)
+    hint = client.get(f"/v1/jobs/{job}/plan").json()
+    body = {"problem": PROBLEM, "hint_job": job, "options": {"hint": hint}}
+    response = client.post("/v1/jobs", json=body)
+    problem_document(response, 422, "two_hints")
+    assert response.json()["errors"][0]["path"] == "$.hint_job"
+
+
+def test_a_hint_that_places_a_buffer_twice_is_refused_before_there_is_a_job(client: TestClient) -> None:
+    place = {"buffer": "input", "pool": "sram", "offset": 0}
+    options = {"hint": {"status": "feasible", "placements": [place, place]}}
+    for path in ("/v1/plan", "/v1/jobs"):
+        response = client.post(path, json={"problem": PROBLEM, "options": options})
+        problem_document(response, 422, "repeated_placement")
+
+
 def test_a_request_that_comes_again_is_the_same_job_though_its_hint_is_gone(client: TestClient) -> None:
     hint = submit(client)["id"]
-    finished(client, hint)
+    over(client, hint)
     body = {"problem": PROBLEM, "hint_job": hint, "options": {"seed": 101}}
     key = {"idempotency-key": "hinted"}
     first = client.post("/v1/jobs", json=body, headers=key)
@@ -157,13 +167,13 @@ def test_a_job_is_never_worse_than_what_was_found_at_a_glance(client: TestClient
     tiles = json.loads(formats.write_problem(planted(12, 5)))
     assert client.post("/v1/plan", json={"problem": tiles}).json()["status"] == "optimal"
     weaker = submit(client, problem=tiles, options={"solver": "usmp-size"})["id"]
-    assert finished(client, weaker)["status"] == "optimal"
+    assert over(client, weaker)["status"] == "optimal"
 
 
 def test_jobs_are_listed_in_pages_and_by_state(client: TestClient) -> None:
     made = {submit(client, options={"seed": seed})["id"] for seed in range(5)}
     for job in made:
-        finished(client, job)
+        over(client, job)
     seen: list[str] = []
     path = "/v1/jobs?limit=2&state=done"
     cursor = ""
@@ -201,9 +211,8 @@ def test_a_batch_is_every_problem_with_every_setting(client: TestClient) -> None
     assert response.status_code == 202, response.text
     path = response.headers["location"]
     assert response.json()["jobs"] == 4
-    end = time.monotonic() + 60
-    while not (batch := client.get(path).json())["done"] and time.monotonic() < end:
-        time.sleep(0.05)
+    wait_for(lambda: client.get(path).json()["done"], "the batch to end")
+    batch = client.get(path).json()
     assert batch["states"] == {"done": 4}
     assert batch["table"]["p"]["quick"]["peak"] == 12288
     assert batch["table"]["1"]["ff"]["peak"] == 8
@@ -229,10 +238,8 @@ def test_a_batch_can_be_cancelled(client: TestClient) -> None:
     }
     path = client.post("/v1/batches", json=body).headers["location"]
     client.delete(path)
-    end = time.monotonic() + 60
-    while not (batch := client.get(path).json())["done"] and time.monotonic() < end:
-        time.sleep(0.05)
-    assert batch["done"]
+    wait_for(lambda: client.get(path).json()["done"], "the batch to end")
+    batch = client.get(path).json()
     assert batch["states"].get("cancelled", 0) >= 2
 
 
@@ -247,6 +254,17 @@ def test_the_running_jobs_of_a_batch_end_without_waiting_for_a_heartbeat(tmp_pat
         wait_for(lambda: client.get(path).json()["states"] == {"running": 1}, "its job to run")
         client.delete(path)
         wait_for(lambda: client.get(path).json()["done"], "its job to end")
+        alone = submit(client, problem=hard(500, 8), options={"time_limit": 200.0})["id"]
+        waiting = client.post("/v1/batches", json={"problems": [{"problem": PROBLEM}] * 2}).headers[
+            "location"
+        ]
+        wait_for(lambda: has_plan(client, alone), "a first plan")
+        first, *_ = client.get(f"{waiting}/results").json()["results"]
+        client.delete(f"/v1/jobs/{first['job']}")
+        assert client.get(waiting).json()["states"] == {"cancelled": 1, "queued": 1}
+        assert client.get(waiting).json()["done"] is False, "one of two is"
+        client.delete(f"/v1/jobs/{alone}")
+        assert over(client, alone)["state"] == "cancelled"
 
 
 def test_what_is_wrong_with_a_batch_is_told(client: TestClient) -> None:
@@ -268,6 +286,8 @@ def test_what_is_wrong_with_a_batch_is_told(client: TestClient) -> None:
         settings=[{"options": {"solver": "x"}}],
     )
     refused("over_limit", "$", problems=one, settings=[{"name": str(i), "options": {}} for i in range(1001)])
+    many = [{"problem": PROBLEM} for _ in range(40)]
+    refused("over_limit", "$", problems=many, settings=[{"options": {}} for _ in range(26)])
     refused("not_a_string", "$.name", problems=one, name=3)
     much = {
         "problems": [1, {}, {"problem": {"version": 1}}],

@@ -13,6 +13,7 @@ from api.http.service import Service
 from api.http.serving import _Server
 from api.http.settings import Settings
 from api.jobs.runner import Runner
+from tests.waiting import PATIENCE, wait_for
 
 
 class _Logging:
@@ -34,7 +35,7 @@ def test_a_signal_in_the_middle_of_a_log_line_does_not_stop_the_server_for_ever(
         with service.lock:
             server.handle_exit(signal.SIGTERM, None)
             assert service.drained == [], "this thread would wait for itself"
-        await asyncio.sleep(0.01)
+        await asyncio.to_thread(wait_for, lambda: service.drained, "the service to be told")
         assert service.drained == [True]
         assert server.should_exit
 
@@ -58,7 +59,7 @@ def test_a_signal_while_the_store_is_opened_is_heeded_once_there_is_something_to
         service.drain()
         assert not drained.is_set()
         await service.start()
-        assert drained.wait(10)
+        assert drained.wait(PATIENCE)
         await service.stop()
 
     asyncio.run(work())

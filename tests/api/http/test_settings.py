@@ -55,7 +55,7 @@ def test_what_is_printed_can_be_read_again(tmp_path: Path) -> None:
         ({"MEMSTOW_EXECUTOR": "dask"}, "no_scheduler", "scheduler"),
         ({"MEMSTOW_EXECUTOR": "dask", "MEMSTOW_SCHEDULER": ""}, "no_scheduler", "scheduler"),
         ({"MEMSTOW_EXECUTOR": "dask", "MEMSTOW_SCHEDULER": "http://a:1"}, "bad_scheduler", "scheduler"),
-        ({"MEMSTOW_CONFIG": "/nowhere.toml"}, "unreadable", "/nowhere.toml"),
+        ({"MEMSTOW_CONFIG": "/nowhere.toml"}, "not_found", "/nowhere.toml"),
     ],
 )
 def test_what_is_wrong_with_a_setting_names_where_it_is_from(

@@ -22,13 +22,13 @@ ROOT = Path(__file__).parents[3]
 
 def test_a_plan_is_judged(client: TestClient) -> None:
     good = client.post("/v1/verify", json={"problem": PROBLEM, "plan": PLAN})
-    assert good.json() == {"valid": True, "violations": []}
+    assert (good.json()["valid"], good.json()["checked"], good.json()["violations"]) == (True, True, [])
     wrong = {**PLAN, "placements": [{**p, "offset": 0} for p in PLAN["placements"]]}
     bad = client.post("/v1/verify", json={"problem": PROBLEM, "plan": wrong}).json()
     assert not bad["valid"]
     assert bad["violations"][0].keys() == {"code", "message", "buffers", "pool"}
     as_csv = {"problem": CSV, "plan": "id,pool,offset\ninput,memory,8192\nconv1,memory,0\n"}
-    assert client.post("/v1/verify", json=as_csv).json() == {"valid": True, "violations": []}
+    assert client.post("/v1/verify", json=as_csv).json()["valid"]
     overlapping = {**as_csv, "plan": as_csv["plan"].replace("8192", "0")}
     assert {v["code"] for v in client.post("/v1/verify", json=overlapping).json()["violations"]} == {
         "overlap"
@@ -39,6 +39,21 @@ def test_a_plan_is_judged(client: TestClient) -> None:
     assert {e["path"] for e in document["errors"]} == {"$.problem.buffers", "$.plan.status"}
     response = client.post("/v1/verify", content=CSV, headers={"content-type": "text/csv"})
     problem_document(response, 415, "unsupported_media_type")
+
+
+def test_what_a_plan_only_claims_is_said_and_checked_when_asked_for(client: TestClient) -> None:
+    model = {"kind": "model", "solver": "cp-sat"}
+    plan = {**PLAN, "objective": [{**PLAN["objective"][0], "certificate": model}], "version": "0.0.1"}
+    body = {"problem": PROBLEM, "plan": plan}
+    verdict = client.post("/v1/verify", json=body).json()
+    assert (verdict["valid"], verdict["checked"]) == (True, False)
+    (claim,) = [it for it in verdict["claims"] if it["subject"] == "bound"]
+    assert (claim["standing"], claim["by"]) == ("claimed", "memstow 0.0.1 (cp-sat)")
+    again = client.post("/v1/verify?recheck=true&time_limit=20", json=body).json()
+    assert (again["valid"], again["checked"]) == (True, True)
+    (claim,) = [it for it in again["claims"] if it["subject"] == "bound"]
+    assert (claim["standing"], claim["by"]) == ("checked", "solving again")
+    problem_document(client.post("/v1/verify?recheck=true&time_limit=-1", json=body), 422, "invalid_request")
 
 
 def test_a_problem_is_inspected(client: TestClient) -> None:

@@ -1,7 +1,6 @@
 """A long run tells of its best plan while it goes on, better ones each time, and nothing behind its end."""
 
 import threading
-import time
 from dataclasses import replace
 
 from api.jobs.publisher import Publisher
@@ -12,7 +11,11 @@ from planner.generate.planted import planted
 from planner.options import Options
 from planner.plan import Plan, Status, TermValue
 from planner.verify import verify
-from tests.api.serving import wait_for
+from tests.waiting import PATIENCE, wait_for
+
+
+def publishers() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "memstow publisher"]
 
 
 def worth(value: int) -> Plan:
@@ -22,20 +25,18 @@ def worth(value: int) -> Plan:
 
 def test_a_long_run_tells_of_judged_plans_before_its_end() -> None:
     problem = planted(500, 2, slack=0.01)
-    told: list[tuple[Plan, float]] = []
-    heard: list[Event] = []
-    last = at_length(
-        problem,
-        Options(time_limit=3.0),
-        None,
-        lambda found: told.append((found, time.monotonic())),
-        heard.append,
-        threading.Event(),
-    )
-    end = time.monotonic()
-    assert told
-    assert all(verify(problem, found) == [] and at <= end for found, at in told)
-    values = [found.objective[0].value for found, _ in told]
+    told: list[Plan] = []
+    enough = threading.Event()
+
+    def on_plan(found: Plan) -> None:
+        told.append(found)
+        if len(told) == 2:
+            enough.set()
+
+    last = at_length(problem, Options(time_limit=36_000.0), None, on_plan, lambda _: None, enough)
+    assert len(told) >= 2, "it was told while the run went on, which ended it"
+    assert all(verify(problem, found) == [] for found in told)
+    values = [found.objective[0].value for found in told]
     assert values == sorted(set(values), reverse=True)
     assert values[-1] >= last.objective[0].value
 
@@ -84,7 +85,7 @@ def test_only_the_newest_is_judged_and_worse_ones_are_not_told() -> None:
     wait_for(lambda: len(told) == 2, "a better plan")
     publisher.close()
     offer(1)
-    time.sleep(0.5)
+    wait_for(lambda: not publishers(), "its thread to end")
     assert (judged, told) == ([7, 8, 5], [7, 5])
 
 
@@ -94,14 +95,14 @@ def test_a_plan_that_is_judged_when_the_run_ends_is_not_told() -> None:
 
     def slow() -> Plan:
         begun.set()
-        go_on.wait(10)
+        go_on.wait(PATIENCE)
         return worth(3)
 
     publisher = Publisher(told.append, None)
     publisher.offer(slow)
     publisher.start()
-    assert begun.wait(10)
+    assert begun.wait(PATIENCE)
     publisher.close()
     go_on.set()
-    time.sleep(0.2)
+    wait_for(lambda: not publishers(), "its thread to end")
     assert told == []

@@ -1,18 +1,24 @@
 """The store keeps its promises, on SQLite and on PostgreSQL alike."""
 
 import os
+import sqlite3
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from sqlalchemy import text
 
 from api.jobs import migrate, queue, retention
 from api.jobs.cache import Found, PlanCache
-from api.jobs.database import Database, StoreError
+from api.jobs.database import Database, StoreError, url_of, write_ahead
 from api.jobs.job import State, Stop
 from api.jobs.keys import Keys, Scope
 from api.jobs.queue import Filter, FullError, Idempotency, Known, Queue, ReusedError
@@ -51,6 +57,94 @@ def test_of_many_servers_that_start_at_once_one_runs_the_steps(store_url: str) -
         ran = list(pool.map(start, range(4)))
     newest = migrate.newest()
     assert sorted(ran, key=str) == sorted([(None, newest), *[(newest, newest)] * 3], key=str)
+
+
+_OPENS = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from sqlalchemy import text
+from api.jobs.database import Database, url_of
+from pathlib import Path
+
+def open_it(folder):
+    database = Database(url_of(Path(folder)), lock_seconds=300.0)
+    try:
+        with database.read() as connection:
+            return connection.execute(text("PRAGMA journal_mode")).scalar()
+    finally:
+        database.close()
+
+print("ready", flush=True)
+with ThreadPoolExecutor(4) as pool:
+    for line in sys.stdin:
+        print(*pool.map(open_it, [line.strip()] * 4), flush=True)
+"""
+
+
+def test_a_new_file_can_be_opened_from_many_threads_and_processes_at_once(tmp_path: Path) -> None:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with ExitStack() as stack:
+        openers = [
+            stack.enter_context(subprocess.Popen([sys.executable, "-c", _OPENS], **pipes))  # type: ignore[call-overload]
+            for _ in range(3)
+        ]
+        for opener in openers:
+            assert opener.stdout.readline() == "ready\n"
+        for number in range(10):
+            (tmp_path / str(number)).mkdir()
+            for opener in openers:
+                print(tmp_path / str(number), file=opener.stdin, flush=True)
+            for opener in openers:
+                assert opener.stdout.readline().split() == ["wal"] * 4
+        for opener in openers:
+            opener.stdin.close()
+
+
+class _Refusing:
+    """A cursor that SQLite refuses the log a few times, at once, as it does in a race."""
+
+    def __init__(self, times: int, code: int) -> None:
+        self.left = times
+        self._code = code
+
+    def execute(self, statement: str) -> "_Refusing":
+        if "=" in statement and self.left:
+            self.left -= 1
+            error = sqlite3.OperationalError("database is locked")
+            error.sqlite_errorcode = self._code
+            raise error
+        return self
+
+    def fetchone(self) -> tuple[str]:
+        return ("delete",)
+
+
+def test_what_sqlite_refuses_at_once_for_a_race_is_tried_again_and_nothing_else_is() -> None:
+    for code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_BUSY_SNAPSHOT, sqlite3.SQLITE_LOCKED):
+        cursor = _Refusing(3, code)
+        write_ahead(cursor, 300.0)
+        assert cursor.left == 0
+    cursor = _Refusing(3, sqlite3.SQLITE_READONLY)
+    with pytest.raises(sqlite3.OperationalError):
+        write_ahead(cursor, 300.0)
+    assert cursor.left == 2
+    with pytest.raises(sqlite3.OperationalError):
+        write_ahead(_Refusing(1 << 30, sqlite3.SQLITE_BUSY), 0.02)
+
+
+def test_a_file_that_stays_locked_is_told_in_time(tmp_path: Path) -> None:
+    file = tmp_path / "memstow.sqlite"
+    held = sqlite3.connect(file, isolation_level=None)
+    held.execute("CREATE TABLE some (thing)")
+    held.execute("BEGIN EXCLUSIVE")
+    database = Database(url_of(tmp_path), lock_seconds=0.1)
+    with pytest.raises(StoreError, match="locked"), database.read():
+        pass
+    held.execute("ROLLBACK")
+    with database.read() as connection:
+        assert connection.execute(text("PRAGMA journal_mode")).scalar() == "wal"
+    held.close()
+    database.close()
 
 
 def test_a_job_comes_back_as_it_was_put_in(jobs: Queue) -> None:
@@ -155,6 +249,92 @@ def test_what_a_run_says_counts_only_while_it_is_the_current_one(jobs: Queue) ->
     assert [kind for _, kind, _ in jobs.events_after(job, 0)] == ["incumbent", "done"]
 
 
+def test_only_the_current_run_of_a_job_is_put_back(jobs: Queue) -> None:
+    job, _ = jobs.submit(draft())
+    jobs.take("a", 9)
+    assert jobs.requeue(job, 1)
+    assert not jobs.requeue(job, 1), "it does not run"
+    jobs.take("b", 9)
+    assert not jobs.requeue(job, 1), "another has it by now"
+    found = jobs.get(job)
+    assert found is not None
+    assert (found.state, found.attempt) == (State.RUNNING, 2)
+    assert jobs.requeue(job, 2)
+
+
+def test_the_times_of_a_job_are_those_of_its_first_begin_and_its_last_improvement(
+    jobs: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = [1000.0]
+    monkeypatch.setattr(time, "time", lambda: at[0])
+
+    def times(job: str) -> tuple[float | None, ...]:
+        found = jobs.get(job)
+        assert found is not None
+        return found.started, found.improved, found.finished, found.expires
+
+    job, _ = jobs.submit(draft())
+    jobs.take("a", 9)
+    at[0] = 1010.0
+    jobs.learn(job, 1, Known(value=9), [])
+    assert times(job) == (1000.0, 1010.0, None, None)
+    at[0] = 1020.0
+    jobs.learn(job, 1, Known(bound=3), [])
+    jobs.requeue(job, 1)
+    jobs.take("b", 9)
+    at[0] = 1030.0
+    jobs.finish(job, 2, State.DONE, Known(), [], 60.0)
+    assert times(job) == (1000.0, 1010.0, 1030.0, 1090.0)
+
+
+def test_jobs_of_one_moment_are_in_one_page_or_the_other(
+    jobs: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time, "time", lambda: 1000.0)
+    names = sorted((jobs.submit(draft())[0] for _ in range(3)), reverse=True)
+    first = jobs.page(Filter(), 2)
+    second = jobs.page(Filter(before=(first[-1].created, first[-1].id)), 2)
+    assert [job.id for job in (*first, *second)] == names
+
+
+def test_a_heartbeat_is_of_the_current_run(jobs: Queue) -> None:
+    job, _ = jobs.submit(draft())
+    jobs.take("a", 9)
+    jobs.requeue(job, 1)
+    jobs.take("b", 9)
+    assert jobs.beat([(job, 1)]) == {job: None}
+    assert jobs.beats() == {job: (2, 0)}
+
+
+def test_a_batch_whose_jobs_run_is_there_until_they_have_ended(jobs: Queue) -> None:
+    batch, _ = jobs.submit_batch(None, "b", [draft(), draft()])
+    jobs.take("a", 9)
+    jobs.stop_batch(batch, discard=True, keep_seconds=60)
+    assert jobs.batch(batch) is not None
+    (running,) = jobs.batch_jobs(batch)
+    assert (running.state, running.stop) == (State.RUNNING, Stop.DISCARD)
+    other, _ = jobs.submit_batch(None, "b", [draft()])
+    jobs.stop_batch(other, discard=True, keep_seconds=60)
+    assert jobs.batch(other) is None
+
+
+def test_an_answer_that_is_asked_for_is_kept_before_one_that_is_not(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = [1000.0]
+    monkeypatch.setattr(time, "time", lambda: at[0])
+    cache = PlanCache(database)
+    for name in ("first", "second"):
+        cache.keep([Found(name, b"p", {}, name, False)])
+        assert cache.best_of(name) is None, "it was not said to be the best"
+        at[0] += 10
+    at[0] += 7200
+    assert cache.find("first") is not None
+    retention.forget(database, 1)
+    assert cache.find("first") is not None
+    assert cache.find("second") is None
+
+
 def test_values_can_be_larger_than_any_machine_integer(jobs: Queue) -> None:
     job, _ = jobs.submit(draft())
     jobs.take("me", 9)
@@ -195,6 +375,22 @@ def test_an_idempotency_key_makes_one_job(jobs: Queue) -> None:
     with pytest.raises(ReusedError):
         jobs.submit(draft(), Idempotency("", "once", "other"))
     assert jobs.submit(draft(), Idempotency("someone", "once", "other"))[1]
+
+
+def test_a_promise_is_kept_for_a_day(
+    database: Database, jobs: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A day from when it was made, though its job is gone long before."""
+    promise, made = Idempotency("", "once", "print"), time.time()
+    job, _ = jobs.submit(draft(), promise)
+    jobs.stop(job, discard=True, keep_seconds=0)
+    for hours, kept in ((1, True), (23.9, True), (24.1, False)):
+        monkeypatch.setattr(time, "time", lambda at=made + hours * 3600: at)
+        retention.forget(database, 10)
+        assert jobs.promised(promise) == (job if kept else None)
+    again, new = jobs.submit(draft(), promise)
+    assert new
+    assert again != job
 
 
 def test_pages_go_on_where_they_ended(jobs: Queue) -> None:

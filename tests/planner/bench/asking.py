@@ -16,7 +16,7 @@ OPTIONS: dict[str, Any] = {
     "target": None,
     "capacity": None,
     "fit_only": False,
-    "time_limit": 5.0,
+    "time_limit": 60.0,
     "memory": None,
     "gap": 0.0,
     "deterministic": True,
@@ -51,7 +51,7 @@ def task(of: Given, asked: Asked, seed: int = 0) -> Task:
 
 
 def solver(name: str, **options: object) -> Asked:
-    return Asked(name, {**OPTIONS, **options})
+    return Asked(name, {**OPTIONS, **options}, repeat_seconds=0.0)
 
 
 def program(folder: Path, body: str, arguments: str = "{input} {output}", **options: object) -> Asked:
@@ -61,7 +61,7 @@ def program(folder: Path, body: str, arguments: str = "{input} {output}", **opti
     ours = ("gap", "deterministic", "work_limit", "workers")
     common = {name: value for name, value in OPTIONS.items() if name not in ours}
     command = (sys.executable, "-S", str(script), *arguments.split())
-    return Asked("mine", {**common, **options}, command, str(folder))
+    return Asked("mine", {**common, **options}, command, str(folder), repeat_seconds=0.0)
 
 
 def recorded(result: Result) -> Record:
@@ -88,6 +88,7 @@ def timeless(record: Record) -> Record:
     """The record without what no two runs have in common."""
     return replace(
         record,
+        repeats=1,
         seconds=0.0,
         cpu_seconds=0.0,
         peak_memory=0,

@@ -1,12 +1,12 @@
 """Keepers that end with the test, and leave nothing behind."""
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from planner.bench.keepers import Keepers
+from tests.waiting import wait_for
 
 
 @pytest.fixture
@@ -18,7 +18,4 @@ def keepers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Keepers
     found = Keepers()
     yield found
     found.stop()
-    end = time.monotonic() + 10
-    while any(folders.iterdir()) and time.monotonic() < end:
-        time.sleep(0.01)
-    assert list(folders.iterdir()) == []
+    wait_for(lambda: not any(folders.iterdir()), "the folders of processes to be removed")

@@ -4,9 +4,10 @@ import json
 import os
 import subprocess
 import sys
-import time
 from contextlib import ExitStack
 from pathlib import Path
+
+from tests.waiting import wait_for
 
 ROOT = Path(__file__).parents[3]
 
@@ -35,14 +36,13 @@ class Farm:
     @property
     def address(self) -> str:
         """Where the scheduler is, once it says so."""
-        end = time.monotonic() + 60
-        while time.monotonic() < end:
-            assert self.scheduler.poll() is None
-            if (self._folder / "it").exists() and (text := (self._folder / "it").read_text()):
-                address: str = json.loads(text)["address"]
-                return address
-            time.sleep(0.05)
-        raise AssertionError("no scheduler")
+        return wait_for(self._said, "the scheduler")
+
+    def _said(self) -> str:
+        assert self.scheduler.poll() is None
+        file = self._folder / "it"
+        text = file.read_text() if file.exists() else ""
+        return str(json.loads(text)["address"]) if text else ""
 
     def add_worker(self) -> None:
         """Another worker, of one thread."""

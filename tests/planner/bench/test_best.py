@@ -86,3 +86,9 @@ def test_another_file_is_refused_by_name(data: bytes) -> None:
     with pytest.raises(InputError) as refused:
         from_json(data, "here.json")
     assert refused.value.issues[0].path == "here.json"
+
+
+def test_a_ratio_with_nothing_on_one_side_counts_one_more_on_both() -> None:
+    assert ratio((0,), (5,)) == pytest.approx(1 / 6)
+    assert ratio((5,), (0,)) == 6.0
+    assert ratio((0,), (0,)) == 1.0

@@ -55,6 +55,53 @@ def test_what_is_slower_throughout_is_seen_through_noise(tmp_path: Path) -> None
     assert _line(_compared(tmp_path, _noisy(1.3, 2), _noisy(1, 1)), "seconds").verdict is Verdict.BETTER
 
 
+@pytest.mark.parametrize("factor", [1.05, 1.2])
+def test_what_is_printed_is_what_was_measured_however_short_the_runs(tmp_path: Path, factor: float) -> None:
+    def slower(by: float) -> list[Record]:
+        return [made(f"i{k}", "x", 100, seconds=0.001 * by, reported=0.0005 * by) for k in range(20)]
+
+    comparison = _compared(tmp_path, slower(1), slower(factor))
+    for measure in ("seconds", "cpu", "reported"):
+        line = _line(comparison, measure)
+        assert line.mean == pytest.approx(factor)
+        assert line.interval == pytest.approx((factor, factor))
+        assert line.verdict is Verdict.WORSE
+        assert f"{factor:.4f}" in told(comparison, [])
+
+
+def test_counts_and_bounds_are_compared_as_they_are(tmp_path: Path) -> None:
+    def run(steps: int, nodes: int, bound: int) -> Record:
+        return made("a", "x", 100, options=EXACT, bound=bound, work={"steps": steps, "nodes": nodes})
+
+    comparison = _compared(tmp_path, [run(10, 0, 8)], [run(20, 3, 4)])
+    assert _line(comparison, "steps").mean == pytest.approx(2)
+    # Of 0 there is no multiple: both count one more.
+    assert _line(comparison, "nodes").mean == pytest.approx(4)
+    bound = _line(comparison, "bound")
+    assert bound.mean == pytest.approx(2)
+    assert bound.verdict is Verdict.WORSE
+
+
+def test_what_was_not_measured_is_not_compared(tmp_path: Path) -> None:
+    old, new = made("a", "x", 10, seconds=0.0), made("a", "x", 10, reported=1.0)
+    comparison = _compared(tmp_path, [old], [new])
+    assert {line.measure for line in comparison.lines} & {"seconds", "cpu", "reported"} == set()
+
+
+def test_a_verdict_of_clocks_tells_whether_runs_were_side_by_side(tmp_path: Path) -> None:
+    def runs(seconds: float, turn: int | None) -> list[Record]:
+        return [made(f"i{k}", "x", 100, seconds=seconds, turn=turn) for k in range(12)]
+
+    apart = _compared(tmp_path / "apart", runs(1, None), runs(2, None))
+    assert "note: the runs were not side by side, so in seconds, cpu a drift" in told(apart, [])
+    assert values(apart, [])["side_by_side"] is False
+    beside = _compared(tmp_path / "beside", runs(1, 1), runs(2, 2))
+    assert "side by side" not in told(beside, [])
+    assert values(beside, [])["side_by_side"] is True
+    same = _compared(tmp_path / "same", runs(1, None), runs(1, None))
+    assert "side by side" not in told(same, [])
+
+
 def test_seeds_of_one_instance_are_not_as_good_as_instances(tmp_path: Path) -> None:
     old, new = _noisy(1, 1, many=2, seeds=30), _noisy(2, 2, many=2, seeds=30)
     line = _line(_compared(tmp_path, old, new), "seconds")
@@ -153,3 +200,58 @@ def test_the_words_and_the_json_say_the_same(tmp_path: Path) -> None:
     assert [line["measure"] for line in data["lines"] if line["verdict"] == "worse"] == ["value"]
     assert "worse in value of x: a (1.1000)" in text
     assert "worse: 1 pairs" in text
+
+
+def test_runs_that_only_the_new_results_have_are_nothing_worse(tmp_path: Path) -> None:
+    old = made("a", "x", 10)
+    assert not _compared(tmp_path, [old], [old, made("more", "x", 10)]).worse([])
+
+
+def test_what_one_measure_in_many_shows_by_chance_is_no_difference(tmp_path: Path) -> None:
+    old, new = ([made(f"i{k}", "x", 100, seconds=s) for k in range(6)] for s in (1.0, 2.0))
+    before, after = results(tmp_path / "old", *old), results(tmp_path / "new", *new)
+    # Six of six are less likely than one in twenty, and among eight measures not unlikely.
+    alone = _line(compare(before, after, Strictness(), ["seconds"]), "seconds")
+    assert (alone.chance, alone.verdict) == (2 / 64, Verdict.WORSE)
+    among = _line(compare(before, after, Strictness(), NAMES), "seconds")
+    assert among.chance is not None
+    assert among.chance > 0.2
+    assert among.verdict is Verdict.SAME
+
+
+def test_clocks_are_chance_in_deterministic_runs_too(tmp_path: Path) -> None:
+    old, new = (
+        [made(f"i{k}", "x", 100, options=EXACT, seconds=seconds) for k in range(3)] for seconds in (1.0, 2.0)
+    )
+    line = _line(_compared(tmp_path, old, new), "seconds")
+    assert line.verdict is Verdict.SAME
+    assert line.chance is not None
+
+
+def test_the_instances_that_lost_most_are_named_first(tmp_path: Path) -> None:
+    lost = {"little": 110, "most": 200, "some": 150, "none": 100, "gained": 50}
+    old = [made(name, "x", 100, options=EXACT) for name in lost]
+    new = [made(name, "x", value, options=EXACT) for name, value in lost.items()]
+    assert [name for name, _ in _line(_compared(tmp_path, old, new), "value").worst] == [
+        "most",
+        "some",
+        "little",
+    ]
+
+
+def test_where_it_was_measured_is_noted_if_it_is_told_and_differs(tmp_path: Path) -> None:
+    here = made("a", "x", 10)
+    kept = replace(here, machine=replace(here.machine, cpus=0))
+    other = replace(here, machine=replace(here.machine, cpus=64))
+    assert _compared(tmp_path / "kept", [kept], [here]).pairs.notes == ()
+    (note,) = _compared(tmp_path / "other", [other], [here]).pairs.notes
+    assert "2 processors, Linux; 64 processors, Linux" in note
+
+
+def test_of_several_options_in_the_new_results_the_equal_ones_are_paired(tmp_path: Path) -> None:
+    slow = {"time_limit": 10.0}
+    # Whichever comes last would count for both if the name alone were the key.
+    new = [made("a", "x", 12, options={"time_limit": limit}) for limit in (0.5, 1.0, 7.0, 20.0)]
+    new.append(made("a", "x", 10, options=slow))
+    (pair,) = _compared(tmp_path, [made("a", "x", 10, options=slow)], new).pairs.pairs
+    assert pair.new.record.solver.options == slow

@@ -7,7 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.bench.curves import MOST_POINTS, apart, cactus, integral, mean_over_time, moments, profile
+from planner.bench.curves import (
+    MOST_POINTS,
+    apart,
+    cactus,
+    integral,
+    mean_over_time,
+    moments,
+    profile,
+    together,
+)
 from planner.bench.means import arithmetic, geometric, shifted_geometric
 
 STEPS = st.lists(st.tuples(st.floats(0, 10), st.floats(0, 1)), max_size=6).map(sorted)
@@ -63,6 +72,17 @@ def test_points_that_fall_together_are_drawn_once() -> None:
     points = [(1 + k % 100 / 1e6, 2.0 + k / 1e7) for k in range(5_000)]
     assert len(apart([*points, (50.0, 90.0)], math.log)) < 100
     assert apart([(1.0, 1.0), (1.0, 1.0)], math.log) == [(1.0, 1.0)]
+
+
+def test_points_in_one_place_are_counted_and_none_is_lost() -> None:
+    points = [(1.0, 1.0)] * 7 + [(1.0, 1.0000001)] * 2 + [(50.0, 90.0)]
+    assert together(points, math.log) == [(1.0, 1.0, 9), (50.0, 90.0, 1)]
+    assert together([(2.0, 2.0)] * 3, math.log) == [(2.0, 2.0, 3)]
+    assert together([], math.log) == []
+    many = [(1 + k % 97, 1 + k % 89) for k in range(5_000)]
+    found = together([(float(x), float(y)) for x, y in many], math.log)
+    assert sum(count for _, _, count in found) == 5_000
+    assert {(x, y) for x, y, _ in found} <= set(many)
 
 
 def test_means() -> None:

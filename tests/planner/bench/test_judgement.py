@@ -48,7 +48,8 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[Plan]:
         plans.append(plan)
         return verify(problem, plan, hint)
 
-    monkeypatch.setattr("planner.bench.judgement.verify", counting)
+    for name in ("verify", "recount"):
+        monkeypatch.setattr(f"planner.bench.judgement.{name}", counting)
     return plans
 
 
@@ -101,3 +102,13 @@ def test_a_layout_of_many_buffers_is_not_kept() -> None:
 
     assert laid_out(MOST_KEPT).layout is not None
     assert laid_out(MOST_KEPT + 1).layout is None
+
+
+def test_a_plan_judged_beside_a_hint_is_judged_again_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    judged = counted(monkeypatch)
+    problem = planted(20, 1)
+    plan = engine.plan(problem, Options(deterministic=True, work_limit=20_000))
+    judge = Judge(problem, digest(problem))
+    assert judge.judge(problem, plan, plan) == []
+    assert judge.violations(plan) == judge.violations(plan) == []
+    assert len(judged) == 2

@@ -3,7 +3,6 @@
 import os
 import signal
 import threading
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,7 +26,8 @@ from tests.planner.bench.asking import (
     task,
     timeless,
 )
-from tests.planner.isolate.test_session import gone
+from tests.processes import wait_ended, wait_gone
+from tests.waiting import PATIENCE, wait_for
 
 HOLDING = "{input} {output} {capacity}"
 
@@ -62,7 +62,6 @@ def test_a_model_is_killed_with_the_run_that_started_it(keepers: Keepers) -> Non
     record = record_of(keepers, planted(300), solver("cpsat", deterministic=False, time_limit=1.0))
     assert record.status in (Ending.FEASIBLE, Ending.OPTIMAL)
     assert "ortools" in record.solver.version
-    assert record.seconds < 30
 
 
 def test_what_is_no_problem_has_no_record(keepers: Keepers) -> None:
@@ -106,7 +105,7 @@ def test_an_outside_program_may_speak_json_and_standard_output(keepers: Keepers,
     capacity, seconds = int(sys.argv[2]), float(sys.argv[3])
     ids = [buffer["id"] for buffer in problem["buffers"]]
     places = [{"buffer": name, "pool": "memory", "offset": i * 100} for i, name in enumerate(ids)]
-    assert (capacity, seconds) == (250, 5.0)
+    assert (capacity, seconds) == (250, 60.0)
     json.dump({"status": "feasible", "placements": places, "seconds": 0.25}, sys.stdout)
     """
     record = record_of(keepers, given(), program(tmp_path, body, "{input.json} {capacity} {seconds}"))
@@ -125,12 +124,12 @@ def test_an_outside_program_may_speak_json_and_standard_output(keepers: Keepers,
         ("import shutil; shutil.rmtree(os.path.dirname(sys.argv[1]))", Ending.UNKNOWN, "no plan"),
         ("open(sys.argv[2], 'w').write('{\"status\": \"unknown\"}')", Ending.UNKNOWN, "it found no plan"),
         ("open(sys.argv[2], 'w').write('{\"status\": \"infeasible\"}')", Ending.UNKNOWN, "not checked"),
-        ("open(sys.argv[2], 'wb').truncate(2 << 30); time.sleep(60)", Ending.ERROR, "File too large"),
+        ("open(sys.argv[2], 'wb').truncate(2 << 30); time.sleep(600)", Ending.ERROR, "File too large"),
         ("sys.exit('it is too hard')", Ending.ERROR, "ended with status 1: it is too hard"),
         ("os.kill(os.getpid(), 11)", Ending.ERROR, "killed by signal 11"),
         ("os.kill(os.getppid(), 9)", Ending.KILLED, "killed by signal 9"),
-        ("time.sleep(60)", Ending.KILLED, "out of time"),
-        ("held = b'x' * (1 << 30); time.sleep(60)", Ending.KILLED, "MiB of memory"),
+        ("time.sleep(600)", Ending.KILLED, "out of time"),
+        ("held = b'x' * (1 << 30); time.sleep(600)", Ending.KILLED, "MiB of memory"),
         (
             "print('noise' * 1_000_000); sys.stderr.write('more' * 1_000_000); sys.exit(3)",
             Ending.ERROR,
@@ -141,7 +140,7 @@ def test_an_outside_program_may_speak_json_and_standard_output(keepers: Keepers,
 def test_an_outside_program_that_fails_is_told_of(
     keepers: Keepers, tmp_path: Path, body: str, ending: Ending, said: str
 ) -> None:
-    limit = 1.0 if ending is Ending.KILLED and said == "out of time" else 30.0
+    limit = 1.0 if ending is Ending.KILLED and said == "out of time" else PATIENCE
     asked = program(tmp_path, f"import os, sys, time\n{body}", time_limit=limit, memory=500 << 20)
     record = record_of(keepers, given(), asked)
     assert record.status is ending, record.error
@@ -202,13 +201,12 @@ def test_nothing_is_left_of_a_program_that_hides_what_it_starts(
         os._exit(0)
     while not os.path.exists({str(tmp_path / "hidden")!r}) or not open({str(tmp_path / "hidden")!r}).read():
         time.sleep(0.01)
-    {"" if ends else "time.sleep(600)"}
+    {"" if ends else "held = b'x' * (600 << 20); time.sleep(600)"}
     """
-    record = record_of(keepers, given(), program(tmp_path, body, time_limit=1.0))
+    asked = program(tmp_path, body, time_limit=PATIENCE, memory=300 << 20)
+    record = record_of(keepers, given(), asked)
     assert record.status is (Ending.UNKNOWN if ends else Ending.KILLED)
-    hidden = int((tmp_path / "hidden").read_text())
-    with pytest.raises(ProcessLookupError):
-        os.kill(hidden, 0)
+    wait_ended(int((tmp_path / "hidden").read_text()))
 
 
 def test_a_keeper_that_is_killed_is_replaced(keepers: Keepers) -> None:
@@ -217,7 +215,7 @@ def test_a_keeper_that_is_killed_is_replaced(keepers: Keepers) -> None:
     os.kill(keeper.id, signal.SIGKILL)
     record = record_of(keepers, given(), solver("greedy"))
     assert record.status is Ending.OPTIMAL
-    assert gone(keeper.id)
+    wait_gone(keeper.id)
 
 
 def test_a_run_whose_keepers_all_end_is_lost(keepers: Keepers, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -247,18 +245,12 @@ def test_what_runs_is_called_off_at_once(keepers: Keepers, tmp_path: Path) -> No
 
     thread = threading.Thread(target=run)
     thread.start()
-    while not started.exists() or not started.read_text():
-        time.sleep(0.01)
-    begin = time.monotonic()
+    wait_for(lambda: started.exists() and started.read_text(), "the program to start")
     keepers.stop()
-    thread.join()
-    assert time.monotonic() - begin < 5
+    thread.join(PATIENCE)
     assert [type(error) for error in errors] == [StoppedError]
     assert records == []
-    end = time.monotonic() + 5
-    while Path(f"/proc/{started.read_text()}").exists() and time.monotonic() < end:
-        time.sleep(0.01)
-    assert not Path(f"/proc/{started.read_text()}").exists()
+    wait_ended(int(started.read_text()))
 
 
 def test_bytes_of_any_kind_travel(keepers: Keepers) -> None:
@@ -282,7 +274,7 @@ def test_a_run_that_ends_its_process_costs_no_other(keepers: Keepers, tmp_path: 
 
 
 def test_runs_in_one_process_have_the_limits_of_each(keepers: Keepers, tmp_path: Path) -> None:
-    holding = program(tmp_path, "held = b'x' * (600 << 20); import time; time.sleep(60)", memory=300 << 20)
+    holding = program(tmp_path, "held = b'x' * (600 << 20); import time; time.sleep(600)", memory=300 << 20)
     tasks = [task(given(), solver("greedy")), task(given(), holding), task(given(), solver("greedy"), 1)]
     records: list[Record] = []
     while len(records) < len(tasks):
@@ -302,3 +294,13 @@ def test_of_several_tasks_as_many_are_done_as_fit_into_a_moment(keepers: Keepers
     (first,) = keepers.perform_some(slow)
     assert recorded(first).status is Ending.UNKNOWN
     assert first.seconds > 0.6
+
+
+def test_a_place_for_everything_is_a_plan_whatever_it_is_called(keepers: Keepers, tmp_path: Path) -> None:
+    places = [
+        {"buffer": name, "pool": "memory", "offset": at} for name, at in (("a", 0), ("b", 100), ("c", 0))
+    ]
+    said = {"status": "unknown", "placements": places}
+    asked = program(tmp_path, f"import json; print(json.dumps({said!r}))", "{input}")
+    record = record_of(keepers, given(), asked)
+    assert (record.status, record.peak) == (Ending.FEASIBLE, 150)

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -13,7 +12,8 @@ import pytest
 from planner.bench.record import RESULTS, Record, from_line
 from tests.planner.bench.asking import timeless
 from tests.planner.bench.farm import ROOT, Farm
-from tests.planner.isolate.test_session import gone
+from tests.processes import wait_gone
+from tests.waiting import PATIENCE, wait_for
 
 if find_spec("distributed") is None:
     pytest.skip("needs Dask: pip install 'memstow[dask]'", allow_module_level=True)
@@ -49,13 +49,15 @@ def compared(folder: Path) -> list[Record]:
 
 
 def await_results(folder: Path, count: int, run: "subprocess.Popen[str]") -> None:
-    while not (folder / RESULTS).exists() or (folder / RESULTS).read_bytes().count(b"\n") < count:
+    def enough() -> bool:
         assert run.poll() is None, run.communicate()
-        time.sleep(0.02)
+        return (folder / RESULTS).exists() and (folder / RESULTS).read_bytes().count(b"\n") >= count
+
+    wait_for(enough, "results")
 
 
 def finish(run: "subprocess.Popen[str]") -> None:
-    out, complaint = run.communicate(timeout=200)
+    out, complaint = run.communicate(timeout=PATIENCE)
     assert (run.returncode, complaint) == (0, ""), out
 
 
@@ -73,12 +75,12 @@ def test_a_cluster_that_loses_a_worker_has_the_results_of_a_run_here(farm: Farm,
         len({record.key for record in records(tmp_path / "there")}) == len(records(tmp_path / "there")) == 40
     )
     assert compared(tmp_path / "there") == compared(tmp_path / "here")
-    assert gone(lost.pid)
+    wait_gone(lost.pid)
 
 
 def test_a_run_waits_for_workers_and_takes_those_that_come_later(farm: Farm, tmp_path: Path) -> None:
     run = bench(tmp_path / "there", *there(farm))
-    time.sleep(1.0)
+    wait_for((tmp_path / "there" / RESULTS).exists, "the run to begin")
     assert run.poll() is None
     farm.add_worker()
     await_results(tmp_path / "there", 2, run)
@@ -92,7 +94,7 @@ def test_where_the_scheduler_is_lost_what_is_recorded_stays(farm: Farm, tmp_path
     run = bench(tmp_path / "there", *there(farm))
     await_results(tmp_path / "there", 2, run)
     farm.scheduler.kill()
-    _, complaint = run.communicate(timeout=200)
+    _, complaint = run.communicate(timeout=PATIENCE)
     assert run.returncode == 2
     assert "--resume goes on" in complaint
     assert len(records(tmp_path / "there")) >= 2
@@ -102,7 +104,7 @@ def test_where_the_scheduler_is_lost_what_is_recorded_stays(farm: Farm, tmp_path
 
 def test_where_there_is_no_scheduler_that_is_told(tmp_path: Path) -> None:
     run = bench(tmp_path / "there", "--executor", "dask", "--scheduler", "tcp://127.0.0.1:1")
-    _, complaint = run.communicate(timeout=100)
+    _, complaint = run.communicate(timeout=PATIENCE)
     assert run.returncode == 2
     assert "no scheduler of Dask can be reached" in complaint
 
@@ -113,5 +115,5 @@ def test_ctrl_c_leaves_the_cluster(farm: Farm, tmp_path: Path) -> None:
     await_results(tmp_path / "there", 1, run)
     assert run.poll() is None
     run.send_signal(signal.SIGINT)
-    run.communicate(timeout=60)
+    run.communicate(timeout=PATIENCE)
     assert run.returncode == 130

@@ -75,3 +75,10 @@ def test_of_many_chances_each_counts_for_less() -> None:
     assert holm([0.01, 0.04, 0.03, 0.5]) == pytest.approx([0.04, 0.09, 0.09, 0.5])
     assert holm([0.9, 0.8]) == [1.0, 1.0]
     assert holm([]) == []
+
+
+def test_the_normal_distribution_allows_for_steps_between_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
+    differences = [k if k % 2 else -k for k in range(1, 41)]
+    exact = signed_rank(differences)
+    monkeypatch.setattr("planner.bench.paired.MOST_EXACT", 0)
+    assert signed_rank(differences) == pytest.approx(exact, rel=0.002)

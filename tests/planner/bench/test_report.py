@@ -14,7 +14,7 @@ import pytest
 
 from planner.bench.rated import rate
 from planner.bench.record import Ending, Instance, Layout, Moment, Record
-from planner.bench.report import report
+from planner.bench.report import figures, report
 from planner.bench.report.axes import whole
 from planner.bench.report.page import MOST_ROWS
 from planner.errors import InputError, MissingBackEndError
@@ -129,6 +129,47 @@ def test_pictures_are_svg_in_the_page_and_in_files(files: dict[str, str]) -> Non
         assert "currentColor" not in files[f"report-{name}.svg"]
     assert files["report.html"].count('<svg role="img"') == len(names)
     assert "currentColor" in files["report.html"]
+
+
+def test_panels_have_letters_and_what_is_told_names_them(files: dict[str, str]) -> None:
+    for name in (*PICTURES, "scatter"):
+        drawn = files[f"report-{name}.svg"]
+        assert [drawn.count(f">({letter})</text>") for letter in "abc"] == [1, 1, 0], name
+    told = re.findall("<figcaption>(.*?)</figcaption>", files["report.html"])
+    assert len(told) == len(PICTURES) + 1
+    assert all("(a)" in text and "(b)" in text for text in told)
+    assert "fastest of the instance and seed" in told[0]
+
+
+def test_a_scatter_tells_how_many_points_are_in_one_place(tmp_path: Path) -> None:
+    alike = [made(f"i{k}", solver, 100) for k in range(37) for solver in ("x", "y")]
+    apart = [made("other", "x", 100, seconds=1), made("other", "y", 200, seconds=9)]
+    drawn = _report(tmp_path, *alike, *apart)["report-scatter.svg"]
+    assert drawn.count(">37</text>") == 2
+
+
+def test_no_table_is_wider_than_the_page_lets_be_seen(tmp_path: Path) -> None:
+    many = [made("i", f"solver number {k} of a long name", 100) for k in range(14)]
+    page = _report(tmp_path, *many)["report.html"]
+    # What is too wide for the screen can be scrolled to, on paper it becomes narrower, and nothing keeps
+    # words from being broken into lines.
+    assert page.count('<div class="wide"><table>') + page.count('<div class="wide">\n<div class="rows"') == 2
+    assert ".wide { overflow-x: auto; }" in page
+    assert "nowrap" not in page
+    assert "minmax(0, 1fr)" in page[page.index("@media print") :]
+
+
+def test_figures_for_papers_are_pdf_with_their_letters_in_them(tmp_path: Path) -> None:
+    bench = rate(results(tmp_path, *_some()), {})
+    drawn = figures(bench)
+    assert set(drawn) == {f"report-{name}.pdf" for name in (*PICTURES, "scatter")}
+    assert figures(bench) == drawn
+    for data in drawn.values():
+        assert data.startswith(b"%PDF-")
+        # TrueType, which publishers take, and not Type 3.
+        assert b"/FontFile2" in data
+        assert b"/Type3" not in data
+        assert b"CreationDate" not in data
 
 
 def test_runs_are_counted_in_whole_numbers() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from planner.bench.record import RESULTS, Layout, to_line
+from planner.bench.record import RESULTS, Ending, Layout, to_line
 from planner.bench.results import read
 from planner.errors import InputError
 from tests.planner.bench.made import made, results
@@ -70,3 +70,10 @@ def test_what_holds_no_result_is_refused(tmp_path: Path) -> None:
         with pytest.raises(InputError) as refused:
             read(path)
         assert refused.value.issues[0].code == code
+
+
+def test_a_claim_with_a_plan_that_the_judge_refuses_proves_nothing(tmp_path: Path) -> None:
+    optimal = Ending.OPTIMAL
+    refused = made("a", "x", 5, status=optimal, violations=("overlap",))
+    found = results(tmp_path, refused, made("b", "x", 5, status=optimal), made("c", "x", status=optimal))
+    assert [run.proven for run in found.runs] == [False, True, False]

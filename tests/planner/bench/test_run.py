@@ -208,3 +208,18 @@ def test_the_time_left_follows_from_what_was_done(monkeypatch: pytest.MonkeyPatc
     tally.done = 4
     tally.left_out = 1
     assert tally.seconds_left() == pytest.approx(10.0 / 5 * 25)
+
+
+def test_a_run_that_keeps_failing_is_tried_three_times(journal: Journal) -> None:
+    tried: list[str] = []
+
+    def perform(task: Task) -> Result:
+        tried.append(task.given.name)
+        if task.given.name == "bad":
+            raise OSError("gone")
+        return recorded(task)
+
+    instances = [given(b"0", "good"), given(b"1", "bad")]
+    tally = run([instances], [solver("exact")], 1, Fake(perform), journal, Event())
+    assert (tally.done, tally.lost) == (1, 1)
+    assert tried.count("bad") == 3

@@ -93,3 +93,8 @@ def test_what_was_known_before_counts(tmp_path: Path) -> None:
     bench = rate(results(tmp_path / "now", made("a", "x", 15, status=Ending.OPTIMAL)), known)
     assert bench.rated[0].ratio == 1.5
     assert len(bench.contradictions) == 1
+
+
+def test_what_is_nearly_as_good_is_not_as_good_as_the_best(tmp_path: Path) -> None:
+    rows = summary(rate(results(tmp_path, made("a", "x", 1_000), made("a", "y", 1_001)), {}))
+    assert (_row(rows, "x").at_best, _row(rows, "y").at_best) == (1, 0)

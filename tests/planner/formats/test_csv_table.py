@@ -1,12 +1,15 @@
 """CSV means here what it means to MiniMalloc, and what it cannot mean is told by line and column."""
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from planner import formats
+from planner.check import find_issues
+from planner.formats.csv_table import write_problem
 from planner.plan import Placement, Plan, Status
-from planner.problem import Buffer, Problem
+from planner.problem import Buffer, Problem, Relative
 from tests.planner.refusal import refusal, told
 from tests.referee import judge
 
@@ -105,7 +108,7 @@ def test_a_plan_is_the_problem_with_offsets() -> None:
     [
         ("", "empty", "$"),
         ("\n\n", "empty", "$"),
-        ("hello", "unknown_column", "line 1, column 1"),
+        ("hello", "no_header", "line 1"),
         ("id;lower;upper;size\n", "unknown_column", "line 1, column 1"),
         ("id,lower,size\n", "missing_column", "line 1"),
         ("id,lower,upper,size,colour\n", "unknown_column", "line 1, column 5"),
@@ -220,3 +223,22 @@ def test_gaps_hold_whatever_times_there_may_be() -> None:
     one = Buffer(id="a", size=4, lifetimes=((-far, 0), (far, far + 2)))
     problem = Problem(version=1, buffers=(one,))
     assert formats.read_problem(formats.write_problem(problem, "csv")) == problem
+
+
+@pytest.mark.parametrize(
+    ("life", "offset"),
+    [((0, 9), -1), ("always", 0)],
+    ids=["below its buffer", "of one that is always live"],
+)
+def test_what_only_looks_like_a_window_is_not_written_as_one(
+    life: tuple[int, int] | Literal["always"], offset: int
+) -> None:
+    apart = ((0, 2), (3, 9))
+    whole = Buffer(id="a", size=8, lifetime="always")
+    base = whole if life == "always" else Buffer(id="a", size=8, lifetimes=apart)
+    child = Buffer(id=f"a@2-3@{offset}:{offset + 2}", size=2, lifetime=(2, 3))
+    tie = Relative(buffer=child.id, base="a", offset=offset)
+    problem = Problem(version=1, buffers=(base, child), relative=(tie,))
+    assert find_issues(problem) == []
+    paths = {path for _, path in told(lambda: write_problem(problem))}
+    assert "$.relative" in paths

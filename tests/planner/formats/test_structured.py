@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from planner import formats
 from planner.errors import InputError
 from planner.plan import Placement, Plan, Status
-from planner.problem import Buffer, Pool, Problem
+from planner.problem import Buffer, Pool, Problem, Relative, Reserved, ReuseCost
 from tests.planner.formats.structured_brute import best, fits, random_document, value
 from tests.planner.refusal import told
 from tests.referee import judge
@@ -178,6 +178,61 @@ def _banked(**fields: Any) -> list[dict[str, Any]]:
 )
 def test_what_cannot_be_honoured_is_refused_by_name(document: Any, code: str, place: str) -> None:
     assert told(lambda: _read(document)) == [(code, place)]
+
+
+def test_reuse_between_colocated_buffers_costs_nothing_and_between_others_what_it_says() -> None:
+    penalties = [
+        {"first": 0, "second": 1, "cost": 7, "reason": "generic"},
+        {"first": 1, "second": 2, "cost": 5, "reason": "generic"},
+    ]
+    problem = _read(
+        _document(
+            buffers=[_tile(0), _tile(1), _tile(2)],
+            constraints={"colocations": [{"first": 0, "second": 1}]},
+            cost_model={"reuse_penalties": penalties},
+            **_terms("total_peak", "reuse_cost"),
+        )
+    )
+    names = [buffer.id for buffer in problem.buffers]
+    assert [(it.buffers, it.cost) for it in problem.reuse_costs] == [((names[1], names[2]), 5)]
+
+
+def test_reuse_costs_beside_ties_are_not_written_since_they_would_not_all_be_charged() -> None:
+    problem = Problem(
+        version=1,
+        buffers=tuple(Buffer(id=name, size=4, lifetime=(0, 1)) for name in "ab"),
+        relative=(Relative(buffer="b", base="a", offset=0),),
+        reuse_costs=(ReuseCost(buffers=("a", "b"), cost=3),),
+    )
+    assert told(lambda: formats.write_problem(problem, "structured")) == [
+        ("not_expressible", "$.reuse_costs")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("allowed", "terms", "refused"),
+    [
+        (None, ("peak",), True),
+        (("fast",), ("peak",), False),
+        (("fast",), ("peak", "max_peak"), False),
+        (("fast",), ("peak", "reuse_cost"), True),
+        (None, ("reuse_cost",), False),
+    ],
+)
+def test_reserved_ranges_are_written_where_they_do_not_change_which_plan_is_best(
+    allowed: tuple[str, ...] | None, terms: tuple[str, ...], refused: bool
+) -> None:
+    problem = Problem(
+        version=1,
+        pools=(Pool(id="fast", capacity=16, reserved=(Reserved(offset=8, size=1),)), Pool(id="slow")),
+        buffers=(Buffer(id="a", size=4, lifetime=(0, 1), pools=allowed),),
+        objective=terms,
+    )
+    if refused:
+        said = told(lambda: formats.write_problem(problem, "structured"))
+        assert said == [("not_expressible", "$.pools[0].reserved")]
+    else:
+        assert formats.write_problem(problem, "structured")
 
 
 def test_notes_and_bank_geometry_change_nothing() -> None:

@@ -1,13 +1,18 @@
 """Cases of TVM's planner: an edge is a conflict, and a list of intervals includes both ends."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from planner import formats
+from planner.engine import plan
+from planner.errors import InputError
+from planner.options import Options
 from planner.problem import Buffer, Pool, Problem
+from planner.verify import verify
 from tests.planner.refusal import refusal, told
 
 
@@ -81,3 +86,25 @@ def test_every_case_with_sizes_comes_back(shared_data: Path) -> None:
         assert formats.read_problem(formats.write_problem(problem, "usmp")) == problem
     for rows in facts["intervals_inclusive"].values():
         assert len(formats.read_problem(json.dumps(rows).encode()).buffers) == len(rows)
+
+
+def test_later_pools_are_to_be_small_and_then_the_preferred_ones_used(shared_data: Path) -> None:
+    """As TVM's hill climb leaves it: what fits the fast memory is there, though that raises its peak."""
+    case = json.loads((shared_data / "usmp" / "facts.json").read_bytes())["mobilenet"]
+    problem = formats.read_problem(json.dumps(case).encode())
+    assert problem.terms() == ("peak:slow_memory", "preference", "peak:fast_memory")
+    for solver in ("greedy", "auto"):
+        found = plan(problem, Options(solver=solver, time_limit=60.0))
+        assert [use.peak for use in found.pools] == case["expected"]["hill_climb"]
+        assert verify(problem, found) == []
+
+
+def test_only_the_objective_that_a_case_has_is_written() -> None:
+    pools = (Pool(id="fast", capacity=4), Pool(id="slow"))
+    case = Problem(version=1, pools=pools, buffers=(Buffer(id="a", size=3),))
+    its = ("peak:slow", "preference", "peak:fast")
+    assert formats.read_problem(formats.write_problem(replace(case, objective=its), "usmp")).objective == its
+    for objective in (None, ("peak",)):
+        other = replace(case, objective=objective)
+        with pytest.raises(InputError, match="objective"):
+            formats.write_problem(other, "usmp")

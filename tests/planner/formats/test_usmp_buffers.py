@@ -114,6 +114,7 @@ def test_what_has_no_place_there_is_refused_by_name() -> None:
             Buffer(id="b", size=1, accesses=4),
             Buffer(id="c", size=1, lifetime=(0, 1), pools=("q",)),
         ),
+        objective=("peak:q", "preference", "peak:p"),
     )
     assert {issue.path for issue in refusal(lambda: formats.write_problem(problem, "usmp"))} == {
         "$.buffers[1].pools",

@@ -118,6 +118,43 @@ def test_references_to_what_is_broken_are_not_called_unknown() -> None:
     ]
 
 
+TIED: dict[str, Any] = {
+    "buffers": [
+        {"id": "a", "size": 4, "lifetime": [0, 1], "pools": ["q"]},
+        {"id": "b", "size": 4, "lifetime": [0, 1]},
+    ],
+    "relative": [{"buffer": "a", "base": "b", "offset": 0}],
+}
+PINNED: dict[str, Any] = {
+    "buffers": [
+        {"id": name, "size": 4, "lifetime": [0, 1], "pool": "p", "offset": 4, "alignment": 8} for name in "ab"
+    ],
+    "pools": [{"id": "p", "base": 4}],
+}
+
+
+@pytest.mark.parametrize(
+    ("fields", "codes"),
+    [
+        # The pool that both may go to, or that has the base, is what could not be read.
+        (TIED | {"pools": [{"id": "p"}, {"id": "q", "base": -1}]}, {"too_small"}),
+        (TIED | {"pools": "q"}, {"not_a_list"}),
+        (PINNED | {"buffers": PINNED["buffers"][:1], "pools": 4}, {"not_a_list"}),
+        # The pair that lets the pins share bytes is.
+        (PINNED | {"exclusive": [["a", "b", "c"]]}, {"wrong_length"}),
+        (PINNED | {"in_place": [{"input": "a"}]}, {"missing_field"}),
+        (PINNED | {"relative": 5}, {"not_a_list"}),
+        (PINNED | {"exclusives": [["a", "b"]]}, {"unknown_field"}),
+        # What no other element could mend is told as ever.
+        (PINNED | {"conflicts": 5}, {"not_a_list", "pins_clash"}),
+    ],
+)
+def test_nothing_is_told_that_what_could_not_be_read_may_have_mended(
+    fields: dict[str, Any], codes: set[str]
+) -> None:
+    assert {issue.code for issue in _issues(parse_problem, {"version": 1, **fields})} == codes
+
+
 def test_when_a_lost_name_cannot_be_read_no_name_is_called_unknown() -> None:
     raw = {"version": 1, "buffers": [{"size": 1}, {"id": "b", "size": 1}], "conflicts": [["a", "b"]]}
     assert told(lambda: parse_problem(raw)) == [("missing_field", "$.buffers[0].id")]

@@ -1,0 +1,85 @@
+"""`memstow bench run --interleave OLD NEW`: two programs side by side, and what their pairs of runs tell."""
+
+import argparse
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from api.cli.bench_asked import instances_of, sides_of
+from api.cli.bench_run import Progress, report_endings, report_rest
+from api.cli.exits import Exit
+from api.cli.interruptible import Interruptible
+from api.cli.output import replace_file
+from api.cli.terminal import complain, is_terminal
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Sequence
+
+    from planner.bench.instances import Instances
+    from planner.bench.interleaved import Side
+    from planner.bench.tally import Tally
+
+OLD, NEW = "old", "new"
+
+
+def run_pairs(args: argparse.Namespace) -> int:
+    """Run, record, compare; the exit code is that of `bench compare`."""
+    from planner.bench.executor import Local
+    from planner.bench.folder import PATHS
+    from planner.bench.interleaved import Side
+    from planner.bench.journal import Journal
+    from planner.bench.posed import remembered
+    from planner.figures import plain
+
+    instances = [instances_of(path) for path in args.paths]
+    asked = sides_of(args)
+    folders = [Path(args.output) / name for name in (OLD, NEW)]
+    journals: list[Journal] = []
+    try:
+        sides = []
+        for folder, (solvers, python) in zip(folders, asked, strict=True):
+            journals.append(Journal(folder, args.resume))
+            replace_file(folder / PATHS, remembered(folder, args.paths))
+            sides.append(Side(solvers, partial(Local, 1, python), journals[-1]))
+        tally, interrupted = _run(instances, sides, args.seeds)
+    finally:
+        for journal in journals:
+            journal.close()
+    report_rest(tally)
+    for folder, journal in zip(folders, journals, strict=True):
+        print(f"{plain(str(folder))}:")
+        report_endings(journal)
+    if interrupted:
+        complain("interrupted: what is recorded stays; --resume goes on")
+        return Exit.INTERRUPTED
+    if tally.lost or not all(sum(journal.endings.values()) for journal in journals):
+        return Exit.USAGE
+    return _compare(*folders)
+
+
+def _run(instances: "Sequence[Instances]", sides: "Sequence[Side]", seeds: int) -> "tuple[Tally, bool]":
+    """What was done, and whether it was interrupted."""
+    from planner.bench.interleaved import interleaved
+
+    progress = Progress(sys.stderr) if is_terminal(sys.stderr) else None
+    old, new = sides
+
+    def work(cancel: "threading.Event") -> "Tally":
+        hear = progress.hear if progress else lambda _tally: None
+        return interleaved(instances, old, new, seeds, cancel, hear)
+
+    call = Interruptible(work)
+    return call.run(progress), call.interrupted
+
+
+def _compare(old: Path, new: Path) -> int:
+    from planner.bench.compare.measures import DECIDING, NAMES
+    from planner.bench.compare.told import told
+    from planner.bench.compare.verdicts import Strictness, compare
+    from planner.bench.results import read
+
+    comparison = compare(read(old), read(new), Strictness(), NAMES)
+    print(f"\n{told(comparison, DECIDING)}")
+    return Exit.WORSE if comparison.worse(DECIDING) else Exit.DONE

@@ -1,0 +1,14 @@
+"""What a misspelt word may have been meant for."""
+
+from collections.abc import Iterable
+
+_LONGEST = 64
+
+
+def likely(word: str, known: Iterable[str], alike: float = 0.6) -> str | None:
+    """The known word that is most like this one; None where none is alike."""
+    # Costs time at start-up, and only those who make a mistake need it.
+    from difflib import get_close_matches
+
+    close = get_close_matches(word.lower()[:_LONGEST], list(known), n=1, cutoff=alike)
+    return close[0] if close else None

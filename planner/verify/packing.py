@@ -1,0 +1,186 @@
+"""Layouts of the judge's own, to hold against what a plan claims and nobody can count.
+
+They need not be good: one that is better than what a plan says is possible shows that it is not so. Each body
+(a buffer, or a rigid group) in turn goes to the lowest place that is free. Everything that costs more than a
+look at each buffer is counted as steps, and ends when there are none left.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from planner.problem import LIMIT
+from planner.ranges import Range
+from planner.verify.facts import Facts, Grid
+from planner.verify.layout import Layout
+from planner.verify.rigid import ALONE
+
+Prefer = Callable[[int, int], int]
+"""How little a pool is liked by what would end there at that offset: the least is taken."""
+
+
+@dataclass(slots=True)
+class Steps:
+    """How much may still be tried."""
+
+    left: int
+
+    def spend(self, count: int) -> bool:
+        """Whether there were so many left."""
+        self.left -= count
+        return self.left >= 0
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What gets one offset: buffers at fixed distances from the first of them."""
+
+    members: tuple[int, ...]
+    deltas: tuple[int, ...]
+    pools: tuple[int, ...]
+    start: int | None
+    """Where it is pinned to."""
+    bytes: int
+
+
+@dataclass(slots=True)
+class _Pool:
+    top: int = 0
+    placed: list[int] = field(default_factory=list)
+
+
+def bodies(facts: Facts, chosen: Iterable[int]) -> list[Body]:
+    """These buffers, each with all of its group."""
+    found: list[Body] = []
+    seen: set[int] = set()
+    for buffer in chosen:
+        group = facts.rigid.group[buffer]
+        if group == ALONE:
+            found.append(_body(facts, (buffer,)))
+        elif group not in seen:
+            seen.add(group)
+            found.append(_body(facts, tuple(facts.rigid.members[group])))
+    return found
+
+
+def _body(facts: Facts, members: tuple[int, ...]) -> Body:
+    first = facts.rigid.delta.get(members[0], 0)
+    deltas = tuple(facts.rigid.delta.get(i, 0) - first for i in members)
+    pins = [
+        offset - delta
+        for i, delta in zip(members, deltas, strict=True)
+        if (offset := facts.buffers[i].offset) is not None
+    ]
+    return Body(
+        members,
+        deltas,
+        tuple(facts.allowed(members[0])),
+        pins[0] if pins else None,
+        sum(facts.buffers[i].size for i in members),
+    )
+
+
+class Packing:
+    """One layout in the making."""
+
+    def __init__(self, facts: Facts, steps: Steps) -> None:
+        self._facts = facts
+        self._steps = steps
+        self._layout = Layout(facts)
+        self._pools = [_Pool() for _ in facts.pools]
+        self._lives: dict[int, Sequence[Range]] = {}
+        self._listed: dict[int, set[int]] = {}
+        for one, other in facts.conflicts:
+            self._listed.setdefault(one, set()).add(other)
+            self._listed.setdefault(other, set()).add(one)
+
+    def laid(self, order: Sequence[Body], prefer: Prefer, stacked: bool) -> Layout | None:
+        """All of them, the pinned ones first; `stacked`: no byte is used twice. None: one found no place."""
+        pinned = [body for body in order if body.start is not None]
+        free = [body for body in order if body.start is None]
+        for body in (*pinned, *free):
+            places = [
+                (prefer(pool, offset + body.bytes), pool, offset)
+                for pool in body.pools
+                if (offset := self._lowest(body, pool, stacked)) is not None
+            ]
+            if not places or self._steps.left < 0:
+                return None
+            _, pool, offset = min(places, key=lambda it: it[0])
+            self._put(body, pool, offset)
+        return self._layout
+
+    def _put(self, body: Body, pool: int, offset: int) -> None:
+        there = self._pools[pool]
+        for i, delta in zip(body.members, body.deltas, strict=True):
+            self._layout.pool[i] = pool
+            self._layout.offset[i] = offset + delta
+            size = self._facts.buffers[i].size
+            if size:
+                there.placed.append(i)
+                there.top = max(there.top, offset + delta + size)
+
+    def _lowest(self, body: Body, pool: int, stacked: bool) -> int | None:
+        """The lowest offset at which the body is free of what is there; for a pinned one its pin."""
+        facts = self._facts
+        grid = facts.grid_of(body.members[0], pool)
+        if grid is None:
+            return None
+        if body.start is not None:
+            return body.start
+        capacity = facts.pools[pool].capacity
+        limit = LIMIT if capacity is None else capacity
+        sizes = [facts.buffers[i].size for i in body.members]
+        highest = limit - max(d + size for d, size in zip(body.deltas, sizes, strict=True))
+        start = max(-d for d in body.deltas)
+        if stacked:
+            sized = [d for d, size in zip(body.deltas, sizes, strict=True) if size]
+            start = max(start, self._pools[pool].top - min(sized, default=0)) if sized else start
+        taken: list[Range] = []
+        for i, d, size in zip(body.members, body.deltas, sizes, strict=True):
+            if not size:
+                continue
+            taken += ((begin - d - size, end - d) for begin, end in facts.reserved[pool])
+            if not stacked:
+                taken += self._in_the_way(i, d, size, pool)
+        taken.sort()
+        if not self._steps.spend(len(taken) + 1):
+            return None
+        start = _aligned(grid, start)
+        for below, above in taken:
+            # A start strictly between the two would share a byte.
+            if below < start < above:
+                start = _aligned(grid, above)
+        return start if start <= highest else None
+
+    def _in_the_way(self, buffer: int, delta: int, size: int, pool: int) -> list[Range]:
+        """Where the body may not start because of what is there and may not share bytes with that buffer."""
+        placed, facts, offset = self._pools[pool].placed, self._facts, self._layout.offset
+        if not self._steps.spend(len(placed)):
+            return []
+        listed = self._listed.get(buffer, ())
+        mine = self._lives_of(buffer)
+        found = []
+        for other in placed:
+            if other not in listed:
+                if not _meet(mine, self._lives_of(other)):
+                    continue
+                pair = (buffer, other) if buffer < other else (other, buffer)
+                if pair in facts.exclusive:
+                    continue
+            begin = offset[other]
+            found.append((begin - delta - size, begin + facts.buffers[other].size - delta))
+        return found
+
+    def _lives_of(self, buffer: int) -> Sequence[Range]:
+        found = self._lives.get(buffer)
+        if found is None:
+            found = self._lives[buffer] = self._facts.lives(buffer)
+        return found
+
+
+def _meet(one: Sequence[Range], other: Sequence[Range]) -> bool:
+    return any(begin < last and first < end for begin, end in one for first, last in other)
+
+
+def _aligned(grid: Grid, least: int) -> int:
+    return least + (grid.first - least) % grid.step

@@ -1,0 +1,153 @@
+"""What the judge has found of a plan: what is wrong, and for each thing it says whether that was checked."""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from planner.plan import Plan
+from planner.verify.findings import Violation
+
+
+class Standing(StrEnum):
+    """How far a claim is to be believed."""
+
+    CHECKED = "checked"
+    """It follows from the problem and the plan, as the judge has counted itself."""
+    CLAIMED = "claimed"
+    """Nothing speaks against it, but only who made the plan knows that it is so."""
+    REFUTED = "refuted"
+    """It is not so, or what is given for it does not show it: a violation says why."""
+
+
+class Subject(StrEnum):
+    """What a claim is about."""
+
+    PLACES = "places"
+    """Every buffer has a place, and no constraint is broken."""
+    POOL = "pool"
+    """Capacity and peak of a pool."""
+    LIVE = "live"
+    """The most bytes live at one moment in a pool, and the first such moment."""
+    POOL_BOUND = "pool_bound"
+    """No plan has a lower peak in a pool."""
+    VALUE = "value"
+    """What a term of the objective is worth."""
+    BOUND = "bound"
+    """No plan has a lower value of a term, those before as they are here."""
+    NOTHING_FITS = "nothing_fits"
+    """No plan exists, for the reason given."""
+    CLOSEST = "closest"
+    """How far an attempt was from fitting."""
+
+
+COUNTED = "counted"
+SOLVED_AGAIN = "solving again"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One thing that a plan says."""
+
+    subject: Subject
+    name: str | None
+    """The pool or the term that it is about."""
+    says: str
+    standing: Standing
+    by: str
+    """What checked it, or who claims it."""
+    rests_on: tuple[Subject, str] | None = None
+    """The claim of which this one is a part: both stand or fall together."""
+
+    @property
+    def told(self) -> str:
+        """The standing in words, without what is said."""
+        match self.standing:
+            case Standing.CHECKED:
+                return "checked" if self.by == COUNTED else f"checked by {self.by}"
+            case Standing.CLAIMED:
+                return f"claimed by {self.by}, not checked"
+        return "refuted"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Everything that is wrong with a plan, and how far each thing it says is to be believed."""
+
+    violations: tuple[Violation, ...]
+    claims: tuple[Claim, ...]
+
+    @property
+    def valid(self) -> bool:
+        """Whether nothing is wrong; it may hold claims all the same."""
+        return not self.violations
+
+    @property
+    def unchecked(self) -> tuple[Claim, ...]:
+        """What is only claimed."""
+        return tuple(claim for claim in self.claims if claim.standing is Standing.CLAIMED)
+
+
+class Claims:
+    """Gathers the claims of one plan."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._author = "the plan" if plan.version is None else f"memstow {plan.version[:64]}"
+        self._claims: list[Claim] = []
+
+    def counted(self, subject: Subject, name: str | None, says: str, holds: bool) -> None:
+        """Note what the judge has counted itself."""
+        self._add(subject, name, says, Standing.CHECKED if holds else Standing.REFUTED, COUNTED)
+
+    def proven(self, subject: Subject, name: str | None, says: str, kind: str, holds: bool) -> None:
+        """Note what a certificate says that the judge has counted again."""
+        self._add(subject, name, says, Standing.CHECKED if holds else Standing.REFUTED, kind)
+
+    def claimed(self, subject: Subject, name: str | None, says: str, by: str | None, holds: bool) -> None:
+        """Note what cannot be counted, and by whose word it is; `holds`: nothing speaks against it."""
+        author = self._author if by is None else f"{self._author} ({by[:64]})"
+        self._add(subject, name, says, Standing.CLAIMED if holds else Standing.REFUTED, author)
+
+    def resting(self, subject: Subject, name: str, says: str, on: tuple[Subject, str]) -> None:
+        """Note what holds exactly as far as another claim does."""
+        self._claims.append(Claim(subject, name, says, Standing.CHECKED, COUNTED, on))
+
+    def only_claimed(self) -> list[Claim]:
+        """What nothing was found against so far, and that was not checked."""
+        return [claim for claim in self._claims if claim.standing is Standing.CLAIMED]
+
+    def refute(self, subject: Subject, name: str | None) -> None:
+        """Note that something speaks against that claim after all."""
+        self._claims = [
+            replace(claim, standing=Standing.REFUTED)
+            if (claim.subject, claim.name) == (subject, name)
+            else claim
+            for claim in self._claims
+        ]
+
+    def settled(self) -> tuple[Claim, ...]:
+        """All of them, each standing as what it rests on does."""
+        found = {(claim.subject, claim.name): claim for claim in self._claims}
+
+        def settled(claim: Claim) -> Claim:
+            base = None if claim.rests_on is None else found.get(claim.rests_on)
+            return claim if base is None else replace(claim, standing=base.standing, by=base.by)
+
+        return tuple(map(settled, self._claims))
+
+    def _add(self, subject: Subject, name: str | None, says: str, standing: Standing, by: str) -> None:
+        self._claims.append(Claim(subject, name, says, standing, by))
+
+
+def as_data(verdict: Verdict) -> dict[str, object]:
+    """The verdict as plain data."""
+    return {
+        "valid": verdict.valid,
+        "checked": not verdict.unchecked,
+        "violations": [
+            {"code": it.code, "message": it.message, "buffers": list(it.buffers), "pool": it.pool}
+            for it in verdict.violations
+        ],
+        "claims": [
+            {"subject": it.subject, "name": it.name, "says": it.says, "standing": it.standing, "by": it.by}
+            for it in verdict.claims
+        ],
+    }

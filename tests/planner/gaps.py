@@ -1,0 +1,130 @@
+"""What one solver claims when it may stop at a gap, or must at a limit, against brute force, as JSON.
+
+Run as `python -m tests.planner.gaps SOLVER FIRST COUNT`, since not all back ends can be in one process with
+each other: OR-tools and highspy bring different copies of HiGHS under the same names.
+"""
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import count
+from random import Random
+from typing import Final
+
+import pytest
+
+from planner import engine
+from planner.engine import plan
+from planner.errors import DeclinedError
+from planner.options import Options
+from planner.plan import PLANNED, Plan, Status, gap_of
+from planner.problem import Buffer, Pool, Problem
+from planner.team import Stage
+from planner.verify import verify
+from solvers.models.register import BACK_ENDS
+from solvers.solver import Solver, Task, find
+from tests.in_process import run_back_ends_in_process
+from tests.planner.test_agreement import mixed
+from tests.problems import costly_problem, random_problem
+from tests.referee import Verdict, judge, least
+
+GAPS: Final = (0.0, 0.02, 0.1, 0.5)
+WORK: Final = (0, 1, 200, 20_000, 2_000_000)
+
+
+def main(solver: str, first: int, number: int) -> dict[str, object]:
+    """How many runs ended how, and what is wrong with any of them."""
+    tally: Counter[str] = Counter()
+    wrong: list[object] = []
+    with pytest.MonkeyPatch.context() as patch:
+        run_back_ends_in_process(patch)
+        if solver in BACK_ENDS:
+            patch.setattr(engine, "team_for", _badly_started)
+        for seed in range(first, first + number):
+            problem, hint = problem_for(solver, seed)
+            truth = judge(problem, hint)
+            for options in _options(solver, seed, hint):
+                try:
+                    found = plan(problem, options)
+                except DeclinedError:
+                    tally["declined"] += 1
+                    continue
+                tally["runs"] += 1
+                tally[found.status] += 1
+                tally["with a gap left"] += any(term.gap for term in found.objective)
+                for reason in _against(problem, hint, found, truth, options):
+                    wrong.append([seed, options.gap, options.work_limit, reason])
+    return {"tally": tally, "wrong": wrong}
+
+
+def _badly_started(asked: Solver | None, task: Task) -> list[Stage]:
+    """With nothing, or little, to start from: greedy finds the best plan of most tiny problems."""
+    assert asked is not None
+    starts: tuple[list[Stage], ...] = (
+        [],
+        [Stage(find("usmp-size"), 1.0)],
+        [Stage(find("greedy"), 1.0, most_work=1)],
+    )
+    return [*starts[task.seed % 3], Stage(asked, 1.0)]
+
+
+def problem_for(solver: str, seed: int) -> tuple[Problem, Plan | None]:
+    """A tiny problem that the solver does not decline, and the plan that moves are counted from."""
+    rng = Random(seed)
+    if solver == "reuse":
+        return costly_problem(rng, most_buffers=4), None
+    if solver != "exact":
+        return mixed(seed) if seed % 2 else (shared_out(rng), None)
+    drawn = (random_problem(rng) for _ in count())
+    return replace(next(p for p in drawn if len(p.pools) == 1), objective=("peak",)), None
+
+
+def shared_out(rng: Random) -> Problem:
+    """Few constraints and much to choose: plans are found at once, and the best one is not."""
+    pools = tuple(Pool(id=name, cost=rng.randint(0, 2)) for name in ("fast", "slow"))
+    always = rng.random() < 0.7
+    lives = [(begin := rng.randint(0, 2), begin + rng.randint(1, 3)) for _ in range(4)]
+    buffers = tuple(
+        Buffer(id=f"b{i}", size=rng.randint(1, 5), lifetime="always" if always else life)
+        for i, life in enumerate(lives)
+    )
+    terms = ("max_peak", "peak", "placement_cost", "peak:slow", "peak:fast")
+    objective = (rng.choice(terms[:2]), *rng.sample(terms[2:], rng.randint(0, 2)))
+    return Problem(version=1, pools=pools, buffers=buffers, objective=objective)
+
+
+def _options(solver: str, seed: int, hint: Plan | None) -> Iterator[Options]:
+    for gap in GAPS:
+        yield Options(solver=solver, gap=gap, hint=hint, seed=seed, workers=1 + seed % 2, time_limit=600.0)
+    for work in WORK:
+        gap = GAPS[seed % len(GAPS)]
+        yield Options(solver=solver, gap=gap, hint=hint, seed=seed, deterministic=True, work_limit=work)
+
+
+def _against(
+    problem: Problem, hint: Plan | None, found: Plan, truth: Verdict, options: Options
+) -> Iterator[str]:
+    """What is claimed and not so."""
+    for violation in verify(problem, found, hint):
+        yield violation.message
+    if found.status is Status.INFEASIBLE and truth.status is not Status.INFEASIBLE:
+        yield "something fits"
+    if found.status is Status.UNKNOWN and options.work_limit is None:
+        yield "no answer"
+    if found.status not in PLANNED:
+        return
+    values = tuple(term.value for term in found.objective)
+    if found.status is Status.OPTIMAL and values != truth.vector:
+        yield f"{values} is not optimal: {truth.vector}"
+    for at, term in enumerate(found.objective):
+        lowest = least(problem, term.term, values[:at], hint)
+        if lowest is None or not term.bound <= lowest <= term.value:
+            yield f"{term.term} can be {lowest}: not within {term.bound} and {term.value}"
+        if options.work_limit is None and gap_of(term.value, term.bound) > options.gap:
+            yield f"{term.term} is {term.value}, its bound {term.bound}: not within the gap"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(main(sys.argv[1], *map(int, sys.argv[2:]))))

@@ -1,0 +1,31 @@
+"""No more is claimed than is so by a solver that may stop at a gap, or must at a limit.
+
+MEMSTOW_GAPS=5000 in the environment tries so many problems with each.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from typing import Final
+
+import pytest
+
+from solvers.models.register import BACK_ENDS
+
+TRIED: Final = os.environ.get("MEMSTOW_GAPS", "25")
+
+
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("solver", [*BACK_ENDS, "exact", "reuse", "auto"])
+def test_bounds_hold_and_what_is_optimal_is_so(solver: str) -> None:
+    back_end = BACK_ENDS.get(solver)
+    if back_end is not None and (reason := back_end.how_to_get()) is not None:
+        pytest.skip(f"{solver} needs {reason}")
+    command = [sys.executable, "-W", "ignore", "-m", "tests.planner.gaps", solver, "0", TRIED]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert answer.returncode == 0, answer.stderr
+    said = json.loads(answer.stdout)
+    assert said["wrong"] == []
+    assert said["tally"]["runs"] > 4 * int(TRIED)
+    assert said["tally"]["with a gap left"] > 0

@@ -1,0 +1,103 @@
+"""Sizes, offsets and sums around 2^62, the largest address there is, and 2^63, the end of 64-bit integers."""
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from planner.engine import plan
+from planner.errors import DeclinedError
+from planner.options import Options
+from planner.plan import Plan, Status
+from planner.problem import LIMIT, Problem
+from planner.reading.parse import parse_problem
+from planner.verify import verify
+
+
+def stacked(*sizes: int, **fields: Any) -> Problem:
+    """Buffers a, b, ... of these sizes that live together."""
+    named = [{"id": chr(97 + i), "size": size, "lifetime": [0, 1]} for i, size in enumerate(sizes)]
+    return parse_problem({"version": 1, "buffers": named, **fields})
+
+
+def ring(*sizes: int, **fields: Any) -> Problem:
+    """Each conflicts with the next, and the last with the first."""
+    names = [chr(97 + i) for i in range(len(sizes))]
+    named = [{"id": name, "size": size} for name, size in zip(names, sizes, strict=True)]
+    pairs = [[one, other] for one, other in pairwise([*names, names[0]])]
+    return parse_problem({"version": 1, "buffers": named, "conflicts": pairs, **fields})
+
+
+def answered(problem: Problem, solver: str = "auto") -> Plan:
+    found = plan(problem, Options(solver=solver, time_limit=20.0))
+    assert verify(problem, found) == []
+    return found
+
+
+@pytest.mark.parametrize("solver", ["auto", "exact", "greedy", "improve", "first-fit"])
+@pytest.mark.parametrize(
+    "sizes", [(LIMIT, 1), (LIMIT, LIMIT), (LIMIT, LIMIT - 1, 1), (LIMIT,) * 5, (LIMIT - 1, 2)]
+)
+@pytest.mark.parametrize("pools", [1, 2])
+def test_what_needs_more_than_there_are_addresses_is_told_so(
+    sizes: tuple[int, ...], solver: str, pools: int
+) -> None:
+    memories = [{"id": name} for name in ("p", "q")[:pools]]
+    problem = stacked(*sizes * pools, pools=memories)
+    if pools > 1 and solver in ("exact", "improve"):
+        solver = "auto"
+    why = answered(problem, solver).explanation
+    assert why is not None
+    assert (why.code, why.needed, why.capacity) == ("over_capacity", sum(sizes) * pools, None)
+    assert why.buffers == tuple(buffer.id for buffer in problem.buffers)
+    assert f"there are {LIMIT * pools}, since no address is above 2^62" in why.message
+
+
+@pytest.mark.parametrize("sizes", [(LIMIT,), (LIMIT - 1, 1), (LIMIT // 2, LIMIT // 2), (LIMIT - 3, 1, 2)])
+@pytest.mark.parametrize("objective", [["peak"], []])
+def test_the_last_address_can_be_used(sizes: tuple[int, ...], objective: list[str]) -> None:
+    found = answered(stacked(*sizes, objective=objective))
+    assert (found.status, found.pools[0].peak) == (Status.OPTIMAL, LIMIT)
+
+
+def test_several_pools_hold_more_than_the_largest_address_together() -> None:
+    found = answered(stacked(LIMIT, LIMIT, LIMIT, pools=[{"id": name} for name in "pqr"], objective=["peak"]))
+    assert (found.status, found.objective[0].value) == (Status.OPTIMAL, 3 * LIMIT)
+
+
+# No two that conflict need more than 0.8 of the addresses; laid out in a ring, five of them need 1.2.
+WIDE = 2 * LIMIT // 5
+
+
+@pytest.mark.parametrize("solver", ["exact", "improve", "reuse"])
+def test_a_solver_declines_by_name_what_it_cannot_add_up(solver: str) -> None:
+    with pytest.raises(DeclinedError, match=f"{solver!r} cannot honour heights of up to .* units: it adds"):
+        plan(ring(*[WIDE - i for i in range(5)]), Options(solver=solver))
+
+
+def test_what_the_exact_search_declines_is_answered_by_another() -> None:
+    sizes = [WIDE // 2 - i for i in range(5)]
+    found = answered(ring(*sizes))
+    assert found.status in (Status.OPTIMAL, Status.FEASIBLE)
+    assert found.objective[0].value <= sum(sorted(sizes)[-3:])
+    found = answered(ring(*[WIDE - i for i in range(5)]))
+    assert found.status in (Status.UNKNOWN, Status.INFEASIBLE)
+    assert found.explanation is None or set(found.explanation.buffers) == set("abcde")
+
+
+def test_common_units_keep_large_sizes_small() -> None:
+    """In units of 2^59 the ring is one of sizes of 3, in a pool of 8."""
+    found = answered(ring(*[3 << 59] * 5))
+    assert found.status is Status.INFEASIBLE
+    assert found.explanation is not None
+    assert set(found.explanation.buffers) == set("abcde")
+    assert "no address is above 2^62" in found.explanation.message
+    assert answered(ring(*[1 << 60] * 5)).objective[0].value == 3 << 60
+
+
+def test_what_has_no_place_in_an_unbounded_pool_is_told_why() -> None:
+    pool = {"id": "p", "reserved": [{"offset": 4, "size": LIMIT - 8}]}
+    why = answered(stacked(5, pools=[pool])).explanation
+    assert why is not None
+    assert "no address is above 2^62" in why.message
+    assert why.buffers == ("a",)

@@ -1,0 +1,102 @@
+"""docs/benchmarks.md says what its code defines, and a limit that is missed does not pass in silence."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from benchmarks import __main__ as command
+from benchmarks import growth, large, models, startup
+from benchmarks.hard import altered, fitting, idealloc, kernels, minimalloc, reuse, tilings
+from benchmarks.limits import MISSED, held
+
+PAGE = (Path(__file__).parents[1] / "docs" / "benchmarks.md").read_text()
+
+
+def _part(name: str) -> str:
+    (text,) = re.findall(rf"<!-- begin {name} -->\n(.*?)<!-- end {name} -->", PAGE, flags=re.DOTALL)
+    return str(text)
+
+
+def _rows(name: str) -> list[list[str]]:
+    lines = [line for line in _part(name).splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in lines]
+
+
+def test_each_table_has_as_many_cells_in_each_row_as_in_its_head() -> None:
+    tables = re.findall(r"(?:^\|.*\|\n)+", PAGE, flags=re.MULTILINE)
+    assert len(tables) > 15
+    for table in tables:
+        assert len({line.count("|") for line in table.splitlines()}) == 1, table
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        (
+            "growth",
+            f"greedy {growth.MOST_GREEDY:g} s and {growth.MOST_GIB:g} GiB, verify {growth.MOST_VERIFY:g} s",
+        ),
+        ("large", f"best of {large.RUNS} runs"),
+        ("models", f"{models.REUSE_SECONDS:.0f} s each"),
+        ("hard-minimalloc", f"{minimalloc.SECONDS:g} s each"),
+        ("hard-fitting", f"limit for all eleven: {fitting.LIMIT} s"),
+        ("hard-altered", f"{altered.SECONDS:g} s each"),
+        ("hard-planted", f"{tilings.SECONDS:g} s each"),
+        ("hard-kernels", f"limit: {kernels.LIMIT_MS} ms each"),
+        ("hard-reuse", f"limit: {reuse.SECONDS:g} s each"),
+    ],
+)
+def test_the_limits_of_the_page_are_those_of_the_code(part: str, said: str) -> None:
+    assert said in _part(part)
+
+
+def test_the_limits_in_the_tables_are_those_of_the_code() -> None:
+    limits = {row[0]: row for row in _rows("large")}
+    for solver in large.SOLVERS:
+        process, engine = (of.get(solver) for of in (large.PROCESS_LIMITS, large.ENGINE_LIMITS))
+        assert limits[solver][2] == ("" if process is None else f"{process:g}")
+        assert limits[solver][5] == ("" if engine is None else f"{engine:g}")
+    told = {float(row[2]) for row in _rows("startup") if row[2].replace(".", "").isdigit()}
+    assert told == set(startup.LIMITS.values())
+    assert {row[0]: float(row[-1]) for row in _rows("hard-idealloc") if row[0] in idealloc.PROBLEMS} == {
+        name: seconds for name, (seconds, _) in idealloc.PROBLEMS.items()
+    }
+
+
+def _number(cell: str) -> float:
+    return float(cell.removesuffix(MISSED).replace(",", ""))
+
+
+def test_what_missed_its_limit_is_marked_on_the_page_and_nothing_else_is() -> None:
+    whole = next(row for row in _rows("hard-fitting") if row[0] == "in all")
+    checked = [(whole[2], fitting.LIMIT)]
+    checked += [(row[5], kernels.LIMIT_MS) for row in _rows("hard-kernels")[2:]]
+    checked += [(row[1], _number(row[2])) for row in _rows("startup")[2:] if row[2]]
+    for row in _rows("large")[2:]:
+        checked += [(row[at], _number(row[at + 1])) for at in (1, 4) if row[at + 1]]
+    for row in _rows("hard-idealloc")[2:]:
+        checked.append((row[3], idealloc.PROBLEMS[row[0]][1]))
+    largest = _rows("growth")[-1]
+    checked += [
+        (largest[3], growth.MOST_GREEDY),
+        (largest[4], growth.MOST_VERIFY),
+        (largest[7], growth.MOST_GIB),
+    ]
+    assert len(checked) > 10
+    for cell, limit in checked:
+        assert (MISSED in cell) == (_number(cell) > limit), (cell, limit)
+
+
+def test_a_missed_limit_ends_the_command_with_an_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert held("2.50", 2.5, 2.5) == "2.50"
+    assert held("2.66", 2.66, 2.5) == f"2.66 {MISSED}"
+    parts = {"good": lambda: held("1", 1, 2), "slow": lambda: held("3", 3, 2)}
+    monkeypatch.setattr(command, "ALL", parts)
+    assert command.main(["good", "--print-only"]) == 0
+    assert command.main(["--print-only"]) == 1
+    said = capsys.readouterr()
+    assert f"3 {MISSED}" in said.out
+    assert said.err == "limits are missed in: slow\n"
