@@ -14,11 +14,11 @@ from typing import Any, Final, TypeVar
 import httpx2
 
 from api.exchange import Exchange, Flow, Follow, Happening, Heard, Request, ServerError, Wait, failed
-from planner.errors import InputError
-from planner.events import Event
-from planner.options import Options
-from planner.plan import Plan, Status
-from planner.problem import Problem
+from planner.model.errors import InputError
+from planner.model.events import Event
+from planner.model.options import Options
+from planner.model.plan import Plan, Status
+from planner.model.problem import Problem
 from planner.reading.shown import printable
 
 __all__ = ["AsyncClient", "Client", "Happening", "ServerError", "solve"]
@@ -237,7 +237,7 @@ def solve(
     on_event: Callable[[Event], None] | None,
     stopped: Callable[[], bool],
 ) -> Plan:
-    """As `planner.engine.plan`, by a server: events are told, and a stop keeps the best plan."""
+    """As `planner.solve.engine.plan`, by a server: events are told, and a stop keeps the best plan."""
     job = client.submit(problem, options)
     told = False
     last = ""

@@ -17,12 +17,12 @@ from typing import Any, Final, TypeVar
 import httpx2
 
 from planner import formats
-from planner.errors import DeclinedError, InputError, Issue, MemstowError
-from planner.events import Bound, Event, Incumbent, Phase
 from planner.formats.native import plain
-from planner.options import Options
-from planner.plan import Plan
-from planner.problem import Problem
+from planner.model.errors import DeclinedError, InputError, Issue, MemstowError
+from planner.model.events import Bound, Event, Incumbent, Phase
+from planner.model.options import Options
+from planner.model.plan import Plan
+from planner.model.problem import Problem
 from planner.reading.shown import printable
 
 _AGAIN: Final = frozenset({429, 502, 503, 504})

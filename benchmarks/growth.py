@@ -59,10 +59,10 @@ def measure() -> str:
 def _one(n: int) -> dict[str, float]:
     import gc
 
-    from planner.engine import plan
-    from planner.events import Event, Phase
     from planner.generate.planted import DEFAULT_HEIGHT, planted
-    from planner.options import Options
+    from planner.model.events import Event, Phase
+    from planner.model.options import Options
+    from planner.solve.engine import plan
     from planner.verify import verify
 
     # As the command line does: see api/cli/main.py.

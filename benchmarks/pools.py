@@ -8,14 +8,14 @@ from random import Random
 
 from benchmarks.models import three_pools
 from benchmarks.page import DATA, table
-from planner.bounds import Bounds
-from planner.engine import plan
 from planner.formats import read_problem
 from planner.formats.usmp_buffers import objective_of
-from planner.options import Options
-from planner.plan import Explanation, Plan, Status
-from planner.problem import Pool, Problem
+from planner.model.options import Options
+from planner.model.plan import Explanation, Plan, Status
+from planner.model.problem import Pool, Problem
 from planner.reduce import reduce
+from planner.solve.bounds import Bounds
+from planner.solve.engine import plan
 
 SECONDS = 10.0
 SOLVERS = ("greedy", "cpsat", "assign", "auto")

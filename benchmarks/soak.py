@@ -16,13 +16,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
-from planner.engine import plan
 from planner.generate.features import FEATURES
 from planner.generate.mixed import mixed
 from planner.generate.planted import DEFAULT_HEIGHT, planted
-from planner.options import Options
-from planner.plan import Status
-from planner.problem import Buffer, Pool, Problem
+from planner.model.options import Options
+from planner.model.plan import Status
+from planner.model.problem import Buffer, Pool, Problem
+from planner.solve.engine import plan
 from solvers.models.register import BACK_ENDS
 
 BUFFERS = 10_000

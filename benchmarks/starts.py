@@ -6,14 +6,14 @@ from dataclasses import replace
 from random import Random
 
 from benchmarks.page import table
-from planner.bounds import Bounds
-from planner.isolate import spares
-from planner.isolate.solver import Isolated
-from planner.options import Options
-from planner.plan import Explanation
-from planner.problem import Buffer, Problem
+from planner.backends import warm_children
+from planner.backends.isolated_solver import Isolated
+from planner.model.options import Options
+from planner.model.plan import Explanation
+from planner.model.problem import Buffer, Problem
 from planner.reduce import reduce
-from planner.tasks import task_of
+from planner.solve.bounds import Bounds
+from planner.solve.task import task_of
 from solvers import _native
 from solvers.greedy import make
 from solvers.models.register import BACK_ENDS
@@ -67,7 +67,7 @@ def _task(seed: int) -> Task:
 
 def _timed(name: str, task: Task) -> tuple[float, int | None, bool]:
     """Seconds, the value reached, and whether it was proven."""
-    spares.prepare(name)
+    warm_children.prepare(name)
     time.sleep(1.0)  # the import is not what is measured
     begin = time.monotonic()
     outcome: Outcome = Isolated(name).solve(task, _native.Budget(SECONDS, -1), _SILENT)

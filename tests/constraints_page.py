@@ -9,16 +9,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from planner.bounds import Bounds
-from planner.engine import plan
 from planner.formats import read_problem
-from planner.options import Options
-from planner.plan import Plan
-from planner.problem import Problem
+from planner.model.options import Options
+from planner.model.plan import Plan
+from planner.model.problem import Problem
 from planner.reading.parse import parse_options
 from planner.reduce import Reduction, reduce
-from planner.svg import svg
-from planner.tasks import task_of
+from planner.show.svg_picture import svg
+from planner.solve.bounds import Bounds
+from planner.solve.engine import plan
+from planner.solve.task import task_of
 from solvers.models.register import BACK_ENDS, model
 from solvers.solver import Task, find, names
 

@@ -5,10 +5,10 @@ Starting one for each of thousands of tiny problems takes fifty times as long as
 
 import pytest
 
-from planner.isolate import spares
-from planner.isolate.child import Finder, serve
-from planner.isolate.frames import Message, Reader, pack
-from planner.isolate.solver import Hearing, Isolated, request_of
+from planner.backends import warm_children
+from planner.backends.child import Finder, serve
+from planner.backends.isolated_solver import Hearing, Isolated, request_of
+from planner.processes.frames import Message, Reader, pack
 from solvers import _native
 from solvers.models.register import model
 from solvers.solver import Listeners, Outcome, Task
@@ -28,7 +28,7 @@ class _Wire(Finder):
 def run_back_ends_in_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Until the test ends."""
     monkeypatch.setattr(Isolated, "solve", _solve)
-    monkeypatch.setattr(spares, "prepare", lambda _name: None)
+    monkeypatch.setattr(warm_children, "prepare", lambda _name: None)
 
 
 def _solve(isolated: Isolated, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:

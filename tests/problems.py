@@ -11,16 +11,7 @@ from typing import Final, Literal
 from hypothesis import strategies as st
 
 from planner.check import find_issues
-from planner.problem import (
-    Buffer,
-    InPlace,
-    Interval,
-    Pool,
-    Problem,
-    Relative,
-    Reserved,
-    ReuseCost,
-)
+from planner.model.problem import Buffer, InPlace, Interval, Pool, Problem, Relative, Reserved, ReuseCost
 
 MOST_BUFFERS: Final = 5
 TERMS: Final = ("peak", "max_peak", "placement_cost", "reuse_cost")

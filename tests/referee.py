@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from math import lcm
 
-from planner.plan import Plan, Status
-from planner.problem import Buffer, Pool, Problem
+from planner.model.plan import Plan, Status
+from planner.model.problem import Buffer, Pool, Problem
 
 Place = tuple[str, int]
 Places = dict[str, Place]

@@ -2,8 +2,8 @@
 
 from random import Random
 
-from planner.plan import Placement, Plan, Status
-from planner.problem import Problem
+from planner.model.plan import Placement, Plan, Status
+from planner.model.problem import Problem
 
 
 def stale_plan(problem: Problem, rng: Random) -> Plan:

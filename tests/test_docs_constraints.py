@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from planner.plan import Plan, Status
+from planner.model.plan import Plan, Status
 from planner.verify import verify
 from solvers.models.register import BACK_ENDS
 from tests.constraints_page import Example, examples, text, with_table

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from planner import options, plan, problem, target
-from planner.engine import plan as solve
 from planner.formats import read_problem
-from planner.plan import Status
+from planner.model import options, plan, problem
+from planner.model.plan import Status
 from planner.reading.parse import parse_options, parse_plan, parse_target
-from planner.target import retarget
+from planner.solve.engine import plan as solve
+from planner.targets import target
+from planner.targets.target import retarget
 from planner.verify import verify
 
 PAGE = (Path(__file__).parents[1] / "docs" / "problem.md").read_text(encoding="utf-8")

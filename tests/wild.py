@@ -9,7 +9,17 @@ from random import Random
 from typing import Literal
 
 from planner.check import find_issues
-from planner.problem import Buffer, InPlace, Interval, Pair, Pool, Problem, Relative, Reserved, ReuseCost
+from planner.model.problem import (
+    Buffer,
+    InPlace,
+    Interval,
+    Pair,
+    Pool,
+    Problem,
+    Relative,
+    Reserved,
+    ReuseCost,
+)
 from tests.problems import TERMS
 
 _TRIES = 1000

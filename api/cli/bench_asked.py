@@ -42,7 +42,7 @@ def asked_of(args: argparse.Namespace) -> "list[Asked]":
 
 def sides_of(args: argparse.Namespace) -> "list[tuple[list[Asked], str]]":
     """Of each of the two that run side by side who solves, and the Python that runs it."""
-    from planner.errors import InputError
+    from planner.model.errors import InputError
 
     if args.external or args.executor != "local" or args.jobs != 1:
         message = "it goes neither with --external nor with --executor nor with --jobs: runs are in pairs"
@@ -62,7 +62,7 @@ def _python_of(text: str) -> str:
     from pathlib import Path
     from shutil import which
 
-    from planner.errors import InputError
+    from planner.model.errors import InputError
 
     found = which(str(Path(text) / "bin" / "memstow") if Path(text).is_dir() else text)
     # The link is followed to the program, and the Python beside it is not: it may be a link out of its venv.
@@ -82,7 +82,7 @@ def _solvers(args: argparse.Namespace) -> "list[Asked]":
 
 
 def _each_once(asked: "list[Asked]") -> "list[Asked]":
-    from planner.errors import InputError
+    from planner.model.errors import InputError
 
     seen = [one.name for one in asked]
     if not asked or len(set(seen)) < len(seen):
@@ -92,8 +92,8 @@ def _each_once(asked: "list[Asked]") -> "list[Asked]":
 
 def _solver(name: str, args: argparse.Namespace, local: bool) -> "Asked":
     from planner.bench.task import Asked
-    from planner.errors import MissingBackEndError
-    from planner.team import asked_for
+    from planner.model.errors import MissingBackEndError
+    from planner.solve.portfolio import asked_for
     from solvers.models.register import BACK_ENDS
 
     asked_for(name)
@@ -108,7 +108,7 @@ def _external(text: str, args: argparse.Namespace, local: bool) -> "Asked":
     from shutil import which
 
     from planner.bench.task import Asked
-    from planner.errors import InputError
+    from planner.model.errors import InputError
     from solvers.solver import names
 
     name, equals, command = text.partition("=")
@@ -147,7 +147,7 @@ def _options(args: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]
 def _generated(path: str) -> "Generated":
     """`generate:KIND,n=N,seed=A..B,option=value`: the options of `memstow generate`."""
     from planner.bench.instances import Generated
-    from planner.errors import InputError
+    from planner.model.errors import InputError
 
     kind, *settings = (part.strip() for part in path.removeprefix(_GENERATE).split(","))
     settings = [setting for setting in settings if setting]

@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     from planner.bench.rated import rate
     from planner.bench.report import MOST_MEMORY_PICTURES, figures, report
     from planner.bench.results import read
-    from planner.figures import plain
+    from planner.show.formatting import plain
 
     results = read(Path(args.folder))
     folder = results.path.parent
@@ -117,7 +117,7 @@ def _known(path: Path, needed: bool) -> "dict[str, Best]":
 def _sources(paths: list[str], folder: Path) -> "list[Instances]":
     """Where the problems are: as told, or where the run had them, as far as that is still there."""
     from planner.bench.posed import recall
-    from planner.errors import InputError
+    from planner.model.errors import InputError
 
     if paths:
         return [instances_of(path) for path in paths]

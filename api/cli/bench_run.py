@@ -200,8 +200,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _executor(args: argparse.Namespace) -> "Executor":
-    from planner.errors import InputError, MissingBackEndError
-    from planner.scheduler import check_scheduler
+    from planner.model.errors import InputError, MissingBackEndError
+    from planner.processes.scheduler_address import check_scheduler
 
     if (args.executor == "dask") != (args.scheduler is not None):
         raise InputError.single("no_scheduler", "--scheduler", "--executor dask and --scheduler go together")
@@ -222,7 +222,7 @@ def _executor(args: argparse.Namespace) -> "Executor":
 
 def report_rest(tally: "Tally") -> None:
     """Say what was left out or lost."""
-    from planner.figures import plain
+    from planner.show.formatting import plain
 
     for note in tally.notes:
         complain(plain(note))
@@ -237,7 +237,7 @@ def report_rest(tally: "Tally") -> None:
 def report_endings(journal: "Journal") -> None:
     """How the runs of each solver ended."""
     from planner.bench.record import Ending
-    from planner.figures import table
+    from planner.show.formatting import table
 
     solvers = sorted({solver for solver, _ in journal.endings})
     shown = [ending for ending in Ending if any(journal.endings[solver, ending] for solver in solvers)]

@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
 
     named = args.folder or os.environ.get(VARIABLE)
     if named is not None and not Path(named).is_dir():
-        from planner.errors import InputError
+        from planner.model.errors import InputError
 
         raise InputError.single("not_found", named, "there is no such folder")
     found = here(None if named is None else Path(named))
@@ -72,7 +72,7 @@ def _print_json(found: "Sequence[Here]") -> None:
 
 
 def _print(found: "Sequence[Here]") -> None:
-    from planner.figures import plain
+    from planner.show.formatting import plain
 
     for one in found:
         public = one.public

@@ -6,18 +6,12 @@ from typing import TYPE_CHECKING
 
 from api.cli.arguments import LONGEST_RUN, Commands, add_command, duration, whole
 from api.cli.exits import Exit
-from api.cli.source import (
-    add_changes,
-    add_problem,
-    read_problem,
-    refuse_two_stdins,
-    warn_if_terminal,
-)
+from api.cli.source import add_changes, add_problem, read_problem, refuse_two_stdins, warn_if_terminal
 from api.cli.terminal import columns, draws_unicode
 
 if TYPE_CHECKING:
-    from planner.needs import Needs
-    from planner.problem import Problem
+    from planner.explain.needs import Needs
+    from planner.model.problem import Problem
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -61,31 +55,31 @@ def run(args: argparse.Namespace) -> int:
     warn_if_terminal(args.file)
     problem = read_problem(args.file, args)
 
-    from planner.survey import facts, survey
+    from planner.show.survey import facts, survey
 
     if args.json:
         import json
 
         told = facts(problem, args.rows)
         if args.needs:
-            from planner.needs import as_data
+            from planner.explain.needs import as_data
 
             told["needs"] = as_data(_needs(problem, args.time_limit))
         print(json.dumps(told, indent=2))
         return Exit.DONE
 
-    from planner.picture import ASCII, UNICODE
+    from planner.show.text_picture import ASCII, UNICODE
 
     glyphs = UNICODE if draws_unicode(sys.stdout) else ASCII
     print(survey(problem, args.rows, columns(sys.stdout), glyphs))
     if args.needs:
-        from planner.report import needs_report
+        from planner.show.report import needs_report
 
         print("", needs_report(_needs(problem, args.time_limit)), sep="\n")
     return Exit.DONE
 
 
 def _needs(problem: "Problem", seconds: float) -> "Needs":
-    from planner.needs import needs
+    from planner.explain.needs import needs
 
     return needs(problem, seconds)

@@ -31,7 +31,7 @@ def run_pairs(args: argparse.Namespace) -> int:
     from planner.bench.interleaved import Side
     from planner.bench.journal import Journal
     from planner.bench.posed import remembered
-    from planner.figures import plain
+    from planner.show.formatting import plain
 
     instances = [instances_of(path) for path in args.paths]
     asked = sides_of(args)

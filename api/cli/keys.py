@@ -69,7 +69,7 @@ def run_create(args: argparse.Namespace) -> int:
 def run_list(args: argparse.Namespace) -> int:
     """List the keys."""
     from api.jobs.job import moment
-    from planner.figures import plain, table
+    from planner.show.formatting import plain, table
 
     with _keys(args, make=False) as keys:
         rows = [
@@ -89,7 +89,7 @@ def run_list(args: argparse.Namespace) -> int:
 
 def run_revoke(args: argparse.Namespace) -> int:
     """Revoke a key."""
-    from planner.errors import InputError
+    from planner.model.errors import InputError
 
     with _keys(args, make=False) as keys:
         if keys is None or not keys.revoke(args.id):

@@ -17,7 +17,7 @@ from api.cli.arguments import Help
 from api.cli.exits import Exit
 from api.cli.parser import Parser
 from api.cli.terminal import complain
-from planner.figures import plain
+from planner.show.formatting import plain
 
 COMMANDS: Final = (
     "solve",
@@ -119,7 +119,7 @@ def _dispatch(arguments: Sequence[str]) -> int:
 
 
 def _explain(error: Exception) -> int:
-    from planner.errors import InputError, MemstowError, RefusedPlanError
+    from planner.model.errors import InputError, MemstowError, RefusedPlanError
     from planner.reading.findings import MOST_REPORTED
 
     match error:

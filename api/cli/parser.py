@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from api.cli.exits import Exit
 from api.cli.terminal import complain
-from planner.figures import plain
+from planner.show.formatting import plain
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite

@@ -5,20 +5,13 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from api.cli.output import (
-    STDOUT,
-    WRITABLE,
-    format_of,
-    refuse_other_pictures,
-    refuse_unwritable,
-    write_out,
-)
+from api.cli.output import STDOUT, WRITABLE, format_of, refuse_other_pictures, refuse_unwritable, write_out
 from api.cli.terminal import columns, complain, draws_unicode
-from planner.figures import plain
+from planner.show.formatting import plain
 
 if TYPE_CHECKING:
-    from planner.plan import Plan
-    from planner.problem import Problem
+    from planner.model.plan import Plan
+    from planner.model.problem import Problem
 
 _PICTURE = "svg"
 
@@ -41,7 +34,7 @@ def add_results(parser: argparse.ArgumentParser) -> None:
 
 def refuse_impossible_results(args: argparse.Namespace) -> None:
     """Told before the search, not after it: that its plan could not be handed out as asked."""
-    from planner.errors import InputError
+    from planner.model.errors import InputError
 
     if len(_alone(args)) > 1:
         asked = " and ".join(sorted(_alone(args)))
@@ -62,7 +55,7 @@ def refuse_impossible_results(args: argparse.Namespace) -> None:
 
 def hand_out(args: argparse.Namespace, problem: "Problem", plan: "Plan") -> None:
     """Write and print the plan where it was asked for."""
-    from planner.plan import PLANNED
+    from planner.model.plan import PLANNED
 
     has_plan = plan.status in PLANNED
     if args.output is not None and args.output != STDOUT:
@@ -108,14 +101,14 @@ def _draw(path: str, problem: "Problem", plan: "Plan", has_plan: bool) -> None:
         what = "no picture" if path == STDOUT else f"{plain(path)} is not drawn"
         complain(f"{what}: there is no plan ({plan.status})")
         return
-    from planner.svg import svg
+    from planner.show.svg_picture import svg
 
     write_out(svg(problem, plan).encode(), path)
 
 
 def _show(problem: "Problem", plan: "Plan") -> None:
-    from planner.picture import ASCII, UNICODE
-    from planner.report import plan_report
+    from planner.show.report import plan_report
+    from planner.show.text_picture import ASCII, UNICODE
 
     glyphs = UNICODE if draws_unicode(sys.stdout) else ASCII
     print(plan_report(problem, plan, columns(sys.stdout), glyphs))

@@ -30,7 +30,7 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the schema."""
-    from planner.schema import schema_text
+    from planner.model.schema import schema_text
 
     to_stdout(schema_text(args.kind).encode())
     return Exit.DONE

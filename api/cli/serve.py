@@ -70,7 +70,7 @@ def load(args: argparse.Namespace, **chosen: object) -> "Settings":
     try:
         from api.http import settings
     except ModuleNotFoundError as error:
-        from planner.errors import InputError
+        from planner.model.errors import InputError
 
         raise InputError.single("missing_extra", error.name or "memstow", MISSING) from None
     return settings.load(config=args.config, chosen={"data": args.data, **chosen})

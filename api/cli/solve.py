@@ -18,13 +18,13 @@ from api.cli.source import (
     warn_if_terminal,
 )
 from api.cli.terminal import complain, is_terminal
-from planner.figures import plain
+from planner.show.formatting import plain
 
 if TYPE_CHECKING:
-    from planner.events import Event, Listener
-    from planner.options import Options
-    from planner.plan import Plan
-    from planner.problem import Problem
+    from planner.model.events import Event, Listener
+    from planner.model.options import Options
+    from planner.model.plan import Plan
+    from planner.model.problem import Problem
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -127,7 +127,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _options(args: argparse.Namespace, problem: "Problem") -> "Options":
-    from planner.options import Options
+    from planner.model.options import Options
 
     return Options(
         time_limit=args.time_limit,
@@ -145,8 +145,8 @@ def _options(args: argparse.Namespace, problem: "Problem") -> "Options":
 def _plan(args: argparse.Namespace, problem: "Problem", options: "Options") -> "tuple[Plan, bool]":
     from api.cli.interruptible import Interruptible
     from api.cli.progress import Progress
-    from planner import engine
-    from planner.events import Phase
+    from planner.model.events import Phase
+    from planner.solve import engine
 
     term = next(iter(problem.terms()), "fits")
     progress = Progress(sys.stderr, term) if is_terminal(sys.stderr) else None
@@ -184,7 +184,7 @@ def _remote(
     try:
         from api.client import Client, solve
     except ModuleNotFoundError as error:
-        from planner.errors import InputError
+        from planner.model.errors import InputError
 
         message = "--server needs more than is installed: pip install 'memstow[client]'"
         raise InputError.single("missing_extra", error.name or "memstow", message) from None
@@ -193,7 +193,7 @@ def _remote(
 
 
 def _exit_code(plan: "Plan") -> int:
-    from planner.plan import Status
+    from planner.model.plan import Status
 
     if plan.status is Status.INFEASIBLE:
         return Exit.INFEASIBLE

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from api.cli.arguments import amount
 
 if TYPE_CHECKING:
-    from planner.errors import Issue
-    from planner.plan import Plan
-    from planner.problem import Problem
-    from planner.target import Target
+    from planner.model.errors import Issue
+    from planner.model.plan import Plan
+    from planner.model.problem import Problem
+    from planner.targets.target import Target
 
 STDIN = "-"
 READABLE = ("json", "csv", "structured", "executorch", "usmp")
@@ -44,7 +44,7 @@ def add_changes(parser: argparse.ArgumentParser) -> None:
 def read_problem(path: str, args: argparse.Namespace) -> "Problem":
     """The problem in the file, with the changes that the arguments ask for."""
     from planner import formats
-    from planner.changed import changed
+    from planner.targets.overrides import changed
 
     data = _read(path)
     with told_of(path):
@@ -55,11 +55,11 @@ def read_problem(path: str, args: argparse.Namespace) -> "Problem":
 
 def read_target(name: str) -> "Target":
     """The target that ships under the name, or the one in the file."""
-    from planner.errors import InputError
+    from planner.model.errors import InputError
     from planner.reading.jsontext import parse_json
     from planner.reading.parse import parse_target
-    from planner.reading.targets import shipped_target
-    from planner.target import shipped
+    from planner.targets.by_name import shipped_target
+    from planner.targets.target import shipped
 
     if name in shipped():
         return shipped_target(name)
@@ -76,7 +76,7 @@ def _with_shipped(name: str, issue: "Issue") -> "Issue":
     from dataclasses import replace
 
     from planner.reading.likely import likely
-    from planner.target import shipped
+    from planner.targets.target import shipped
 
     if issue.code != "not_found":
         return issue
@@ -100,8 +100,8 @@ def told_of(path: str) -> Iterator[None]:
     """A place inside a document says nothing without the name of its file."""
     from dataclasses import replace
 
-    from planner.errors import InputError
-    from planner.figures import plain
+    from planner.model.errors import InputError
+    from planner.show.formatting import plain
 
     try:
         yield
@@ -115,13 +115,13 @@ def told_of(path: str) -> Iterator[None]:
 def refuse_two_stdins(*paths: str | None) -> None:
     """Standard input can be read once only."""
     if sum(path == STDIN for path in paths) > 1:
-        from planner.errors import InputError
+        from planner.model.errors import InputError
 
         raise InputError.single("two_stdins", "arguments", "only one of the files can be standard input (-)")
 
 
 def _read(path: str) -> bytes:
-    from planner.errors import InputError
+    from planner.model.errors import InputError
     from planner.reading.source import read_bytes
 
     if path == STDIN and sys.stdin is None:

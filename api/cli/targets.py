@@ -28,7 +28,7 @@ memstow solve model.json --target board.json
 
 def run(args: argparse.Namespace) -> int:
     """List or print."""
-    from planner.reading.targets import shipped_text
+    from planner.targets.by_name import shipped_text
 
     if args.name is None:
         _list()
@@ -38,9 +38,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _list() -> None:
-    from planner.figures import human
-    from planner.reading.targets import shipped_target
-    from planner.target import shipped
+    from planner.show.formatting import human
+    from planner.targets.by_name import shipped_target
+    from planner.targets.target import shipped
 
     width = max(map(len, shipped()))
     for name in shipped():

@@ -15,11 +15,11 @@ from api.cli.source import (
     warn_if_terminal,
 )
 from api.cli.terminal import complain
-from planner.figures import plain
+from planner.show.formatting import plain
 
 if TYPE_CHECKING:
-    from planner.plan import Plan
-    from planner.problem import Problem
+    from planner.model.plan import Plan
+    from planner.model.problem import Problem
     from planner.verify import Verdict
 
 MOST_SHOWN = 100
@@ -107,7 +107,7 @@ def _rechecked(
     import threading
 
     from api.cli.interruptible import Interruptible
-    from planner.recheck import recheck
+    from planner.solve.recheck import recheck
 
     def work(cancel: threading.Event) -> "Verdict":
         return recheck(problem, plan, verdict, args.time_limit, hint, cancel)
@@ -151,8 +151,8 @@ def _print_claims(verdict: "Verdict") -> None:
 
 
 def _print_praise(problem: "Problem", plan: "Plan") -> None:
-    from planner.evaluate import peaks
-    from planner.plan import PLANNED, is_bare
+    from planner.model.plan import PLANNED, is_bare
+    from planner.solve.objective_values import peaks
 
     status = "" if is_bare(plan) else f" {plan.status},"
     if plan.status in PLANNED and not problem.terms():

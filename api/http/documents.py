@@ -7,10 +7,10 @@ from pydantic import TypeAdapter
 
 from api.http.body import MEDIA_TYPES
 from api.http.problems import MEDIA_TYPE
-from planner.options import Options
-from planner.plan import Plan
-from planner.problem import Problem
-from planner.target import Target
+from planner.model.options import Options
+from planner.model.plan import Plan
+from planner.model.problem import Problem
+from planner.targets.target import Target
 from planner.verify import Code, Standing, Subject
 
 PROBLEM: Final[dict[str, Any]] = {

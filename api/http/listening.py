@@ -4,7 +4,7 @@ import errno
 import socket
 from typing import Final
 
-from planner.errors import InputError
+from planner.model.errors import InputError
 from planner.reading.shown import printable
 
 _REASONS: Final = {

@@ -17,7 +17,7 @@ from starlette.routing import BaseRoute, Match
 from api.jobs.database import StoreError
 from api.jobs.isolated import ChildError
 from api.jobs.queue import FullError, ReusedError
-from planner.errors import DeclinedError, InputError, Issue, MemstowError, RefusedPlanError
+from planner.model.errors import DeclinedError, InputError, Issue, MemstowError, RefusedPlanError
 from planner.reading.shown import printable
 from planner.reading.wording import of_one_value
 

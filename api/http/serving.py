@@ -24,7 +24,7 @@ from api.http.settings import EVERYONE, Settings
 from api.jobs.database import Database
 from api.jobs.keys import Keys
 from api.jobs.migrate import upgrade
-from planner.errors import InputError
+from planner.model.errors import InputError
 
 _BACKLOG = 2048
 # Threads that compute hand over to the event loop this often.

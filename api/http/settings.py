@@ -12,13 +12,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from api.jobs.asked import Limits
 from api.jobs.database import FILE, url_of
 from api.jobs.runner import Work
-from planner import machine
-from planner.errors import InputError, Issue
+from planner.model.errors import InputError, Issue
+from planner.processes import machine
+from planner.processes.scheduler_address import check_scheduler
 from planner.reading.likely import likely
 from planner.reading.shown import shown
 from planner.reading.source import read_bytes
 from planner.reading.wording import of_one_value
-from planner.scheduler import check_scheduler
 
 PREFIX: Final = "MEMSTOW_"
 # Variables of memstow that are not settings of the service.

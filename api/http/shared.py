@@ -13,7 +13,7 @@ from api.http.service import Service
 from api.jobs.asked import OPTION_NAMES, Form
 from api.jobs.job import Job, moment
 from planner import formats
-from planner.errors import InputError, Issue
+from planner.model.errors import InputError, Issue
 from planner.reading.shown import printable
 from planner.reading.wording import unknown_field
 

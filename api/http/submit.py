@@ -11,7 +11,7 @@ from api.http.service import Service
 from api.http.shared import wants_fresh
 from api.jobs.job import Draft
 from api.jobs.queue import Idempotency
-from planner.errors import InputError
+from planner.model.errors import InputError
 from planner.reading.shown import shown
 
 IDEMPOTENCY_PARAMETER: Final[dict[str, Any]] = {

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from api.jobs.isolated import ChildError, Watch
-from planner.isolate.frames import Message
+from planner.processes.frames import Message
 
 _TICK: Final = 0.05
 # A task ends when its last message is on its way.

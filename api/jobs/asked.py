@@ -9,18 +9,18 @@ from typing import Any, Final
 import planner
 from api.jobs.alone import format_alone
 from planner import formats
-from planner.digest import digest
-from planner.errors import InputError, Issue
 from planner.formats.detect import looks_like_json
-from planner.options import Options
-from planner.plan import Plan
-from planner.problem import Problem
+from planner.model.digest import digest
+from planner.model.errors import InputError, Issue
+from planner.model.options import Options
+from planner.model.plan import Plan
+from planner.model.problem import Problem
 from planner.reading.jsontext import parse_json
 from planner.reading.parse import parse_options, parse_problem, parse_target
 from planner.reading.shown import shown
-from planner.reading.targets import shipped_target
 from planner.reading.wording import missing_field, unknown_field, wrong_type
-from planner.target import Target, retarget
+from planner.targets.by_name import shipped_target
+from planner.targets.target import Target, retarget
 
 # How much is asked of a solver is part of the question; from where it starts is not, unless it was told.
 OPTION_NAMES: Final = (
@@ -191,7 +191,7 @@ def options_of(raw: object, limits: Limits) -> Options:
 
 def checked_options(options: Options, limits: Limits) -> Options:
     """The options, unless they ask for more than the server gives."""
-    from planner.team import AUTO
+    from planner.solve.portfolio import AUTO
     from solvers.solver import names
 
     if options.time_limit > limits.max_time_limit:

@@ -12,8 +12,8 @@ from api.jobs.database import Database, now
 from api.jobs.packed import packed, unpacked
 from api.jobs.tables import best, plans
 from api.recent import Recent
-from planner.better import better
-from planner.plan import Status
+from planner.model.plan import Status
+from planner.solve.better_plan import better
 
 # Reading writes only that often that a plan is in use.
 _TOUCH_SECONDS: Final = 3600.0

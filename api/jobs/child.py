@@ -11,10 +11,10 @@ import threading
 from typing import Any
 
 from api.jobs import operations
-from planner.errors import InputError, MemstowError
-from planner.isolate import leash
-from planner.isolate.frames import Message, Reader
-from planner.isolate.teller import Teller
+from planner.backends.teller import Teller
+from planner.model.errors import InputError, MemstowError
+from planner.processes import lifeline
+from planner.processes.frames import Message, Reader
 
 _PIECE = 1 << 20
 
@@ -24,12 +24,12 @@ def main(arguments: list[str]) -> None:
     requests: queue.SimpleQueue[Message] = queue.SimpleQueue()
     cancel = threading.Event()
     threading.Thread(target=_listen, args=(requests, cancel), daemon=True).start()
-    leash.be_modest()
+    lifeline.be_modest()
     teller = Teller(int(arguments[0]))
     operations.warm()
     request = requests.get()
-    leash.limit_memory(request["memory"])
-    leash.end_after(request["seconds"])
+    lifeline.limit_memory(request["memory"])
+    lifeline.end_after(request["seconds"])
     teller.send(_answer(request, teller, cancel))
 
 
@@ -59,7 +59,7 @@ def _listen(requests: "queue.SimpleQueue[Message]", cancel: threading.Event) -> 
                 else:
                     requests.put(message)
     finally:
-        leash.end_everything()
+        lifeline.end_everything()
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from api.jobs.solve import briefly, preferred
 from api.metrics import Metrics
 from api.recent import Recent
 from planner import formats
-from planner.plan import PLANNED, Plan, Status
+from planner.model.plan import PLANNED, Plan, Status
 
 # What is solved in so short a time is not worth a place in the store.
 _GLANCE_SECONDS: Final = 0.01

@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from api.jobs.job import Stop
 from api.jobs.operations import issues_of, travelling
-from planner.errors import MemstowError
-from planner.isolate.frames import Message
-from planner.isolate.process import Process
-from planner.isolate.session import EndedError, MemoryLimitError, Session
+from planner.model.errors import MemstowError
+from planner.processes.frames import Message
+from planner.processes.process import Process
+from planner.processes.session import EndedError, MemoryLimitError, Session
 
 # From the word to stop to the kill: a plan of a million buffers takes its time to be judged.
 _STOP_SECONDS: Final = 5.0

@@ -21,7 +21,7 @@ from api.jobs.abroad import LostError, Run
 from api.jobs.isolated import ChildError, Watch, result_of
 from api.jobs.on_worker import MOST_WAITING, perform, stop
 from api.jobs.operations import travelling
-from planner.isolate.frames import GarbageError, Message, Reader, pack
+from planner.processes.frames import GarbageError, Message, Reader, pack
 
 _CONNECT_SECONDS: Final = 5.0
 _AGAIN_SECONDS: Final = 0.5

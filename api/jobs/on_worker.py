@@ -12,8 +12,8 @@ from distributed import Client, Queue, Worker, get_client, get_worker
 from distributed.core import Status
 
 from api.jobs.isolated import ChildError, Children, Watch
-from planner.errors import InputError
-from planner.isolate.frames import Message, Reader, pack
+from planner.model.errors import InputError
+from planner.processes.frames import Message, Reader, pack
 
 # Bundles that may wait for a server; one that leaves so many there is gone.
 MOST_WAITING: Final = 1_000

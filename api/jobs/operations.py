@@ -26,11 +26,11 @@ from api.jobs.asked import (
 from api.jobs.ordered import in_order
 from api.jobs.solve import at_length, briefly, preferred
 from planner import formats
-from planner.errors import InputError, Issue
-from planner.events import Bound, Event, Incumbent, Phase
-from planner.options import Options
-from planner.plan import PLANNED, Plan, Status
-from planner.problem import Problem
+from planner.model.errors import InputError, Issue
+from planner.model.events import Bound, Event, Incumbent, Phase
+from planner.model.options import Options
+from planner.model.plan import PLANNED, Plan, Status
+from planner.model.problem import Problem
 from planner.reading.jsontext import parse_json
 from planner.reading.parse import parse_options, parse_plan, parse_problem
 from planner.reading.shown import printable
@@ -41,7 +41,9 @@ Tell = Callable[[dict[str, Any]], None]
 
 def warm() -> None:
     """Import what a request will need, before there is one."""
-    from planner import engine, survey, verify
+    from planner import verify
+    from planner.show import survey
+    from planner.solve import engine
 
     _ = (engine, survey, verify)
 
@@ -161,7 +163,7 @@ def verify(arguments: Values) -> dict[str, Any]:
         raise InputError(issues)
     verdict = judge(problem, plan, hint)
     if arguments["recheck"] is not None:
-        from planner.recheck import recheck
+        from planner.solve.recheck import recheck
 
         verdict = recheck(problem, plan, verdict, arguments["recheck"], hint)
     return {"body": json.dumps(as_data(verdict)).encode(), "type": "json"}
@@ -169,12 +171,12 @@ def verify(arguments: Values) -> dict[str, Any]:
 
 def inspect(arguments: Values) -> dict[str, Any]:
     """What is in a problem."""
-    from planner.survey import facts
+    from planner.show.survey import facts
 
     problem = _alone(arguments)
     told = facts(problem, arguments["rows"])
     if arguments["needs"] is not None:
-        from planner.needs import as_data, needs
+        from planner.explain.needs import as_data, needs
 
         told["needs"] = as_data(needs(problem, arguments["needs"]))
     return {"body": json.dumps(told).encode(), "type": "json"}

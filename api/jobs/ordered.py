@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from api.jobs.asked import plan_bytes, plan_of
-from planner.plan import Plan
+from planner.model.plan import Plan
 
 
 def in_order(buffers: Sequence[str], plan: Plan) -> Plan:

@@ -24,9 +24,9 @@ from api.jobs.place import Place
 from api.jobs.queue import Known, Queue, Taken
 from api.jobs.retention import forget
 from api.metrics import Metrics
-from planner.better import better
-from planner.errors import InputError, MemstowError, RefusedPlanError
-from planner.plan import gap_of
+from planner.model.errors import InputError, MemstowError, RefusedPlanError
+from planner.model.plan import gap_of
+from planner.solve.better_plan import better
 
 _FLUSH_SECONDS: Final = 0.25
 _PATIENCE_SECONDS: Final = 1.0

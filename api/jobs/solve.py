@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import Final
 
 from api.jobs.publisher import OnPlan, Publisher
-from planner import engine
-from planner.better import better
-from planner.events import Event
-from planner.options import Options
-from planner.plan import Plan, Status
-from planner.problem import Problem
-from planner.roster import is_model
-from planner.team import AUTO
+from planner.backends.registry import is_model
+from planner.model.events import Event
+from planner.model.options import Options
+from planner.model.plan import Plan, Status
+from planner.model.problem import Problem
+from planner.solve import engine
+from planner.solve.better_plan import better
+from planner.solve.portfolio import AUTO
 from planner.verify import verify
 
 # Only models heed it, and no model takes part in a moment's attempt.

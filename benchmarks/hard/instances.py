@@ -5,7 +5,7 @@ from pathlib import Path
 
 from benchmarks.page import DATA
 from planner.formats import read_problem
-from planner.problem import Problem
+from planner.model.problem import Problem
 
 SKIPPED = "Skipped: `../shared/data` is not there."
 LETTERS = "ABCDEFGHIJK"

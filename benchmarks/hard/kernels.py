@@ -11,8 +11,8 @@ from benchmarks.hard.solved import WORKERS, Solved, solve
 from benchmarks.limits import held
 from benchmarks.page import DATA, table
 from planner.formats import read_problem
-from planner.plan import Status
-from planner.problem import Problem
+from planner.model.plan import Status
+from planner.model.problem import Problem
 
 SECONDS = 10.0
 LIMIT_MS = 50

@@ -4,10 +4,10 @@ import gc
 import time
 from dataclasses import dataclass
 
-from planner.engine import plan
-from planner.options import Options
-from planner.plan import Plan, Status
-from planner.problem import Problem
+from planner.model.options import Options
+from planner.model.plan import Plan, Status
+from planner.model.problem import Problem
+from planner.solve.engine import plan
 
 WORKERS = 2
 

@@ -5,16 +5,16 @@ from importlib.metadata import version
 from typing import Any
 
 import planner
-from planner import engine
 from planner.bench.judgement import Judge, Judgement, judgement_of
 from planner.bench.repeated import repeated
 from planner.bench.spent import Spent
-from planner.errors import DeclinedError, MemstowError
-from planner.events import Bound, Event, Incumbent, Phase
-from planner.isolate.frames import Message
-from planner.options import Options
-from planner.plan import Exhausted, Plan
-from planner.problem import Problem
+from planner.model.errors import DeclinedError, MemstowError
+from planner.model.events import Bound, Event, Incumbent, Phase
+from planner.model.options import Options
+from planner.model.plan import Exhausted, Plan
+from planner.model.problem import Problem
+from planner.processes.frames import Message
+from planner.solve import engine
 from solvers.models.register import BACK_ENDS
 
 Tell = Callable[[Message], None]

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from planner.bench.results import Run, Value
-from planner.errors import InputError
+from planner.model.errors import InputError
 
 VERSION: Final = 1
 

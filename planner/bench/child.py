@@ -17,12 +17,12 @@ from planner.bench.features import features_of
 from planner.bench.posed import problem_of
 from planner.bench.spent import cpu_seconds, peak_memory, reset_peak_memory
 from planner.bench.telling import Teller
-from planner.digest import digest
-from planner.errors import InputError
-from planner.isolate import leash
-from planner.isolate.frames import Message, Reader
-from planner.pressure import profile
-from planner.problem import Problem
+from planner.model.digest import digest
+from planner.model.errors import InputError
+from planner.model.live_profile import profile
+from planner.model.problem import Problem
+from planner.processes import lifeline
+from planner.processes.frames import Message, Reader
 from solvers.models.register import BACK_ENDS
 
 _PIECE = 1 << 20
@@ -48,7 +48,7 @@ def serve(events: int) -> None:
 def _run(requests: "queue.SimpleQueue[Message]", teller: Teller) -> None:
     """Do what is requested, for as long as this process lives."""
     try:
-        leash.be_modest()
+        lifeline.be_modest()
         while True:
             _together(requests.get(), teller)
     finally:
@@ -64,7 +64,7 @@ def _together(request: Message, teller: Teller) -> None:
             # Should the run end this process, it is known what it was a run on.
             teller.flush()
 
-    leash.limit_memory(request["memory"])
+    lifeline.limit_memory(request["memory"])
     end = time.monotonic() + request["seconds"]
     again = True
     for run in request["runs"]:
@@ -154,4 +154,4 @@ def _listen(requests: "queue.SimpleQueue[Message]", teller: Teller) -> None:
             for message in reader.feed(data):
                 requests.put(message)
     finally:
-        leash.end_everything()
+        lifeline.end_everything()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from planner.bench.best import BestKnown
 from planner.bench.record import Ending
 from planner.bench.results import Run
-from planner.figures import count, plain
+from planner.show.formatting import count, plain
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 from planner.bench.folder import WRITTEN
 from planner.bench.record import RESULTS
 from planner.bench.task import Given
-from planner.errors import InputError
+from planner.model.errors import InputError
 from planner.reading.source import read_bytes
 
 _SUFFIXES: Final = (".csv", ".json")

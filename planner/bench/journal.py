@@ -15,7 +15,7 @@ from typing import IO, Any, Final
 from planner.bench.folder import PATHS
 from planner.bench.record import RESULTS, RecordError, from_line, hash_of, key_of
 from planner.bench.task import Task
-from planner.errors import InputError, MemstowError
+from planner.model.errors import InputError, MemstowError
 
 _SYNC_SECONDS: Final = 1.0
 _PIECE: Final = 1 << 16

@@ -4,9 +4,9 @@ from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import Final, NamedTuple
 
-from planner.evaluate import peaks, placement_cost, preference, reuse_cost
-from planner.plan import PLANNED, Placement, Plan, is_bare
-from planner.problem import Problem
+from planner.model.plan import PLANNED, Placement, Plan, is_bare
+from planner.model.problem import Problem
+from planner.solve.objective_values import peaks, placement_cost, preference, reuse_cost
 from planner.verify import Violation, recount, verify
 
 # A layout of more buffers is not kept: a picture of it would show nothing.

@@ -15,16 +15,16 @@ import time
 from itertools import takewhile
 from typing import Final
 
-from planner import formats, machine
+from planner import formats
+from planner.backends.teller import Teller
 from planner.bench import child
 from planner.bench.course import Course
 from planner.generate.planted import planted
-from planner.isolate import leash
-from planner.isolate.forked import MAXRSS_UNIT, Forked, Usage
-from planner.isolate.frames import Message, Reader
-from planner.isolate.process import children
-from planner.isolate.session import EndedError, MemoryLimitError, Session
-from planner.isolate.teller import Teller
+from planner.processes import lifeline, machine
+from planner.processes.forked import MAXRSS_UNIT, Forked, Usage
+from planner.processes.frames import Message, Reader
+from planner.processes.process import children
+from planner.processes.session import EndedError, MemoryLimitError, Session
 
 _PIECE: Final = 1 << 20
 _MEMORY_SHARE: Final = 0.8
@@ -82,7 +82,7 @@ class Keeper:
         def look(now: float) -> None:
             if self._parent.poll(0):
                 self.close()
-                leash.end_everything()
+                lifeline.end_everything()
             if now >= course.until:
                 raise OutOfTimeError("out of time")
 
@@ -130,7 +130,7 @@ class Keeper:
 
 def main(arguments: list[str]) -> None:
     """Serve requests until there are no more."""
-    leash.adopt_orphans()
+    lifeline.adopt_orphans()
     _warm()
     teller = Teller(int(arguments[0]))
     keeper = Keeper()
@@ -141,7 +141,7 @@ def main(arguments: list[str]) -> None:
                 teller.send(keeper.serve(message))
     finally:
         keeper.close()
-        leash.end_everything()
+        lifeline.end_everything()
 
 
 def _end_strays() -> Usage:

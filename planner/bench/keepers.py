@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from planner.bench.task import Task
-from planner.errors import MemstowError
-from planner.isolate.frames import Message
-from planner.isolate.process import Process
-from planner.isolate.session import EndedError, Session
+from planner.model.errors import MemstowError
+from planner.processes.frames import Message
+from planner.processes.process import Process
+from planner.processes.session import EndedError, Session
 
 _TRIES: Final = 3
 # Results wait no longer for those of the tasks that came with theirs.

@@ -15,7 +15,7 @@ from distributed import Client
 
 from planner.bench.keepers import Result, perform_some
 from planner.bench.task import Task
-from planner.errors import MemstowError
+from planner.model.errors import MemstowError
 
 # For each thread of a worker one task that runs and one that waits; some for workers that are still to come.
 _FOR_A_THREAD: Final = 2

@@ -20,11 +20,11 @@ from planner.bench.attempt import Tell, outcome
 from planner.bench.judgement import judgement_of
 from planner.bench.repeated import repeated
 from planner.bench.spent import high_water
-from planner.errors import InputError
-from planner.isolate.forked import MAXRSS_UNIT
-from planner.isolate.frames import Message
-from planner.plan import Plan, Status
-from planner.problem import Problem
+from planner.model.errors import InputError
+from planner.model.plan import Plan, Status
+from planner.model.problem import Problem
+from planner.processes.forked import MAXRSS_UNIT
+from planner.processes.frames import Message
 from planner.reading.source import read_bytes
 
 _SAMPLE_SECONDS = 0.01

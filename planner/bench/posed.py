@@ -13,12 +13,12 @@ from planner.bench.instances import Instances
 from planner.bench.record import Instance
 from planner.bench.results import Run
 from planner.bench.task import Given
-from planner.changed import changed
-from planner.digest import digest
-from planner.errors import InputError
 from planner.generate.made import make
-from planner.problem import Problem
+from planner.model.digest import digest
+from planner.model.errors import InputError
+from planner.model.problem import Problem
 from planner.reading.parse import parse_target
+from planner.targets.overrides import changed
 
 
 def problem_of(

@@ -4,11 +4,11 @@ import platform
 from functools import cache
 from typing import Any
 
-from planner import machine
 from planner.bench.record import Ending, Instance, Judged, Layout, Machine, Moment, Record, Term
 from planner.bench.task import asked_of
-from planner.isolate.frames import GarbageError, Message
-from planner.plan import gap_of
+from planner.model.plan import gap_of
+from planner.processes import machine
+from planner.processes.frames import GarbageError, Message
 
 
 class Heard:

@@ -17,7 +17,7 @@ from planner.bench.record import (
     from_line,
     hash_of,
 )
-from planner.errors import InputError
+from planner.model.errors import InputError
 
 WITH_PLAN: Final = (Ending.OPTIMAL, Ending.FEASIBLE)
 Value = tuple[int, ...]

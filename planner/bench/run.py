@@ -17,7 +17,7 @@ from planner.bench.journal import Journal, Known
 from planner.bench.keepers import TOGETHER_SECONDS, Result, StoppedError
 from planner.bench.tally import Tally
 from planner.bench.task import Asked, Task, tasks_of
-from planner.errors import MemstowError
+from planner.model.errors import MemstowError
 
 _TICK: Final = 0.1
 _TRIES: Final = 3

@@ -11,7 +11,7 @@ from typing import Any
 
 from planner.bench.record import Player, Values
 from planner.bench.repeated import REPEAT_SECONDS
-from planner.isolate.frames import Message
+from planner.processes.frames import Message
 
 
 @dataclass(frozen=True, slots=True)

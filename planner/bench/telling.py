@@ -2,8 +2,8 @@
 
 import threading
 
-from planner.isolate.frames import Message, pack
-from planner.isolate.teller import write_all
+from planner.backends.teller import write_all
+from planner.processes.frames import Message, pack
 
 
 class Teller:

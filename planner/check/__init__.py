@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import accumulate, islice, pairwise
 from math import lcm
 
-from planner.errors import InputError, Issue
-from planner.groups import Distances, cycles, group_alignment, rigid_groups
-from planner.pins import clashing_pins
-from planner.problem import ALWAYS, LATEST, LIMIT, Buffer, Pool, Problem, Reserved, access_count, end_of
+from planner.check.pins import clashing_pins
+from planner.model.errors import InputError, Issue
+from planner.model.problem import ALWAYS, LATEST, LIMIT, Buffer, Pool, Problem, Reserved, access_count, end_of
+from planner.model.rigid_groups import Distances, cycles, group_alignment, rigid_groups
 
 PLAIN_TERMS = ("peak", "max_peak", "placement_cost", "preference", "reuse_cost", "moves")
 

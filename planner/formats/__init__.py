@@ -3,11 +3,11 @@
 from importlib import import_module
 from typing import Any, Final
 
-from planner.errors import InputError
 from planner.formats.detect import is_plan, is_request, looks_like_json, plan_format, problem_format
 from planner.formats.form import Format
-from planner.plan import Plan
-from planner.problem import Problem
+from planner.model.errors import InputError
+from planner.model.plan import Plan
+from planner.model.problem import Problem
 from planner.reading.jsontext import parse_json
 from planner.reading.shown import printable
 

@@ -13,17 +13,7 @@ from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 from planner.formats.plainly import against_moments
-from planner.problem import (
-    Alignment,
-    Buffer,
-    Bytes,
-    Distance,
-    Id,
-    Interval,
-    Pool,
-    Problem,
-    Relative,
-)
+from planner.model.problem import Alignment, Buffer, Bytes, Distance, Id, Interval, Pool, Problem, Relative
 from planner.reading.findings import Findings
 from planner.reading.parse import check_made
 from planner.reading.paths import Path

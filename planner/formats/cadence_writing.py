@@ -5,7 +5,7 @@ from typing import Any
 
 from planner.formats.form import Refusals
 from planner.formats.plainly import single_life
-from planner.problem import Pool, Problem, allowed_pools
+from planner.model.problem import Pool, Problem, allowed_pools
 
 
 def given_of(problem: Problem, refusals: Refusals) -> dict[str, Any]:

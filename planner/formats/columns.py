@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from planner.errors import InputError, Issue
+from planner.model.errors import InputError, Issue
 from planner.reading.shown import printable, shown
 
 _MEANINGS: Final = {

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from planner.errors import InputError, Issue
 from planner.formats.columns import header_columns
+from planner.model.errors import InputError, Issue
 from planner.reading.findings import MOST_REPORTED
 from planner.reading.jsontext import LONGEST_INTEGER, MOST_VALUES, check_marks, not_utf8
 from planner.reading.shown import printable, shown

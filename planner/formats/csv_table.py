@@ -14,8 +14,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Final
 
-from planner.collector import collector_at_rest
-from planner.errors import InputError, Issue
 from planner.formats.columns import Columns
 from planner.formats.csv_lines import CellError, Lines, number
 from planner.formats.form import Format, Refusals
@@ -31,11 +29,13 @@ from planner.formats.gaps import (
     written,
 )
 from planner.formats.plainly import against_moments, live_ranges, refuse_beyond_buffers
-from planner.plan import REPEATED, Placement, Plan, Status
-from planner.problem import DEFAULT_POOL, LIMIT, Buffer, Problem
+from planner.model.errors import InputError, Issue
+from planner.model.plan import REPEATED, Placement, Plan, Status
+from planner.model.problem import DEFAULT_POOL, LIMIT, Buffer, Problem
 from planner.reading.parse import parse_problem
 from planner.reading.paths import Path, parse_path
 from planner.reading.shown import shown
+from planner.solve.garbage_collection import collector_at_rest
 
 _PROBLEM: Final = ("id", "lower", "upper", "size", "alignment", "gaps", "offset")
 _PLAN: Final = ("id", "lower", "upper", "size", "alignment", "gaps", "pool", "offset")

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from planner.errors import InputError, Issue
-from planner.plan import Plan
-from planner.problem import Problem
+from planner.model.errors import InputError, Issue
+from planner.model.plan import Plan
+from planner.model.problem import Problem
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from planner.formats.plainly import live_ranges
-from planner.problem import Buffer, Interval, Problem, Relative
+from planner.model.problem import Buffer, Interval, Problem, Relative
 
 _GAP: Final = re.compile(r"(-?\d{1,4000})-(-?\d{1,4000})(?:@(\d{1,19}):(\d{1,19}))?", re.ASCII)
 

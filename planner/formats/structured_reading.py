@@ -11,7 +11,7 @@ from typing import Any, Final
 from planner.formats.numbered import id_of
 from planner.formats.reserved_peaks import same_optimum
 from planner.formats.structured_document import Document, Pinned, StructuredBuffer, StructuredPool
-from planner.problem import ALWAYS, Buffer, Pair, Pool, Problem, Relative, Reserved, ReuseCost
+from planner.model.problem import ALWAYS, Buffer, Pair, Pool, Problem, Relative, Reserved, ReuseCost
 from planner.reading.findings import Findings
 from planner.reading.paths import Path
 

@@ -7,7 +7,7 @@ from planner.formats.form import Refusals
 from planner.formats.numbered import Numbered, numbered
 from planner.formats.plainly import live_ranges
 from planner.formats.reserved_peaks import same_optimum
-from planner.problem import ALWAYS, Buffer, Interval, Problem, allowed_pools
+from planner.model.problem import ALWAYS, Buffer, Interval, Problem, allowed_pools
 
 _METRICS: Final = {"peak": "total_peak", "max_peak": "max_peak", "reuse_cost": "reuse_cost"}
 

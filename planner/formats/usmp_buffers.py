@@ -11,7 +11,18 @@ from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 from planner.formats.form import Refusals
-from planner.problem import ALWAYS, LIMIT, Alignment, Buffer, Bytes, Id, Pair, Pool, Problem, allowed_pools
+from planner.model.problem import (
+    ALWAYS,
+    LIMIT,
+    Alignment,
+    Buffer,
+    Bytes,
+    Id,
+    Pair,
+    Pool,
+    Problem,
+    allowed_pools,
+)
 from planner.reading.findings import Findings
 from planner.reading.parse import check_made
 from planner.reading.paths import Path

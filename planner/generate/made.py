@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from planner.problem import Problem
+from planner.model.problem import Problem
 
 KINDS: Final = ("planted", "network", "random")
 

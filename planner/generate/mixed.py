@@ -9,10 +9,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from planner.errors import InputError
 from planner.generate.chance import Chance
 from planner.generate.features import FEATURES
-from planner.problem import ALWAYS, Buffer, InPlace, Pair, Pool, Problem, Relative, Reserved, ReuseCost
+from planner.model.errors import InputError
+from planner.model.problem import ALWAYS, Buffer, InPlace, Pair, Pool, Problem, Relative, Reserved, ReuseCost
 
 LARGEST_ALIGNMENT: Final = 64
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from math import isqrt
 from typing import Final
 
-from planner.errors import InputError
 from planner.generate.chance import Chance
-from planner.problem import Buffer, Problem
+from planner.model.errors import InputError
+from planner.model.problem import Buffer, Problem
 
 DEFAULT_HEIGHT: Final = 1 << 20
 PINWHEELS: Final = 0.25

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from planner.errors import InputError, Issue
+from planner.model.errors import InputError, Issue
 from planner.reading.paths import Path, json_path, order_in
 
 MOST_REPORTED: Final = 200

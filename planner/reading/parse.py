@@ -9,15 +9,15 @@ from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 from planner.check import find_issues
-from planner.collector import collector_at_rest
-from planner.errors import InputError, Issue
-from planner.options import Options
-from planner.plan import REPEATED, Plan, placed_again
-from planner.problem import DEFAULT_POOL, Pool, Problem
+from planner.model.errors import InputError, Issue
+from planner.model.options import Options
+from planner.model.plan import REPEATED, Plan, placed_again
+from planner.model.problem import DEFAULT_POOL, Pool, Problem
 from planner.reading.findings import Findings, Renamed
 from planner.reading.paths import Path, parse_path
 from planner.reading.sections import Section, index_before, read_section, read_whole
-from planner.target import Target
+from planner.solve.garbage_collection import collector_at_rest
+from planner.targets.target import Target
 
 _T = TypeVar("_T")
 

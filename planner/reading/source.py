@@ -4,7 +4,7 @@ import os
 import sys
 from typing import BinaryIO, Final
 
-from planner.errors import InputError
+from planner.model.errors import InputError
 from planner.reading.shown import printable
 
 LARGEST_INPUT: Final = 256 << 20

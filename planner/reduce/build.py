@@ -2,9 +2,9 @@
 
 from array import array
 
-from planner.plan import Placement
-from planner.problem import LIMIT, Problem, access_count, end_of, place_of
-from planner.ranges import merged
+from planner.model.plan import Placement
+from planner.model.problem import LIMIT, Problem, access_count, end_of, place_of
+from planner.model.ranges import merged
 from planner.reduce.lives import Lives
 from planner.reduce.pairs import add_pairs, paired
 from planner.reduce.reduction import Reduction

@@ -1,6 +1,6 @@
 """Pairs of buffers as pairs of parts."""
 
-from planner.problem import Problem
+from planner.model.problem import Problem
 from solvers.instance import Instance
 
 

@@ -3,8 +3,8 @@
 from array import array
 from dataclasses import dataclass
 
-from planner.plan import Placement, placed
-from planner.problem import Problem
+from planner.model.plan import Placement, placed
+from planner.model.problem import Problem
 from solvers.instance import Instance, Layout
 
 

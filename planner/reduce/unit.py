@@ -2,7 +2,7 @@
 
 from math import gcd
 
-from planner.problem import Problem
+from planner.model.problem import Problem
 from planner.reduce.rooms import Body
 
 

@@ -4,9 +4,9 @@ It reads the problem in the user's terms and trusts nothing else: not the reduct
 figures of the plan. Time is close to linear in the size of the problem.
 """
 
-from planner.digest import digest
-from planner.plan import PLANNED, Plan, PoolUse, is_bare
-from planner.problem import Problem
+from planner.model.digest import digest
+from planner.model.plan import PLANNED, Plan, PoolUse, is_bare
+from planner.model.problem import Problem
 from planner.verify.attempts import refute_claims
 from planner.verify.claims import check_objective, check_pools, check_status
 from planner.verify.facts import Facts

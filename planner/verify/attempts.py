@@ -7,7 +7,7 @@ found is judged like any plan before it says anything. Where none is found, noth
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from planner.plan import PLANNED, Plan, TermValue
+from planner.model.plan import PLANNED, Plan, TermValue
 from planner.verify.facts import PEAK_OF, Facts
 from planner.verify.figures import Figures
 from planner.verify.findings import Code, Findings

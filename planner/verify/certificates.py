@@ -6,8 +6,8 @@ be repeated here: such a certificate is a claim, compared with the rest of the p
 
 from collections.abc import Sequence
 
-from planner.plan import Certificate, Exhausted, Least, LiveBytes, Model, Sum, TermValue
-from planner.problem import access_count
+from planner.model.plan import Certificate, Exhausted, Least, LiveBytes, Model, Sum, TermValue
+from planner.model.problem import access_count
 from planner.verify.facts import Facts
 from planner.verify.live_bytes import reason_against
 

@@ -1,6 +1,6 @@
 """What the plan says about itself: status, pools, objective; each figure against our own."""
 
-from planner.plan import PLANNED, Plan, PoolUse, Status, TermValue, gap_of
+from planner.model.plan import PLANNED, Plan, PoolUse, Status, TermValue, gap_of
 from planner.verify.certificates import Proofs, by_word_of
 from planner.verify.explanations import check_explanation
 from planner.verify.facts import PEAK_OF, Facts

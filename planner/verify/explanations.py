@@ -4,8 +4,8 @@ What buffers need at one moment, and whether one has a place at all, is counted 
 as that a search found no layout, is a claim.
 """
 
-from planner.plan import Explanation, Plan, Status
-from planner.ranges import measure
+from planner.model.plan import Explanation, Plan, Status
+from planner.model.ranges import measure
 from planner.verify.facts import Facts
 from planner.verify.findings import Code, Findings
 from planner.verify.live_bytes import against_misfit

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from math import gcd, lcm
 from typing import NamedTuple
 
-from planner.problem import Buffer, Pool, Problem, allowed_pools
-from planner.ranges import Range, merged
+from planner.model.problem import Buffer, Pool, Problem, allowed_pools
+from planner.model.ranges import Range, merged
 from planner.verify.findings import Code, Findings
 from planner.verify.rigid import ALONE, Rigid
 

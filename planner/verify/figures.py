@@ -1,7 +1,7 @@
 """What a layout costs: the peak of each pool and the value of each objective term, counted from scratch."""
 
-from planner.plan import Plan
-from planner.problem import access_count
+from planner.model.plan import Plan
+from planner.model.problem import access_count
 from planner.verify.facts import PEAK_OF, Facts
 from planner.verify.layout import NOWHERE, Layout
 

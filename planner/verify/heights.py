@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd
 
-from planner.ranges import Range
+from planner.model.ranges import Range
 from planner.verify.facts import Facts, Grid
 
 

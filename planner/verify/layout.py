@@ -2,7 +2,7 @@
 
 from functools import cached_property
 
-from planner.plan import Placement
+from planner.model.plan import Placement
 from planner.verify.facts import Facts
 from planner.verify.findings import Code, Findings
 

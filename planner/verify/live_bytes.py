@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from itertools import combinations
 from math import gcd
 
-from planner.plan import Explanation, LiveBytes, Sum
-from planner.problem import LIMIT, end_of
-from planner.ranges import Range, measure, merged
+from planner.model.plan import Explanation, LiveBytes, Sum
+from planner.model.problem import LIMIT, end_of
+from planner.model.ranges import Range, measure, merged
 from planner.verify.facts import PEAK_OF, Facts
 from planner.verify.heights import Cells, common_step, least_height, lowest_end
 from planner.verify.rigid import ALONE

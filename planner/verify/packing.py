@@ -8,8 +8,8 @@ look at each buffer is counted as steps, and ends when there are none left.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from planner.problem import LIMIT
-from planner.ranges import Range
+from planner.model.problem import LIMIT
+from planner.model.ranges import Range
 from planner.verify.facts import Facts, Grid
 from planner.verify.layout import Layout
 from planner.verify.rigid import ALONE

@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from planner.problem import Buffer, end_of
+from planner.model.problem import Buffer, end_of
 from planner.verify.facts import Facts
 from planner.verify.findings import Code, Findings
 from planner.verify.layout import NOWHERE, Layout

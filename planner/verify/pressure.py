@@ -7,7 +7,7 @@ cover each.
 
 from bisect import bisect_left
 
-from planner.ranges import measure
+from planner.model.ranges import measure
 from planner.verify.facts import Facts
 from planner.verify.layout import Layout
 from planner.verify.lives import ENTER, Lives

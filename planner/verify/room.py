@@ -1,6 +1,6 @@
 """Whether a buffer, with its whole rigid group, has a place in a pool when nothing else is there."""
 
-from planner.problem import end_of
+from planner.model.problem import end_of
 from planner.verify.facts import Facts, Grid
 from planner.verify.rigid import ALONE
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from planner.plan import Plan
+from planner.model.plan import Plan
 from planner.verify.findings import Violation
 
 

@@ -17,13 +17,13 @@ import pytest
 from api.cli.exits import Exit
 from api.client import AsyncClient, Client, ServerError, solve
 from planner import formats
-from planner.digest import digest
-from planner.errors import InputError
-from planner.events import Event, Incumbent
 from planner.generate.planted import planted
-from planner.options import Options
-from planner.plan import Status
-from planner.problem import Buffer, Pool, Problem
+from planner.model.digest import digest
+from planner.model.errors import InputError
+from planner.model.events import Event, Incumbent
+from planner.model.options import Options
+from planner.model.plan import Status
+from planner.model.problem import Buffer, Pool, Problem
 from planner.verify import verify
 from tests.api.serving import ROOT, Server
 from tests.waiting import PATIENCE, wait_for
@@ -229,7 +229,7 @@ def test_ctrl_c_prints_the_best_plan_of_the_server(running: Server, tmp_path: Pa
 
 def test_importing_the_planner_imports_none_of_this() -> None:
     code = (
-        "import sys; import planner.engine, api.cli.main, api.cli.solve; "
+        "import sys; import planner.solve.engine, api.cli.main, api.cli.solve; "
         "print([m for m in ('fastapi', 'sqlalchemy', 'httpx2', 'uvicorn', 'structlog') if m in sys.modules])"
     )
     ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

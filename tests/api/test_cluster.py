@@ -12,10 +12,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from planner.digest import digest
-from planner.engine import plan
-from planner.options import Options
+from planner.model.digest import digest
+from planner.model.options import Options
 from planner.reading.parse import parse_plan, parse_problem
+from planner.solve.engine import plan
 from planner.verify import verify
 from tests import processes
 from tests.api.asking import events, has_plan, job_of, over, submit

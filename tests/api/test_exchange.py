@@ -9,10 +9,10 @@ import pytest
 
 from api.exchange import Exchange, Flow, Follow, Following, Heard, Request, ServerError, Wait
 from planner import formats
-from planner.errors import DeclinedError, InputError
-from planner.options import Options
-from planner.plan import Plan, Status
-from planner.problem import Buffer, Problem
+from planner.model.errors import DeclinedError, InputError
+from planner.model.options import Options
+from planner.model.plan import Plan, Status
+from planner.model.problem import Buffer, Problem
 
 PROBLEM = Problem(version=1, buffers=(Buffer(id="a", size=64, lifetime=(0, 2)),))
 LOST = httpx2.ConnectError("no route")

@@ -14,12 +14,12 @@ from typing import Any, Final
 
 from planner import formats
 from planner.check import find_issues
-from planner.errors import InputError
-from planner.problem import Problem
+from planner.model.errors import InputError
+from planner.model.problem import Problem
 from planner.reading.findings import MOST_REPORTED
 from planner.reading.jsontext import parse_json
 from planner.reading.parse import parse_options, parse_plan, parse_target
-from planner.target import retarget
+from planner.targets.target import retarget
 from tests.fuzz.seeds import PLANS, PROBLEM, PROBLEMS
 
 SLOW: Final = 5.0

@@ -4,8 +4,8 @@ import json
 from typing import Any, Final
 
 from planner import formats
-from planner.plan import Placement, Plan, Status
-from planner.problem import Buffer, Problem
+from planner.model.plan import Placement, Plan, Status
+from planner.model.problem import Buffer, Problem
 
 PROBLEM: Final = Problem(
     version=1,

@@ -15,13 +15,13 @@ from typing import Final
 
 import pytest
 
-from planner import engine
-from planner.engine import plan
-from planner.errors import DeclinedError
-from planner.options import Options
-from planner.plan import PLANNED, Plan, Status, gap_of
-from planner.problem import Buffer, Pool, Problem
-from planner.team import Stage
+from planner.model.errors import DeclinedError
+from planner.model.options import Options
+from planner.model.plan import PLANNED, Plan, Status, gap_of
+from planner.model.problem import Buffer, Pool, Problem
+from planner.solve import engine
+from planner.solve.engine import plan
+from planner.solve.portfolio import Stage
 from planner.verify import verify
 from solvers.models.register import BACK_ENDS
 from solvers.solver import Solver, Task, find

@@ -2,18 +2,8 @@
 
 from collections.abc import Mapping
 
-from planner.plan import (
-    Certificate,
-    Live,
-    Model,
-    Placement,
-    Plan,
-    PoolUse,
-    Status,
-    TermValue,
-    gap_of,
-)
-from planner.problem import Buffer, Pool, Problem
+from planner.model.plan import Certificate, Live, Model, Placement, Plan, PoolUse, Status, TermValue, gap_of
+from planner.model.problem import Buffer, Pool, Problem
 from tests.referee import Place, Places, cost
 
 

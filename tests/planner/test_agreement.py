@@ -9,10 +9,10 @@ from random import Random
 
 import pytest
 
-from planner.engine import plan
-from planner.options import Options
-from planner.plan import Plan
-from planner.problem import Problem
+from planner.model.options import Options
+from planner.model.plan import Plan
+from planner.model.problem import Problem
+from planner.solve.engine import plan
 from planner.verify import verify
 from tests.in_process import run_back_ends_in_process
 from tests.problems import TERMS, random_problem

@@ -6,11 +6,11 @@ from random import Random
 
 import pytest
 
-from planner.better import better
-from planner.engine import plan
 from planner.generate.planted import planted
-from planner.options import Options
-from planner.plan import Plan, Status
+from planner.model.options import Options
+from planner.model.plan import Plan, Status
+from planner.solve.better_plan import better
+from planner.solve.engine import plan
 from planner.verify import verify
 from tests.problems import random_problem
 

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from planner.bounds import Bounds, height_for
-from planner.engine import plan
-from planner.options import Options
-from planner.plan import LiveBytes, Placement, Status, Sum
-from planner.problem import Problem
+from planner.model.options import Options
+from planner.model.plan import LiveBytes, Placement, Status, Sum
+from planner.model.problem import Problem
 from planner.reading.parse import parse_problem
 from planner.reduce import Reduction, reduce
+from planner.solve.bounds import Bounds, height_for
+from planner.solve.engine import plan
 from solvers.models.register import BACK_ENDS
 from tests.referee import best
 

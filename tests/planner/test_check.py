@@ -9,9 +9,9 @@ from pydantic import TypeAdapter
 
 from planner import check
 from planner.check import find_issues, require_valid
-from planner.engine import plan
-from planner.errors import InputError, Issue
-from planner.problem import LIMIT, Problem
+from planner.model.errors import InputError, Issue
+from planner.model.problem import LIMIT, Problem
+from planner.solve.engine import plan
 from planner.verify import verify
 
 READER = TypeAdapter(Problem)

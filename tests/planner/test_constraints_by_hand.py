@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from planner.engine import plan
-from planner.errors import InputError
-from planner.options import Options
-from planner.plan import Placement, Plan, Status
-from planner.problem import Problem
+from planner.model.errors import InputError
+from planner.model.options import Options
+from planner.model.plan import Placement, Plan, Status
+from planner.model.problem import Problem
 from planner.reading.parse import parse_problem
+from planner.solve.engine import plan
 from planner.verify import verify
 from solvers.models.register import BACK_ENDS
 from tests.referee import best

@@ -7,14 +7,14 @@ from random import Random
 
 import pytest
 
-from planner.bounds import Bounds
 from planner.check import find_issues
-from planner.engine import plan
-from planner.errors import InputError
-from planner.options import Options
-from planner.plan import Status
-from planner.problem import Buffer, Pool, Problem, Relative, Reserved
+from planner.model.errors import InputError
+from planner.model.options import Options
+from planner.model.plan import Status
+from planner.model.problem import Buffer, Pool, Problem, Relative, Reserved
 from planner.reduce import Reduction, reduce
+from planner.solve.bounds import Bounds
+from planner.solve.engine import plan
 from planner.verify import verify
 from tests.planner.plans import honest
 from tests.problems import random_problem

@@ -12,16 +12,16 @@ from random import Random
 
 import pytest
 
-from planner.bounds import Bounds
-from planner.engine import plan
-from planner.errors import DeclinedError, InputError, UnknownSolverError
-from planner.events import Bound, Event, Incumbent, Phase
 from planner.generate.planted import planted
-from planner.machine import processors
-from planner.options import Options
-from planner.plan import Placement, Plan, Status, gap_of
-from planner.problem import Buffer, Pool, Problem, Relative, Reserved
+from planner.model.errors import DeclinedError, InputError, UnknownSolverError
+from planner.model.events import Bound, Event, Incumbent, Phase
+from planner.model.options import Options
+from planner.model.plan import Placement, Plan, Status, gap_of
+from planner.model.problem import Buffer, Pool, Problem, Relative, Reserved
+from planner.processes.machine import processors
 from planner.reduce import Reduction, reduce
+from planner.solve.bounds import Bounds
+from planner.solve.engine import plan
 from planner.verify import verify
 from tests.problems import costly_problem, random_problem
 from tests.referee import judge

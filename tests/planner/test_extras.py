@@ -6,11 +6,11 @@ from random import Random
 import pytest
 
 from benchmarks.models import three_pools
-from planner.engine import plan
-from planner.events import Event, Phase
-from planner.options import Options
-from planner.plan import Status
-from planner.problem import Buffer, Pool, Problem
+from planner.model.events import Event, Phase
+from planner.model.options import Options
+from planner.model.plan import Status
+from planner.model.problem import Buffer, Pool, Problem
+from planner.solve.engine import plan
 from solvers.models.register import BACK_ENDS, BackEnd
 
 POOLS = three_pools(Random(0), 60)

@@ -9,12 +9,12 @@ import pytest
 from api.cli.exits import Exit
 from api.cli.main import main
 from planner import formats
-from planner.engine import plan
-from planner.errors import InputError
 from planner.generate.planted import planted
-from planner.options import Options
-from planner.plan import Placement, Plan, Status
+from planner.model.errors import InputError
+from planner.model.options import Options
+from planner.model.plan import Placement, Plan, Status
 from planner.reading.parse import parse_options, parse_problem
+from planner.solve.engine import plan
 from tests.planner.refusal import refusal, told
 
 DOCUMENT: dict[str, Any] = {

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from planner.engine import plan
-from planner.errors import DeclinedError
-from planner.options import Options
-from planner.plan import Plan, Status
-from planner.problem import LIMIT, Problem
+from planner.model.errors import DeclinedError
+from planner.model.options import Options
+from planner.model.plan import Plan, Status
+from planner.model.problem import LIMIT, Problem
 from planner.reading.parse import parse_problem
+from planner.solve.engine import plan
 from planner.verify import verify
 
 

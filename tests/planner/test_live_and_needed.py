@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from planner import engine
-from planner.plan import Live, Plan
-from planner.problem import Buffer, Pool, Problem, Relative, Reserved
+from planner.model.plan import Live, Plan
+from planner.model.problem import Buffer, Pool, Problem, Relative, Reserved
+from planner.solve import engine
 from planner.verify import Code, verify
 
 FAR = 10**30

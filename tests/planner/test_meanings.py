@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from planner.engine import plan
-from planner.needs import needs
-from planner.options import Options
-from planner.plan import Placement, Plan, Status
-from planner.problem import LIMIT, Problem
+from planner.explain.needs import needs
+from planner.model.options import Options
+from planner.model.plan import Placement, Plan, Status
+from planner.model.problem import LIMIT, Problem
 from planner.reading.parse import parse_problem
+from planner.solve.engine import plan
 from planner.verify import Code, verify
 from tests.planner.plans import honest
 from tests.planner.refusal import told

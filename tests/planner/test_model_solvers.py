@@ -8,17 +8,17 @@ from random import Random
 
 import pytest
 
-from planner.engine import plan
-from planner.errors import DeclinedError, MissingBackEndError
-from planner.events import Event, Incumbent, Phase
-from planner.isolate import spares
-from planner.isolate.process import Process, command_for
-from planner.isolate.solver import Isolated
-from planner.options import Options
-from planner.plan import Model, Placement, Plan, Status
-from planner.problem import Buffer, InPlace, Pool, Problem, Reserved, ReuseCost
+from planner.backends import warm_children
+from planner.backends.isolated_solver import Isolated
+from planner.model.errors import DeclinedError, MissingBackEndError
+from planner.model.events import Event, Incumbent, Phase
+from planner.model.options import Options
+from planner.model.plan import Model, Placement, Plan, Status
+from planner.model.problem import Buffer, InPlace, Pool, Problem, Reserved, ReuseCost
+from planner.processes.process import Process, command_for
 from planner.reduce import Reduction, reduce
-from planner.tasks import task_of
+from planner.solve.engine import plan
+from planner.solve.task import task_of
 from planner.verify import verify
 from solvers import _native
 from solvers.models import register
@@ -133,7 +133,7 @@ def test_a_model_far_too_large_answers_in_time_and_leaves_nothing(
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     problem = crossing(Random(1), 10_000)
-    spares.dismiss()
+    warm_children.dismiss()
     events: list[Event] = []
     found = plan(problem, Options(solver=name, time_limit=2.0), on_event=events.append)
     greedy = min(event.value for event in events if isinstance(event, Incumbent))
@@ -186,7 +186,9 @@ def test_where_cp_sat_dies_another_model_stands_in_for_it(monkeypatch: pytest.Mo
         if reason is not None:
             pytest.skip(f"{name} needs {reason}")
     dies = [sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"]
-    monkeypatch.setattr(spares, "take", lambda name: Process(dies if name == "cpsat" else command_for(name)))
+    monkeypatch.setattr(
+        warm_children, "take", lambda name: Process(dies if name == "cpsat" else command_for(name))
+    )
     problem = Problem(
         version=1,
         pools=(Pool(id="m", alignment=2, reserved=(Reserved(offset=1, size=1),)),),

@@ -6,10 +6,10 @@ from random import Random
 
 import pytest
 
-from planner.needs import Needs, needs
-from planner.plan import Status
-from planner.problem import Buffer, Pool, Problem, Relative, Reserved
-from planner.relaxed import removals
+from planner.explain.needs import Needs, needs
+from planner.explain.removals import removals
+from planner.model.plan import Status
+from planner.model.problem import Buffer, Pool, Problem, Relative, Reserved
 from tests.problems import random_problem
 from tests.referee import judge
 

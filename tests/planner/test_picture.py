@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from planner.drawing.words import breadth
-from planner.picture import ASCII, MOST_POOLS, UNICODE, Glyphs, chart, maps
-from planner.plan import Live, Placement, Plan, PoolUse, Status
-from planner.pressure import profile
-from planner.problem import ALWAYS, Buffer, Pool, Problem, Reserved
+from planner.model.live_profile import profile
+from planner.model.plan import Live, Placement, Plan, PoolUse, Status
+from planner.model.problem import ALWAYS, Buffer, Pool, Problem, Reserved
+from planner.show.drawing.words import breadth
+from planner.show.text_picture import ASCII, MOST_POOLS, UNICODE, Glyphs, chart, maps
 
 
 def _problem(*buffers: tuple[str, int, int, int], pools: tuple[Pool, ...] = (Pool(id="memory"),)) -> Problem:

@@ -7,10 +7,10 @@ from random import Random
 import pytest
 
 from planner.check import find_issues
-from planner.engine import plan
-from planner.options import Options
-from planner.plan import Placement, Plan, Status
-from planner.problem import LIMIT, Buffer, Pool, Problem, Relative
+from planner.model.options import Options
+from planner.model.plan import Placement, Plan, Status
+from planner.model.problem import LIMIT, Buffer, Pool, Problem, Relative
+from planner.solve.engine import plan
 from planner.verify import verify
 from solvers.models.register import BACK_ENDS
 from tests.in_process import run_back_ends_in_process

@@ -4,9 +4,9 @@ from random import Random
 
 import pytest
 
-from planner.engine import plan
-from planner.options import Options
-from planner.problem import Buffer, Pool, Problem
+from planner.model.options import Options
+from planner.model.problem import Buffer, Pool, Problem
+from planner.solve.engine import plan
 
 NAMES = ("a", "b", "c")
 

@@ -4,17 +4,8 @@ from random import Random
 
 from hypothesis import given
 
-from planner.plan import Status
-from planner.problem import (
-    Buffer,
-    InPlace,
-    Pool,
-    Problem,
-    Relative,
-    Reserved,
-    ReuseCost,
-    allowed_pools,
-)
+from planner.model.plan import Status
+from planner.model.problem import Buffer, InPlace, Pool, Problem, Relative, Reserved, ReuseCost, allowed_pools
 from planner.verify import Code, verify
 from tests.planner.plans import honest
 from tests.problems import problems, random_problem

@@ -12,12 +12,12 @@ from random import Random
 import pytest
 
 from planner import formats
-from planner.engine import plan
-from planner.errors import DeclinedError
-from planner.events import Bound, Event, Incumbent
-from planner.options import Options
-from planner.plan import Exhausted, Plan, Status, TermValue
-from planner.problem import Buffer, Pool, Problem, Relative, ReuseCost
+from planner.model.errors import DeclinedError
+from planner.model.events import Bound, Event, Incumbent
+from planner.model.options import Options
+from planner.model.plan import Exhausted, Plan, Status, TermValue
+from planner.model.problem import Buffer, Pool, Problem, Relative, ReuseCost
+from planner.solve.engine import plan
 from planner.verify import verify
 from tests.planner.formats.structured_brute import fits, value
 from tests.problems import costly_problem

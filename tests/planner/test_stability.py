@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from planner.engine import plan
 from planner.generate.network import network
-from planner.options import Options
-from planner.plan import Plan, Status
-from planner.problem import Pool, Problem
+from planner.model.options import Options
+from planner.model.plan import Plan, Status
+from planner.model.problem import Pool, Problem
+from planner.solve.engine import plan
 from planner.verify import verify
 
 SEEDS = (1, 2, 3)

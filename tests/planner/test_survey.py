@@ -1,8 +1,8 @@
 """What a problem is said to hold."""
 
-from planner.picture import ASCII
-from planner.problem import ALWAYS, Buffer, Pool, Problem, Relative, Reserved
-from planner.survey import facts, survey
+from planner.model.problem import ALWAYS, Buffer, Pool, Problem, Relative, Reserved
+from planner.show.survey import facts, survey
+from planner.show.text_picture import ASCII
 
 PROBLEM = Problem(
     version=1,

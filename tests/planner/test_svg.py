@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from planner.drawing import spots
-from planner.drawing.boxes import MOST_TOLD, READABLE
-from planner.drawing.map import MOST_BOXES
-from planner.drawing.palette import LEVELS, RAMP, shade
-from planner.drawing.panel import ACROSS, LEFT, RIGHT
-from planner.plan import Live, Placement, Plan, PoolUse, Status
-from planner.problem import ALWAYS, Buffer, Pool, Problem, Reserved
-from planner.svg import MOST_POOLS, svg
+from planner.model.plan import Live, Placement, Plan, PoolUse, Status
+from planner.model.problem import ALWAYS, Buffer, Pool, Problem, Reserved
+from planner.show.drawing import spots
+from planner.show.drawing.boxes import MOST_TOLD, READABLE
+from planner.show.drawing.map import MOST_BOXES
+from planner.show.drawing.palette import LEVELS, RAMP, shade
+from planner.show.drawing.panel import ACROSS, LEFT, RIGHT
+from planner.show.svg_picture import MOST_POOLS, svg
 from tests.api.cli.fakes import stacked
 from tests.planner.drawn import Drawing, Shape
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from planner.engine import plan
-from planner.errors import InputError
-from planner.options import Options
-from planner.plan import Status
-from planner.problem import Buffer, Pool, Problem, Reserved
+from planner.model.errors import InputError
+from planner.model.options import Options
+from planner.model.plan import Status
+from planner.model.problem import Buffer, Pool, Problem, Reserved
 from planner.reading.parse import parse_target
-from planner.reading.targets import shipped_target
-from planner.target import Target, retarget, shipped
+from planner.solve.engine import plan
+from planner.targets.by_name import shipped_target
+from planner.targets.target import Target, retarget, shipped
 from planner.verify import verify
 from tests.planner.refusal import told
 

@@ -7,27 +7,9 @@ from typing import Any
 
 import pytest
 
-from planner.digest import digest
-from planner.plan import (
-    Explanation,
-    Live,
-    LiveBytes,
-    Overflow,
-    Placement,
-    Plan,
-    PoolUse,
-    Status,
-)
-from planner.problem import (
-    LIMIT,
-    Buffer,
-    InPlace,
-    Pool,
-    Problem,
-    Relative,
-    Reserved,
-    ReuseCost,
-)
+from planner.model.digest import digest
+from planner.model.plan import Explanation, Live, LiveBytes, Overflow, Placement, Plan, PoolUse, Status
+from planner.model.problem import LIMIT, Buffer, InPlace, Pool, Problem, Relative, Reserved, ReuseCost
 from planner.verify import Code, Violation, verify
 from planner.verify.findings import LISTED
 from tests.planner.plans import honest

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.plan import Placement, Plan, Status
-from planner.problem import Buffer, Problem, Relative
+from planner.model.plan import Placement, Plan, Status
+from planner.model.problem import Buffer, Problem, Relative
 from planner.verify import Code, verify
 from tests.planner.plans import honest
 from tests.problems import problems, random_problem

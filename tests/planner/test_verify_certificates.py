@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from planner.plan import (
+from planner.model.plan import (
     Certificate,
     Exhausted,
     Explanation,
@@ -20,15 +20,7 @@ from planner.plan import (
     TermValue,
     gap_of,
 )
-from planner.problem import (
-    Buffer,
-    InPlace,
-    Pool,
-    Problem,
-    Relative,
-    Reserved,
-    ReuseCost,
-)
+from planner.model.problem import Buffer, InPlace, Pool, Problem, Relative, Reserved, ReuseCost
 from planner.verify import Code, verify
 from planner.verify.certificates import Proofs
 from planner.verify.facts import Facts

@@ -12,10 +12,9 @@ from typing import Any
 
 import pytest
 
-from planner import engine
-from planner.errors import DeclinedError
-from planner.options import Options
-from planner.plan import (
+from planner.model.errors import DeclinedError
+from planner.model.options import Options
+from planner.model.plan import (
     PLANNED,
     Certificate,
     Exhausted,
@@ -30,8 +29,9 @@ from planner.plan import (
     Sum,
     gap_of,
 )
-from planner.problem import Buffer, Pool, Problem, Relative, Reserved
-from planner.recheck import only, recheck
+from planner.model.problem import Buffer, Pool, Problem, Relative, Reserved
+from planner.solve import engine
+from planner.solve.recheck import only, recheck
 from planner.verify import Claim, Code, Standing, Subject, judge
 from tests.planner.plans import honest
 from tests.problems import random_problem

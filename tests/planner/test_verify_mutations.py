@@ -6,9 +6,9 @@ from random import Random
 
 import pytest
 
-from planner.digest import digest
-from planner.plan import Placement, Plan
-from planner.problem import Problem
+from planner.model.digest import digest
+from planner.model.plan import Placement, Plan
+from planner.model.problem import Problem
 from planner.verify import Code, verify
 from tests.planner.plans import honest
 from tests.problems import random_problem

@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
-from planner.plan import Live, LiveBytes, Placement, Plan, PoolUse, Status, TermValue
-from planner.problem import Buffer, Problem, Relative
+from planner.model.plan import Live, LiveBytes, Placement, Plan, PoolUse, Status, TermValue
+from planner.model.problem import Buffer, Problem, Relative
 from planner.verify import Code, verify
 from planner.verify.findings import LISTED
 from planner.verify.occupied import Occupied

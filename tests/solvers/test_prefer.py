@@ -4,12 +4,12 @@ from array import array
 from dataclasses import replace
 from random import Random
 
-from planner.engine import plan
-from planner.options import Options
-from planner.plan import Explanation, Status
-from planner.problem import Buffer, Pool, Problem, Reserved
+from planner.model.options import Options
+from planner.model.plan import Explanation, Status
+from planner.model.problem import Buffer, Pool, Problem, Reserved
 from planner.reduce import reduce
-from planner.tasks import task_of
+from planner.solve.engine import plan
+from planner.solve.task import task_of
 from solvers.instance import Layout
 from solvers.models.exact import Examiner
 from solvers.models.relations import Relations

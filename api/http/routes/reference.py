@@ -13,7 +13,7 @@ from api.http import documents
 from api.http.examples import EXAMPLES
 from api.http.problems import ProblemError
 from api.http.shared import Here, as_json
-from planner.schema import KINDS, schema
+from planner.model.schema import KINDS, schema
 
 router = APIRouter(tags=["reference"])
 
@@ -82,8 +82,8 @@ async def list_targets(request: Request, service: Here) -> Response:
 
 
 def _targets() -> list[Any]:
-    from planner.reading.targets import shipped_text
-    from planner.target import shipped
+    from planner.targets.by_name import shipped_text
+    from planner.targets.target import shipped
 
     return [json.loads(shipped_text(name)) for name in shipped()]
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from planner.bench.record import Machine, hash_of
 from planner.bench.results import Results, Run
-from planner.errors import InputError
-from planner.figures import count
+from planner.model.errors import InputError
+from planner.show.formatting import count
 
 Key = tuple[str, str, int]
 """Digest of the instance, solver, seed."""

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from planner.bench.compare.measures import NAMES, NOISY
 from planner.bench.compare.verdicts import Comparison, Line, Verdict
-from planner.figures import count, plain, table
+from planner.show.formatting import count, plain, table
 
 _HEAD: Final = ("solver", "measure", "verdict", "instances", "better", "worse", "new / old", "95 %", "chance")
 _MOST_LISTED: Final = 10

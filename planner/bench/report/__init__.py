@@ -14,8 +14,8 @@ from planner.bench.report.pictures import sketches
 from planner.bench.report.rows import InstanceRow, instance_rows, most_telling
 from planner.bench.report.spreadsheet import runs_csv, summary_csv
 from planner.bench.summary import Row, summary
-from planner.errors import InputError
-from planner.problem import Problem
+from planner.model.errors import InputError
+from planner.model.problem import Problem
 
 PAGE: Final = "report.html"
 MOST_MEMORY_PICTURES: Final = 100

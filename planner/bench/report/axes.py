@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from planner.bench.curves import Curve
 from planner.bench.report.canvas import INK, Style
-from planner.figures import plain
+from planner.show.formatting import plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

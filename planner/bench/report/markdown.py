@@ -11,7 +11,7 @@ from planner.bench.report import words
 from planner.bench.report.canvas import Picture
 from planner.bench.report.rows import Cell, InstanceRow, most_telling
 from planner.bench.summary import Row
-from planner.figures import count
+from planner.show.formatting import count
 
 MOST_ROWS: Final = 200
 MOST_CLAIMS: Final = 20

@@ -2,10 +2,10 @@
 
 from planner.bench.record import Layout
 from planner.bench.results import Run
-from planner.plan import Live, Placement, Plan, PoolUse, Status
-from planner.pressure import profile
-from planner.problem import Problem
-from planner.svg import svg
+from planner.model.live_profile import profile
+from planner.model.plan import Live, Placement, Plan, PoolUse, Status
+from planner.model.problem import Problem
+from planner.show.svg_picture import svg
 
 
 def memory_picture(problem: Problem, run: Run, layout: Layout) -> str:

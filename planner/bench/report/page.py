@@ -11,7 +11,7 @@ from planner.bench.report.canvas import Picture
 from planner.bench.report.rows import Cell, InstanceRow, most_telling
 from planner.bench.report.style import STYLE
 from planner.bench.summary import Row
-from planner.figures import count
+from planner.show.formatting import count
 
 MOST_ROWS: Final = 2_000
 """Instances on the page; more would take a browser minutes. The CSV has them all."""

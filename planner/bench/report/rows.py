@@ -9,7 +9,7 @@ from planner.bench.best import Best
 from planner.bench.rated import Bench, Rated
 from planner.bench.record import Instance
 from planner.bench.report.words import NONE, ratio
-from planner.figures import seconds
+from planner.show.formatting import seconds
 
 
 @dataclass(frozen=True, slots=True)

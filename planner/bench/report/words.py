@@ -7,7 +7,7 @@ from planner.bench.means import SHIFT
 from planner.bench.rated import Bench
 from planner.bench.record import Instance, Machine
 from planner.bench.summary import Row
-from planner.figures import count, human, plain, seconds
+from planner.show.formatting import count, human, plain, seconds
 
 NONE: Final = "–"
 LONGEST_NAME: Final = 80

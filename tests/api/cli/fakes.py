@@ -11,10 +11,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
 
-from planner.events import Bound, Event, Incumbent, Phase, given_up
-from planner.options import Options
-from planner.plan import Explanation, Live, LiveBytes, Overflow, Placement, Plan, PoolUse, Status, TermValue
-from planner.problem import Problem
+from planner.model.events import Bound, Event, Incumbent, Phase, given_up
+from planner.model.options import Options
+from planner.model.plan import (
+    Explanation,
+    Live,
+    LiveBytes,
+    Overflow,
+    Placement,
+    Plan,
+    PoolUse,
+    Status,
+    TermValue,
+)
+from planner.model.problem import Problem
 
 Listener = Callable[[Event], None]
 
@@ -116,5 +126,5 @@ class FakeEngine:
 @contextmanager
 def fake_engine(engine: FakeEngine) -> Iterator[FakeEngine]:
     """The engine in place of the real one."""
-    with patch("planner.engine.plan", engine.plan):
+    with patch("planner.solve.engine.plan", engine.plan):
         yield engine

@@ -12,8 +12,8 @@ import pytest
 
 from api.cli.exits import Exit
 from api.cli.main import COMMANDS, build_parser, main
-from planner.errors import DeclinedError, InputError, Issue, RefusedPlanError
-from planner.problem import Problem
+from planner.model.errors import DeclinedError, InputError, Issue, RefusedPlanError
+from planner.model.problem import Problem
 from tests.api.cli.conftest import ROOT, Cli, door, script
 from tests.api.cli.fakes import FakeEngine
 from tests.waiting import PATIENCE

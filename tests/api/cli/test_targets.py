@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from api.cli.exits import Exit
-from planner.target import shipped
+from planner.targets.target import shipped
 from tests.api.cli.conftest import Cli
 
 TARGET = {"version": 1, "pools": [{"id": "p", "capacity": 1024, "alignment": 64}]}

@@ -23,8 +23,8 @@ from api.jobs.isolated import ChildError
 from api.jobs.job import Job
 from planner import formats
 from planner.generate.planted import planted
-from planner.options import Options
-from planner.plan import Placement, Plan, Status
+from planner.model.options import Options
+from planner.model.plan import Placement, Plan, Status
 from tests.api.asking import events, has_plan, over, submit
 from tests.api.http.conftest import hard, problem_document
 from tests.waiting import wait_for

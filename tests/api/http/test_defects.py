@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 from api.http.documents import PROBLEM
 from api.http.problems import problem_of
 from api.jobs.isolated import ChildError
-from planner.errors import RefusedPlanError
+from planner.model.errors import RefusedPlanError
 from tests.api.http.conftest import problem_document
 
 INSIDE = "what only the inside knows"

@@ -13,9 +13,9 @@ from api.http.app import create_app
 from api.http.documents import PROBLEM
 from api.http.settings import Settings
 from planner import formats
-from planner.engine import plan
 from planner.generate.planted import planted
-from planner.options import Options
+from planner.model.options import Options
+from planner.solve.engine import plan
 from tests.api.asking import events, has_plan, over
 from tests.api.http.conftest import hard, problem_document
 from tests.waiting import wait_for

@@ -13,8 +13,8 @@ from api.http.body import MEDIA_TYPES
 from api.http.documents import CSV, EXAMPLES_ALONE, PROBLEM
 from api.http.examples import EXAMPLES
 from planner import formats
-from planner.digest import digest
 from planner.generate.planted import planted
+from planner.model.digest import digest
 from planner.verify import verify
 from tests.api.asking import events, over
 from tests.api.http.conftest import hard, problem_document

@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 from api.http.app import create_app
 from api.http.documents import PROBLEM
 from api.http.settings import PREFIX, Settings, load, printed
-from planner.errors import InputError
+from planner.model.errors import InputError
 from tests.api.http.conftest import hard, problem_document
 from tests.api.serving import ROOT
 

@@ -14,7 +14,7 @@ from api.http.app import create_app
 from api.http.documents import CSV, PLAN, PROBLEM, pretty
 from api.http.examples import EXAMPLES
 from api.http.settings import Settings
-from planner.schema import schema
+from planner.model.schema import schema
 from tests.api.http.conftest import problem_document
 
 ROOT = Path(__file__).parents[3]

@@ -8,7 +8,7 @@ import pytest
 from api.jobs import abroad
 from api.jobs.abroad import LostError, Run
 from api.jobs.isolated import ChildError, Watch
-from planner.isolate.frames import Message
+from planner.processes.frames import Message
 
 BEGUN: Message = {"kind": "begun", "worker": "tcp://there:1"}
 DONE: Message = {"kind": "done", "result": {}}

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from api.jobs.publisher import Publisher
 from api.jobs.solve import at_length
-from planner.engine import plan
-from planner.events import Event
 from planner.generate.planted import planted
-from planner.options import Options
-from planner.plan import Plan, Status, TermValue
+from planner.model.events import Event
+from planner.model.options import Options
+from planner.model.plan import Plan, Status, TermValue
+from planner.solve.engine import plan
 from planner.verify import verify
 from tests.waiting import PATIENCE, wait_for
 

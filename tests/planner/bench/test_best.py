@@ -8,7 +8,7 @@ import pytest
 
 from planner.bench.best import from_json, improved, ratio, to_json
 from planner.bench.record import Ending
-from planner.errors import InputError
+from planner.model.errors import InputError
 from tests.planner.bench.made import made, results
 
 

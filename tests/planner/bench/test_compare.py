@@ -11,7 +11,7 @@ from planner.bench.compare.told import told, values
 from planner.bench.compare.verdicts import Comparison, Line, Strictness, Verdict, compare
 from planner.bench.record import RESULTS, Ending, Record
 from planner.bench.results import read
-from planner.errors import InputError
+from planner.model.errors import InputError
 from tests.planner.bench.made import made, results, write
 
 EXACT = {"time_limit": 10.0, "deterministic": True}

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.bench.features import features_of, overlaps
-from planner.pressure import profile
-from planner.problem import Buffer, Problem
+from planner.model.live_profile import profile
+from planner.model.problem import Buffer, Problem
 
 Ranges = list[tuple[int, int]]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from planner.bench.instances import Generated, files
-from planner.errors import InputError
+from planner.model.errors import InputError
 
 
 @pytest.fixture

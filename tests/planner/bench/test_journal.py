@@ -6,7 +6,7 @@ import pytest
 
 from planner.bench.journal import Journal, Known
 from planner.bench.record import RESULTS, from_line
-from planner.errors import InputError, MemstowError
+from planner.model.errors import InputError, MemstowError
 from tests.planner.bench.asking import given, line, solver, task
 
 

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from planner import engine
 from planner.bench.judgement import MOST_KEPT, Judge, Judgement, judgement_of
-from planner.digest import digest
 from planner.generate.mixed import mixed
 from planner.generate.planted import planted
-from planner.options import Options
-from planner.plan import Plan, Status
-from planner.problem import Buffer, Pool, Problem
+from planner.model.digest import digest
+from planner.model.options import Options
+from planner.model.plan import Plan, Status
+from planner.model.problem import Buffer, Pool, Problem
+from planner.solve import engine
 from planner.verify import Violation, verify
 
 FEATURES = ("pools", "reuse_costs", "objective", "alignments", "pins")

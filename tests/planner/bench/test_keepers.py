@@ -10,10 +10,10 @@ import pytest
 
 from planner.bench.keepers import Keepers, LostError, StoppedError
 from planner.bench.record import Ending, Record
-from planner.digest import digest
 from planner.formats import read_problem
 from planner.generate.planted import planted as make_planted
-from planner.isolate.process import Process
+from planner.model.digest import digest
+from planner.processes.process import Process
 from tests.planner.bench.asking import (
     SIDE_BY_SIDE,
     THREE,

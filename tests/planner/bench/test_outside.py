@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from planner.bench.outside import reported_seconds, room, version_of
-from planner.problem import Buffer, Pool, Problem
+from planner.model.problem import Buffer, Pool, Problem
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from planner.bench.instances import Generated, files
 from planner.bench.posed import found_again, recall, remembered
 from planner.bench.record import Record
 from planner.bench.results import Results
-from planner.digest import digest
 from planner.generate.network import network
-from planner.problem import Problem
+from planner.model.digest import digest
+from planner.model.problem import Problem
 from tests.planner.bench.made import made, results
 
 OPTIONS = {"time_limit": 1.0, "format": None, "target": None, "capacity": None, "fit_only": False}

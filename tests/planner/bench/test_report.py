@@ -17,8 +17,8 @@ from planner.bench.record import Ending, Instance, Layout, Moment, Record
 from planner.bench.report import figures, report
 from planner.bench.report.axes import whole
 from planner.bench.report.page import MOST_ROWS
-from planner.errors import InputError, MissingBackEndError
-from planner.problem import Buffer, Pool, Problem
+from planner.model.errors import InputError, MissingBackEndError
+from planner.model.problem import Buffer, Pool, Problem
 from tests.planner.bench.made import made, results
 
 EVIL = "<script>alert('&\"')</script> | $x_1$ *b* \x1b[31m"

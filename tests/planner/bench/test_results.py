@@ -7,7 +7,7 @@ import pytest
 
 from planner.bench.record import RESULTS, Ending, Layout, to_line
 from planner.bench.results import read
-from planner.errors import InputError
+from planner.model.errors import InputError
 from tests.planner.bench.made import made, results
 
 

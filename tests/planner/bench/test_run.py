@@ -16,7 +16,7 @@ from planner.bench.record import RESULTS, Ending, Record, from_line
 from planner.bench.run import run
 from planner.bench.tally import Tally
 from planner.bench.task import Given, Task
-from planner.errors import MemstowError
+from planner.model.errors import MemstowError
 from tests.planner.bench.asking import given, line, solver, timeless
 
 

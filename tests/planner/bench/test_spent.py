@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from planner.bench.spent import Spent, peak_memory
-from planner.isolate.process import Process
+from planner.processes.process import Process
 
 ROOT = Path(__file__).parents[3]
 _HELD = 300 << 20

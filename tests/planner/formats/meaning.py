@@ -4,9 +4,9 @@ import re
 from dataclasses import dataclass
 from itertools import combinations
 
-from planner.groups import group_alignment, rigid_groups
-from planner.problem import Buffer, Problem, access_count, allowed_pools
-from planner.ranges import merged
+from planner.model.problem import Buffer, Problem, access_count, allowed_pools
+from planner.model.ranges import merged
+from planner.model.rigid_groups import group_alignment, rigid_groups
 
 _NUMBERED = re.compile(r"^\d+:")
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from planner import formats
-from planner.engine import plan
-from planner.plan import Status
-from planner.problem import Buffer, Pool, Problem, Relative, Reserved
+from planner.model.plan import Status
+from planner.model.problem import Buffer, Pool, Problem, Relative, Reserved
+from planner.solve.engine import plan
 from planner.verify import verify
 from tests.planner.refusal import refusal, told
 

@@ -8,9 +8,9 @@ import pytest
 
 from planner import formats
 from planner.check import find_issues
-from planner.errors import InputError
-from planner.plan import Placement, Plan, Status
-from planner.problem import Buffer, Pool, Problem, Relative
+from planner.model.errors import InputError
+from planner.model.plan import Placement, Plan, Status
+from planner.model.problem import Buffer, Pool, Problem, Relative
 from tests.planner.formats.meaning import meaning_of
 from tests.planner.refusal import refusal
 from tests.problems import random_problem

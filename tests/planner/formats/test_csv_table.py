@@ -8,8 +8,8 @@ import pytest
 from planner import formats
 from planner.check import find_issues
 from planner.formats.csv_table import write_problem
-from planner.plan import Placement, Plan, Status
-from planner.problem import Buffer, Problem, Relative
+from planner.model.plan import Placement, Plan, Status
+from planner.model.problem import Buffer, Problem, Relative
 from tests.planner.refusal import refusal, told
 from tests.referee import judge
 

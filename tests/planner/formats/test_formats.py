@@ -6,10 +6,10 @@ from hypothesis.strategies import SearchStrategy
 
 from planner import formats
 from planner.check import find_issues
-from planner.errors import InputError
 from planner.formats.native import write_problem as write_native
-from planner.plan import Plan
-from planner.problem import Buffer, Pool, Problem
+from planner.model.errors import InputError
+from planner.model.plan import Plan
+from planner.model.problem import Buffer, Pool, Problem
 from tests.planner.plans import honest
 from tests.planner.refusal import refusal, told
 from tests.problems import problems

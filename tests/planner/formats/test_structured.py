@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner import formats
-from planner.errors import InputError
-from planner.plan import Placement, Plan, Status
-from planner.problem import Buffer, Pool, Problem, Relative, Reserved, ReuseCost
+from planner.model.errors import InputError
+from planner.model.plan import Placement, Plan, Status
+from planner.model.problem import Buffer, Pool, Problem, Relative, Reserved, ReuseCost
 from tests.planner.formats.structured_brute import best, fits, random_document, value
 from tests.planner.refusal import told
 from tests.referee import judge

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from planner import formats
-from planner.engine import plan
-from planner.errors import InputError
-from planner.options import Options
-from planner.problem import Buffer, Pool, Problem
+from planner.model.errors import InputError
+from planner.model.options import Options
+from planner.model.problem import Buffer, Pool, Problem
+from planner.solve.engine import plan
 from planner.verify import verify
 from tests.planner.refusal import refusal, told
 

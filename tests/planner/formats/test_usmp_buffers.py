@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from planner import formats
-from planner.engine import plan
-from planner.problem import Buffer, Pool, Problem
+from planner.model.problem import Buffer, Pool, Problem
+from planner.solve.engine import plan
 from planner.verify import verify
 from tests.planner.refusal import refusal, told
 

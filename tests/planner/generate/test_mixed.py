@@ -5,10 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.check import find_issues
-from planner.errors import InputError
 from planner.generate.features import FEATURES
 from planner.generate.mixed import mixed
-from planner.problem import Problem
+from planner.model.errors import InputError
+from planner.model.problem import Problem
 
 mixtures = st.builds(
     mixed,

@@ -3,7 +3,7 @@
 import pytest
 
 from planner.generate.network import network
-from planner.pressure import profile
+from planner.model.live_profile import profile
 
 
 @pytest.mark.parametrize("n", [1, 2, 17, 300, 5_000])

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.errors import InputError
 from planner.generate.planted import planted
-from planner.pressure import profile
-from planner.problem import Problem
+from planner.model.errors import InputError
+from planner.model.live_profile import profile
+from planner.model.problem import Problem
 
 
 def _area(problem: Problem) -> int:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from planner.errors import Issue
-from planner.problem import Buffer, Problem
+from planner.model.errors import Issue
+from planner.model.problem import Buffer, Problem
 from planner.reading.findings import MOST_REPORTED
 from planner.reading.parse import parse_options, parse_plan, parse_problem
 from tests.planner.refusal import refusal, told
@@ -286,7 +286,7 @@ def test_no_message_of_pydantic_gets_through() -> None:
 
 
 def _issues(parse: Callable[[object], object], raw: object) -> tuple[Issue, ...]:
-    from planner.errors import InputError
+    from planner.model.errors import InputError
 
     try:
         parse(raw)

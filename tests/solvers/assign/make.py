@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from random import Random
 
-from planner.problem import Buffer, Pool, Problem, Reserved
+from planner.model.problem import Buffer, Pool, Problem, Reserved
 from planner.reduce import Reduction, reduce
 from solvers import _native
 from solvers.instance import Instance

@@ -7,16 +7,16 @@ from random import Random
 
 import pytest
 
-from planner.bounds import Bounds
-from planner.engine import plan
-from planner.events import Event, Incumbent, Phase
+from planner.backends.registry import versioned
 from planner.formats import read_problem
 from planner.generate.mixed import mixed
-from planner.options import Options
-from planner.plan import Model, Placement, Plan, Status
-from planner.problem import Buffer, Pool, Problem, ReuseCost
+from planner.model.events import Event, Incumbent, Phase
+from planner.model.options import Options
+from planner.model.plan import Model, Placement, Plan, Status
+from planner.model.problem import Buffer, Pool, Problem, ReuseCost
 from planner.reduce import Reduction, reduce
-from planner.roster import versioned
+from planner.solve.bounds import Bounds
+from planner.solve.engine import plan
 from solvers.models.register import BACK_ENDS
 
 pytestmark = pytest.mark.skipif(

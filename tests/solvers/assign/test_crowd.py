@@ -3,7 +3,7 @@
 from array import array
 from dataclasses import replace
 
-from planner.problem import Buffer, Pool
+from planner.model.problem import Buffer, Pool
 from solvers.assign.crowd import Crowd, instance_of, narrowed
 from tests.solvers.assign import make
 

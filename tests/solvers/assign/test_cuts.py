@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, combinations
 from random import Random
 
-from planner.problem import Buffer, Pool
+from planner.model.problem import Buffer, Pool
 from solvers.assign.crowd import Crowd
 from solvers.assign.cuts import Cut, Lifter
 from solvers.assign.packing import Dead, Packer

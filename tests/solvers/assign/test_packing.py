@@ -3,7 +3,7 @@
 from itertools import combinations
 from random import Random
 
-from planner.problem import Buffer, Pool
+from planner.model.problem import Buffer, Pool
 from solvers.assign.crowd import Crowd
 from solvers.assign.packing import Packer
 from tests.solvers.assign import make

@@ -6,11 +6,11 @@ import pytest
 
 pytest.importorskip("ortools", reason="the [cpsat] extra is not installed")
 
-from planner.bounds import Bounds
-from planner.options import Options
-from planner.problem import Buffer, Pool, Problem
+from planner.model.options import Options
+from planner.model.problem import Buffer, Pool, Problem
 from planner.reduce import Reduction, reduce
-from planner.tasks import task_of
+from planner.solve.bounds import Bounds
+from planner.solve.task import task_of
 from solvers.assign.master import Master
 from solvers.assign.relaxed import relaxed
 from solvers.models.relations import Relations

@@ -3,7 +3,7 @@
 from itertools import product
 from random import Random
 
-from planner.problem import Buffer, Pool, Reserved
+from planner.model.problem import Buffer, Pool, Reserved
 from solvers.assign.room import Room
 from solvers.models.places import choices
 from tests.solvers.assign import make

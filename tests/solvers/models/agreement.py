@@ -11,12 +11,12 @@ from dataclasses import replace
 from random import Random
 
 from planner.check import require_valid
-from planner.errors import InputError
-from planner.options import Options
-from planner.plan import Explanation, Placement, Plan, Status
-from planner.problem import Problem
+from planner.model.errors import InputError
+from planner.model.options import Options
+from planner.model.plan import Explanation, Placement, Plan, Status
+from planner.model.problem import Problem
 from planner.reduce import reduce
-from planner.tasks import task_of
+from planner.solve.task import task_of
 from solvers.instance import Layout
 from solvers.models.model import Limits, Model
 from solvers.models.register import model

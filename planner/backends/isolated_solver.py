@@ -1,0 +1,157 @@
+"""A back end as a solver like any other: what happens to its child stays with its child."""
+
+import time
+from dataclasses import replace
+
+from planner.backends import warm_children
+from planner.backends.wire import read_layout, write_layout, write_task
+from planner.processes import machine
+from planner.processes.frames import GarbageError, Message
+from planner.processes.process import Process
+from planner.processes.session import Terms, converse
+from solvers import _native
+from solvers.exact import MOST_ITEMS
+from solvers.instance import Layout
+from solvers.models.exact import Examiner
+from solvers.models.register import BACK_ENDS, model
+from solvers.models.relations import Relations
+from solvers.solver import Listeners, ModelBound, Outcome, Task
+
+# The child is told to be done a little before it is killed: what it finds at its end is not lost then.
+_MARGIN_SECONDS = 0.1
+_MARGIN_SHARE = 0.03
+# Killing a child and waiting for its end takes about so long, and is part of the limit.
+_CLOSING_SECONDS = 0.05
+# Of the memory there is, what a child may use when nothing else was said.
+_MEMORY_SHARE = 0.5
+
+
+class Isolated:
+    """Runs one back end in a child process."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.summary = BACK_ENDS[name].summary
+        self.supports = BACK_ENDS[name].supports
+
+    def declines(self, task: Task) -> str | None:
+        """What the model cannot honour."""
+        return model(self.name).declines(task)
+
+    def solve(self, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:
+        """The best layout that came out of the child in time."""
+        return self.solve_with(warm_children.take(self.name), task, budget, listeners)
+
+    def solve_with(
+        self, process: Process, task: Task, budget: _native.Budget, listeners: Listeners
+    ) -> Outcome:
+        """The same with a given child, which is ended."""
+        memory = task.memory or int(machine.memory() * _MEMORY_SHARE)
+        seconds = None if task.deterministic else budget.seconds_left
+        until = None if seconds is None else time.monotonic() + max(seconds - _CLOSING_SECONDS, 0.0)
+        if seconds is not None:
+            seconds = max(seconds - max(_MARGIN_SECONDS, seconds * _MARGIN_SHARE), seconds * 0.5)
+        request = request_of(task, memory, seconds, budget)
+        hearing = Hearing(self.name, task, listeners)
+        failure = converse(process, request, Terms(until, memory, lambda: budget.cancelled), hearing.hear)
+        budget.count(hearing.work)
+        return _explained(task, hearing.outcome(failure), budget)
+
+
+def _explained(task: Task, outcome: Outcome, budget: _native.Budget) -> Outcome:
+    """Fewer items that have no layout, where the back end names all: the native search knows one pool."""
+    instance = task.instance
+    if outcome.misfit is None or instance.pool_count != 1 or instance.item_count > MOST_ITEMS:
+        return outcome
+    if len(outcome.misfit) < instance.item_count:
+        return outcome
+    dead, _ = _native.dead_set(instance.native, outcome.misfit, instance.capacity[0], budget)
+    return replace(outcome, misfit=tuple(dead))
+
+
+def request_of(task: Task, memory: int, seconds: float | None, budget: _native.Budget) -> Message:
+    """What a child is asked."""
+    return {
+        "kind": "solve",
+        "memory": memory,
+        "seconds": seconds,
+        "work": budget.work_left if task.deterministic else None,
+        "task": write_task(task),
+        "start": None if task.start is None or -1 in task.start.offset else write_layout(task.start),
+    }
+
+
+class Hearing:
+    """Takes in what a child says and believes only what it can check. Bounds it must take on trust."""
+
+    def __init__(self, name: str, task: Task, listeners: Listeners) -> None:
+        self._name = name
+        self._task = task
+        self._listeners = listeners
+        self._examiner: Examiner | None = None
+        self._layout: Layout | None = None
+        self._values: tuple[int, ...] | None = None
+        self._bounds: list[ModelBound] = []
+        self._core: tuple[int, ...] | None = None
+        self._failure: str | None = None
+        self.work = 0
+
+    def hear(self, message: Message) -> None:
+        """Take in one message."""
+        match message["kind"]:
+            case "ready":
+                pass
+            case "layout":
+                self._hear_layout(read_layout(message.get("layout")))
+            case "bound":
+                self._hear_bound(message)
+            case "infeasible":
+                self._hear_infeasible(message.get("core"))
+            case "done":
+                failure = message.get("failure")
+                self._failure = None if failure is None else str(failure)
+                self.work = message["work"] if isinstance(message.get("work"), int) else 0
+            case kind:
+                raise GarbageError(f"a message of kind {kind!r}")
+
+    def outcome(self, failure: str | None) -> Outcome:
+        """What came of it."""
+        return Outcome(
+            layout=self._layout,
+            fits=self._layout is not None,
+            values=self._values or (),
+            solver=self._name,
+            misfit=self._core,
+            bounds=tuple(self._bounds),
+            failure=failure or self._failure,
+        )
+
+    def _hear_layout(self, layout: Layout) -> None:
+        if self._examiner is None:
+            self._examiner = Examiner(self._task, Relations(self._task.instance))
+        values = self._examiner.values(layout)
+        if values is None:
+            raise GarbageError("a layout that breaks a constraint")
+        if self._values is None or values < self._values:
+            self._layout, self._values = layout, values
+            if values:
+                self._listeners.incumbent(self._name, values[0], layout)
+
+    def _hear_bound(self, message: Message) -> None:
+        match message:
+            case {"level": int(level), "value": int(value), "locks": list(locks)}:
+                fine = 0 <= level < len(self._task.terms) and all(isinstance(lock, int) for lock in locks)
+            case _:
+                fine = False
+        if not fine:
+            raise GarbageError("a bound that is none")
+        self._bounds.append(ModelBound(level, value, tuple(locks)))
+        if level == 0:
+            self._listeners.bound(self._name, value)
+
+    def _hear_infeasible(self, core: object) -> None:
+        items = range(self._task.instance.item_count)
+        if not isinstance(core, list) or not all(isinstance(x, int) and x in items for x in core):
+            raise GarbageError("a contradiction that is none")
+        if core or self._core is None:
+            self._core = tuple(core) or tuple(items)

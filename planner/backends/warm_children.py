@@ -1,0 +1,61 @@
+"""Children that are warm already: the import of a back end takes longer than most solves.
+
+`prepare` is called as soon as it is known that a back end will be wanted, `take` when it is. At most one
+child of a name waits; it ends with this process.
+"""
+
+import atexit
+import os
+import threading
+
+from planner.processes.process import Process, command_for
+
+_LAST_SECONDS = 5.0
+
+_lock = threading.Lock()
+_waiting: dict[str, Process] = {}
+
+
+def prepare(name: str) -> None:
+    """Have a child of this name start up, if none waits."""
+    with _lock:
+        spare = _waiting.get(name)
+        if spare is not None and spare.alive():
+            return
+        if spare is not None:
+            del _waiting[name]
+            spare.close()
+        _waiting[name] = Process(command_for(name))
+
+
+def take(name: str) -> Process:
+    """A child of this name, warm if one waits."""
+    with _lock:
+        spare = _waiting.pop(name, None)
+    if spare is not None:
+        if spare.alive():
+            return spare
+        spare.close()
+    return Process(command_for(name))
+
+
+def dismiss() -> None:
+    """End every child that waits."""
+    with _lock:
+        idle = list(_waiting.values())
+        _waiting.clear()
+    for spare in idle:
+        # This may be the end of the process: no thread can finish it later.
+        spare.close(wait=_LAST_SECONDS)
+
+
+def _forget() -> None:
+    """A forked process does not own the children of the one it came from."""
+    global _lock
+    _lock = threading.Lock()
+    _waiting.clear()
+
+
+atexit.register(dismiss)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

@@ -1,0 +1,94 @@
+"""Pinned buffers that conflict and are pinned onto each other."""
+
+from collections.abc import Iterator
+
+from planner.model.errors import Issue
+from planner.model.problem import ALWAYS, Buffer, Problem
+from planner.model.rigid_groups import Distances
+
+# Pinned pairs that share addresses without sharing a moment are legal; so many of them are looked through.
+_MOST_PAIRS = 2_000_000
+
+
+def clashing_pins(problem: Problem, index_of: dict[str, int]) -> Iterator[Issue]:
+    """An issue for each pair of pins that cannot both hold; references in the problem may be broken."""
+    pinned = [
+        (buffer.pool, buffer.offset, index)
+        for index, buffer in enumerate(problem.buffers)
+        if buffer.offset is not None and buffer.pool is not None and buffer.size
+    ]
+    if len(pinned) < 2:
+        return
+    apart = _Apart(problem, index_of)
+    looked = 0
+    active: list[tuple[str, int, int]] = []
+    for pool, offset, index in sorted(pinned):
+        active = [a for a in active if a[0] == pool and a[1] > offset]
+        for _, _, other in active:
+            looked += 1
+            if looked > _MOST_PAIRS:
+                return
+            if apart.must_be(index, other):
+                yield _clash(problem.buffers, *sorted((index, other)))
+        active.append((pool, offset + problem.buffers[index].size, index))
+
+
+def _clash(buffers: tuple[Buffer, ...], first: int, second: int) -> Issue:
+    one, other = buffers[first], buffers[second]
+    return Issue(
+        "pins_clash",
+        f"$.buffers[{second}].offset",
+        f"[{other.offset}, {(other.offset or 0) + other.size}) in {other.pool!r} overlaps "
+        f"[{one.offset}, {(one.offset or 0) + one.size}) of {one.id!r}, which it conflicts with; "
+        "pin them apart",
+    )
+
+
+class _Apart:
+    """Which pinned buffers may not share bytes where they are pinned."""
+
+    def __init__(self, problem: Problem, index_of: dict[str, int]) -> None:
+        self._buffers = problem.buffers
+
+        def pairs(named: Iterator[tuple[str, str]]) -> set[frozenset[int]]:
+            return {
+                frozenset((index_of[a], index_of[b])) for a, b in named if a in index_of and b in index_of
+            }
+
+        self._conflicts = pairs(iter(problem.conflicts))
+        self._exclusive = pairs(iter(problem.exclusive))
+        self._in_place = pairs((share.input, share.output) for share in problem.in_place)
+        self._groups = Distances()
+        for tie in problem.relative:
+            if tie.buffer in index_of and tie.base in index_of and tie.buffer != tie.base:
+                self._groups.tie(index_of[tie.buffer], index_of[tie.base], tie.offset)
+
+    def must_be(self, one: int, other: int) -> bool:
+        pair = frozenset((one, other))
+        if self._groups.find(one)[0] == self._groups.find(other)[0]:
+            return False
+        a, b = self._buffers[one], self._buffers[other]
+        if pair in self._in_place and a.offset == b.offset:
+            return False
+        return pair in self._conflicts or (pair not in self._exclusive and _meet(a, b))
+
+
+def _meet(a: Buffer, b: Buffer) -> bool:
+    """Whether the two live together; lives that are not right, which is told elsewhere, say nothing."""
+    if any(it.lifetime is not None and it.lifetimes is not None for it in (a, b)):
+        return False
+    if a.lifetime == ALWAYS or b.lifetime == ALWAYS:
+        other = b if a.lifetime == ALWAYS else a
+        return other.lifetime == ALWAYS or bool(_ranges(other))
+    return any(
+        begin < other_end and other_begin < end
+        for begin, end in _ranges(a)
+        for other_begin, other_end in _ranges(b)
+    )
+
+
+def _ranges(buffer: Buffer) -> list[tuple[int, int]]:
+    listed = buffer.lifetimes or ()
+    if buffer.lifetime is not None and not isinstance(buffer.lifetime, str):
+        listed = (buffer.lifetime,)
+    return [(begin, end) for begin, end in listed if begin < end]

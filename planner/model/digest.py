@@ -1,0 +1,145 @@
+"""The identity of a problem: SHA-256, in lower-case hex, of its canonical form.
+
+Two problems have one digest when they differ only in what has no meaning: the name, the order of buffers
+and of constraints, the order within a symmetric pair, defaults spelled out or left out, one lifetime
+written as several. The order of pools, of the pools a buffer may be in, and of the objective does have a
+meaning.
+
+The canonical form is a sequence of bytes made of lines. Each line ends with one line feed (0x0A) and consists
+of fields separated by one space (0x20). A field is one of:
+
+* a number: decimal ASCII digits, with a leading `-` when negative, no leading zeros;
+* a string: the number of bytes of its UTF-8 encoding, a colon, those bytes; nothing is escaped;
+* a list: its length, then its fields, all separated by spaces;
+* `-` (a lone hyphen) for what is absent, `*` for "all", or a word, as given below.
+
+The lines, in this order:
+
+1. `memstow-problem 1`
+2. For each pool, in the order of the problem:
+   `pool`, id, capacity (`-` when null), alignment, base (0 when absent), cost, and the list of reserved
+   ranges, each as two fields, begin and end. Ranges are merged: sorted, disjoint, not touching.
+3. For each buffer, in the order of the UTF-8 bytes of the ids:
+   `buffer`, id, size, alignment, accesses (the size when absent), pinned offset or `-`, life, allowed pools.
+   * Life is `-` for a buffer without any lifetime, the word `always`, or the list of live ranges, each as two
+     fields, begin and end, merged as above; empty ranges vanish, and an empty list is written `-`.
+   * Allowed pools are `*` when they are all pools in the order of the problem, else the list of their ids.
+     The pool a buffer is pinned to is its only allowed pool.
+4. For each pair of `conflicts`: `conflict` and the two ids.
+5. For each pair of `exclusive`: `exclusive` and the two ids.
+6. For each entry of `relative`: `relative`, id of the buffer, id of the base, offset.
+7. For each entry of `in_place`: `in_place` and the two ids.
+8. For each pair in `reuse_costs`: `reuse_cost`, the two ids, and the sum of the costs of its entries.
+9. `objective` and the list of its terms in order, each a string, after the default is filled in.
+
+In 4, 5, 7 and 8 the smaller id comes first, in the order of UTF-8 bytes. Within each of 4 to 8 the entries
+are sorted by their ids in order, in 6 then by offset, and equal entries are written once.
+"""
+
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+from itertools import islice
+
+from planner.model.problem import Buffer, Pool, Problem, access_count, allowed_pools
+from planner.model.ranges import Range, merged
+
+_LINES_AT_ONCE = 10_000
+
+
+def digest(problem: Problem) -> str:
+    """SHA-256 of the canonical form, in hex."""
+    known: str | None = getattr(problem, "known_digest", None)
+    if known is None:
+        known = _hashed(problem)
+        object.__setattr__(problem, "known_digest", known)
+    return known
+
+
+def canonical(problem: Problem) -> bytes:
+    """The canonical form itself, for those who compare or debug."""
+    return "".join(_lines(problem)).encode("utf-8", "surrogatepass")
+
+
+def _hashed(problem: Problem) -> str:
+    hashed = sha256()
+    lines = _lines(problem)
+    while part := "".join(islice(lines, _LINES_AT_ONCE)):
+        # Surrogates cannot come out of JSON, but a Python caller may have them in an id.
+        hashed.update(part.encode("utf-8", "surrogatepass"))
+    return hashed.hexdigest()
+
+
+def _lines(problem: Problem) -> Iterator[str]:
+    yield "memstow-problem 1\n"
+    for pool in problem.pools:
+        yield _pool(pool)
+    everywhere = tuple(pool.id for pool in problem.pools)
+    # Code points sort as their UTF-8 bytes do.
+    for buffer in sorted(problem.buffers, key=lambda it: it.id):
+        yield _buffer(problem, buffer, everywhere)
+    for one, other in _distinct(problem.conflicts):
+        yield f"conflict {_text(one)} {_text(other)}\n"
+    for one, other in _distinct(problem.exclusive):
+        yield f"exclusive {_text(one)} {_text(other)}\n"
+    for buffer_id, base, offset in sorted({(it.buffer, it.base, it.offset) for it in problem.relative}):
+        yield f"relative {_text(buffer_id)} {_text(base)} {offset}\n"
+    for one, other in _distinct((it.input, it.output) for it in problem.in_place):
+        yield f"in_place {_text(one)} {_text(other)}\n"
+    costs: dict[tuple[str, str], int] = {}
+    for entry in problem.reuse_costs:
+        pair = _ordered(entry.buffers)
+        costs[pair] = costs.get(pair, 0) + entry.cost
+    for (one, other), cost in sorted(costs.items()):
+        yield f"reuse_cost {_text(one)} {_text(other)} {cost}\n"
+    yield f"objective {_texts(problem.terms())}\n"
+
+
+def _pool(pool: Pool) -> str:
+    capacity = "-" if pool.capacity is None else pool.capacity
+    reserved = _ranges((it.offset, it.offset + it.size) for it in pool.reserved)
+    return f"pool {_text(pool.id)} {capacity} {pool.alignment} {pool.base or 0} {pool.cost} {reserved}\n"
+
+
+def _buffer(problem: Problem, buffer: Buffer, everywhere: tuple[str, ...]) -> str:
+    offset = "-" if buffer.offset is None else buffer.offset
+    if buffer.pools is None and buffer.pool is None:
+        pools = "*"
+    else:
+        allowed = allowed_pools(problem, buffer)
+        pools = "*" if allowed == everywhere else _texts(allowed)
+    return (
+        f"buffer {_text(buffer.id)} {buffer.size} {buffer.alignment} {access_count(buffer)} {offset} "
+        f"{_life(buffer)} {pools}\n"
+    )
+
+
+def _life(buffer: Buffer) -> str:
+    lifetime = buffer.lifetime
+    if isinstance(lifetime, str):
+        return lifetime
+    if lifetime is not None:
+        return f"1 {lifetime[0]} {lifetime[1]}" if lifetime[0] < lifetime[1] else "-"
+    ranges = _ranges(buffer.lifetimes or ())
+    return "-" if ranges == "0" else ranges
+
+
+def _ranges(ranges: Iterable[Range]) -> str:
+    union = merged(ranges)
+    return " ".join([str(len(union)), *(f"{begin} {end}" for begin, end in union)])
+
+
+def _text(text: str) -> str:
+    length = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+    return f"{length}:{text}"
+
+
+def _texts(texts: tuple[str, ...]) -> str:
+    return " ".join([str(len(texts)), *map(_text, texts)])
+
+
+def _distinct(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    return sorted({_ordered(pair) for pair in pairs})
+
+
+def _ordered(pair: tuple[str, str]) -> tuple[str, str]:
+    return pair if pair[0] <= pair[1] else (pair[1], pair[0])

@@ -1,0 +1,208 @@
+"""The answer as it travels: where every buffer is, what that costs, and how good it is known to be."""
+
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from typing import Annotated, Final, Literal
+
+from pydantic import ConfigDict, Field
+from pydantic.dataclasses import dataclass
+
+from planner.model.problem import Bytes, Count, Id, Time
+
+_CONFIG = ConfigDict(extra="forbid", allow_inf_nan=False, defer_build=True)
+
+
+class Status(StrEnum):
+    """What is known about the plan."""
+
+    OPTIMAL = "optimal"
+    FEASIBLE = "feasible"
+    INFEASIBLE = "infeasible"
+    UNKNOWN = "unknown"
+
+
+PLANNED: Final = frozenset({Status.OPTIMAL, Status.FEASIBLE})
+"""With these there is a plan."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class Placement:
+    """Where one buffer is."""
+
+    buffer: Id
+    pool: Id
+    offset: Bytes
+
+
+def placed(buffer: str, pool: str, offset: int) -> Placement:
+    """A placement of values known to be right: checking each is most of the time of a large plan."""
+    place = object.__new__(Placement)
+    _set_buffer(place, buffer)
+    _set_pool(place, pool)
+    _set_offset(place, offset)
+    return place
+
+
+_set_buffer, _set_pool, _set_offset = (
+    Placement.__dict__[name].__set__ for name in ("buffer", "pool", "offset")
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class Live:
+    """The most bytes live at one moment, each byte counted once, and when."""
+
+    bytes: Annotated[int, Field(strict=True, ge=0)]
+    time: Time | None = Field(
+        default=None,
+        description="The first moment with so many; null: nothing in this pool has a lifetime.",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class LiveBytes:
+    """These buffers conflict pairwise, so their sizes add up: the bound follows."""
+
+    kind: Literal["live_bytes"] = "live_bytes"
+    pool: Id | None = Field(description="The pool they must share; null: all pools together.")
+    time: Time | None = Field(description="A moment at which all of them live; null: explicit conflicts.")
+    buffers: tuple[Id, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class PoolUse:
+    """One pool in the plan."""
+
+    pool: Id
+    capacity: Bytes | None
+    peak: Bytes = Field(description="Largest end offset of a buffer in this pool.")
+    bound: Annotated[int, Field(strict=True, ge=0)] = Field(description="No plan has a lower peak here.")
+    live: Live = Field(description="Most bytes live at once of the buffers placed in this pool.")
+    certificate: LiveBytes | None = Field(
+        default=None,
+        description="Why the bound holds, where the first term of the objective does not say it.",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class Sum:
+    """Each of these bounds a pool of its own: they add up."""
+
+    kind: Literal["sum"] = "sum"
+    parts: tuple[LiveBytes, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class Least:
+    """The term takes the least value it can have for each buffer or pair alone."""
+
+    kind: Literal["least"] = "least"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class Refuted:
+    """A value of the term that no plan reaches: a search for it ran dry."""
+
+    height: Bytes
+    nodes: Count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class Exhausted:
+    """A complete search that ran dry."""
+
+    kind: Literal["exhausted"] = "exhausted"
+    solver: str
+    refuted: tuple[Refuted, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class Model:
+    """A proof by the solver of a mathematical model."""
+
+    kind: Literal["model"] = "model"
+    solver: str
+
+
+Certificate = Annotated[LiveBytes | Sum | Least | Exhausted | Model, Field(discriminator="kind")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class TermValue:
+    """One term of the objective: its value in this plan and what is proven about it."""
+
+    term: str
+    value: Annotated[int, Field(strict=True, ge=0)]
+    bound: Annotated[int, Field(strict=True, ge=0)] = Field(
+        description="No plan has less, given that the terms before have the values they have here."
+    )
+    gap: Annotated[float, Field(strict=True, ge=0, le=1)] = Field(description="(value - bound) / value.")
+    certificate: Certificate | None = Field(default=None, description="Why the bound holds.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class Explanation:
+    """Why nothing fits, in the user's own names."""
+
+    code: str
+    message: str
+    pool: Id | None = None
+    time: Time | None = None
+    needed: Annotated[int, Field(strict=True, ge=0)] | None = Field(
+        default=None, description="The capacity that it would take at the least, what is reserved counted in."
+    )
+    capacity: Bytes | None = None
+    reserved: Bytes | None = None
+    buffers: tuple[Id, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class Overflow:
+    """How far the closest attempt was from fitting."""
+
+    pool: Id
+    peak: Annotated[int, Field(strict=True, ge=0)]
+    capacity: Bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class Plan:
+    """The answer to one problem."""
+
+    status: Status
+    placements: tuple[Placement, ...] = ()
+    pools: tuple[PoolUse, ...] = ()
+    objective: tuple[TermValue, ...] = ()
+    explanation: Explanation | None = None
+    closest: tuple[Overflow, ...] = Field(
+        default=(), description="Of the closest attempt: the pools that were too small."
+    )
+    solver: str | None = Field(default=None, description="Who found the plan.")
+    prover: str | None = Field(default=None, description="Who proved the last bound that was proven.")
+    seconds: Annotated[float, Field(strict=True, ge=0)] = 0.0
+    work: Count = Field(default=0, description="Steps of work, the same on every machine.")
+    digest: str | None = Field(default=None, description="SHA-256 of the canonical problem.")
+    version: str | None = Field(default=None, description="Version of memstow.")
+
+
+REPEATED: Final = "repeated_placement"
+
+
+def placed_again(placements: Iterable[Placement]) -> Iterator[tuple[int, str]]:
+    """What is wrong with placements of a buffer that has one already: where in the list, and a message."""
+    first: dict[str, int] = {}
+    for index, place in enumerate(placements):
+        before = first.setdefault(place.buffer, index)
+        if before != index:
+            name = repr(place.buffer)
+            yield index, f"{name} has a place already, in placements[{before}]; give each buffer one place"
+
+
+def is_bare(plan: Plan) -> bool:
+    """Whether the plan is a layout and nothing more, as forms without figures hold it: it claims nothing."""
+    return plan == Plan(status=Status.FEASIBLE, placements=plan.placements)
+
+
+def gap_of(value: int, bound: int) -> float:
+    """How far the value can be from the optimum, as a fraction of the value."""
+    return (value - bound) / value if value > bound else 0.0

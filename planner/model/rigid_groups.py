@@ -1,0 +1,139 @@
+"""Rigid groups: buffers that `relative` ties at fixed distances, and the places such a group may take."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from math import gcd, lcm
+
+from planner.model.problem import Buffer, Pool, Problem, Relative
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Buffers (by index) and their distances from the lowest of them."""
+
+    members: tuple[int, ...]
+    deltas: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Congruence:
+    """All offsets that are `residue` modulo `modulus`."""
+
+    modulus: int
+    residue: int
+
+    def meet(self, other: "Congruence") -> "Congruence | None":
+        """The offsets in both, if there are any."""
+        common = gcd(self.modulus, other.modulus)
+        apart = other.residue - self.residue
+        if apart % common:
+            return None
+        step = other.modulus // common
+        times = apart // common * pow(self.modulus // common, -1, step) % step
+        modulus = lcm(self.modulus, other.modulus)
+        return Congruence(modulus, (self.residue + self.modulus * times) % modulus)
+
+
+ANYWHERE = Congruence(1, 0)
+
+
+class Distances:
+    """Which buffers are tied together, and how far apart, as the ties come in."""
+
+    def __init__(self) -> None:
+        self._parent: dict[int, tuple[int, int]] = {}
+
+    def find(self, index: int) -> tuple[int, int]:
+        """The representative of the buffer's group, and the buffer's distance from it."""
+        trail: list[tuple[int, int]] = []
+        while index in self._parent:
+            parent, distance = self._parent[index]
+            trail.append((index, distance))
+            index = parent
+        total = 0
+        for child, distance in reversed(trail):
+            total += distance
+            self._parent[child] = (index, total)
+        return index, total
+
+    def tie(self, index: int, base: int, distance: int) -> int | None:
+        """Put `index` at `distance` from `base`; where they are tied already, the distance they have."""
+        root, at = self.find(index)
+        base_root, base_at = self.find(base)
+        if root == base_root:
+            return at - base_at
+        self._parent[root] = (base_root, base_at + distance - at)
+        return None
+
+    def members(self) -> Iterable[int]:
+        """Every buffer that is tied to another and represents nothing."""
+        return self._parent.keys()
+
+
+def rigid_groups(problem: Problem, index_of: dict[str, int]) -> list[Group]:
+    """The groups of two buffers and more, in the order of their first buffers. Ties must be consistent.
+
+    A buffer of size 0 passes on the distances of those that are tied through it, and is in no group itself.
+    """
+    distances = Distances()
+    for tie in problem.relative:
+        distances.tie(index_of[tie.buffer], index_of[tie.base], tie.offset)
+    tied: dict[int, list[tuple[int, int]]] = {}
+    for index in list(distances.members()):
+        root, at = distances.find(index)
+        tied.setdefault(root, [(root, 0)]).append((index, at))
+    groups = []
+    for tied_together in tied.values():
+        found = sorted((index, at) for index, at in tied_together if problem.buffers[index].size)
+        if len(found) < 2:
+            continue
+        lowest = min(at for _, at in found)
+        groups.append(Group(tuple(i for i, _ in found), tuple(at - lowest for _, at in found)))
+    groups.sort(key=lambda group: group.members[0])
+    return groups
+
+
+def alignment_in(buffer: Buffer, pool: Pool, delta: int = 0) -> Congruence:
+    """Where the offset of a group may be so that this buffer, `delta` above it, is aligned in the pool."""
+    modulus = lcm(buffer.alignment, pool.alignment)
+    return Congruence(modulus, -(delta + (pool.base or 0)) % modulus)
+
+
+def group_alignment(buffers: Iterable[tuple[Buffer, int]], pool: Pool) -> Congruence | None:
+    """Where the offset of a group may be so that all of it is aligned in the pool; None: nowhere."""
+    found: Congruence | None = ANYWHERE
+    for buffer, delta in buffers:
+        if found is None:
+            return None
+        found = found.meet(alignment_in(buffer, pool, delta))
+    return found
+
+
+def cycles(ties: Iterable[Relative]) -> Iterator[tuple[str, ...]]:
+    """Chains of `relative` that come back to where they began, each once."""
+    bases: dict[str, list[str]] = {}
+    for tie in ties:
+        bases.setdefault(tie.buffer, []).append(tie.base)
+    done: set[str] = set()
+    for start in bases:
+        if start in done:
+            continue
+        chain: list[str] = []
+        on_chain: dict[str, int] = {}
+        stack = [(start, iter(bases[start]))]
+        chain.append(start)
+        on_chain[start] = 0
+        while stack:
+            node, following = stack[-1]
+            base = next(following, None)
+            if base is None:
+                stack.pop()
+                chain.pop()
+                del on_chain[node]
+                done.add(node)
+            elif base in on_chain:
+                yield (*chain[on_chain[base] :], base)
+            elif base not in done:
+                on_chain[base] = len(chain)
+                chain.append(base)
+                stack.append((base, iter(bases.get(base, ()))))

@@ -1,0 +1,51 @@
+"""The JSON Schemas of what goes in and out, made from the models.
+
+`python -m planner.model.schema` writes them.
+"""
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import TypeAdapter
+
+from planner.model.options import Options
+from planner.model.plan import Plan
+from planner.model.problem import Problem
+from planner.targets.target import Target
+
+_MODELS: Final[dict[str, Any]] = {
+    "problem": Problem,
+    "options": Options,
+    "plan": Plan,
+    "target": Target,
+}
+KINDS: Final = tuple(_MODELS)
+FOLDER: Final = Path(__file__).parents[2] / "docs" / "schema"
+
+
+def schema(kind: str) -> dict[str, Any]:
+    """The JSON Schema of `problem`, `options`, `plan` or `target`."""
+    made = TypeAdapter(_MODELS[kind]).json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
+
+
+def schema_text(kind: str) -> str:
+    """The schema as it is committed."""
+    return json.dumps(schema(kind), indent=2) + "\n"
+
+
+def file_of(kind: str) -> Path:
+    """Where the schema is committed."""
+    return FOLDER / f"{kind}.schema.json"
+
+
+def main() -> None:
+    """Write the files of docs/schema anew."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for kind in KINDS:
+        file_of(kind).write_text(schema_text(kind), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

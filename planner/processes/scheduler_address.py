@@ -1,0 +1,24 @@
+"""The address of a cluster's scheduler, checked before anything waits for it.
+
+Dask says what is wrong with one as well, but then waits a minute for what it has begun.
+"""
+
+import re
+from typing import Final
+
+from planner.model.errors import InputError
+from planner.reading.shown import shown
+
+_ADDRESS: Final = re.compile(
+    r"(?:(?:tcp|tls|ws|wss|ucx)://)?(?:\[[0-9a-f:.%]+\]|[^\s:/\[\]]+):(?P<port>\d{1,5})", re.ASCII | re.I
+)
+_LARGEST_PORT: Final = 65_535
+
+
+def check_scheduler(address: str, field: str) -> str:
+    """The address; an InputError that names the field where it is none."""
+    found = _ADDRESS.fullmatch(address)
+    if found is None or not 0 < int(found["port"]) <= _LARGEST_PORT:
+        message = f"expected an address such as tcp://host:8786, given {shown(address)}"
+        raise InputError.single("bad_scheduler", field, message)
+    return address

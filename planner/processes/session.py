@@ -1,0 +1,145 @@
+"""One request to one child: send it, hear what comes back, and end it in time, whatever the child does."""
+
+import os
+import select
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from planner.processes.frames import GarbageError, Message, Reader, pack
+from planner.processes.process import Group, Process
+
+_TICK = 0.02
+_WATCH_MEMORY_SECONDS = 0.05
+_PIECE = 1 << 20
+# A child whose pipe is closed is about to end: what it ended with is worth some of the time that is left.
+_LEAST_ENDING_SECONDS, _MOST_ENDING_SECONDS = 0.2, 2.0
+
+
+class EndedError(Exception):
+    """A session that came to its end without the child's last message."""
+
+
+class MemoryLimitError(EndedError):
+    """The child used more than it may."""
+
+
+class Session:
+    """A request and what comes back. Its owner looks around in between, and ends it by an exception."""
+
+    def __init__(
+        self,
+        process: Group,
+        request: Message,
+        memory: int,
+        hear: Callable[[Message], None],
+        look: Callable[[float], None],
+    ) -> None:
+        self.until: float | None = None  # when the owner will look at the latest, on the monotonic clock
+        self.rest = 0.0  # seconds to let more come together after something came, at the cost of being late
+        self._process = process
+        self._unsent = memoryview(b"")
+        self._memory = memory
+        self._hear = hear
+        self._look = look
+        self._reader = Reader()
+        # A child that has only just been asked cannot have used much.
+        self._memory_at = time.monotonic() + _WATCH_MEMORY_SECONDS
+        self._poll = select.poll()
+        self._poll.register(process.events, select.POLLIN)
+        self.say(request)
+
+    def say(self, message: Message) -> None:
+        """Send a message as soon as the child takes it."""
+        self._unsent = memoryview(bytes(self._unsent) + pack(message))
+        self._poll.register(self._process.requests, select.POLLOUT)
+
+    def run(self) -> Message:
+        """Hear every message up to the last, `done`, which is returned; EndedError where none comes."""
+        while True:
+            now = time.monotonic()
+            self._look(now)
+            self._watch_memory(now)
+            wait = _TICK if self.until is None else min(_TICK, max(self.until - now, 0.0))
+            for pipe, _ in self._poll.poll(wait * 1000):
+                if pipe == self._process.requests:
+                    self._send()
+                    continue
+                done = self._receive()
+                if done is not None:
+                    return done
+                if self.rest:
+                    time.sleep(self.rest)
+
+    def _watch_memory(self, now: float) -> None:
+        if now < self._memory_at:
+            return
+        self._memory_at = now + _WATCH_MEMORY_SECONDS
+        used = self._process.memory()
+        if used > self._memory:
+            message = f"used {used >> 20} MiB of memory; {self._memory >> 20} are allowed"
+            raise MemoryLimitError(message)
+
+    def _send(self) -> None:
+        """Send a piece. A child that takes none has ended, and its own pipe will say so."""
+        try:
+            self._unsent = self._unsent[os.write(self._process.requests, self._unsent[:_PIECE]) :]
+        except BlockingIOError:
+            return
+        except BrokenPipeError:
+            self._unsent = memoryview(b"")
+        if not self._unsent:
+            self._poll.unregister(self._process.requests)
+
+    def _time_to_end(self) -> float:
+        if self.until is None:
+            return _MOST_ENDING_SECONDS
+        return min(max(self.until - time.monotonic(), _LEAST_ENDING_SECONDS), _MOST_ENDING_SECONDS)
+
+    def _receive(self) -> Message | None:
+        """The last message, if it is here."""
+        try:
+            data = os.read(self._process.events, _PIECE)
+        except BlockingIOError:
+            return None
+        except OSError:
+            raise EndedError("closed by this process") from None
+        if not data:
+            raise EndedError(f"the child {self._process.ending(self._time_to_end())}")
+        try:
+            for message in self._reader.feed(data):
+                self._hear(message)
+                if message["kind"] == "done":
+                    return message
+        except GarbageError as error:
+            raise EndedError(f"the child sent garbage: {error}") from None
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """When a session must end."""
+
+    until: float | None  # on the monotonic clock
+    memory: int
+    cancelled: Callable[[], bool]
+
+
+def converse(process: Process, request: Message, terms: Terms, hear: Callable[[Message], None]) -> str | None:
+    """Hear every message up to the last, `done`; otherwise why it came to an end without. Ends the child."""
+
+    def look(now: float) -> None:
+        if terms.until is not None and now >= terms.until:
+            raise EndedError("out of time")
+        if terms.cancelled():
+            raise EndedError("told to stop")
+
+    session = Session(process, request, terms.memory, hear, look)
+    session.until = terms.until
+    try:
+        session.run()
+    except EndedError as error:
+        return str(error)
+    finally:
+        process.close()
+    return None

@@ -1,0 +1,74 @@
+"""What there is to draw: each buffer in each of its lives, by pool, on one axis for all pools."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from planner.model.live_profile import spans
+from planner.model.plan import Plan
+from planner.model.problem import ALWAYS, Buffer, Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """A buffer at its place from one time to another."""
+
+    buffer: Buffer
+    offset: int
+    begin: int
+    end: int
+
+    @property
+    def top(self) -> int:
+        """The first address above it."""
+        return self.offset + self.buffer.size
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """What lies across: time; or, where nothing has a lifetime, the buffers side by side, one unit each."""
+
+    begin: int
+    end: int
+    kind: Literal["time", "buffers", "always"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Everything to draw."""
+
+    axis: Axis
+    pools: dict[str, list[Life]]
+
+    def lives(self) -> Iterator[Life]:
+        """Those of all pools."""
+        for inside in self.pools.values():
+            yield from inside
+
+
+def scene_of(problem: Problem, plan: Plan) -> Scene:
+    """The plan's buffers that have bytes, in the order of the problem."""
+    where = {place.buffer: place for place in plan.placements}
+    placed = [buffer for buffer in problem.buffers if buffer.size and buffer.id in where]
+    axis = _axis(placed)
+    pools: dict[str, list[Life]] = {pool.id: [] for pool in problem.pools}
+    slot = 0
+    for buffer in placed:
+        place = where[buffer.id]
+        ranges: Sequence[tuple[int, int]] = spans(buffer)
+        if not ranges:
+            ranges = ((axis.begin, axis.end),)
+            if axis.kind == "buffers" and buffer.lifetime != ALWAYS:
+                ranges = ((slot, slot + 1),)
+                slot += 1
+        pools[place.pool] += [Life(buffer, place.offset, begin, end) for begin, end in ranges]
+    return Scene(axis, pools)
+
+
+def _axis(buffers: Sequence[Buffer]) -> Axis:
+    ranges = [it for buffer in buffers for it in spans(buffer)]
+    if ranges:
+        return Axis(min(begin for begin, _ in ranges), max(end for _, end in ranges), "time")
+    # Without a word on time buffers may share bytes, and would hide each other.
+    timeless = sum(buffer.lifetime != ALWAYS for buffer in buffers)
+    return Axis(0, timeless, "buffers") if timeless else Axis(0, 1, "always")

@@ -1,0 +1,59 @@
+"""The map of one pool as SVG: boxes for what is large enough, shade for the rest, lines and axes."""
+
+from dataclasses import dataclass
+from heapq import nlargest
+from typing import Final
+
+from planner.show.drawing import frame
+from planner.show.drawing.boxes import MOST_TOLD, names, plain_boxes, readable, summits, told_boxes
+from planner.show.drawing.panel import ACROSS, Box, Panel
+from planner.show.drawing.shade import columns_of
+from planner.show.drawing.spots import spots
+
+MOST_BOXES: Final = 10_000
+"""Drawn one by one in one picture; the rest is shade."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A map as it is drawn, and what of it is not there box by box."""
+
+    lines: list[str]
+    shaded: int
+    """Buffers that are part of the shade."""
+    unseen: int
+    """Buffers that live at no moment that is shown."""
+
+
+def drawn(panel: Panel) -> Drawn:
+    """Everything of one pool, from the back to the front."""
+    columns = columns_of(panel.lives, panel.axis, ACROSS)
+    own, thin = _by_size(panel.boxes, MOST_BOXES // panel.beside)
+    telling = readable(own, MOST_TOLD // panel.beside)
+    told = [own[index] for index in sorted(telling)]
+    lines = [
+        frame.heading(panel),
+        *frame.ground(panel, columns),
+        *spots(panel, thin),
+        *plain_boxes(box for index, box in enumerate(own) if index not in telling),
+        *told_boxes(panel, told),
+        *summits(panel, thin),
+        *frame.moment(panel),
+        *frame.levels(panel),
+        *names(told),
+        *frame.axes(panel),
+    ]
+    seen = {box.life.buffer.id for box in own}
+    shaded = {box.life.buffer.id for box in thin if columns.of(box.life)} - seen
+    unseen = {box.life.buffer.id for box in thin} - shaded - seen
+    return Drawn(lines, len(shaded), len(unseen))
+
+
+def _by_size(boxes: list[Box], most: int) -> tuple[list[Box], list[Box]]:
+    """Which have a box of their own, and which are too thin or too many for it."""
+    wide = [index for index, box in enumerate(boxes) if box.thinner >= 1]
+    own = set(nlargest(most, wide, key=lambda index: boxes[index].area))
+    return (
+        [box for index, box in enumerate(boxes) if index in own],
+        [box for index, box in enumerate(boxes) if index not in own],
+    )

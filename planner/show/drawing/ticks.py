@@ -1,0 +1,40 @@
+"""Round values for axes: times in decimal steps, addresses in powers of two, and how a time is written."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from planner.show.formatting import count
+
+_LONGEST: Final = 20
+"""Digits of a time that is written in full."""
+_SHOWN: Final = 4
+
+
+def round_times(begin: int, end: int, most: int) -> Sequence[int]:
+    """At most so many round times from the one to the other, evenly spaced; never none."""
+    step = 10 ** max(0, len(str((end - begin) // most)) - 1)
+    while True:
+        for factor in (1, 2, 5):
+            every = step * factor
+            first, last = -(-begin // every), end // every
+            if last - first < most:
+                return range(first * every, last * every + 1, every) if first <= last else (begin,)
+        step *= 10
+
+
+def round_addresses(top: int, most: int) -> range:
+    """Multiples of a power of two from 0 to the top, at most so many besides 0."""
+    step = 1
+    while top // step > most:
+        step *= 2
+    return range(0, top + 1, step)
+
+
+def time_text(time: int) -> str:
+    """A time in groups of three, or in powers of ten where nobody would read its digits."""
+    digits = str(abs(time))
+    if len(digits) <= _LONGEST:
+        return count(time)
+    sign = "-" if time < 0 else ""
+    fraction = digits[1:_SHOWN].rstrip("0")
+    return f"{sign}{digits[0]}{'.' if fraction else ''}{fraction}e{len(digits) - 1}"

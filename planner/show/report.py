@@ -1,0 +1,182 @@
+"""The report of a plan for people: figures, who found it, why not, and a picture."""
+
+from collections import Counter
+from textwrap import wrap
+from typing import TYPE_CHECKING, Final
+
+from planner.model.plan import Explanation, Plan, PoolUse, Status, gap_of
+from planner.model.problem import Problem
+from planner.show.formatting import count, names, percent, plain, seconds, table
+from planner.show.text_picture import Glyphs, maps
+
+if TYPE_CHECKING:
+    # It brings all of the engine, which a report of a plan does not need.
+    from planner.explain.needs import Need, Needs
+    from planner.explain.removals import Kind
+
+PICTURE_ROWS: Final = 12
+MOST_RELEASES: Final = 20
+# One of them, and several.
+_KINDS: Final[dict["Kind", tuple[str, str]]] = {
+    "reserved": ("reserved range", "reserved ranges"),
+    "pool_alignment": ("alignment of a pool", "alignments of pools"),
+    "offset": ("pin to an offset", "pins to an offset"),
+    "pool": ("pin to a pool", "pins to a pool"),
+    "pools": ("list of allowed pools", "lists of allowed pools"),
+    "alignment": ("alignment of a buffer", "alignments of buffers"),
+    "conflict": ("listed conflict", "listed conflicts"),
+    "relative": ("tie of `relative`", "ties of `relative`"),
+}
+
+
+def plan_report(problem: Problem, plan: Plan, width: int, glyphs: Glyphs) -> str:
+    """The answer for a person: figures, who found it, and a picture."""
+    match plan.status:
+        case Status.INFEASIBLE:
+            lines = _infeasible(plan)
+        case Status.UNKNOWN:
+            lines = _unknown(plan)
+        case _:
+            lines = _found(problem, plan, width, glyphs)
+    return "\n".join(lines)
+
+
+def _found(problem: Problem, plan: Plan, width: int, glyphs: Glyphs) -> list[str]:
+    lines = table(
+        ("pool", "capacity", "peak", "bound", "gap"),
+        [
+            (plain(use.pool, most=40), _capacity(use), count(use.peak), count(use.bound), _gap(plan, use))
+            for use in plan.pools
+        ],
+    )
+    if [term.term for term in plan.objective] not in ([], ["peak"]) or (
+        len(plan.pools) > 1 and plan.objective
+    ):
+        rows = [
+            (plain(t.term, most=40), count(t.value), count(t.bound), percent(t.gap)) for t in plan.objective
+        ]
+        lines += ["", *table(("objective", "value", "bound", "gap"), rows)]
+    lines += ["", _verdict(plan)]
+    drawn = maps(problem, plan, width, PICTURE_ROWS, glyphs)
+    return lines + (["", *drawn] if drawn else [])
+
+
+def _verdict(plan: Plan) -> str:
+    # Nothing was to be minimised: that it fits is all there is to say.
+    status = plan.status if plan.objective else "fits"
+    said = [f"{status}: {len(plan.placements):,} buffers placed"]
+    if plan.solver is not None:
+        said.append(f"found by {plain(plan.solver)}")
+    kinds = dict.fromkeys(term.certificate.kind for term in plan.objective if term.certificate is not None)
+    if plan.status is Status.OPTIMAL and plan.objective:
+        by = f" by {plain(plan.prover)}" if plan.prover is not None else ""
+        how = f" ({', '.join(kinds)})" if kinds else ""
+        said.append(f"proven{by}{how}")
+    return ", ".join(said) + f", {seconds(plan.seconds)}"
+
+
+def _capacity(use: PoolUse) -> str:
+    return "unlimited" if use.capacity is None else count(use.capacity)
+
+
+def _gap(plan: Plan, use: PoolUse) -> str:
+    """Of a pool whose peak is the first term; of any other nobody has asked for less."""
+    first = plan.objective[0].term if plan.objective else None
+    alone = len(plan.pools) == 1 and first in ("peak", "max_peak")
+    return percent(gap_of(use.peak, use.bound)) if alone or first == f"peak:{use.pool}" else "-"
+
+
+def _infeasible(plan: Plan) -> list[str]:
+    lines = [f"infeasible: proven in {seconds(plan.seconds)} that no plan fits"]
+    return lines if plan.explanation is None else lines + _why(plan.explanation)
+
+
+def _why(why: Explanation) -> list[str]:
+    lines = [f"  {plain(why.message)}"]
+    facts = [
+        ("pool", None if why.pool is None else plain(why.pool)),
+        ("time", None if why.time is None else str(why.time)),
+        ("needed", None if why.needed is None else count(why.needed)),
+        ("capacity", None if why.capacity is None else count(why.capacity)),
+        ("reserved", None if not why.reserved else count(why.reserved)),
+        ("buffers", names(why.buffers) if why.buffers else None),
+    ]
+    return lines + [f"  {fact:<9} {text}" for fact, text in facts if text is not None]
+
+
+def _unknown(plan: Plan) -> list[str]:
+    lines = [
+        f"unknown: no plan that fits was found in {seconds(plan.seconds)}, and no proof that there is none"
+    ]
+    return lines + [
+        f"  the closest attempt needs {count(over.peak)} in {plain(over.pool)}, "
+        f"{count(over.peak - over.capacity)} more than its capacity of {count(over.capacity)}"
+        for over in plan.closest
+    ]
+
+
+def needs_report(found: "Needs") -> str:
+    """What it would take for a plan to exist, for a person."""
+    match found.plan.status:
+        case Status.INFEASIBLE:
+            lines = _infeasible(found.plan)
+        case Status.UNKNOWN:
+            lines = ["not decided within the time whether a plan exists"]
+        case _:
+            lines = ["a plan exists"]
+    if found.pools:
+        lines += ["", *table(("pool", "capacity", "needs"), [_need_row(need) for need in found.pools])]
+    return "\n".join([*lines, *_release_lines(found)])
+
+
+def _need_row(need: "Need") -> tuple[str, str, str]:
+    if need.bound is None:
+        told = "no capacity of it alone is enough"
+    elif need.least is not None:
+        told = count(need.least)
+    else:
+        enough = "not known" if need.enough is None else count(need.enough)
+        told = f"at least {count(need.bound)}; enough: {enough}"
+    return plain(need.pool, most=40), count(need.capacity), told
+
+
+def _release_lines(found: "Needs") -> list[str]:
+    """Which constraints the problem was tried without, one at a time, and what came of that."""
+    if found.plan.status is not Status.INFEASIBLE:
+        return []
+    helping = [release.removal for release in found.releases if release.helps]
+    everything = len(found.releases) + found.untried
+    open_ended = sum(release.helps is None for release in found.releases) + found.untried
+    lines = [""]
+    if helping:
+        lines.append("a plan exists without any one of these:")
+    elif not everything:
+        lines += [
+            "no reserved range, alignment, pin, list of pools, conflict or tie stands in the way:",
+            f"  {_way_out(found)}",
+        ]
+    elif not open_ended:
+        lines += [
+            *wrap(f"tried without one constraint at a time: {_kinds(found)}", 100, subsequent_indent="  "),
+            f"leaving out any one of them is not enough: {_way_out(found)}",
+        ]
+    lines += [f"  {plain(removal.message)} ({removal.path})" for removal in helping[:MOST_RELEASES]]
+    if len(helping) > MOST_RELEASES:
+        lines.append(f"  and {len(helping) - MOST_RELEASES:,} more")
+    if open_ended:
+        lines.append(f"constraints not decided within the time: {open_ended:,} of {everything:,}")
+    return lines
+
+
+def _kinds(found: "Needs") -> str:
+    """How many of each kind of constraint were tried."""
+    counted = Counter(_KINDS[release.removal.kind] for release in found.releases)
+    return ", ".join(f"{number:,} {kind[number > 1]}" for kind, number in counted.items())
+
+
+def _way_out(found: "Needs") -> str:
+    """What is left to do where no single constraint is to blame."""
+    larger = [plain(need.pool, most=40) for need in found.pools if need.bound is not None]
+    if larger:
+        return f"it takes more capacity, as above, of {' or '.join(larger[:8])}, or smaller buffers"
+    return "it takes more than one change"

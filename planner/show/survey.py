@@ -1,0 +1,220 @@
+"""What is in a problem, for people and as plain data: counts, sizes, pools, pressure, hardest moments."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median_low
+from typing import Any, Final
+
+from planner.check import require_valid
+from planner.model.live_profile import Moment, Profile, hardest, profile, spans
+from planner.model.plan import Explanation
+from planner.model.problem import ALWAYS, Problem, allowed_pools, reserved_bytes
+from planner.reduce import reduce
+from planner.show.drawing.ticks import time_text
+from planner.show.formatting import count, human, names, plain, table
+from planner.show.text_picture import Glyphs, chart
+from planner.solve.bounds import Bounds
+
+CHART_ROWS: Final = 10
+MOST_POOLS: Final = 50
+MOST_ALIGNMENTS: Final = 8
+
+Facts = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Proven:
+    """What is known without a search: the least peak of each pool, or why nothing fits."""
+
+    bounds: Mapping[str, int]
+    misfit: Explanation | None
+
+
+def facts(problem: Problem, rows: int) -> Facts:
+    """The survey as plain data."""
+    proven = _proven(problem)
+    steps = profile(problem.buffers)
+    return {
+        "name": problem.name,
+        "objective": list(problem.terms()),
+        "buffers": _buffers(problem),
+        "constraints": _constraints(problem),
+        "time": _time(steps),
+        "pools": _pools(problem, proven.bounds),
+        "misfit": None if proven.misfit is None else proven.misfit.message,
+        "peak_live": steps.peak,
+        "hardest": [
+            {
+                "begin": moment.begin,
+                "end": moment.end,
+                "live": moment.live,
+                "count": len(moment.buffers),
+                "largest": [{"buffer": b.id, "size": b.size} for b in moment.buffers[:5]],
+            }
+            for moment in hardest(problem.buffers, steps, rows)
+        ],
+    }
+
+
+def survey(problem: Problem, rows: int, width: int, glyphs: Glyphs) -> str:
+    """The survey in words, with a chart."""
+    steps = profile(problem.buffers)
+    proven = _proven(problem)
+    lines = _heading(problem, steps)
+    lines += ["", *_pool_table(_pools(problem, proven.bounds))]
+    if proven.misfit is not None:
+        lines += ["", f"nothing fits: {plain(proven.misfit.message)}"]
+    drawn = chart(steps, width, CHART_ROWS, glyphs)
+    if drawn:
+        lines += ["", f"live bytes over time, at most {count(steps.peak)} ({human(steps.peak)})", *drawn]
+    else:
+        lines += _timeless(steps)
+    moments = hardest(problem.buffers, steps, rows)
+    if moments:
+        lines += ["", *_moment_table(moments)]
+    return "\n".join(lines)
+
+
+def _proven(problem: Problem) -> _Proven:
+    require_valid(problem)
+    reduction = reduce(problem)
+    if isinstance(reduction, Explanation):
+        return _Proven({}, reduction)
+    bounds = Bounds(reduction)
+    return _Proven(
+        {pool.id: bounds.of_pool(i).value for i, pool in enumerate(problem.pools)}, bounds.misfit()
+    )
+
+
+def _buffers(problem: Problem) -> Facts:
+    sizes = [buffer.size for buffer in problem.buffers]
+    return {
+        "count": len(sizes),
+        "bytes": sum(sizes),
+        "smallest": min(sizes, default=0),
+        "median": median_low(sizes) if sizes else 0,
+        "largest": max(sizes, default=0),
+        "empty": sizes.count(0),
+        "always": sum(buffer.lifetime == ALWAYS for buffer in problem.buffers),
+        "timeless": sum(buffer.lifetime is None and buffer.lifetimes is None for buffer in problem.buffers),
+        "several_lifetimes": sum(len(buffer.lifetimes or ()) > 1 for buffer in problem.buffers),
+        "pinned": sum(buffer.offset is not None for buffer in problem.buffers),
+        "alignments": {str(a): n for a, n in sorted(Counter(b.alignment for b in problem.buffers).items())},
+    }
+
+
+def _constraints(problem: Problem) -> Facts:
+    return {
+        "conflicts": len(problem.conflicts),
+        "exclusive": len(problem.exclusive),
+        "relative": len(problem.relative),
+        "in_place": len(problem.in_place),
+        "reuse_costs": len(problem.reuse_costs),
+    }
+
+
+def _time(steps: Profile) -> Facts | None:
+    if not steps.live:
+        return None
+    return {"begin": steps.times[0], "end": steps.times[-1], "steps": len(steps.live)}
+
+
+def _pools(problem: Problem, bounds: Mapping[str, int]) -> list[Facts]:
+    only: Counter[str] = Counter()
+    may: Counter[str] = Counter()
+    everywhere = 0
+    for buffer in problem.buffers:
+        if buffer.pool is None and buffer.pools is None and len(problem.pools) > 1:
+            # Most buffers of a large problem name no pool: count them together.
+            everywhere += 1
+            continue
+        allowed = allowed_pools(problem, buffer)
+        if len(allowed) == 1:
+            only[allowed[0]] += 1
+        may.update(allowed)
+    return [
+        {
+            "pool": pool.id,
+            "capacity": pool.capacity,
+            "alignment": pool.alignment,
+            "reserved": reserved_bytes(pool),
+            "cost": pool.cost,
+            "may_hold": may[pool.id] + everywhere,
+            "must_hold": only[pool.id],
+            "bound": bounds.get(pool.id),
+        }
+        for pool in problem.pools
+    ]
+
+
+def _heading(problem: Problem, steps: Profile) -> list[str]:
+    b = _buffers(problem)
+    lines = [f"name       {plain(problem.name, most=200)}"] if problem.name else []
+    kinds = [("empty", b["empty"]), ("always live", b["always"]), ("without lifetime", b["timeless"])]
+    kinds += [("with several lifetimes", b["several_lifetimes"]), ("pinned", b["pinned"])]
+    told = ", ".join(f"{n:,} {kind}" for kind, n in kinds if n)
+    lines.append(f"buffers    {b['count']:,} of {count(b['bytes'])} bytes in all")
+    if told:
+        lines.append(f"of these   {told}")
+    if problem.buffers:
+        lines.append(
+            f"sizes      {count(b['smallest'])} to {count(b['largest'])}, median {count(b['median'])}"
+        )
+        alignments: dict[str, int] = b["alignments"]
+        by_count = Counter(alignments).most_common()
+        shown = ", ".join(f"{a} ({n:,})" for a, n in by_count[:MOST_ALIGNMENTS])
+        more = ", ..." if len(by_count) > MOST_ALIGNMENTS else ""
+        lines.append(f"alignment  {shown}{more}")
+    if steps.live:
+        lengths = sorted(end - begin for buffer in problem.buffers for begin, end in spans(buffer))
+        noun = "step" if len(steps.live) == 1 else "steps"
+        begin, end, shortest, median, longest = map(
+            time_text, (steps.times[0], steps.times[-1], lengths[0], median_low(lengths), lengths[-1])
+        )
+        span = f"{begin} to {end}, {len(steps.live):,} {noun}"
+        lines.append(f"time       {span}; lives of {shortest} to {longest}, median {median}")
+    told = ", ".join(f"{n:,} {kind.replace('_', ' ')}" for kind, n in _constraints(problem).items() if n)
+    if told:
+        lines.append(f"besides    {told}")
+    lines.append(f"objective  {', '.join(map(plain, problem.terms())) or 'any plan that fits'}")
+    return lines
+
+
+def _timeless(steps: Profile) -> list[str]:
+    """What there is to say where nothing changes over time."""
+    lines = []
+    if steps.always:
+        told = f"{count(steps.always)} bytes ({human(steps.always)})"
+        lines = ["", f"always live: {told}; nothing changes over time"]
+    if steps.timeless:
+        lines += ["", "no lifetimes: what may not share bytes is what the problem lists as conflicts"]
+    return lines
+
+
+def _pool_table(pools: Sequence[Facts]) -> list[str]:
+    header = ("pool", "capacity", "alignment", "reserved", "cost", "may hold", "must hold", "bound")
+    rows = [
+        (
+            plain(p["pool"], most=40),
+            "unlimited" if p["capacity"] is None else count(p["capacity"]),
+            *(count(p[key]) for key in ("alignment", "reserved", "cost", "may_hold", "must_hold")),
+            "-" if p["bound"] is None else count(p["bound"]),
+        )
+        for p in pools[:MOST_POOLS]
+    ]
+    more = [f"({len(pools) - MOST_POOLS:,} more pools)"] if len(pools) > MOST_POOLS else []
+    return table(header, rows) + more
+
+
+def _moment_table(moments: Sequence[Moment]) -> list[str]:
+    rows = [
+        (
+            f"{time_text(m.begin)} until {time_text(m.end)}",
+            names([b.id for b in m.buffers], 3),
+            count(m.live),
+            count(len(m.buffers)),
+        )
+        for m in moments
+    ]
+    return table(("hardest moments", "largest first", "live bytes", "buffers"), rows, left=2)

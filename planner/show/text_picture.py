@@ -1,0 +1,249 @@
+"""Pictures in text: a plan as time across and addresses up, and live bytes over time as a chart.
+
+Both have a fixed size whatever the problem's: a column stands for a stretch of moments, the same in every
+pool, and shows the busiest of them. Stretches hold equally many changes, not equally much time, so that one
+long life does not hide the rest.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from string import ascii_letters
+from textwrap import wrap
+from typing import Final
+
+from planner.model.live_profile import Profile
+from planner.model.plan import Plan, PoolUse
+from planner.model.problem import Buffer, Pool, Problem
+from planner.show.drawing.lives import Axis, Life, scene_of
+from planner.show.drawing.palette import LEVELS
+from planner.show.drawing.shade import Columns, runs
+from planner.show.drawing.ticks import round_addresses, round_times, time_text
+from planner.show.drawing.words import breadth, fitting
+from planner.show.formatting import human, plain
+
+MOST_POOLS: Final = 4
+"""Maps at most; a plan of more pools is not read in a terminal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Glyphs:
+    """The characters a picture is drawn with."""
+
+    shades: str
+    """From an empty cell to a full one."""
+    bars: str
+    """From an empty cell to a full one, filling from below."""
+    reserved: str
+    across: str
+    bound: str
+    capacity: str
+    more: str
+
+
+UNICODE: Final = Glyphs(" ░▒▓█", " ▁▂▃▄▅▆▇█", reserved="╱", across="─", bound="╌", capacity="━", more="…")
+ASCII: Final = Glyphs(" .:+#", " ._:#", reserved="/", across="-", bound="~", capacity="=", more="...")
+
+_MARGIN: Final = 11
+_LEGEND_LINES: Final = 4
+_LONGEST_NAME: Final = 24
+_MOST_TIMES: Final = 8
+_NEAR: Final = 3
+"""A capacity so many rows above the peak is drawn."""
+
+
+def chart(steps: Profile, width: int, height: int, glyphs: Glyphs) -> list[str]:
+    """Live bytes over time as bars."""
+    if not steps.live:
+        return []
+    peak = max(steps.peak, 1)
+    values = [max(steps.live[first:last]) for first, last in _stretches(len(steps.live), width - _MARGIN)]
+    shades = len(glyphs.bars) - 1
+    # Rounded up: what is live at all can be seen.
+    filled = [-(-value * height * shades // peak) for value in values]
+    labels = _address_labels(peak, height)
+    lines = []
+    for row in reversed(range(height)):
+        cells = "".join(glyphs.bars[max(0, min(shades, level - row * shades))] for level in filled)
+        lines.append(_line(labels.get(row, ""), cells))
+    return [*lines, _time_line(steps.times, width, glyphs)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sheet:
+    """What all maps of a picture have in common."""
+
+    axis: Axis
+    times: Sequence[int]
+    """All at which anything changes in any pool."""
+    width: int
+    rows: int
+    glyphs: Glyphs
+
+
+def maps(problem: Problem, plan: Plan, width: int, rows: int, glyphs: Glyphs) -> list[str]:
+    """What lies where in each pool, all on one axis; letters name the buffers where they are few."""
+    scene = scene_of(problem, plan)
+    uses = {use.pool: use for use in plan.pools}
+    used = [pool for pool in problem.pools if scene.pools[pool.id] and pool.id in uses]
+    if not used:
+        return []
+    ends = {time for life in scene.lives() for time in (life.begin, life.end)}
+    sheet = _Sheet(scene.axis, sorted(ends), width, rows, glyphs)
+    lines: list[str] = []
+    free = ascii_letters
+    told: set[str] = set()
+    for pool in used[:MOST_POOLS]:
+        lives = scene.pools[pool.id]
+        buffers = {life.buffer.id: life.buffer for life in lives}
+        letters = free[: len(buffers)] if len(buffers) <= len(free) else ""
+        free = free[len(letters) :]
+        drawn = list(_map(sheet, pool, uses[pool.id], lives, letters))
+        if len(problem.pools) > 1:
+            lines += [*([""] if lines else []), _heading(uses[pool.id], width)]
+        lines += [*drawn, _axis_line(sheet)]
+        if letters:
+            lines += _names(list(zip(letters, buffers.values(), strict=True)), sheet)
+        told.update(glyph for line in drawn for glyph in line[_MARGIN:])
+    lines += _key(told, sheet)
+    if len(used) > MOST_POOLS:
+        lines += ["", f"({len(used) - MOST_POOLS} more pools are not pictured)"]
+    return lines
+
+
+def _map(sheet: _Sheet, pool: Pool, use: PoolUse, lives: Sequence[Life], letters: str) -> Iterator[str]:
+    """The rows of one pool, from the top."""
+    glyphs = sheet.glyphs
+    top = max(life.top for life in lives)
+    rows = min(sheet.rows, top)
+    columns = _columns(lives, sheet.times, sheet.width - _MARGIN)
+    places = {buffer: place for place, buffer in enumerate(dict.fromkeys(life.buffer.id for life in lives))}
+    # The grade of a cell is the buffer that has most of it, where letters tell them apart.
+    graded = [(life, places[life.buffer.id] if letters else 0) for life in lives]
+    cells = [[" "] * len(columns) for _ in range(rows)]
+    for run in runs(graded, columns, rows, top):
+        glyph = letters[run.grade] if letters else glyphs.shades[run.level]
+        cells[run.row][run.first : run.last] = glyph * (run.last - run.first)
+    labels = _address_labels(top, rows)
+    blanks = {row: glyphs.reserved for row in range(rows) if _is_reserved(pool, row, rows, top)}
+    bound = (use.bound - 1) * rows // top
+    if 0 <= bound < rows - 1:
+        labels[bound] = "bound"
+        blanks[bound] = glyphs.bound
+    if use.capacity is not None and (above := round((use.capacity - top) * rows / top)) <= _NEAR:
+        yield _line("capacity", glyphs.capacity * len(columns))
+        yield from [""] * above
+    for row in reversed(range(rows)):
+        yield _line(labels.get(row, ""), "".join(cells[row]).replace(" ", blanks.get(row, " ")))
+
+
+def _heading(use: PoolUse, width: int) -> str:
+    limit = "" if use.capacity is None else f" of {human(use.capacity)}"
+    figures = f": {human(use.peak)}{limit}"
+    return plain(use.pool, most=width - len(figures)) + figures
+
+
+def _line(label: str, cells: str) -> str:
+    return f"{label:>{_MARGIN - 1}} {cells}".rstrip()
+
+
+def _columns(lives: Iterable[Life], times: Sequence[int], width: int) -> Columns:
+    """For each column the moment to show: of its stretch the one at which this pool has most in use."""
+    changes = dict.fromkeys(times, 0)
+    for life in lives:
+        changes[life.begin] += life.buffer.size
+        changes[life.end] -= life.buffer.size
+    in_use = list(accumulate(changes[time] for time in times))
+    stretches = _stretches(len(times) - 1, width)
+    moments = [times[max(range(first, last), key=in_use.__getitem__)] for first, last in stretches]
+    return Columns(_begins(times, width), moments)
+
+
+def _stretches(steps: int, width: int) -> list[tuple[int, int]]:
+    """For each column its steps, from the one until the other; a step may be in several."""
+    return [
+        (column * steps // width, max(column * steps // width + 1, (column + 1) * steps // width))
+        for column in range(width)
+    ]
+
+
+def _begins(times: Sequence[int], width: int) -> list[int]:
+    """For each column when it begins; those that share a step have equal parts of it."""
+    begins: list[int] = []
+    stretches = _stretches(len(times) - 1, width)
+    firsts = [first for first, _ in stretches]
+    for column, first in enumerate(firsts):
+        same = firsts.count(first) if len(times) <= width else 1
+        part = column - firsts.index(first) if same > 1 else 0
+        begins.append(times[first] + (times[first + 1] - times[first]) * part // same)
+    return begins
+
+
+def _address_labels(top: int, rows: int) -> dict[int, str]:
+    """What stands beside which rows: the top itself, and round addresses at the upper ends of others."""
+    labels = {
+        (2 * at * rows + top) // (2 * top) - 1: human(at) for at in round_addresses(top, max(2, rows // 3))
+    }
+    labels.pop(-1, None)
+    return {**labels, rows - 1: human(top)}
+
+
+def _is_reserved(pool: Pool, row: int, rows: int, top: int) -> bool:
+    middle = top * (2 * row + 1) // (2 * rows)
+    return any(r.offset <= middle < r.offset + r.size for r in pool.reserved)
+
+
+def _axis_line(sheet: _Sheet) -> str:
+    match sheet.axis.kind:
+        case "time":
+            return _time_line(sheet.times, sheet.width, sheet.glyphs)
+        case "buffers":
+            return " " * _MARGIN + "no lifetimes: side by side"
+        case "always":
+            return " " * _MARGIN + "always live"
+
+
+def _time_line(times: Sequence[int], width: int, glyphs: Glyphs) -> str:
+    """Both ends, and round times between them, each where its column begins."""
+    room = width - _MARGIN
+    begins = _begins(times, room)
+    end = time_text(times[-1])
+    line = f"{time_text(times[0])} "
+    for time in round_times(times[0], times[-1], _MOST_TIMES):
+        text = time_text(time)
+        # The first of those that begin at the same time.
+        column = bisect_left(begins, begins[bisect_right(begins, time) - 1])
+        if len(line) < column and column + len(text) + len(end) + 3 <= room:
+            line = f"{line:{glyphs.across}<{column - 1}} {text} "
+    line = f"{line:{glyphs.across}<{room - len(end) - 1}} {end}"
+    return f"{'time':>{_MARGIN - 1}} {line}"
+
+
+def _names(named: Sequence[tuple[str, Buffer]], sheet: _Sheet) -> list[str]:
+    """Which letter is which buffer, the largest first, for as far as a few lines go."""
+    room = sheet.width - _MARGIN
+    lines: list[str] = []
+    line = ""
+    for letter, buffer in sorted(named, key=lambda one: -one[1].size):
+        entry = f"{letter} {fitting(buffer.id, min(_LONGEST_NAME, room - 11))} {human(buffer.size)}"
+        if line and breadth(line) + breadth(entry) + 3 > room - len(sheet.glyphs.more) - 1:
+            if len(lines) + 1 == _LEGEND_LINES:
+                return [*lines, f"{' ' * _MARGIN}{line} {sheet.glyphs.more}"]
+            lines.append(" " * _MARGIN + line)
+            line = ""
+        line += ("   " if line else "") + entry
+    return [*lines, " " * _MARGIN + line]
+
+
+def _key(told: Container[str], sheet: _Sheet) -> list[str]:
+    """What the signs say that are in the picture."""
+    shades = sheet.glyphs.shades[1:]
+    entries = []
+    if any(shade in told for shade in shades):
+        shares = [f"to {100 * level // LEVELS} %" for level in range(1, LEVELS)]
+        parts = ", ".join(f"{glyph} {share}" for glyph, share in zip(shades, [*shares, "more"], strict=True))
+        entries.append(f"in use at a column's busiest moment: {parts}")
+    if sheet.glyphs.reserved in told:
+        entries.append(f"{sheet.glyphs.reserved} reserved")
+    return [" " * _MARGIN + line for line in wrap("; ".join(entries), sheet.width - _MARGIN)]

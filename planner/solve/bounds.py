@@ -1,0 +1,234 @@
+"""Lower bounds that need no search, and why a problem cannot fit, told in the user's names.
+
+What must be apart at one moment adds up: that alone decides most problems.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import combinations
+from typing import NamedTuple
+
+from planner.model.plan import Certificate, Explanation, Least, LiveBytes, Sum
+from planner.model.problem import Pool, access_count, allowed_pools, end_of, reserved_bytes
+from planner.reduce import Reduction
+from solvers import _native
+from solvers.instance import Instance
+
+# With more pools than this only single pools and all together are looked at.
+_MOST_POOLS_COMBINED = 4
+# Rough cost of one clique bound, in adjacency words read.
+_CLIQUE_EFFORT = 20_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Buffers that must be apart within some pools, and the bytes that takes."""
+
+    pools: tuple[int, ...]
+    bytes: int  # what they take, without what is reserved
+    height: int  # with one pool: the least end they can have, reserved ranges counted
+    time: int | None
+    parts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TermBound:
+    """A proven lower bound on one term of the objective."""
+
+    value: int
+    certificate: Certificate | None
+
+
+class PoolBound(NamedTuple):
+    """A proven lower bound on the peak of one pool."""
+
+    value: int
+    certificate: LiveBytes | None
+
+
+class Bounds:
+    """The bounds of one problem, computed once."""
+
+    def __init__(self, reduction: Reduction) -> None:
+        self._reduction = reduction
+        self._pools = reduction.problem.pools
+        everything = tuple(range(len(self._pools)))
+        sets: list[tuple[int, ...]] = [(p,) for p in everything]
+        if 1 < len(everything) <= _MOST_POOLS_COMBINED:
+            sets += [c for size in range(2, len(everything)) for c in combinations(everything, size)]
+        if len(everything) > 1:
+            sets.append(everything)
+        self._needs = {pools: _need(reduction, pools) for pools in sets}
+        self._everything = everything
+        self._of_pools: dict[int, PoolBound] = {}
+
+    def of_pool(self, pool: int) -> PoolBound:
+        """No plan has a lower peak in this pool, and why."""
+        known = self._of_pools.get(pool)
+        if known is None:
+            known = self._of_pools[pool] = self._found_of_pool(pool)
+        return known
+
+    def _found_of_pool(self, pool: int) -> PoolBound:
+        need = self._needs[pool,]
+        spilled, from_all = self._spilled(pool)
+        if spilled > need.height:
+            return PoolBound(spilled, self._need_certificate(from_all, None))
+        return PoolBound(need.height, self._need_certificate(need, pool) if need.height else None)
+
+    def of_term(self, term: str) -> TermBound:
+        """The bound on a term of the objective, and why it holds."""
+        if term == "placement_cost":
+            return TermBound(self._least_cost(), Least())
+        if term.startswith("peak:"):
+            pool = next(i for i, p in enumerate(self._pools) if p.id == term[5:])
+            return self._pool_term(pool)
+        if term == "max_peak":
+            return max((self._pool_term(p) for p in self._everything), key=lambda bound: bound.value)
+        if term == "peak":
+            return self._sum_of_peaks()
+        return TermBound(0, None)
+
+    def misfit(self) -> Explanation | None:
+        """A set of buffers that is too large for the pools it may go to."""
+        for pools, need in self._needs.items():
+            room = sum(usable(self._pools[p]) for p in pools)
+            height_fits = len(pools) > 1 or need.height <= end_of(self._pools[pools[0]])
+            if need.bytes > room or not height_fits:
+                return self._explain(need)
+        return None
+
+    def _need_certificate(self, need: Need, pool: int | None) -> LiveBytes:
+        buffers = self._reduction.problem.buffers
+        return LiveBytes(
+            pool=None if pool is None else self._pools[pool].id,
+            time=self._reduction.moment(need.time),
+            buffers=tuple(buffers[self._reduction.part_buffer[part]].id for part in need.parts),
+        )
+
+    def _pool_term(self, pool: int) -> TermBound:
+        return TermBound(*self.of_pool(pool))
+
+    def _spilled(self, pool: int) -> tuple[int, Need]:
+        """What the other pools cannot hold must be in this one."""
+        need = self._needs[self._everything]
+        others = [p for i, p in enumerate(self._pools) if i != pool]
+        if not others or any(p.capacity is None for p in others):
+            return 0, need
+        return max(need.bytes - sum(map(usable, others)), 0), need
+
+    def _sum_of_peaks(self) -> TermBound:
+        if len(self._everything) == 1:
+            return self._pool_term(0)
+        need = self._needs[self._everything]
+        apart = [p for p in self._everything if self._needs[p,].height]
+        total = sum(self._needs[p,].height for p in apart)
+        if total <= need.bytes:
+            return TermBound(need.bytes, self._need_certificate(need, None) if need.bytes else None)
+        parts = tuple(self._need_certificate(self._needs[p,], p) for p in apart)
+        return TermBound(total, parts[0] if len(parts) == 1 else Sum(parts=parts))
+
+    def _least_cost(self) -> int:
+        problem = self._reduction.problem
+        cost_of = {pool.id: pool.cost for pool in self._pools}
+        if not any(cost_of.values()):
+            return 0
+        return sum(
+            access_count(buffer) * min(cost_of[name] for name in allowed_pools(problem, buffer))
+            for buffer in problem.buffers
+        )
+
+    def _explain(self, need: Need) -> Explanation:
+        buffers = self._reduction.problem.buffers
+        ids = tuple(buffers[self._reduction.part_buffer[part]].id for part in need.parts)
+        pools = [self._pools[p] for p in need.pools]
+        names = " and ".join(repr(p.id) for p in pools)
+        capacity = sum(map(end_of, pools))
+        unbounded = any(p.capacity is None for p in pools)
+        reserved = capacity - sum(map(usable, pools))
+        time = self._reduction.moment(need.time)
+        when = f"at time {time:,}" if time is not None else "because they conflict pairwise"
+        some = ", ".join(map(repr, ids[:8])) + (f" and {len(ids) - 8:,} more" if len(ids) > 8 else "")
+        count = "1 buffer needs" if len(ids) == 1 else f"{len(ids):,} buffers need"
+        needed = need.height if len(pools) == 1 else need.bytes + reserved
+        return Explanation(
+            code="over_capacity",
+            message=f"{count} {needed:,} bytes of {names} at once {when}; there are {capacity:,}"
+            + (f", {reserved:,} of them reserved" if reserved else "")
+            + (", since no address is above 2^62" if unbounded else "")
+            + f": {some}",
+            pool=pools[0].id if len(pools) == 1 else None,
+            time=time,
+            needed=needed,
+            capacity=None if unbounded else capacity,
+            reserved=reserved,
+            buffers=ids,
+        )
+
+
+def usable(pool: Pool) -> int:
+    """Bytes of a pool that are not reserved."""
+    return end_of(pool) - reserved_bytes(pool)
+
+
+def height_for(need: int, start: int, reserved: Iterable[tuple[int, int]]) -> int:
+    """The least end of `need` bytes laid from `start` up around the reserved ranges (sorted, disjoint)."""
+    at = start
+    for begin, end in reserved:
+        if end <= at:
+            continue
+        if begin - at >= need:
+            break
+        need -= max(begin - at, 0)
+        at = end
+    return at + need if need else 0
+
+
+def _need(reduction: Reduction, pools: tuple[int, ...]) -> Need:
+    """The most that must be in these pools at once, in bytes of the problem."""
+    instance = reduction.instance
+    plain = _most_at_once(instance, pools, 1)
+    best = Need(pools, plain.bytes, 0, plain.time, plain.parts)
+    if len(pools) == 1:
+        pool = pools[0]
+        first, last = instance.reserved_start[pool], instance.reserved_start[pool + 1]
+        reserved = list(
+            zip(instance.reserved_begin[first:last], instance.reserved_end[first:last], strict=True)
+        )
+        best = Need(pools, plain.bytes, height_for(plain.bytes, 0, reserved), plain.time, plain.parts)
+        unit, residue = _native.common_grid(instance.native, pool)
+        if unit > 1:
+            gridded = _most_at_once(instance, pools, unit)
+            whole = list(_whole_cells(reserved, unit, residue))
+            height = height_for(gridded.bytes, residue, whole)
+            if height > best.height:
+                best = Need(pools, plain.bytes, height, gridded.time, gridded.parts)
+    scale = reduction.unit
+    return Need(pools, best.bytes * scale, best.height * scale, best.time, best.parts)
+
+
+def _whole_cells(reserved: Iterable[tuple[int, int]], unit: int, residue: int) -> Iterable[tuple[int, int]]:
+    """The cells of the grid that are reserved as a whole: no rounded size reaches into those."""
+    for begin, end in reserved:
+        first = begin + (residue - begin) % unit
+        last = end - (end - residue) % unit
+        if first < last:
+            yield first, last
+
+
+@dataclass(frozen=True, slots=True)
+class _Most:
+    bytes: int
+    time: int | None
+    parts: tuple[int, ...]
+
+
+def _most_at_once(instance: Instance, pools: tuple[int, ...], unit: int) -> _Most:
+    among = [p in pools for p in range(instance.pool_count)]
+    most, time, parts = _native.live_bound(instance.native, among, unit)
+    if instance.conflicts or instance.exempt:
+        nodes = max(_CLIQUE_EFFORT // max(min(instance.part_count, 1500) ** 2 // 16, 64), 64)
+        more, no_time, clique = _native.clique_bound(instance.native, among, unit, nodes)
+        if more > most:
+            most, time, parts = more, no_time, clique
+    return _Most(most, time, tuple(parts))

@@ -1,0 +1,103 @@
+"""What a plan is worth: its peaks, its costs, and the moments at which most is in use."""
+
+from collections.abc import Iterable
+
+from planner.model.plan import Live, Placement, Plan
+from planner.model.problem import Problem, access_count, place_of
+from planner.reduce import Reduction
+from solvers import _native
+from solvers.instance import Layout
+
+
+class Worth:
+    """The figures of one layout and its placements, in bytes of the problem."""
+
+    def __init__(
+        self,
+        reduction: Reduction,
+        layout: Layout,
+        placements: tuple[Placement, ...],
+        hint: Plan | None,
+    ) -> None:
+        self._problem = reduction.problem
+        self._placements = placements
+        self._hint = hint
+        native = reduction.instance.native
+        self.peaks = [peak * reduction.unit for peak in _native.pool_peaks(native, layout)]
+        self.live = [
+            Live(bytes=most * reduction.unit, time=reduction.moment(time))
+            for most, time in _native.most_occupied(native, layout)
+        ]
+
+    def value(self, term: str) -> int:
+        """The value of a term of the objective."""
+        if term == "peak":
+            return sum(self.peaks)
+        if term == "max_peak":
+            return max(self.peaks)
+        if term == "placement_cost":
+            return placement_cost(self._problem, self._placements)
+        if term == "preference":
+            return preference(self._problem, self._placements)
+        if term == "reuse_cost":
+            return reuse_cost(self._problem, self._placements)
+        if term == "moves":
+            return moves(self._problem, self._placements, self._hint)
+        return self.peaks[next(i for i, pool in enumerate(self._problem.pools) if pool.id == term[5:])]
+
+
+def peaks(problem: Problem, placements: Iterable[Placement]) -> dict[str, int]:
+    """The largest end offset in each pool that is used."""
+    size_of = {buffer.id: buffer.size for buffer in problem.buffers}
+    found: dict[str, int] = {}
+    for place in placements:
+        if size := size_of[place.buffer]:
+            found[place.pool] = max(found.get(place.pool, 0), place.offset + size)
+    return found
+
+
+def placement_cost(problem: Problem, placements: Iterable[Placement]) -> int:
+    """Accesses x cost of the pool, over all buffers."""
+    cost_of = {pool.id: pool.cost for pool in problem.pools}
+    if not any(cost_of.values()):
+        return 0
+    return sum(
+        access_count(buffer) * cost_of[place.pool]
+        for buffer, place in zip(problem.buffers, placements, strict=True)
+    )
+
+
+def preference(problem: Problem, placements: Iterable[Placement]) -> int:
+    """Bytes x place of the pool among those their buffer may go to, over all buffers."""
+    return sum(
+        buffer.size * place_of(problem, buffer, place.pool)
+        for buffer, place in zip(problem.buffers, placements, strict=True)
+    )
+
+
+def reuse_cost(problem: Problem, placements: Iterable[Placement]) -> int:
+    """The costs of the pairs that overlap in memory."""
+    if not problem.reuse_costs:
+        return 0
+    place_of = {p.buffer: p for p in placements}
+    size_of = {buffer.id: buffer.size for buffer in problem.buffers}
+    total = 0
+    for entry in problem.reuse_costs:
+        one, two = entry.buffers
+        a, b = place_of[one], place_of[two]
+        begin, end = max(a.offset, b.offset), min(a.offset + size_of[one], b.offset + size_of[two])
+        if a.pool == b.pool and begin < end:
+            total += entry.cost
+    return total
+
+
+def moves(problem: Problem, placements: Iterable[Placement], hint: Plan | None) -> int:
+    """Buffers of some size that the hint has elsewhere."""
+    if hint is None:
+        return 0
+    was = {p.buffer: p for p in hint.placements}
+    return sum(
+        1
+        for buffer, place in zip(problem.buffers, placements, strict=True)
+        if buffer.size and buffer.id in was and was[buffer.id] != place
+    )

@@ -1,0 +1,118 @@
+"""Which solvers take part in a run, in what order, and how much of what is left each may use."""
+
+from dataclasses import dataclass
+
+from planner.backends.registry import find, is_installed, is_model
+from planner.model.errors import UnknownSolverError
+from planner.reading.likely import likely
+from solvers.exact import largest_part
+from solvers.solver import Solver, Task, TermKind, names
+
+AUTO = "auto"
+
+# A plan to start from is found quickly or not at all: most of the time is the model's.
+_START_SHARE = 0.25
+# Greedy's first passes over the items find most of what it finds; what its later ones better, the exact
+# search betters sooner. On minimalloc A-K the first ones take 15 ms of 70.
+_FIRST_PASSES = 40
+# Up to so many items a model may prove a reuse cost that the search for it does not; with more it only takes
+# time from the search.
+_FEW = 64
+_BEFORE_MODEL = 0.5
+# Up to here, by its largest independent part, the exact search finds plans sooner than the improver does;
+# beyond, the improver goes first, but for what has no slack at any time.
+_SMALL = 500
+# From here on there may be parts that only the improver can lower, so it is asked again at the end.
+_LARGE = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One solver's turn."""
+
+    solver: Solver
+    share: float  # of the budget that is left when its turn comes
+    most_work: int | None = None  # and no more than so many steps
+    stands_in: bool = False  # only has a turn where the one before failed
+
+
+def asked_for(name: str) -> Solver | None:
+    """The solver of that name, None for auto; UnknownSolverError when there is none."""
+    if name == AUTO:
+        return None
+    try:
+        return find(name)
+    except KeyError:
+        known = ", ".join((AUTO, *names()))
+        close = likely(name, (AUTO, *names()))
+        meant = f"did you mean {close}? " if close is not None else ""
+        raise UnknownSolverError(f"there is no solver {name!r}; {meant}use one of {known}") from None
+
+
+def _reuse_team(task: Task) -> list[Stage]:
+    """The search for the least reuse cost after a quick start; then a model, where items are few."""
+    count = task.instance.item_count
+    start = Stage(find("greedy"), _START_SHARE, _FIRST_PASSES * count)
+    model = next(iter(_installed(task, "cpsat", "highs")), None)
+    if model is None or count > _FEW:
+        return [start, Stage(find("reuse"), 1.0)]
+    return [start, Stage(find("reuse"), _BEFORE_MODEL), Stage(find(model), 1.0)]
+
+
+def team_for(asked: Solver | None, task: Task) -> list[Stage]:
+    """The turns of a run. Greedy comes first wherever another starts from a plan."""
+    greedy, exact, improve = find("greedy"), find("exact"), find("improve")
+    if asked is not None:
+        if is_model(asked.name):
+            return [Stage(greedy, _START_SHARE), Stage(asked, 1.0)]
+        before = [Stage(greedy, 1.0)] if asked.name in (exact.name, improve.name, "reuse") else []
+        return [*before, Stage(asked, 1.0)]
+    if any(term.kind is TermKind.REUSE_COST for term in task.terms) and find("reuse").declines(task) is None:
+        return _reuse_team(task)
+    if improve.declines(task) is not None:
+        models = _models_for(task)
+        start = Stage(greedy, _START_SHARE if models else 1.0)
+        # The last of them is there for when the one before dies; it would prove no more.
+        return [
+            start,
+            *(Stage(find(name), 1.0, stands_in=name == "highs" and "cpsat" in models) for name in models),
+        ]
+    if exact.declines(task) is not None:
+        return [Stage(greedy, 1.0), Stage(improve, 1.0)]
+    start = Stage(greedy, 1.0, _FIRST_PASSES * task.instance.item_count)
+    largest, level = largest_part(task)
+    large = task.instance.item_count > _LARGE
+    if largest < _SMALL or (level and not large):
+        return [start, Stage(exact, 0.5), Stage(improve, 0.3), Stage(exact, 1.0)]
+    if not large:
+        return [start, Stage(improve, 0.15), Stage(exact, 1.0)]
+    if level:
+        return [Stage(greedy, 1.0), Stage(exact, 0.5), Stage(improve, 1.0)]
+    return [Stage(greedy, 1.0), Stage(improve, 0.3), Stage(exact, 0.5), Stage(improve, 1.0)]
+
+
+def _models_for(task: Task) -> list[str]:
+    """The models to ask, in turn: another one has a turn only where the one before ends early.
+
+    Where CP-SAT is there, HiGHS stands in for it.
+    """
+    costs = any(term.kind is TermKind.REUSE_COST for term in task.terms) and len(task.instance.reuse) > 0
+    several = task.instance.pool_count > 1 and not costs
+    return _installed(task, *(["assign"] if several else []), "cpsat", "highs")
+
+
+def _installed(task: Task, *models: str) -> list[str]:
+    """Those that take part without being asked for.
+
+    A deterministic run must give the same plan wherever this version runs: none, whatever is installed.
+    """
+    return [] if task.deterministic else [name for name in models if is_installed(name)]
+
+
+def would_help(asked: Solver | None, task: Task) -> str | None:
+    """The model that would take part in this run if it were installed."""
+    if asked is not None or task.deterministic or find("improve").declines(task) is None:
+        return None
+    if is_installed("cpsat") or find("reuse").declines(task) is None:
+        return None
+    return "assign" if task.instance.pool_count > 1 else "cpsat"

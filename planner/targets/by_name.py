@@ -1,0 +1,25 @@
+"""Targets by name: those that ship with memstow."""
+
+from planner.model.errors import InputError
+from planner.reading.jsontext import parse_json
+from planner.reading.likely import likely
+from planner.reading.parse import parse_target
+from planner.reading.shown import shown
+from planner.reading.source import read_bytes
+from planner.targets.target import Target, path_of, shipped
+
+
+def shipped_target(name: str, place: str = "$") -> Target:
+    """The target of that name; an InputError, told at the place, when none ships."""
+    return parse_target(parse_json(shipped_text(name, place)))
+
+
+def shipped_text(name: str, place: str = "$") -> bytes:
+    """The same as it is written."""
+    path = path_of(name)
+    if path is None:
+        close = likely(name, shipped())
+        meant = f"did you mean {close}? " if close is not None else ""
+        message = f"no target {shown(name)} comes with memstow; {meant}there are {', '.join(shipped())}"
+        raise InputError.single("unknown_target", place, message)
+    return read_bytes(path)

@@ -1,0 +1,23 @@
+"""A problem as its file has it, but for what the person who asks wants otherwise."""
+
+from dataclasses import replace
+
+from planner.model.errors import InputError
+from planner.model.problem import Problem
+from planner.targets.target import Target, retarget
+
+
+def changed(problem: Problem, target: Target | None, capacity: int | None, fit_only: bool) -> Problem:
+    """The problem in the memories of the target, with this capacity of an only pool, without an objective."""
+    if target is not None:
+        problem = retarget(problem, target)
+    if capacity is not None:
+        if len(problem.pools) != 1:
+            raise InputError.single(
+                "several_pools",
+                "--capacity",
+                f"the problem has {len(problem.pools)} pools and --capacity sets that of an only one; "
+                "set the capacities in the file",
+            )
+        problem = replace(problem, pools=(replace(problem.pools[0], capacity=capacity),))
+    return replace(problem, objective=()) if fit_only else problem
