@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 TOOLS := $(VENV)/.tools-installed
 # An editable install knows the sources by name: where one has come or gone, it is made again.
-SOURCES := $(shell find planner solvers api -name '*.py' | LC_ALL=C sort | cksum | cut -d' ' -f1)
+SOURCES := $(shell find memstow/__init__.py planner solvers api -name '*.py' | LC_ALL=C sort | cksum | cut -d' ' -f1)
 INSTALLED := $(VENV)/.memstow-installed-$(SOURCES)
 # Folders count too, so that a source added or deleted is noticed.
 NATIVE := $(shell find solvers/native \( -type d -o -name '*.[ch]pp' \) 2>/dev/null)

@@ -13,13 +13,13 @@ from typing import Any, Final, TypeVar
 
 import httpx2
 
-from api.exchange import Exchange, Flow, Follow, Happening, Heard, Request, ServerError, Wait, failed
-from planner.model.errors import InputError
-from planner.model.events import Event
-from planner.model.options import Options
-from planner.model.plan import Plan, Status
-from planner.model.problem import Problem
-from planner.reading.shown import printable
+from memstow.api.exchange import Exchange, Flow, Follow, Happening, Heard, Request, ServerError, Wait, failed
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.events import Event
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Plan, Status
+from memstow.planner.model.problem import Problem
+from memstow.planner.reading.shown import printable
 
 __all__ = ["AsyncClient", "Client", "Happening", "ServerError", "solve"]
 

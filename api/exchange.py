@@ -16,14 +16,14 @@ from typing import Any, Final, TypeVar
 
 import httpx2
 
-from planner import formats
-from planner.formats.native import plain
-from planner.model.errors import DeclinedError, InputError, Issue, MemstowError
-from planner.model.events import Bound, Event, Incumbent, Phase
-from planner.model.options import Options
-from planner.model.plan import Plan
-from planner.model.problem import Problem
-from planner.reading.shown import printable
+from memstow.planner import formats
+from memstow.planner.formats.native import plain
+from memstow.planner.model.errors import DeclinedError, InputError, Issue, MemstowError
+from memstow.planner.model.events import Bound, Event, Incumbent, Phase
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Plan
+from memstow.planner.model.problem import Problem
+from memstow.planner.reading.shown import printable
 
 _AGAIN: Final = frozenset({429, 502, 503, 504})
 _LONGEST_PAUSE: Final = 10.0

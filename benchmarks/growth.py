@@ -59,11 +59,11 @@ def measure() -> str:
 def _one(n: int) -> dict[str, float]:
     import gc
 
-    from planner.generate.planted import DEFAULT_HEIGHT, planted
-    from planner.model.events import Event, Phase
-    from planner.model.options import Options
-    from planner.solve.engine import plan
-    from planner.verify import verify
+    from memstow.planner.generate.planted import DEFAULT_HEIGHT, planted
+    from memstow.planner.model.events import Event, Phase
+    from memstow.planner.model.options import Options
+    from memstow.planner.solve.engine import plan
+    from memstow.planner.verify import verify
 
     # As the command line does: see api/cli/main.py.
     gc.disable()

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from random import Random
 
 from benchmarks.page import DATA, table
-from planner.formats import read_problem
-from planner.model.errors import DeclinedError
-from planner.model.options import Options
-from planner.model.plan import Plan, Status
-from planner.model.problem import Buffer, Pool, Problem
-from planner.solve.engine import plan
+from memstow.planner.formats import read_problem
+from memstow.planner.model.errors import DeclinedError
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Plan, Status
+from memstow.planner.model.problem import Buffer, Pool, Problem
+from memstow.planner.solve.engine import plan
 
 SECONDS = 10.0
 REUSE_SECONDS = 4.0

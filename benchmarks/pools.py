@@ -8,14 +8,14 @@ from random import Random
 
 from benchmarks.models import three_pools
 from benchmarks.page import DATA, table
-from planner.formats import read_problem
-from planner.formats.usmp_buffers import objective_of
-from planner.model.options import Options
-from planner.model.plan import Explanation, Plan, Status
-from planner.model.problem import Pool, Problem
-from planner.reduce import reduce
-from planner.solve.bounds import Bounds
-from planner.solve.engine import plan
+from memstow.planner.formats import read_problem
+from memstow.planner.formats.usmp_buffers import objective_of
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Explanation, Plan, Status
+from memstow.planner.model.problem import Pool, Problem
+from memstow.planner.reduce import reduce
+from memstow.planner.solve.bounds import Bounds
+from memstow.planner.solve.engine import plan
 
 SECONDS = 10.0
 SOLVERS = ("greedy", "cpsat", "assign", "auto")

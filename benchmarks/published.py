@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from benchmarks.page import DATA, table
-from planner.formats import read_problem
-from planner.model.options import Options
-from planner.model.plan import Plan
-from planner.solve.engine import plan
+from memstow.planner.formats import read_problem
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Plan
+from memstow.planner.solve.engine import plan
 
 # What ExecuTorch's own greedy planner reaches, from the notes beside the data.
 EXECUTORCH = {

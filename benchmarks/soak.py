@@ -16,14 +16,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
-from planner.generate.features import FEATURES
-from planner.generate.mixed import mixed
-from planner.generate.planted import DEFAULT_HEIGHT, planted
-from planner.model.options import Options
-from planner.model.plan import Status
-from planner.model.problem import Buffer, Pool, Problem
-from planner.solve.engine import plan
-from solvers.models.register import BACK_ENDS
+from memstow.planner.generate.features import FEATURES
+from memstow.planner.generate.mixed import mixed
+from memstow.planner.generate.planted import DEFAULT_HEIGHT, planted
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Status
+from memstow.planner.model.problem import Buffer, Pool, Problem
+from memstow.planner.solve.engine import plan
+from memstow.solvers.models.register import BACK_ENDS
 
 BUFFERS = 10_000
 SHORT_SOLVES = 10_000

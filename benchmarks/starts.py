@@ -6,18 +6,18 @@ from dataclasses import replace
 from random import Random
 
 from benchmarks.page import table
-from planner.backends import warm_children
-from planner.backends.isolated_solver import Isolated
-from planner.model.options import Options
-from planner.model.plan import Explanation
-from planner.model.problem import Buffer, Problem
-from planner.reduce import reduce
-from planner.solve.bounds import Bounds
-from planner.solve.task import task_of
-from solvers import _native
-from solvers.greedy import make
-from solvers.models.register import BACK_ENDS
-from solvers.solver import Listeners, Outcome, Task
+from memstow.planner.backends import warm_children
+from memstow.planner.backends.isolated_solver import Isolated
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Explanation
+from memstow.planner.model.problem import Buffer, Problem
+from memstow.planner.reduce import reduce
+from memstow.planner.solve.bounds import Bounds
+from memstow.planner.solve.task import task_of
+from memstow.solvers import _native
+from memstow.solvers.greedy import make
+from memstow.solvers.models.register import BACK_ENDS
+from memstow.solvers.solver import Listeners, Outcome, Task
 
 SECONDS = 10.0
 COUNT = 10

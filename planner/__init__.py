@@ -1,3 +1,1 @@
 """What a memory problem and a plan mean, how one becomes the other, and how a plan is judged."""
-
-__version__ = "0.1.0"

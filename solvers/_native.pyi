@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from solvers import instance as _instance
+from memstow.solvers import instance as _instance
 
 class Instance:
     """The arrays of `solvers.instance.Instance`, and their rows."""

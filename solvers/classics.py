@@ -1,8 +1,8 @@
 """Published planners under their own names, to be compared with and to be asked for."""
 
-from solvers import _native
-from solvers.greedy import layout_from
-from solvers.solver import Listeners, Outcome, Task
+from memstow.solvers import _native
+from memstow.solvers.greedy import layout_from
+from memstow.solvers.solver import Listeners, Outcome, Task
 
 _SUMMARIES = {
     "first-fit": "largest first, each at the lowest free offset",

@@ -1,9 +1,9 @@
 """The exact search: layouts of one pool down a ladder of heights, with proofs by searches that ran dry."""
 
-from solvers import _native
-from solvers.greedy import layout_from
-from solvers.one_pool import declined, telling_heights
-from solvers.solver import Listeners, Outcome, Proof, Task
+from memstow.solvers import _native
+from memstow.solvers.greedy import layout_from
+from memstow.solvers.one_pool import declined, telling_heights
+from memstow.solvers.solver import Listeners, Outcome, Proof, Task
 
 # Tables of who conflicts with whom grow with the square of this; as in the native core.
 MOST_ITEMS = 4096

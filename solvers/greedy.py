@@ -2,9 +2,9 @@
 
 from array import array
 
-from solvers import _native
-from solvers.instance import Layout
-from solvers.solver import Listeners, Outcome, Task
+from memstow.solvers import _native
+from memstow.solvers.instance import Layout
+from memstow.solvers.solver import Listeners, Outcome, Task
 
 # Bounds are handed over as 64-bit integers; what is above says no more than the largest of them.
 _MOST = (1 << 63) - 1

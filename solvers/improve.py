@@ -1,9 +1,9 @@
 """The improver: lowers the peak of one pool from a known layout, however many buffers there are."""
 
-from solvers import _native
-from solvers.greedy import layout_from
-from solvers.one_pool import declined, telling_heights
-from solvers.solver import Listeners, Outcome, Task
+from memstow.solvers import _native
+from memstow.solvers.greedy import layout_from
+from memstow.solvers.one_pool import declined, telling_heights
+from memstow.solvers.solver import Listeners, Outcome, Task
 
 
 class Improve:

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from solvers import _native
+    from memstow.solvers import _native
 
 UNBOUNDED: Final = 1 << 62
 
@@ -80,7 +80,7 @@ class Instance:
     @cached_property
     def native(self) -> "_native.Instance":
         """The same for the native core, with rows made from the lives. Built once."""
-        from solvers import _native
+        from memstow.solvers import _native
 
         return _native.Instance(self)
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Final
 
-from solvers.greedy import layout_from
-from solvers.instance import UNBOUNDED, Instance
-from solvers.solver import Listeners, Task, TermKind
+from memstow.solvers.greedy import layout_from
+from memstow.solvers.instance import UNBOUNDED, Instance
+from memstow.solvers.solver import Listeners, Task, TermKind
 
 _HEIGHTS: Final = {TermKind.PEAK, TermKind.POOL_PEAK, TermKind.MAX_PEAK}
 

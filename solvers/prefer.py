@@ -4,10 +4,10 @@ No term of the objective asks for that, so it comes last: items move one at a ti
 where no term becomes worse by it.
 """
 
-from solvers.instance import Layout
-from solvers.models.places import Choice, choices, tops
-from solvers.models.relations import Relations
-from solvers.solver import SUMMED, Task, TermKind, summed
+from memstow.solvers.instance import Layout
+from memstow.solvers.models.places import Choice, choices, tops
+from memstow.solvers.models.relations import Relations
+from memstow.solvers.solver import SUMMED, Task, TermKind, summed
 
 # Each item that could move is held against every other one: some tens of milliseconds at the most.
 _MOST_COMPARED = 40_000

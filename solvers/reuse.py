@@ -9,10 +9,10 @@ from array import array
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
-from solvers import _native
-from solvers.instance import Layout
-from solvers.one_pool import too_high
-from solvers.solver import SUMMED, Listeners, ModelBound, Outcome, Task, Term, TermKind, summed
+from memstow.solvers import _native
+from memstow.solvers.instance import Layout
+from memstow.solvers.one_pool import too_high
+from memstow.solvers.solver import SUMMED, Listeners, ModelBound, Outcome, Task, Term, TermKind, summed
 
 # Tables of who overlaps whom at what cost grow with the square of this.
 _MOST_ITEMS = 2000

@@ -7,9 +7,9 @@ from enum import IntEnum
 from importlib import import_module
 from typing import Final, Protocol
 
-from solvers import _native
-from solvers.instance import Instance, Layout
-from solvers.models.register import BACK_ENDS
+from memstow.solvers import _native
+from memstow.solvers.instance import Instance, Layout
+from memstow.solvers.models.register import BACK_ENDS
 
 
 class TermKind(IntEnum):
@@ -157,18 +157,18 @@ class Description:
 
 # By name: where the solver is made, so that only the one that is used is imported.
 _HOMES = {
-    "greedy": "solvers.greedy",
-    "exact": "solvers.exact",
-    "improve": "solvers.improve",
-    "reuse": "solvers.reuse",
-    "first-fit": "solvers.classics",
-    "tflm": "solvers.classics",
-    "cadence-position": "solvers.classics",
-    "cadence-gap": "solvers.classics",
-    "usmp-size": "solvers.classics",
-    "usmp-conflicts": "solvers.classics",
-    "storage-tokens": "solvers.classics",
-    "xla-heap": "solvers.classics",
+    "greedy": "memstow.solvers.greedy",
+    "exact": "memstow.solvers.exact",
+    "improve": "memstow.solvers.improve",
+    "reuse": "memstow.solvers.reuse",
+    "first-fit": "memstow.solvers.classics",
+    "tflm": "memstow.solvers.classics",
+    "cadence-position": "memstow.solvers.classics",
+    "cadence-gap": "memstow.solvers.classics",
+    "usmp-size": "memstow.solvers.classics",
+    "usmp-conflicts": "memstow.solvers.classics",
+    "storage-tokens": "memstow.solvers.classics",
+    "xla-heap": "memstow.solvers.classics",
 }
 
 
@@ -186,7 +186,7 @@ def find(name: str) -> Solver:
 
 def is_classic(name: str) -> bool:
     """Whether it is a published planner."""
-    return _HOMES.get(name) == "solvers.classics"
+    return _HOMES.get(name) == "memstow.solvers.classics"
 
 
 def describe() -> list[Description]:

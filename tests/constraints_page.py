@@ -9,18 +9,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from planner.formats import read_problem
-from planner.model.options import Options
-from planner.model.plan import Plan
-from planner.model.problem import Problem
-from planner.reading.parse import parse_options
-from planner.reduce import Reduction, reduce
-from planner.show.svg_picture import svg
-from planner.solve.bounds import Bounds
-from planner.solve.engine import plan
-from planner.solve.task import task_of
-from solvers.models.register import BACK_ENDS, model
-from solvers.solver import Task, find, names
+from memstow.planner.formats import read_problem
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Plan
+from memstow.planner.model.problem import Problem
+from memstow.planner.reading.parse import parse_options
+from memstow.planner.reduce import Reduction, reduce
+from memstow.planner.show.svg_picture import svg
+from memstow.planner.solve.bounds import Bounds
+from memstow.planner.solve.engine import plan
+from memstow.planner.solve.task import task_of
+from memstow.solvers.models.register import BACK_ENDS, model
+from memstow.solvers.solver import Task, find, names
 
 DOCS: Final = Path(__file__).parents[1] / "docs"
 PAGE: Final = DOCS / "constraints.md"

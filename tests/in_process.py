@@ -5,13 +5,13 @@ Starting one for each of thousands of tiny problems takes fifty times as long as
 
 import pytest
 
-from planner.backends import warm_children
-from planner.backends.child import Finder, serve
-from planner.backends.isolated_solver import Hearing, Isolated, request_of
-from planner.processes.frames import Message, Reader, pack
-from solvers import _native
-from solvers.models.register import model
-from solvers.solver import Listeners, Outcome, Task
+from memstow.planner.backends import warm_children
+from memstow.planner.backends.child import Finder, serve
+from memstow.planner.backends.isolated_solver import Hearing, Isolated, request_of
+from memstow.planner.processes.frames import Message, Reader, pack
+from memstow.solvers import _native
+from memstow.solvers.models.register import model
+from memstow.solvers.solver import Listeners, Outcome, Task
 
 
 class _Wire(Finder):

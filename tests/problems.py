@@ -10,8 +10,17 @@ from typing import Final, Literal
 
 from hypothesis import strategies as st
 
-from planner.check import find_issues
-from planner.model.problem import Buffer, InPlace, Interval, Pool, Problem, Relative, Reserved, ReuseCost
+from memstow.planner.check import find_issues
+from memstow.planner.model.problem import (
+    Buffer,
+    InPlace,
+    Interval,
+    Pool,
+    Problem,
+    Relative,
+    Reserved,
+    ReuseCost,
+)
 
 MOST_BUFFERS: Final = 5
 TERMS: Final = ("peak", "max_peak", "placement_cost", "reuse_cost")

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from math import lcm
 
-from planner.model.plan import Plan, Status
-from planner.model.problem import Buffer, Pool, Problem
+from memstow.planner.model.plan import Plan, Status
+from memstow.planner.model.problem import Buffer, Pool, Problem
 
 Place = tuple[str, int]
 Places = dict[str, Place]

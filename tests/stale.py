@@ -2,8 +2,8 @@
 
 from random import Random
 
-from planner.model.plan import Placement, Plan, Status
-from planner.model.problem import Problem
+from memstow.planner.model.plan import Placement, Plan, Status
+from memstow.planner.model.problem import Problem
 
 
 def stale_plan(problem: Problem, rng: Random) -> Plan:

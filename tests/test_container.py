@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from api.http.settings import PREFIX, Settings, load
-from api.metrics import Metrics
+from memstow.api.http.settings import PREFIX, Settings, load
+from memstow.api.metrics import Metrics
 
 yaml = pytest.importorskip("yaml")
 

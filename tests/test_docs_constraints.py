@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from planner.model.plan import Plan, Status
-from planner.verify import verify
-from solvers.models.register import BACK_ENDS
+from memstow.planner.model.plan import Plan, Status
+from memstow.planner.verify import verify
+from memstow.solvers.models.register import BACK_ENDS
 from tests.constraints_page import Example, examples, text, with_table
 
 EXAMPLES = examples()

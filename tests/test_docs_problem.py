@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from planner.formats import read_problem
-from planner.model import options, plan, problem
-from planner.model.plan import Status
-from planner.reading.parse import parse_options, parse_plan, parse_target
-from planner.solve.engine import plan as solve
-from planner.targets import target
-from planner.targets.target import retarget
-from planner.verify import verify
+from memstow.planner.formats import read_problem
+from memstow.planner.model import options, plan, problem
+from memstow.planner.model.plan import Status
+from memstow.planner.reading.parse import parse_options, parse_plan, parse_target
+from memstow.planner.solve.engine import plan as solve
+from memstow.planner.targets import target
+from memstow.planner.targets.target import retarget
+from memstow.planner.verify import verify
 
 PAGE = (Path(__file__).parents[1] / "docs" / "problem.md").read_text(encoding="utf-8")
 

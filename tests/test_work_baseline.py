@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from benchmarks.work import BASELINE, baseline
-from planner.bench.record import Ending, Moment, from_line, to_line
+from memstow.planner.bench.record import Ending, Moment, from_line, to_line
 from tests.planner.bench.made import made
 
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from random import Random
 from typing import Literal
 
-from planner.check import find_issues
-from planner.model.problem import (
+from memstow.planner.check import find_issues
+from memstow.planner.model.problem import (
     Buffer,
     InPlace,
     Interval,

@@ -6,7 +6,7 @@ import sys
 def run() -> int:
     """Run the command line of this process; the exit code."""
     try:
-        from api.cli import main
+        from memstow.api.cli import main
 
         return main.run()
     except KeyboardInterrupt:

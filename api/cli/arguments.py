@@ -5,7 +5,7 @@ import re
 import sys
 from collections.abc import Callable
 
-from api.cli.terminal import columns
+from memstow.api.cli.terminal import columns
 
 _UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 # 64KB is 64,000 bytes by the standard and 65,536 to whoever makes memories.

@@ -4,7 +4,7 @@ import argparse
 from importlib import import_module
 from typing import Final
 
-from api.cli.arguments import Commands, add_command
+from memstow.api.cli.arguments import Commands, add_command
 
 KINDS: Final = ("run", "report", "compare", "sets")
 
@@ -25,4 +25,4 @@ memstow bench sets
     )
     kinds = parser.add_subparsers(title="commands", metavar="COMMAND", dest="kind", required=True)
     for kind in KINDS:
-        import_module(f"api.cli.bench_{kind}").add(kinds)
+        import_module(f"memstow.api.cli.bench_{kind}").add(kinds)

@@ -9,8 +9,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from planner.bench.instances import Generated, Instances
-    from planner.bench.task import Asked
+    from memstow.planner.bench.instances import Generated, Instances
+    from memstow.planner.bench.task import Asked
 
 _GENERATE: Final = "generate:"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
@@ -18,7 +18,7 @@ _RANGE: Final = re.compile(r"(\d+)\.\.(\d+)", re.ASCII)
 _RANGED: Final = ("n", "seed")
 # The name of an outside program where two that run side by side have one.
 _PROGRAM: Final = "program"
-_WATCHES: Final = "planner.bench.keeper"
+_WATCHES: Final = "memstow.planner.bench.keeper"
 # Options of `memstow generate` that are not the problem's.
 _OF_A_FILE: Final = ("output", "output-format")
 _MOST_GENERATED: Final = 1_000_000_000
@@ -28,7 +28,7 @@ _OURS: Final = ("gap", "deterministic", "work_limit", "workers")
 
 def instances_of(path: str) -> "Instances":
     """The instances of one argument."""
-    from planner.bench.instances import files
+    from memstow.planner.bench.instances import files
 
     return _generated(path) if path.startswith(_GENERATE) else files(path)
 
@@ -42,7 +42,7 @@ def asked_of(args: argparse.Namespace) -> "list[Asked]":
 
 def sides_of(args: argparse.Namespace) -> "list[tuple[list[Asked], str]]":
     """Of each of the two that run side by side who solves, and the Python that runs it."""
-    from planner.model.errors import InputError
+    from memstow.planner.model.errors import InputError
 
     if args.external or args.executor != "local" or args.jobs != 1:
         message = "it goes neither with --external nor with --executor nor with --jobs: runs are in pairs"
@@ -62,7 +62,7 @@ def _python_of(text: str) -> str:
     from pathlib import Path
     from shutil import which
 
-    from planner.model.errors import InputError
+    from memstow.planner.model.errors import InputError
 
     found = which(str(Path(text) / "bin" / "memstow") if Path(text).is_dir() else text)
     # The link is followed to the program, and the Python beside it is not: it may be a link out of its venv.
@@ -82,7 +82,7 @@ def _solvers(args: argparse.Namespace) -> "list[Asked]":
 
 
 def _each_once(asked: "list[Asked]") -> "list[Asked]":
-    from planner.model.errors import InputError
+    from memstow.planner.model.errors import InputError
 
     seen = [one.name for one in asked]
     if not asked or len(set(seen)) < len(seen):
@@ -91,10 +91,10 @@ def _each_once(asked: "list[Asked]") -> "list[Asked]":
 
 
 def _solver(name: str, args: argparse.Namespace, local: bool) -> "Asked":
-    from planner.bench.task import Asked
-    from planner.model.errors import MissingBackEndError
-    from planner.solve.portfolio import asked_for
-    from solvers.models.register import BACK_ENDS
+    from memstow.planner.bench.task import Asked
+    from memstow.planner.model.errors import MissingBackEndError
+    from memstow.planner.solve.portfolio import asked_for
+    from memstow.solvers.models.register import BACK_ENDS
 
     asked_for(name)
     missing = BACK_ENDS[name].how_to_get() if name in BACK_ENDS and local else None
@@ -107,9 +107,9 @@ def _external(text: str, args: argparse.Namespace, local: bool) -> "Asked":
     # Slow to import, and this module is, whenever there is help to print.
     from shutil import which
 
-    from planner.bench.task import Asked
-    from planner.model.errors import InputError
-    from solvers.solver import names
+    from memstow.planner.bench.task import Asked
+    from memstow.planner.model.errors import InputError
+    from memstow.solvers.solver import names
 
     name, equals, command = text.partition("=")
     try:
@@ -135,7 +135,7 @@ def _external(text: str, args: argparse.Namespace, local: bool) -> "Asked":
 
 
 def _options(args: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]:
-    from api.cli.source import read_target
+    from memstow.api.cli.source import read_target
 
     options = {name: getattr(args, name) for name in names}
     if args.target is not None:
@@ -146,8 +146,8 @@ def _options(args: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]
 
 def _generated(path: str) -> "Generated":
     """`generate:KIND,n=N,seed=A..B,option=value`: the options of `memstow generate`."""
-    from planner.bench.instances import Generated
-    from planner.model.errors import InputError
+    from memstow.planner.bench.instances import Generated
+    from memstow.planner.model.errors import InputError
 
     kind, *settings = (part.strip() for part in path.removeprefix(_GENERATE).split(","))
     settings = [setting for setting in settings if setting]
@@ -167,8 +167,8 @@ def _generated(path: str) -> "Generated":
 
 def _generator_arguments(kind: str, settings: list[str], end: int) -> dict[str, Any]:
     """What the generator is told; of a range, its first (1) or its last (2) end."""
-    from api.cli import generate
-    from api.cli.parser import Parser
+    from memstow.api.cli import generate
+    from memstow.api.cli.parser import Parser
 
     words = [kind]
     for setting in settings:

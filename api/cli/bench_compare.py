@@ -3,8 +3,8 @@
 import argparse
 from pathlib import Path
 
-from api.cli.arguments import Commands, add_command, real
-from api.cli.exits import Exit
+from memstow.api.cli.arguments import Commands, add_command, real
+from memstow.api.cli.exits import Exit
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -54,10 +54,10 @@ memstow bench compare before after --json
 
 def run(args: argparse.Namespace) -> int:
     """Compare."""
-    from planner.bench.compare.measures import DECIDING, NAMES
-    from planner.bench.compare.told import told, values
-    from planner.bench.compare.verdicts import Strictness, compare
-    from planner.bench.results import read
+    from memstow.planner.bench.compare.measures import DECIDING, NAMES
+    from memstow.planner.bench.compare.told import told, values
+    from memstow.planner.bench.compare.verdicts import Strictness, compare
+    from memstow.planner.bench.results import read
 
     deciding = DECIDING if args.fail_on is None else args.fail_on
     measures = NAMES if args.measures is None else (*args.measures, *deciding)
@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _measures(text: str) -> tuple[str, ...]:
-    from planner.bench.compare.measures import NAMES
+    from memstow.planner.bench.compare.measures import NAMES
 
     names = tuple(name.strip() for name in text.split(",") if name.strip())
     for name in names:

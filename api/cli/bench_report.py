@@ -4,14 +4,14 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from api.cli.arguments import Commands, add_command, whole
-from api.cli.bench_asked import instances_of
-from api.cli.exits import Exit
-from api.cli.output import replace_file
+from memstow.api.cli.arguments import Commands, add_command, whole
+from memstow.api.cli.bench_asked import instances_of
+from memstow.api.cli.exits import Exit
+from memstow.api.cli.output import replace_file
 
 if TYPE_CHECKING:
-    from planner.bench.best import Best
-    from planner.bench.instances import Instances
+    from memstow.planner.bench.best import Best
+    from memstow.planner.bench.instances import Instances
 
 MOST_PICTURES = 10_000
 
@@ -73,13 +73,13 @@ memstow bench report results --output page --title 'Release 1.2' --scatter exact
 
 def run(args: argparse.Namespace) -> int:
     """Read, draw, write, and say what was written."""
-    from planner.bench.best import to_json
-    from planner.bench.folder import BEST
-    from planner.bench.posed import found_again
-    from planner.bench.rated import rate
-    from planner.bench.report import MOST_MEMORY_PICTURES, figures, report
-    from planner.bench.results import read
-    from planner.show.formatting import plain
+    from memstow.planner.bench.best import to_json
+    from memstow.planner.bench.folder import BEST
+    from memstow.planner.bench.posed import found_again
+    from memstow.planner.bench.rated import rate
+    from memstow.planner.bench.report import MOST_MEMORY_PICTURES, figures, report
+    from memstow.planner.bench.results import read
+    from memstow.planner.show.formatting import plain
 
     results = read(Path(args.folder))
     folder = results.path.parent
@@ -108,16 +108,16 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _known(path: Path, needed: bool) -> "dict[str, Best]":
-    from planner.bench.best import from_json
-    from planner.reading.source import read_bytes
+    from memstow.planner.bench.best import from_json
+    from memstow.planner.reading.source import read_bytes
 
     return from_json(read_bytes(path), str(path)) if needed or path.exists() else {}
 
 
 def _sources(paths: list[str], folder: Path) -> "list[Instances]":
     """Where the problems are: as told, or where the run had them, as far as that is still there."""
-    from planner.bench.posed import recall
-    from planner.model.errors import InputError
+    from memstow.planner.bench.posed import recall
+    from memstow.planner.model.errors import InputError
 
     if paths:
         return [instances_of(path) for path in paths]

@@ -4,21 +4,21 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from api.cli.arguments import LONGEST_RUN, Commands, add_command, amount, duration, real, whole
-from api.cli.bench_asked import asked_of, instances_of
-from api.cli.exits import Exit
-from api.cli.output import replace_file
-from api.cli.progress import Line
-from api.cli.source import READABLE, add_changes
-from api.cli.terminal import complain, is_terminal
-from planner.bench.repeated import REPEAT_SECONDS
+from memstow.api.cli.arguments import LONGEST_RUN, Commands, add_command, amount, duration, real, whole
+from memstow.api.cli.bench_asked import asked_of, instances_of
+from memstow.api.cli.exits import Exit
+from memstow.api.cli.output import replace_file
+from memstow.api.cli.progress import Line
+from memstow.api.cli.source import READABLE, add_changes
+from memstow.api.cli.terminal import complain, is_terminal
+from memstow.planner.bench.repeated import REPEAT_SECONDS
 
 if TYPE_CHECKING:
     import threading
 
-    from planner.bench.executor import Executor
-    from planner.bench.journal import Journal
-    from planner.bench.tally import Tally
+    from memstow.planner.bench.executor import Executor
+    from memstow.planner.bench.journal import Journal
+    from memstow.planner.bench.tally import Tally
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -159,16 +159,16 @@ def run(args: argparse.Namespace) -> int:
     import gc
     from pathlib import Path
 
-    from api.cli.interruptible import Interruptible
-    from planner.bench.folder import PATHS
-    from planner.bench.journal import Journal
-    from planner.bench.posed import remembered
-    from planner.bench.run import run as run_all
+    from memstow.api.cli.interruptible import Interruptible
+    from memstow.planner.bench.folder import PATHS
+    from memstow.planner.bench.journal import Journal
+    from memstow.planner.bench.posed import remembered
+    from memstow.planner.bench.run import run as run_all
 
     # The command line does without for the short life of a solve; this may run for days.
     gc.enable()
     if args.interleave is not None:
-        from api.cli.interleaved import run_pairs
+        from memstow.api.cli.interleaved import run_pairs
 
         return run_pairs(args)
     instances = [instances_of(path) for path in args.paths]
@@ -200,13 +200,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _executor(args: argparse.Namespace) -> "Executor":
-    from planner.model.errors import InputError, MissingBackEndError
-    from planner.processes.scheduler_address import check_scheduler
+    from memstow.planner.model.errors import InputError, MissingBackEndError
+    from memstow.planner.processes.scheduler_address import check_scheduler
 
     if (args.executor == "dask") != (args.scheduler is not None):
         raise InputError.single("no_scheduler", "--scheduler", "--executor dask and --scheduler go together")
     if args.executor == "local":
-        from planner.bench.executor import Local
+        from memstow.planner.bench.executor import Local
 
         return Local(args.jobs)
     from importlib.util import find_spec
@@ -215,14 +215,14 @@ def _executor(args: argparse.Namespace) -> "Executor":
         raise MissingBackEndError(
             "--executor dask needs distributed; install with: pip install 'memstow[dask]'"
         )
-    from planner.bench.on_dask import Cluster
+    from memstow.planner.bench.on_dask import Cluster
 
     return Cluster(check_scheduler(args.scheduler, "--scheduler"))
 
 
 def report_rest(tally: "Tally") -> None:
     """Say what was left out or lost."""
-    from planner.show.formatting import plain
+    from memstow.planner.show.formatting import plain
 
     for note in tally.notes:
         complain(plain(note))
@@ -236,8 +236,8 @@ def report_rest(tally: "Tally") -> None:
 
 def report_endings(journal: "Journal") -> None:
     """How the runs of each solver ended."""
-    from planner.bench.record import Ending
-    from planner.show.formatting import table
+    from memstow.planner.bench.record import Ending
+    from memstow.planner.show.formatting import table
 
     solvers = sorted({solver for solver, _ in journal.endings})
     shown = [ending for ending in Ending if any(journal.endings[solver, ending] for solver in solvers)]

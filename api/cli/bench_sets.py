@@ -5,13 +5,13 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from api.cli.arguments import Commands, add_command
-from api.cli.exits import Exit
+from memstow.api.cli.arguments import Commands, add_command
+from memstow.api.cli.exits import Exit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from planner.bench.sets import Here
+    from memstow.planner.bench.sets import Here
 
 VARIABLE = "MEMSTOW_SETS"
 
@@ -38,11 +38,11 @@ memstow bench run instances/minimalloc --solvers greedy,exact --output results
 
 def run(args: argparse.Namespace) -> int:
     """List the sets."""
-    from planner.bench.sets import here
+    from memstow.planner.bench.sets import here
 
     named = args.folder or os.environ.get(VARIABLE)
     if named is not None and not Path(named).is_dir():
-        from planner.model.errors import InputError
+        from memstow.planner.model.errors import InputError
 
         raise InputError.single("not_found", named, "there is no such folder")
     found = here(None if named is None else Path(named))
@@ -72,7 +72,7 @@ def _print_json(found: "Sequence[Here]") -> None:
 
 
 def _print(found: "Sequence[Here]") -> None:
-    from planner.show.formatting import plain
+    from memstow.planner.show.formatting import plain
 
     for one in found:
         public = one.public

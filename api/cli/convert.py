@@ -2,10 +2,10 @@
 
 import argparse
 
-from api.cli.arguments import Commands, add_command
-from api.cli.exits import Exit
-from api.cli.output import format_of, refuse_unwritable, write_out
-from api.cli.source import (
+from memstow.api.cli.arguments import Commands, add_command
+from memstow.api.cli.exits import Exit
+from memstow.api.cli.output import format_of, refuse_unwritable, write_out
+from memstow.api.cli.source import (
     READABLE,
     add_changes,
     add_problem,
@@ -41,7 +41,7 @@ memstow convert - model.json --format executorch < exported.json
 
 def run(args: argparse.Namespace) -> int:
     """Read, write."""
-    from planner import formats
+    from memstow.planner import formats
 
     source = getattr(args, "in")
     refuse_two_stdins(source, args.target)

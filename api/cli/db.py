@@ -2,9 +2,9 @@
 
 import argparse
 
-from api.cli.arguments import Commands, add_command
-from api.cli.exits import Exit
-from api.cli.serve import add_store, load
+from memstow.api.cli.arguments import Commands, add_command
+from memstow.api.cli.exits import Exit
+from memstow.api.cli.serve import add_store, load
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -26,8 +26,8 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
 def run(args: argparse.Namespace) -> int:
     """Upgrade, or say where it is."""
     settings = load(args)
-    from api.jobs import migrate
-    from api.jobs.database import Database
+    from memstow.api.jobs import migrate
+    from memstow.api.jobs.database import Database
 
     if args.what == "status" and not settings.store_exists:
         print(f"at nothing, newest {migrate.newest()}")

@@ -3,10 +3,10 @@
 import argparse
 from typing import Any
 
-from api.cli.arguments import Commands, add_command, amount_from, real, whole
-from api.cli.exits import Exit
-from api.cli.output import WRITABLE, format_of, refuse_unwritable, write_out
-from planner.generate.features import FEATURES
+from memstow.api.cli.arguments import Commands, add_command, amount_from, real, whole
+from memstow.api.cli.exits import Exit
+from memstow.api.cli.output import WRITABLE, format_of, refuse_unwritable, write_out
+from memstow.planner.generate.features import FEATURES
 
 # What a generator is not told: where its problem goes.
 _OURS = {"command", "version", "kind", "output", "output_format", "run"}
@@ -147,8 +147,8 @@ def _features(text: str) -> tuple[str, ...]:
 
 def run(args: argparse.Namespace) -> int:
     """Make the problem and write it."""
-    from planner import formats
-    from planner.generate.made import make
+    from memstow.planner import formats
+    from memstow.planner.generate.made import make
 
     refuse_unwritable(args.output)
     form = format_of(args.output, args.output_format)

@@ -4,14 +4,14 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from api.cli.arguments import LONGEST_RUN, Commands, add_command, duration, whole
-from api.cli.exits import Exit
-from api.cli.source import add_changes, add_problem, read_problem, refuse_two_stdins, warn_if_terminal
-from api.cli.terminal import columns, draws_unicode
+from memstow.api.cli.arguments import LONGEST_RUN, Commands, add_command, duration, whole
+from memstow.api.cli.exits import Exit
+from memstow.api.cli.source import add_changes, add_problem, read_problem, refuse_two_stdins, warn_if_terminal
+from memstow.api.cli.terminal import columns, draws_unicode
 
 if TYPE_CHECKING:
-    from planner.explain.needs import Needs
-    from planner.model.problem import Problem
+    from memstow.planner.explain.needs import Needs
+    from memstow.planner.model.problem import Problem
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -55,31 +55,31 @@ def run(args: argparse.Namespace) -> int:
     warn_if_terminal(args.file)
     problem = read_problem(args.file, args)
 
-    from planner.show.survey import facts, survey
+    from memstow.planner.show.survey import facts, survey
 
     if args.json:
         import json
 
         told = facts(problem, args.rows)
         if args.needs:
-            from planner.explain.needs import as_data
+            from memstow.planner.explain.needs import as_data
 
             told["needs"] = as_data(_needs(problem, args.time_limit))
         print(json.dumps(told, indent=2))
         return Exit.DONE
 
-    from planner.show.text_picture import ASCII, UNICODE
+    from memstow.planner.show.text_picture import ASCII, UNICODE
 
     glyphs = UNICODE if draws_unicode(sys.stdout) else ASCII
     print(survey(problem, args.rows, columns(sys.stdout), glyphs))
     if args.needs:
-        from planner.show.report import needs_report
+        from memstow.planner.show.report import needs_report
 
         print("", needs_report(_needs(problem, args.time_limit)), sep="\n")
     return Exit.DONE
 
 
 def _needs(problem: "Problem", seconds: float) -> "Needs":
-    from planner.explain.needs import needs
+    from memstow.planner.explain.needs import needs
 
     return needs(problem, seconds)

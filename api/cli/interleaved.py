@@ -6,32 +6,32 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from api.cli.bench_asked import instances_of, sides_of
-from api.cli.bench_run import Progress, report_endings, report_rest
-from api.cli.exits import Exit
-from api.cli.interruptible import Interruptible
-from api.cli.output import replace_file
-from api.cli.terminal import complain, is_terminal
+from memstow.api.cli.bench_asked import instances_of, sides_of
+from memstow.api.cli.bench_run import Progress, report_endings, report_rest
+from memstow.api.cli.exits import Exit
+from memstow.api.cli.interruptible import Interruptible
+from memstow.api.cli.output import replace_file
+from memstow.api.cli.terminal import complain, is_terminal
 
 if TYPE_CHECKING:
     import threading
     from collections.abc import Sequence
 
-    from planner.bench.instances import Instances
-    from planner.bench.interleaved import Side
-    from planner.bench.tally import Tally
+    from memstow.planner.bench.instances import Instances
+    from memstow.planner.bench.interleaved import Side
+    from memstow.planner.bench.tally import Tally
 
 OLD, NEW = "old", "new"
 
 
 def run_pairs(args: argparse.Namespace) -> int:
     """Run, record, compare; the exit code is that of `bench compare`."""
-    from planner.bench.executor import Local
-    from planner.bench.folder import PATHS
-    from planner.bench.interleaved import Side
-    from planner.bench.journal import Journal
-    from planner.bench.posed import remembered
-    from planner.show.formatting import plain
+    from memstow.planner.bench.executor import Local
+    from memstow.planner.bench.folder import PATHS
+    from memstow.planner.bench.interleaved import Side
+    from memstow.planner.bench.journal import Journal
+    from memstow.planner.bench.posed import remembered
+    from memstow.planner.show.formatting import plain
 
     instances = [instances_of(path) for path in args.paths]
     asked = sides_of(args)
@@ -61,7 +61,7 @@ def run_pairs(args: argparse.Namespace) -> int:
 
 def _run(instances: "Sequence[Instances]", sides: "Sequence[Side]", seeds: int) -> "tuple[Tally, bool]":
     """What was done, and whether it was interrupted."""
-    from planner.bench.interleaved import interleaved
+    from memstow.planner.bench.interleaved import interleaved
 
     progress = Progress(sys.stderr) if is_terminal(sys.stderr) else None
     old, new = sides
@@ -75,10 +75,10 @@ def _run(instances: "Sequence[Instances]", sides: "Sequence[Side]", seeds: int) 
 
 
 def _compare(old: Path, new: Path) -> int:
-    from planner.bench.compare.measures import DECIDING, NAMES
-    from planner.bench.compare.told import told
-    from planner.bench.compare.verdicts import Strictness, compare
-    from planner.bench.results import read
+    from memstow.planner.bench.compare.measures import DECIDING, NAMES
+    from memstow.planner.bench.compare.told import told
+    from memstow.planner.bench.compare.verdicts import Strictness, compare
+    from memstow.planner.bench.results import read
 
     comparison = compare(read(old), read(new), Strictness(), NAMES)
     print(f"\n{told(comparison, DECIDING)}")

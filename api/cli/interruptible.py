@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Generic, TypeVar
 
-from api.cli.exits import Exit
-from api.cli.progress import REDRAW_SECONDS, Line
+from memstow.api.cli.exits import Exit
+from memstow.api.cli.progress import REDRAW_SECONDS, Line
 
 Result = TypeVar("Result")
 

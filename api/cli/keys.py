@@ -4,14 +4,14 @@ import argparse
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from api.cli.arguments import Commands, add_command
-from api.cli.exits import Exit
-from api.cli.serve import add_store, load
+from memstow.api.cli.arguments import Commands, add_command
+from memstow.api.cli.exits import Exit
+from memstow.api.cli.serve import add_store, load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from api.jobs.keys import Keys
+    from memstow.api.jobs.keys import Keys
 
 SCOPES = ("plan", "admin")
 
@@ -54,11 +54,11 @@ memstow keys create --name operator --scope plan --scope admin
 
 def run_create(args: argparse.Namespace) -> int:
     """Make a key."""
-    from api.jobs.asked import checked_name
+    from memstow.api.jobs.asked import checked_name
 
     checked_name(args.name, "--name")
     with _keys(args, make=True) as keys:
-        from api.jobs.keys import Scope
+        from memstow.api.jobs.keys import Scope
 
         assert keys is not None  # noqa: S101
         _, text = keys.create(args.name, frozenset(map(Scope, args.scope or SCOPES[:1])))
@@ -68,8 +68,8 @@ def run_create(args: argparse.Namespace) -> int:
 
 def run_list(args: argparse.Namespace) -> int:
     """List the keys."""
-    from api.jobs.job import moment
-    from planner.show.formatting import plain, table
+    from memstow.api.jobs.job import moment
+    from memstow.planner.show.formatting import plain, table
 
     with _keys(args, make=False) as keys:
         rows = [
@@ -89,7 +89,7 @@ def run_list(args: argparse.Namespace) -> int:
 
 def run_revoke(args: argparse.Namespace) -> int:
     """Revoke a key."""
-    from planner.model.errors import InputError
+    from memstow.planner.model.errors import InputError
 
     with _keys(args, make=False) as keys:
         if keys is None or not keys.revoke(args.id):
@@ -101,9 +101,9 @@ def run_revoke(args: argparse.Namespace) -> int:
 def _keys(args: argparse.Namespace, make: bool) -> "Iterator[Keys | None]":
     """The keys in the store; None where there is no store yet and none is to be made."""
     settings = load(args)
-    from api.jobs.database import Database
-    from api.jobs.keys import Keys
-    from api.jobs.migrate import current, upgrade
+    from memstow.api.jobs.database import Database
+    from memstow.api.jobs.keys import Keys
+    from memstow.api.jobs.migrate import current, upgrade
 
     if not make and not settings.store_exists:
         yield None

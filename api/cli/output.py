@@ -70,8 +70,8 @@ def refuse_unwritable(*paths: str | None) -> None:
             why = "the permissions do not let it be written"
         else:
             continue
-        from planner.model.errors import InputError
-        from planner.show.formatting import plain
+        from memstow.planner.model.errors import InputError
+        from memstow.planner.show.formatting import plain
 
         raise InputError.single("not_writable", plain(path), f"{why}; name a file that can be written")
 
@@ -82,8 +82,8 @@ def format_of(path: str | None, chosen: str | None) -> str:
         return chosen
     suffix = _suffix(path)
     if suffix not in _FORMAT_OF:
-        from planner.model.errors import InputError
-        from planner.show.formatting import plain
+        from memstow.planner.model.errors import InputError
+        from memstow.planner.show.formatting import plain
 
         hint = "a picture is drawn with --picture" if suffix == PICTURE else "or choose with --output-format"
         message = f"nothing is written as {plain(suffix)}: let the name end with .json or .csv; {hint}"
@@ -95,8 +95,8 @@ def refuse_other_pictures(path: str | None) -> None:
     """A picture is SVG: a name that promises something else would be a lie."""
     suffix = _suffix(path)
     if suffix not in ("", PICTURE):
-        from planner.model.errors import InputError
-        from planner.show.formatting import plain
+        from memstow.planner.model.errors import InputError
+        from memstow.planner.show.formatting import plain
 
         message = f"pictures are not written as {plain(suffix)}: let the name end with {PICTURE}"
         raise InputError.single("unknown_suffix", plain(path or ""), message)

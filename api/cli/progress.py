@@ -7,10 +7,10 @@ import time
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, TextIO
 
-from api.cli.terminal import columns
+from memstow.api.cli.terminal import columns
 
 if TYPE_CHECKING:
-    from planner.model.events import Event
+    from memstow.planner.model.events import Event
 
 REDRAW_SECONDS = 0.1
 
@@ -60,7 +60,7 @@ class Progress(Line):
 
     def hear(self, event: "Event") -> None:
         """Take note; called from the thread that solves."""
-        from planner.model.events import Bound, Incumbent, Phase
+        from memstow.planner.model.events import Bound, Incumbent, Phase
 
         match event:
             case Phase():
@@ -72,7 +72,7 @@ class Progress(Line):
 
     def line(self, elapsed: float) -> str:
         """What is known, in a line."""
-        from planner.show.formatting import count, percent, plain
+        from memstow.planner.show.formatting import count, percent, plain
 
         parts = []
         if self._value is not None:

@@ -5,13 +5,20 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from api.cli.output import STDOUT, WRITABLE, format_of, refuse_other_pictures, refuse_unwritable, write_out
-from api.cli.terminal import columns, complain, draws_unicode
-from planner.show.formatting import plain
+from memstow.api.cli.output import (
+    STDOUT,
+    WRITABLE,
+    format_of,
+    refuse_other_pictures,
+    refuse_unwritable,
+    write_out,
+)
+from memstow.api.cli.terminal import columns, complain, draws_unicode
+from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
-    from planner.model.plan import Plan
-    from planner.model.problem import Problem
+    from memstow.planner.model.plan import Plan
+    from memstow.planner.model.problem import Problem
 
 _PICTURE = "svg"
 
@@ -34,7 +41,7 @@ def add_results(parser: argparse.ArgumentParser) -> None:
 
 def refuse_impossible_results(args: argparse.Namespace) -> None:
     """Told before the search, not after it: that its plan could not be handed out as asked."""
-    from planner.model.errors import InputError
+    from memstow.planner.model.errors import InputError
 
     if len(_alone(args)) > 1:
         asked = " and ".join(sorted(_alone(args)))
@@ -55,7 +62,7 @@ def refuse_impossible_results(args: argparse.Namespace) -> None:
 
 def hand_out(args: argparse.Namespace, problem: "Problem", plan: "Plan") -> None:
     """Write and print the plan where it was asked for."""
-    from planner.model.plan import PLANNED
+    from memstow.planner.model.plan import PLANNED
 
     has_plan = plan.status in PLANNED
     if args.output is not None and args.output != STDOUT:
@@ -87,7 +94,7 @@ def _same_file(one: str | None, other: str | None) -> bool:
 
 
 def _write(path: str, form: str, problem: "Problem", plan: "Plan", has_plan: bool) -> None:
-    from planner import formats
+    from memstow.planner import formats
 
     if has_plan or form == "json":
         write_out(formats.write_plan(problem, plan, form), path)
@@ -101,14 +108,14 @@ def _draw(path: str, problem: "Problem", plan: "Plan", has_plan: bool) -> None:
         what = "no picture" if path == STDOUT else f"{plain(path)} is not drawn"
         complain(f"{what}: there is no plan ({plan.status})")
         return
-    from planner.show.svg_picture import svg
+    from memstow.planner.show.svg_picture import svg
 
     write_out(svg(problem, plan).encode(), path)
 
 
 def _show(problem: "Problem", plan: "Plan") -> None:
-    from planner.show.report import plan_report
-    from planner.show.text_picture import ASCII, UNICODE
+    from memstow.planner.show.report import plan_report
+    from memstow.planner.show.text_picture import ASCII, UNICODE
 
     glyphs = UNICODE if draws_unicode(sys.stdout) else ASCII
     print(plan_report(problem, plan, columns(sys.stdout), glyphs))

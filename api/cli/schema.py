@@ -2,9 +2,9 @@
 
 import argparse
 
-from api.cli.arguments import Commands, add_command
-from api.cli.exits import Exit
-from api.cli.output import to_stdout
+from memstow.api.cli.arguments import Commands, add_command
+from memstow.api.cli.exits import Exit
+from memstow.api.cli.output import to_stdout
 
 KINDS = ("problem", "options", "plan", "target")
 
@@ -30,7 +30,7 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the schema."""
-    from planner.model.schema import schema_text
+    from memstow.planner.model.schema import schema_text
 
     to_stdout(schema_text(args.kind).encode())
     return Exit.DONE

@@ -4,12 +4,12 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from api.cli.arguments import Commands, add_command, whole
-from api.cli.exits import Exit
-from api.cli.output import to_stdout
+from memstow.api.cli.arguments import Commands, add_command, whole
+from memstow.api.cli.exits import Exit
+from memstow.api.cli.output import to_stdout
 
 if TYPE_CHECKING:
-    from api.http.settings import Settings
+    from memstow.api.http.settings import Settings
 
 MISSING = "the service needs more than is installed: pip install 'memstow[service]'"
 
@@ -56,11 +56,11 @@ def run(args: argparse.Namespace) -> int:
     """Serve."""
     settings = load(args, host=args.host, port=args.port, executor=args.executor, scheduler=args.scheduler)
     if args.print_settings:
-        from api.http.settings import printed
+        from memstow.api.http.settings import printed
 
         to_stdout(printed(settings).encode())
         return Exit.DONE
-    from api.http.serving import serve
+    from memstow.api.http.serving import serve
 
     return serve(settings)
 
@@ -68,9 +68,9 @@ def run(args: argparse.Namespace) -> int:
 def load(args: argparse.Namespace, **chosen: object) -> "Settings":
     """The settings in force; a word on what to install where the service is not."""
     try:
-        from api.http import settings
+        from memstow.api.http import settings
     except ModuleNotFoundError as error:
-        from planner.model.errors import InputError
+        from memstow.planner.model.errors import InputError
 
         raise InputError.single("missing_extra", error.name or "memstow", MISSING) from None
     return settings.load(config=args.config, chosen={"data": args.data, **chosen})

@@ -6,10 +6,10 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
-from api.cli.arguments import LONGEST_RUN, Commands, add_command, amount_from, duration, real, whole
-from api.cli.exits import Exit
-from api.cli.results import add_results, hand_out, refuse_impossible_results
-from api.cli.source import (
+from memstow.api.cli.arguments import LONGEST_RUN, Commands, add_command, amount_from, duration, real, whole
+from memstow.api.cli.exits import Exit
+from memstow.api.cli.results import add_results, hand_out, refuse_impossible_results
+from memstow.api.cli.source import (
     add_changes,
     add_problem,
     read_plan,
@@ -17,14 +17,14 @@ from api.cli.source import (
     refuse_two_stdins,
     warn_if_terminal,
 )
-from api.cli.terminal import complain, is_terminal
-from planner.show.formatting import plain
+from memstow.api.cli.terminal import complain, is_terminal
+from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
-    from planner.model.events import Event, Listener
-    from planner.model.options import Options
-    from planner.model.plan import Plan
-    from planner.model.problem import Problem
+    from memstow.planner.model.events import Event, Listener
+    from memstow.planner.model.options import Options
+    from memstow.planner.model.plan import Plan
+    from memstow.planner.model.problem import Problem
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -127,7 +127,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _options(args: argparse.Namespace, problem: "Problem") -> "Options":
-    from planner.model.options import Options
+    from memstow.planner.model.options import Options
 
     return Options(
         time_limit=args.time_limit,
@@ -143,10 +143,10 @@ def _options(args: argparse.Namespace, problem: "Problem") -> "Options":
 
 
 def _plan(args: argparse.Namespace, problem: "Problem", options: "Options") -> "tuple[Plan, bool]":
-    from api.cli.interruptible import Interruptible
-    from api.cli.progress import Progress
-    from planner.model.events import Phase
-    from planner.solve import engine
+    from memstow.api.cli.interruptible import Interruptible
+    from memstow.api.cli.progress import Progress
+    from memstow.planner.model.events import Phase
+    from memstow.planner.solve import engine
 
     term = next(iter(problem.terms()), "fits")
     progress = Progress(sys.stderr, term) if is_terminal(sys.stderr) else None
@@ -182,9 +182,9 @@ def _remote(
     cancel: threading.Event,
 ) -> "Plan":
     try:
-        from api.client import Client, solve
+        from memstow.api.client import Client, solve
     except ModuleNotFoundError as error:
-        from planner.model.errors import InputError
+        from memstow.planner.model.errors import InputError
 
         message = "--server needs more than is installed: pip install 'memstow[client]'"
         raise InputError.single("missing_extra", error.name or "memstow", message) from None
@@ -193,7 +193,7 @@ def _remote(
 
 
 def _exit_code(plan: "Plan") -> int:
-    from planner.model.plan import Status
+    from memstow.planner.model.plan import Status
 
     if plan.status is Status.INFEASIBLE:
         return Exit.INFEASIBLE

@@ -3,9 +3,9 @@
 import argparse
 import sys
 
-from api.cli.arguments import Commands, add_command
-from api.cli.exits import Exit
-from api.cli.terminal import columns
+from memstow.api.cli.arguments import Commands, add_command
+from memstow.api.cli.exits import Exit
+from memstow.api.cli.terminal import columns
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -22,7 +22,7 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
 
 def run(args: argparse.Namespace) -> int:
     """List the solvers."""
-    from solvers.solver import describe
+    from memstow.solvers.solver import describe
 
     described = describe()
     if args.json:

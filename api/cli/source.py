@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from api.cli.arguments import amount
+from memstow.api.cli.arguments import amount
 
 if TYPE_CHECKING:
-    from planner.model.errors import Issue
-    from planner.model.plan import Plan
-    from planner.model.problem import Problem
-    from planner.targets.target import Target
+    from memstow.planner.model.errors import Issue
+    from memstow.planner.model.plan import Plan
+    from memstow.planner.model.problem import Problem
+    from memstow.planner.targets.target import Target
 
 STDIN = "-"
 READABLE = ("json", "csv", "structured", "executorch", "usmp")
@@ -43,8 +43,8 @@ def add_changes(parser: argparse.ArgumentParser) -> None:
 
 def read_problem(path: str, args: argparse.Namespace) -> "Problem":
     """The problem in the file, with the changes that the arguments ask for."""
-    from planner import formats
-    from planner.targets.overrides import changed
+    from memstow.planner import formats
+    from memstow.planner.targets.overrides import changed
 
     data = _read(path)
     with told_of(path):
@@ -55,11 +55,11 @@ def read_problem(path: str, args: argparse.Namespace) -> "Problem":
 
 def read_target(name: str) -> "Target":
     """The target that ships under the name, or the one in the file."""
-    from planner.model.errors import InputError
-    from planner.reading.jsontext import parse_json
-    from planner.reading.parse import parse_target
-    from planner.targets.by_name import shipped_target
-    from planner.targets.target import shipped
+    from memstow.planner.model.errors import InputError
+    from memstow.planner.reading.jsontext import parse_json
+    from memstow.planner.reading.parse import parse_target
+    from memstow.planner.targets.by_name import shipped_target
+    from memstow.planner.targets.target import shipped
 
     if name in shipped():
         return shipped_target(name)
@@ -75,8 +75,8 @@ def _with_shipped(name: str, issue: "Issue") -> "Issue":
     """The issue; of a file that is not there, with the names it may have been meant for."""
     from dataclasses import replace
 
-    from planner.reading.likely import likely
-    from planner.targets.target import shipped
+    from memstow.planner.reading.likely import likely
+    from memstow.planner.targets.target import shipped
 
     if issue.code != "not_found":
         return issue
@@ -88,7 +88,7 @@ def _with_shipped(name: str, issue: "Issue") -> "Issue":
 
 def read_plan(path: str, problem: "Problem", form: str | None = None) -> "Plan":
     """The plan for this problem in the file."""
-    from planner import formats
+    from memstow.planner import formats
 
     data = _read(path)
     with told_of(path):
@@ -100,8 +100,8 @@ def told_of(path: str) -> Iterator[None]:
     """A place inside a document says nothing without the name of its file."""
     from dataclasses import replace
 
-    from planner.model.errors import InputError
-    from planner.show.formatting import plain
+    from memstow.planner.model.errors import InputError
+    from memstow.planner.show.formatting import plain
 
     try:
         yield
@@ -115,14 +115,14 @@ def told_of(path: str) -> Iterator[None]:
 def refuse_two_stdins(*paths: str | None) -> None:
     """Standard input can be read once only."""
     if sum(path == STDIN for path in paths) > 1:
-        from planner.model.errors import InputError
+        from memstow.planner.model.errors import InputError
 
         raise InputError.single("two_stdins", "arguments", "only one of the files can be standard input (-)")
 
 
 def _read(path: str) -> bytes:
-    from planner.model.errors import InputError
-    from planner.reading.source import read_bytes
+    from memstow.planner.model.errors import InputError
+    from memstow.planner.reading.source import read_bytes
 
     if path == STDIN and sys.stdin is None:
         raise InputError.single("no_stdin", "standard input", "it is closed; name a file instead of -")
@@ -133,7 +133,7 @@ def _read(path: str) -> bytes:
 
 def warn_if_terminal(path: str | None) -> None:
     """A person who typed - may not know that the program now waits for them."""
-    from api.cli.terminal import complain, is_terminal
+    from memstow.api.cli.terminal import complain, is_terminal
 
     if path == STDIN and is_terminal(sys.stdin):
         complain("reading from standard input; end with Ctrl-D")

@@ -2,9 +2,9 @@
 
 import argparse
 
-from api.cli.arguments import Commands, add_command
-from api.cli.exits import Exit
-from api.cli.output import to_stdout
+from memstow.api.cli.arguments import Commands, add_command
+from memstow.api.cli.exits import Exit
+from memstow.api.cli.output import to_stdout
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -28,7 +28,7 @@ memstow solve model.json --target board.json
 
 def run(args: argparse.Namespace) -> int:
     """List or print."""
-    from planner.targets.by_name import shipped_text
+    from memstow.planner.targets.by_name import shipped_text
 
     if args.name is None:
         _list()
@@ -38,9 +38,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _list() -> None:
-    from planner.show.formatting import human
-    from planner.targets.by_name import shipped_target
-    from planner.targets.target import shipped
+    from memstow.planner.show.formatting import human
+    from memstow.planner.targets.by_name import shipped_target
+    from memstow.planner.targets.target import shipped
 
     width = max(map(len, shipped()))
     for name in shipped():

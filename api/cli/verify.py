@@ -3,9 +3,9 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from api.cli.arguments import LONGEST_RUN, Commands, add_command, real
-from api.cli.exits import Exit
-from api.cli.source import (
+from memstow.api.cli.arguments import LONGEST_RUN, Commands, add_command, real
+from memstow.api.cli.exits import Exit
+from memstow.api.cli.source import (
     READABLE,
     add_changes,
     add_problem,
@@ -14,13 +14,13 @@ from api.cli.source import (
     refuse_two_stdins,
     warn_if_terminal,
 )
-from api.cli.terminal import complain
-from planner.show.formatting import plain
+from memstow.api.cli.terminal import complain
+from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
-    from planner.model.plan import Plan
-    from planner.model.problem import Problem
-    from planner.verify import Verdict
+    from memstow.planner.model.plan import Plan
+    from memstow.planner.model.problem import Problem
+    from memstow.planner.verify import Verdict
 
 MOST_SHOWN = 100
 MOST_CHECKED_SHOWN = 20
@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     plan = read_plan(args.plan, problem, args.plan_format)
     hint = None if args.hint is None else read_plan(args.hint, problem)
 
-    from planner.verify import judge
+    from memstow.planner.verify import judge
 
     verdict, interrupted = judge(problem, plan, hint), False
     if args.recheck:
@@ -106,8 +106,8 @@ def _rechecked(
     """The verdict after solving again, and whether that was interrupted."""
     import threading
 
-    from api.cli.interruptible import Interruptible
-    from planner.solve.recheck import recheck
+    from memstow.api.cli.interruptible import Interruptible
+    from memstow.planner.solve.recheck import recheck
 
     def work(cancel: threading.Event) -> "Verdict":
         return recheck(problem, plan, verdict, args.time_limit, hint, cancel)
@@ -119,7 +119,7 @@ def _rechecked(
 def _print_json(verdict: "Verdict") -> None:
     import json
 
-    from planner.verify.verdict import as_data
+    from memstow.planner.verify.verdict import as_data
 
     print(json.dumps(as_data(verdict), indent=2))
 
@@ -136,7 +136,7 @@ def _print_violations(verdict: "Verdict") -> None:
 
 def _print_claims(verdict: "Verdict") -> None:
     """What stands behind each claim, those that nobody checked first."""
-    from planner.verify import Standing
+    from memstow.planner.verify import Standing
 
     checked = [claim for claim in verdict.claims if claim.standing is Standing.CHECKED]
     others = [claim for claim in verdict.claims if claim.standing is not Standing.CHECKED]
@@ -151,8 +151,8 @@ def _print_claims(verdict: "Verdict") -> None:
 
 
 def _print_praise(problem: "Problem", plan: "Plan") -> None:
-    from planner.model.plan import PLANNED, is_bare
-    from planner.solve.objective_values import peaks
+    from memstow.planner.model.plan import PLANNED, is_bare
+    from memstow.planner.solve.objective_values import peaks
 
     status = "" if is_bare(plan) else f" {plan.status},"
     if plan.status in PLANNED and not problem.terms():

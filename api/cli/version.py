@@ -2,8 +2,8 @@
 
 import argparse
 
-from api.cli.arguments import Commands, add_command
-from api.cli.exits import Exit
+from memstow.api.cli.arguments import Commands, add_command
+from memstow.api.cli.exits import Exit
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -14,7 +14,7 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
 
 def run(_: argparse.Namespace) -> int:
     """Print the version."""
-    from planner import __version__
+    from memstow import __version__
 
     print(f"memstow {__version__}")
     return Exit.DONE

@@ -10,12 +10,12 @@ from starlette.middleware import Middleware
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.middleware.cors import CORSMiddleware
 
-import planner
-from api.http import documents, problems
-from api.http.frame import Frame
-from api.http.routes import batches, health, jobs, plan, reference, start, tools
-from api.http.service import Service
-from api.http.settings import Settings
+import memstow
+from memstow.api.http import documents, problems
+from memstow.api.http.frame import Frame
+from memstow.api.http.routes import batches, health, jobs, plan, reference, start, tools
+from memstow.api.http.service import Service
+from memstow.api.http.settings import Settings
 
 _DESCRIPTION = """Plans where every buffer of a program lives in memory: which pool, at which offset.
 
@@ -53,7 +53,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         )
     app = FastAPI(
         title="memstow",
-        version=planner.__version__,
+        version=memstow.__version__,
         description=_DESCRIPTION,
         lifespan=lifespan,
         middleware=middleware,

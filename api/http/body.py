@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from starlette.requests import ClientDisconnect, Request
 
-from api.http.problems import ProblemError
-from api.http.settings import Settings
-from planner import formats
+from memstow.api.http.problems import ProblemError
+from memstow.api.http.settings import Settings
+from memstow.planner import formats
 
 _PIECE: Final = 1 << 16
 # Unpacked at a time, in bytes; and how many steps of next to nothing are one.

@@ -5,13 +5,13 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter
 
-from api.http.body import MEDIA_TYPES
-from api.http.problems import MEDIA_TYPE
-from planner.model.options import Options
-from planner.model.plan import Plan
-from planner.model.problem import Problem
-from planner.targets.target import Target
-from planner.verify import Code, Standing, Subject
+from memstow.api.http.body import MEDIA_TYPES
+from memstow.api.http.problems import MEDIA_TYPE
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Plan
+from memstow.planner.model.problem import Problem
+from memstow.planner.targets.target import Target
+from memstow.planner.verify import Code, Standing, Subject
 
 PROBLEM: Final[dict[str, Any]] = {
     "version": 1,

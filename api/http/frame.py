@@ -12,8 +12,8 @@ import structlog
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.http.problems import ProblemError, answer, problem_of
-from api.metrics import Metrics
+from memstow.api.http.problems import ProblemError, answer, problem_of
+from memstow.api.metrics import Metrics
 
 REQUEST_ID: Final = "memstow.request_id"
 _ID: Final = re.compile(r"[A-Za-z0-9._:-]{1,64}")

@@ -4,8 +4,8 @@ import errno
 import socket
 from typing import Final
 
-from planner.model.errors import InputError
-from planner.reading.shown import printable
+from memstow.planner.model.errors import InputError
+from memstow.planner.reading.shown import printable
 
 _REASONS: Final = {
     errno.EADDRINUSE: "another program listens there; give another with --port, or 0 for any free one",

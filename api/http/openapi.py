@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Final
 
-from api.http.app import create_app
-from api.http.documents import pretty
-from api.http.settings import Settings
+from memstow.api.http.app import create_app
+from memstow.api.http.documents import pretty
+from memstow.api.http.settings import Settings
 
 FILE: Final = Path(__file__).parents[2] / "docs" / "openapi.json"
 

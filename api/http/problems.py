@@ -14,12 +14,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
 
-from api.jobs.database import StoreError
-from api.jobs.isolated import ChildError
-from api.jobs.queue import FullError, ReusedError
-from planner.model.errors import DeclinedError, InputError, Issue, MemstowError, RefusedPlanError
-from planner.reading.shown import printable
-from planner.reading.wording import of_one_value
+from memstow.api.jobs.database import StoreError
+from memstow.api.jobs.isolated import ChildError
+from memstow.api.jobs.queue import FullError, ReusedError
+from memstow.planner.model.errors import DeclinedError, InputError, Issue, MemstowError, RefusedPlanError
+from memstow.planner.reading.shown import printable
+from memstow.planner.reading.wording import of_one_value
 
 MEDIA_TYPE: Final = "application/problem+json"
 TYPE: Final = "urn:memstow:problem:"

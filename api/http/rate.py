@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import ceil
 from typing import Final
 
-from api.http.problems import ProblemError
+from memstow.api.http.problems import ProblemError
 
 _MOST_BUCKETS: Final = 10_000
 

@@ -3,7 +3,7 @@
 import hashlib
 from dataclasses import dataclass
 
-from api.recent import Recent
+from memstow.api.recent import Recent
 
 # The body, and what was said beside it. The bytes themselves: a digest would take a turn of the event loop.
 Key = tuple[bytes, tuple[str | None, ...]]

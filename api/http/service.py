@@ -11,27 +11,27 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import structlog
 from starlette.requests import Request
 
-from api.http.auth import Caller, Gate, require
-from api.http.problems import ProblemError
-from api.http.rate import Rate
-from api.http.remembered import remembered
-from api.http.settings import Settings
-from api.jobs import operations
-from api.jobs.asked import Limits
-from api.jobs.cache import PlanCache
-from api.jobs.database import Database, StoreError
-from api.jobs.fast import FastPath
-from api.jobs.hub import Hub
-from api.jobs.isolated import Children, Watch
-from api.jobs.keeping import Keeping
-from api.jobs.keys import Keys, Scope
-from api.jobs.migrate import upgrade
-from api.jobs.queue import Queue
-from api.jobs.runner import Runner
-from api.metrics import Metrics
+from memstow.api.http.auth import Caller, Gate, require
+from memstow.api.http.problems import ProblemError
+from memstow.api.http.rate import Rate
+from memstow.api.http.remembered import remembered
+from memstow.api.http.settings import Settings
+from memstow.api.jobs import operations
+from memstow.api.jobs.asked import Limits
+from memstow.api.jobs.cache import PlanCache
+from memstow.api.jobs.database import Database, StoreError
+from memstow.api.jobs.fast import FastPath
+from memstow.api.jobs.hub import Hub
+from memstow.api.jobs.isolated import Children, Watch
+from memstow.api.jobs.keeping import Keeping
+from memstow.api.jobs.keys import Keys, Scope
+from memstow.api.jobs.migrate import upgrade
+from memstow.api.jobs.queue import Queue
+from memstow.api.jobs.runner import Runner
+from memstow.api.metrics import Metrics
 
 if TYPE_CHECKING:
-    from api.jobs.on_dask import Cluster
+    from memstow.api.jobs.on_dask import Cluster
 
 _STORE_THREADS: Final = 8
 # Reading a large body in a child takes seconds, never minutes.
@@ -109,7 +109,7 @@ class Service:
         settings = self.settings
         if settings.executor == "local":
             return None
-        from api.jobs.on_dask import Cluster
+        from memstow.api.jobs.on_dask import Cluster
 
         cluster = Cluster(settings.scheduler or "", settings.lease_seconds)
         cluster.on_killed = self._count_killed

@@ -14,17 +14,17 @@ from types import FrameType
 import structlog
 import uvicorn
 
-from api.cli.exits import Exit
-from api.http import logs
-from api.http.app import create_app
-from api.http.auth import is_loopback
-from api.http.listening import listening_on
-from api.http.service import Service
-from api.http.settings import EVERYONE, Settings
-from api.jobs.database import Database
-from api.jobs.keys import Keys
-from api.jobs.migrate import upgrade
-from planner.model.errors import InputError
+from memstow.api.cli.exits import Exit
+from memstow.api.http import logs
+from memstow.api.http.app import create_app
+from memstow.api.http.auth import is_loopback
+from memstow.api.http.listening import listening_on
+from memstow.api.http.service import Service
+from memstow.api.http.settings import EVERYONE, Settings
+from memstow.api.jobs.database import Database
+from memstow.api.jobs.keys import Keys
+from memstow.api.jobs.migrate import upgrade
+from memstow.planner.model.errors import InputError
 
 _BACKLOG = 2048
 # Threads that compute hand over to the event loop this often.

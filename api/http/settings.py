@@ -9,16 +9,16 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from api.jobs.asked import Limits
-from api.jobs.database import FILE, url_of
-from api.jobs.runner import Work
-from planner.model.errors import InputError, Issue
-from planner.processes import machine
-from planner.processes.scheduler_address import check_scheduler
-from planner.reading.likely import likely
-from planner.reading.shown import shown
-from planner.reading.source import read_bytes
-from planner.reading.wording import of_one_value
+from memstow.api.jobs.asked import Limits
+from memstow.api.jobs.database import FILE, url_of
+from memstow.api.jobs.runner import Work
+from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.processes import machine
+from memstow.planner.processes.scheduler_address import check_scheduler
+from memstow.planner.reading.likely import likely
+from memstow.planner.reading.shown import shown
+from memstow.planner.reading.source import read_bytes
+from memstow.planner.reading.wording import of_one_value
 
 PREFIX: Final = "MEMSTOW_"
 # Variables of memstow that are not settings of the service.

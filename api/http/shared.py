@@ -6,16 +6,16 @@ from typing import Annotated, Any, Final
 from fastapi import Depends, Query, Request
 from starlette.responses import Response
 
-from api.http.auth import Caller
-from api.http.body import MEDIA_TYPES, format_of, read_body
-from api.http.problems import ProblemError
-from api.http.service import Service
-from api.jobs.asked import OPTION_NAMES, Form
-from api.jobs.job import Job, moment
-from planner import formats
-from planner.model.errors import InputError, Issue
-from planner.reading.shown import printable
-from planner.reading.wording import unknown_field
+from memstow.api.http.auth import Caller
+from memstow.api.http.body import MEDIA_TYPES, format_of, read_body
+from memstow.api.http.problems import ProblemError
+from memstow.api.http.service import Service
+from memstow.api.jobs.asked import OPTION_NAMES, Form
+from memstow.api.jobs.job import Job, moment
+from memstow.planner import formats
+from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.reading.shown import printable
+from memstow.planner.reading.wording import unknown_field
 
 
 def service_of(request: Request) -> Service:

@@ -5,14 +5,14 @@ from typing import Any, Final
 
 from starlette.requests import Request
 
-from api.http.auth import Caller
-from api.http.problems import ProblemError
-from api.http.service import Service
-from api.http.shared import wants_fresh
-from api.jobs.job import Draft
-from api.jobs.queue import Idempotency
-from planner.model.errors import InputError
-from planner.reading.shown import shown
+from memstow.api.http.auth import Caller
+from memstow.api.http.problems import ProblemError
+from memstow.api.http.service import Service
+from memstow.api.http.shared import wants_fresh
+from memstow.api.jobs.job import Draft
+from memstow.api.jobs.queue import Idempotency
+from memstow.planner.model.errors import InputError
+from memstow.planner.reading.shown import shown
 
 IDEMPOTENCY_PARAMETER: Final[dict[str, Any]] = {
     "name": "Idempotency-Key",

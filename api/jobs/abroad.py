@@ -7,8 +7,8 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from api.jobs.isolated import ChildError, Watch
-from planner.processes.frames import Message
+from memstow.api.jobs.isolated import ChildError, Watch
+from memstow.planner.processes.frames import Message
 
 _TICK: Final = 0.05
 # A task ends when its last message is on its way.

@@ -2,8 +2,8 @@
 
 from typing import Any, Final
 
-from planner.formats.detect import problem_format
-from planner.model.errors import InputError
+from memstow.planner.formats.detect import problem_format
+from memstow.planner.model.errors import InputError
 
 # What only an envelope holds, and what only a problem of our own holds.
 _BESIDE: Final = ("options", "target", "plan", "hint", "priority", "hint_job")

@@ -6,21 +6,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-import planner
-from api.jobs.alone import format_alone
-from planner import formats
-from planner.formats.detect import looks_like_json
-from planner.model.digest import digest
-from planner.model.errors import InputError, Issue
-from planner.model.options import Options
-from planner.model.plan import Plan
-from planner.model.problem import Problem
-from planner.reading.jsontext import parse_json
-from planner.reading.parse import parse_options, parse_problem, parse_target
-from planner.reading.shown import shown
-from planner.reading.wording import missing_field, unknown_field, wrong_type
-from planner.targets.by_name import shipped_target
-from planner.targets.target import Target, retarget
+import memstow
+from memstow.api.jobs.alone import format_alone
+from memstow.planner import formats
+from memstow.planner.formats.detect import looks_like_json
+from memstow.planner.model.digest import digest
+from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Plan
+from memstow.planner.model.problem import Problem
+from memstow.planner.reading.jsontext import parse_json
+from memstow.planner.reading.parse import parse_options, parse_problem, parse_target
+from memstow.planner.reading.shown import shown
+from memstow.planner.reading.wording import missing_field, unknown_field, wrong_type
+from memstow.planner.targets.by_name import shipped_target
+from memstow.planner.targets.target import Target, retarget
 
 # How much is asked of a solver is part of the question; from where it starts is not, unless it was told.
 OPTION_NAMES: Final = (
@@ -191,8 +191,8 @@ def options_of(raw: object, limits: Limits) -> Options:
 
 def checked_options(options: Options, limits: Limits) -> Options:
     """The options, unless they ask for more than the server gives."""
-    from planner.solve.portfolio import AUTO
-    from solvers.solver import names
+    from memstow.planner.solve.portfolio import AUTO
+    from memstow.solvers.solver import names
 
     if options.time_limit > limits.max_time_limit:
         raise over("$.time_limit", "seconds", options.time_limit, limits.max_time_limit, limits.time_setting)
@@ -228,7 +228,7 @@ def question_of(problem: Problem, options: Options) -> str:
 def cache_key(known: str, options: Options) -> str:
     """Equal for requests that have one answer."""
     hint = "-" if options.hint is None else plan_bytes(options.hint).decode()
-    parts = [planner.__version__, known, written_options(options), hint]
+    parts = [memstow.__version__, known, written_options(options), hint]
     return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 

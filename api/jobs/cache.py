@@ -7,13 +7,13 @@ from typing import Any, Final
 
 from sqlalchemy import delete, insert, select, update
 
-from api.jobs.asked import plan_of
-from api.jobs.database import Database, now
-from api.jobs.packed import packed, unpacked
-from api.jobs.tables import best, plans
-from api.recent import Recent
-from planner.model.plan import Status
-from planner.solve.better_plan import better
+from memstow.api.jobs.asked import plan_of
+from memstow.api.jobs.database import Database, now
+from memstow.api.jobs.packed import packed, unpacked
+from memstow.api.jobs.tables import best, plans
+from memstow.api.recent import Recent
+from memstow.planner.model.plan import Status
+from memstow.planner.solve.better_plan import better
 
 # Reading writes only that often that a plan is in use.
 _TOUCH_SECONDS: Final = 3600.0

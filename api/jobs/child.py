@@ -10,11 +10,11 @@ import sys
 import threading
 from typing import Any
 
-from api.jobs import operations
-from planner.backends.teller import Teller
-from planner.model.errors import InputError, MemstowError
-from planner.processes import lifeline
-from planner.processes.frames import Message, Reader
+from memstow.api.jobs import operations
+from memstow.planner.backends.teller import Teller
+from memstow.planner.model.errors import InputError, MemstowError
+from memstow.planner.processes import lifeline
+from memstow.planner.processes.frames import Message, Reader
 
 _PIECE = 1 << 20
 

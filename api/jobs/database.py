@@ -14,7 +14,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from planner.model.errors import InputError, MemstowError
+from memstow.planner.model.errors import InputError, MemstowError
 
 FILE: Final = "memstow.sqlite"
 _LOCK_SECONDS: Final = 5.0

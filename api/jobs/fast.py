@@ -5,16 +5,16 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from api.jobs.asked import Asked, Form, Limits, plan_of, read_asked
-from api.jobs.cache import Found, PlanCache
-from api.jobs.keeping import Keeping
-from api.jobs.operations import described, kept
-from api.jobs.ordered import written_in_order
-from api.jobs.solve import briefly, preferred
-from api.metrics import Metrics
-from api.recent import Recent
-from planner import formats
-from planner.model.plan import PLANNED, Plan, Status
+from memstow.api.jobs.asked import Asked, Form, Limits, plan_of, read_asked
+from memstow.api.jobs.cache import Found, PlanCache
+from memstow.api.jobs.keeping import Keeping
+from memstow.api.jobs.operations import described, kept
+from memstow.api.jobs.ordered import written_in_order
+from memstow.api.jobs.solve import briefly, preferred
+from memstow.api.metrics import Metrics
+from memstow.api.recent import Recent
+from memstow.planner import formats
+from memstow.planner.model.plan import PLANNED, Plan, Status
 
 # What is solved in so short a time is not worth a place in the store.
 _GLANCE_SECONDS: Final = 0.01

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from api.jobs.database import StoreError
-from api.jobs.queue import Queue
+from memstow.api.jobs.database import StoreError
+from memstow.api.jobs.queue import Queue
 
 _LOOK_SECONDS: Final = 0.25
 _LAST: Final = "done"

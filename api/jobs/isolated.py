@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from api.jobs.job import Stop
-from api.jobs.operations import issues_of, travelling
-from planner.model.errors import MemstowError
-from planner.processes.frames import Message
-from planner.processes.process import Process
-from planner.processes.session import EndedError, MemoryLimitError, Session
+from memstow.api.jobs.job import Stop
+from memstow.api.jobs.operations import issues_of, travelling
+from memstow.planner.model.errors import MemstowError
+from memstow.planner.processes.frames import Message
+from memstow.planner.processes.process import Process
+from memstow.planner.processes.session import EndedError, MemoryLimitError, Session
 
 # From the word to stop to the kill: a plan of a million buffers takes its time to be judged.
 _STOP_SECONDS: Final = 5.0
@@ -103,7 +103,7 @@ class Children:
 
 
 def _started() -> Process:
-    return Process([sys.executable, "-P", "-m", "api.jobs.child", "{events}"])
+    return Process([sys.executable, "-P", "-m", "memstow.api.jobs.child", "{events}"])
 
 
 def result_of(done: Message, watch: Watch) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from enum import IntEnum, StrEnum
 from typing import Any, Final
 
-from planner.model.plan import gap_of
+from memstow.planner.model.plan import gap_of
 
 
 class State(StrEnum):

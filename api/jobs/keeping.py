@@ -9,8 +9,8 @@ from typing import Final
 
 import structlog
 
-from api.jobs.cache import Found, PlanCache
-from api.jobs.database import StoreError
+from memstow.api.jobs.cache import Found, PlanCache
+from memstow.api.jobs.database import StoreError
 
 _MOST_WAITING: Final = 2_000
 _MOST_AT_ONCE: Final = 200

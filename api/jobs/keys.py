@@ -13,8 +13,8 @@ from typing import Any
 
 from sqlalchemy import func, insert, select, update
 
-from api.jobs.database import Database, now
-from api.jobs.tables import keys
+from memstow.api.jobs.database import Database, now
+from memstow.api.jobs.tables import keys
 
 _PREFIX = "msk"
 

@@ -1,12 +1,14 @@
 """Brings the store to the shape this version needs, one server at a time."""
 
+from pathlib import Path
+
 from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 
-from api.jobs.database import Database
+from memstow.api.jobs.database import Database
 
 # Any number will do, as long as nothing else in the database takes the same advisory lock.
 _LOCK = 7_266_353_041
@@ -49,6 +51,6 @@ def _revision(connection: Connection) -> str | None:
 
 def _config() -> Config:
     config = Config()
-    config.set_main_option("script_location", "api.jobs:migrations")
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     config.set_main_option("path_separator", "os")
     return config

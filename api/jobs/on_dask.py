@@ -17,11 +17,11 @@ from typing import Any, Final
 import structlog
 from distributed import CancelledError, Client, Queue
 
-from api.jobs.abroad import LostError, Run
-from api.jobs.isolated import ChildError, Watch, result_of
-from api.jobs.on_worker import MOST_WAITING, perform, stop
-from api.jobs.operations import travelling
-from planner.processes.frames import GarbageError, Message, Reader, pack
+from memstow.api.jobs.abroad import LostError, Run
+from memstow.api.jobs.isolated import ChildError, Watch, result_of
+from memstow.api.jobs.on_worker import MOST_WAITING, perform, stop
+from memstow.api.jobs.operations import travelling
+from memstow.planner.processes.frames import GarbageError, Message, Reader, pack
 
 _CONNECT_SECONDS: Final = 5.0
 _AGAIN_SECONDS: Final = 0.5

@@ -11,9 +11,9 @@ from typing import Any, Final
 from distributed import Client, Queue, Worker, get_client, get_worker
 from distributed.core import Status
 
-from api.jobs.isolated import ChildError, Children, Watch
-from planner.model.errors import InputError
-from planner.processes.frames import Message, Reader, pack
+from memstow.api.jobs.isolated import ChildError, Children, Watch
+from memstow.planner.model.errors import InputError
+from memstow.planner.processes.frames import Message, Reader, pack
 
 # Bundles that may wait for a server; one that leaves so many there is gone.
 MOST_WAITING: Final = 1_000

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from typing import Any, Final
 
-from api.jobs.alone import format_alone
-from api.jobs.asked import (
+from memstow.api.jobs.alone import format_alone
+from memstow.api.jobs.asked import (
     LONGEST_NAME,
     Asked,
     Form,
@@ -23,17 +23,17 @@ from api.jobs.asked import (
     targeted,
     written_options,
 )
-from api.jobs.ordered import in_order
-from api.jobs.solve import at_length, briefly, preferred
-from planner import formats
-from planner.model.errors import InputError, Issue
-from planner.model.events import Bound, Event, Incumbent, Phase
-from planner.model.options import Options
-from planner.model.plan import PLANNED, Plan, Status
-from planner.model.problem import Problem
-from planner.reading.jsontext import parse_json
-from planner.reading.parse import parse_options, parse_plan, parse_problem
-from planner.reading.shown import printable
+from memstow.api.jobs.ordered import in_order
+from memstow.api.jobs.solve import at_length, briefly, preferred
+from memstow.planner import formats
+from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.model.events import Bound, Event, Incumbent, Phase
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import PLANNED, Plan, Status
+from memstow.planner.model.problem import Problem
+from memstow.planner.reading.jsontext import parse_json
+from memstow.planner.reading.parse import parse_options, parse_plan, parse_problem
+from memstow.planner.reading.shown import printable
 
 Values = Mapping[str, Any]
 Tell = Callable[[dict[str, Any]], None]
@@ -41,9 +41,9 @@ Tell = Callable[[dict[str, Any]], None]
 
 def warm() -> None:
     """Import what a request will need, before there is one."""
-    from planner import verify
-    from planner.show import survey
-    from planner.solve import engine
+    from memstow.planner import verify
+    from memstow.planner.show import survey
+    from memstow.planner.solve import engine
 
     _ = (engine, survey, verify)
 
@@ -151,8 +151,8 @@ def kept(asked: Asked) -> dict[str, Any]:
 
 def verify(arguments: Values) -> dict[str, Any]:
     """The verdict on a plan from anyone."""
-    from planner.verify import judge
-    from planner.verify.verdict import as_data
+    from memstow.planner.verify import judge
+    from memstow.planner.verify.verdict import as_data
 
     issues: list[Issue] = []
     raw = envelope(issues, _json(arguments), ("problem", "target", "plan", "hint"), ("problem", "plan"))
@@ -163,7 +163,7 @@ def verify(arguments: Values) -> dict[str, Any]:
         raise InputError(issues)
     verdict = judge(problem, plan, hint)
     if arguments["recheck"] is not None:
-        from planner.solve.recheck import recheck
+        from memstow.planner.solve.recheck import recheck
 
         verdict = recheck(problem, plan, verdict, arguments["recheck"], hint)
     return {"body": json.dumps(as_data(verdict)).encode(), "type": "json"}
@@ -171,12 +171,12 @@ def verify(arguments: Values) -> dict[str, Any]:
 
 def inspect(arguments: Values) -> dict[str, Any]:
     """What is in a problem."""
-    from planner.show.survey import facts
+    from memstow.planner.show.survey import facts
 
     problem = _alone(arguments)
     told = facts(problem, arguments["rows"])
     if arguments["needs"] is not None:
-        from planner.explain.needs import as_data, needs
+        from memstow.planner.explain.needs import as_data, needs
 
         told["needs"] = as_data(needs(problem, arguments["needs"]))
     return {"body": json.dumps(told).encode(), "type": "json"}

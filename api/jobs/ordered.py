@@ -4,8 +4,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from api.jobs.asked import plan_bytes, plan_of
-from planner.model.plan import Plan
+from memstow.api.jobs.asked import plan_bytes, plan_of
+from memstow.planner.model.plan import Plan
 
 
 def in_order(buffers: Sequence[str], plan: Plan) -> Plan:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from api.jobs.isolated import Watch
+from memstow.api.jobs.isolated import Watch
 
 
 class Place(Protocol):

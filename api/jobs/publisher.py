@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from planner.model.plan import Plan
-from planner.solve.better_plan import better
+from memstow.planner.model.plan import Plan
+from memstow.planner.solve.better_plan import better
 
 _LEAST_PAUSE_SECONDS: Final = 0.25
 # For each second of judging, so many in which the solvers have the processor to themselves.

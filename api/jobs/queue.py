@@ -13,10 +13,10 @@ from typing import Any, Final
 from sqlalchemy import Connection, Select, and_, delete, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
-from api.jobs.database import Database, StoreError, now
-from api.jobs.job import OVER, Draft, Job, State, Stop, job_of
-from api.jobs.packed import packed, unpacked
-from api.jobs.tables import batches, documents, events, idempotency, jobs
+from memstow.api.jobs.database import Database, StoreError, now
+from memstow.api.jobs.job import OVER, Draft, Job, State, Stop, job_of
+from memstow.api.jobs.packed import packed, unpacked
+from memstow.api.jobs.tables import batches, documents, events, idempotency, jobs
 
 _COLUMNS: Final = [column for column in jobs.columns if column.name in Job.__dataclass_fields__]
 # Of one job, the events that are kept; the last one is always written.

@@ -4,9 +4,9 @@ from typing import Final
 
 from sqlalchemy import Connection, delete, exists, func, select
 
-from api.jobs.database import Database, now
-from api.jobs.job import OVER
-from api.jobs.tables import batches, best, idempotency, jobs, plans
+from memstow.api.jobs.database import Database, now
+from memstow.api.jobs.job import OVER
+from memstow.api.jobs.tables import batches, best, idempotency, jobs, plans
 
 _AT_ONCE: Final = 500
 _PAGES_AT_ONCE: Final = 1_000

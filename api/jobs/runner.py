@@ -13,20 +13,20 @@ from typing import Any, Final
 
 import structlog
 
-from api.jobs.asked import plan_of
-from api.jobs.cache import Found, PlanCache
-from api.jobs.database import Database, StoreError
-from api.jobs.isolated import ChildError, Watch
-from api.jobs.job import State, Stop
-from api.jobs.operations import at_once
-from api.jobs.ordered import buffers_of, written_in_order
-from api.jobs.place import Place
-from api.jobs.queue import Known, Queue, Taken
-from api.jobs.retention import forget
-from api.metrics import Metrics
-from planner.model.errors import InputError, MemstowError, RefusedPlanError
-from planner.model.plan import gap_of
-from planner.solve.better_plan import better
+from memstow.api.jobs.asked import plan_of
+from memstow.api.jobs.cache import Found, PlanCache
+from memstow.api.jobs.database import Database, StoreError
+from memstow.api.jobs.isolated import ChildError, Watch
+from memstow.api.jobs.job import State, Stop
+from memstow.api.jobs.operations import at_once
+from memstow.api.jobs.ordered import buffers_of, written_in_order
+from memstow.api.jobs.place import Place
+from memstow.api.jobs.queue import Known, Queue, Taken
+from memstow.api.jobs.retention import forget
+from memstow.api.metrics import Metrics
+from memstow.planner.model.errors import InputError, MemstowError, RefusedPlanError
+from memstow.planner.model.plan import gap_of
+from memstow.planner.solve.better_plan import better
 
 _FLUSH_SECONDS: Final = 0.25
 _PATIENCE_SECONDS: Final = 1.0

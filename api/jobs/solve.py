@@ -6,16 +6,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from api.jobs.publisher import OnPlan, Publisher
-from planner.backends.registry import is_model
-from planner.model.events import Event
-from planner.model.options import Options
-from planner.model.plan import Plan, Status
-from planner.model.problem import Problem
-from planner.solve import engine
-from planner.solve.better_plan import better
-from planner.solve.portfolio import AUTO
-from planner.verify import verify
+from memstow.api.jobs.publisher import OnPlan, Publisher
+from memstow.planner.backends.registry import is_model
+from memstow.planner.model.events import Event
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Plan, Status
+from memstow.planner.model.problem import Problem
+from memstow.planner.solve import engine
+from memstow.planner.solve.better_plan import better
+from memstow.planner.solve.portfolio import AUTO
+from memstow.planner.verify import verify
 
 # Only models heed it, and no model takes part in a moment's attempt.
 _MOMENT_MEMORY: Final = 1 << 30

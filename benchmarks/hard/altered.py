@@ -8,7 +8,7 @@ from benchmarks.hard.effort import Effort
 from benchmarks.hard.instances import LETTERS, SKIPPED, minimalloc, there
 from benchmarks.hard.solved import WORKERS, solve
 from benchmarks.page import table
-from planner.model.problem import Buffer, Problem
+from memstow.planner.model.problem import Buffer, Problem
 
 SECONDS = 5.0
 SHUFFLES = 3

@@ -5,7 +5,7 @@ from benchmarks.hard.instances import SKIPPED, there
 from benchmarks.hard.solved import WORKERS, solve
 from benchmarks.limits import held
 from benchmarks.page import DATA, table
-from planner.formats import read_problem
+from memstow.planner.formats import read_problem
 
 # Seconds, and the multiple of the bound that is to be reached in them; the bound itself is to be proven.
 PROBLEMS = {"resnet50": (5.0, 1.0), "G_1": (5.0, 1.0), "S_1": (20.0, 1.002)}

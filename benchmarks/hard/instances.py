@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.page import DATA
-from planner.formats import read_problem
-from planner.model.problem import Problem
+from memstow.planner.formats import read_problem
+from memstow.planner.model.problem import Problem
 
 SKIPPED = "Skipped: `../shared/data` is not there."
 LETTERS = "ABCDEFGHIJK"

@@ -10,9 +10,9 @@ from benchmarks.hard.instances import SKIPPED, there
 from benchmarks.hard.solved import WORKERS, Solved, solve
 from benchmarks.limits import held
 from benchmarks.page import DATA, table
-from planner.formats import read_problem
-from planner.model.plan import Status
-from planner.model.problem import Problem
+from memstow.planner.formats import read_problem
+from memstow.planner.model.plan import Status
+from memstow.planner.model.problem import Problem
 
 SECONDS = 10.0
 LIMIT_MS = 50

@@ -8,9 +8,9 @@ from benchmarks.hard.effort import Effort
 from benchmarks.hard.instances import SKIPPED, there
 from benchmarks.hard.solved import WORKERS, Solved, solve
 from benchmarks.page import DATA, table
-from planner.formats import read_problem
-from planner.model.plan import Status
-from planner.model.problem import Problem
+from memstow.planner.formats import read_problem
+from memstow.planner.model.plan import Status
+from memstow.planner.model.problem import Problem
 
 SECONDS = 1.0
 # Seconds for the large ones, and the cost of the best plans known before, from the notes beside the data.

@@ -4,10 +4,10 @@ import gc
 import time
 from dataclasses import dataclass
 
-from planner.model.options import Options
-from planner.model.plan import Plan, Status
-from planner.model.problem import Problem
-from planner.solve.engine import plan
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Plan, Status
+from memstow.planner.model.problem import Problem
+from memstow.planner.solve.engine import plan
 
 WORKERS = 2
 

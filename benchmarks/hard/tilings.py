@@ -5,7 +5,7 @@ from statistics import mean, median
 from benchmarks.hard.effort import Effort
 from benchmarks.hard.solved import WORKERS, solve
 from benchmarks.page import table
-from planner.generate.planted import planted
+from memstow.planner.generate.planted import planted
 
 SECONDS = 10.0
 SIZES = (100, 200, 500, 1_000, 2_000, 5_000)

@@ -6,8 +6,8 @@ import uvicorn
 from fastapi import FastAPI
 from pydantic import BaseModel
 
-from planner.model.options import Options
-from planner.model.problem import Problem
+from memstow.planner.model.options import Options
+from memstow.planner.model.problem import Problem
 
 
 class Body(BaseModel):

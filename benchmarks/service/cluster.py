@@ -19,8 +19,8 @@ from urllib.request import Request, urlopen
 
 from benchmarks.page import stamp, table
 from benchmarks.service.servers import free_port, running, service, worked
-from planner import formats
-from planner.generate.planted import planted
+from memstow.planner import formats
+from memstow.planner.generate.planted import planted
 
 JOBS = 24
 BUFFERS = 300

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from benchmarks.page import put, table
 from benchmarks.service.connection import Connection
 from benchmarks.service.servers import bodies, lag_p99, resident, service
-from planner import formats
-from planner.generate.planted import planted
+from memstow.planner import formats
+from memstow.planner.generate.planted import planted
 
 MINUTES = 10.0
 PLANNERS = 4

@@ -13,8 +13,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.request import urlopen
 
-from planner import formats
-from planner.generate.network import network
+from memstow.planner import formats
+from memstow.planner.generate.network import network
 
 
 @contextmanager
@@ -44,7 +44,7 @@ def service(**settings: object) -> Iterator[tuple[int, int]]:
             for name, value in {"key_rate": 1e6, "key_burst": 10**6, **settings}.items()
         ]
         config.write_text("\n".join(lines))
-        command = [sys.executable, "-m", "api.cli.main", "serve", "--port", str(port)]
+        command = [sys.executable, "-m", "memstow.api.cli.main", "serve", "--port", str(port)]
         with running([*command, "--data", f"{folder}/data", "--config", str(config)], port) as pid:
             yield port, pid
 

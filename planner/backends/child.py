@@ -11,13 +11,13 @@ import sys
 import threading
 from typing import Any
 
-from planner.backends.teller import Teller
-from planner.backends.wire import read_layout, read_task, write_layout
-from planner.processes import lifeline
-from planner.processes.frames import Message, Reader
-from solvers.instance import Layout
-from solvers.models.model import Limits
-from solvers.models.register import model
+from memstow.planner.backends.teller import Teller
+from memstow.planner.backends.wire import read_layout, read_task, write_layout
+from memstow.planner.processes import lifeline
+from memstow.planner.processes.frames import Message, Reader
+from memstow.solvers.instance import Layout
+from memstow.solvers.models.model import Limits
+from memstow.solvers.models.register import model
 
 _PIECE = 1 << 20
 

@@ -3,19 +3,19 @@
 import time
 from dataclasses import replace
 
-from planner.backends import warm_children
-from planner.backends.wire import read_layout, write_layout, write_task
-from planner.processes import machine
-from planner.processes.frames import GarbageError, Message
-from planner.processes.process import Process
-from planner.processes.session import Terms, converse
-from solvers import _native
-from solvers.exact import MOST_ITEMS
-from solvers.instance import Layout
-from solvers.models.exact import Examiner
-from solvers.models.register import BACK_ENDS, model
-from solvers.models.relations import Relations
-from solvers.solver import Listeners, ModelBound, Outcome, Task
+from memstow.planner.backends import warm_children
+from memstow.planner.backends.wire import read_layout, write_layout, write_task
+from memstow.planner.processes import machine
+from memstow.planner.processes.frames import GarbageError, Message
+from memstow.planner.processes.process import Process
+from memstow.planner.processes.session import Terms, converse
+from memstow.solvers import _native
+from memstow.solvers.exact import MOST_ITEMS
+from memstow.solvers.instance import Layout
+from memstow.solvers.models.exact import Examiner
+from memstow.solvers.models.register import BACK_ENDS, model
+from memstow.solvers.models.relations import Relations
+from memstow.solvers.solver import Listeners, ModelBound, Outcome, Task
 
 # The child is told to be done a little before it is killed: what it finds at its end is not lost then.
 _MARGIN_SECONDS = 0.1

@@ -1,9 +1,9 @@
 """Any solver by name: the native ones, and the back ends that run in processes of their own."""
 
-from planner.model.errors import MissingBackEndError
-from solvers import solver as native
-from solvers.models.register import BACK_ENDS
-from solvers.solver import Solver
+from memstow.planner.model.errors import MissingBackEndError
+from memstow.solvers import solver as native
+from memstow.solvers.models.register import BACK_ENDS
+from memstow.solvers.solver import Solver
 
 
 def find(name: str) -> Solver:
@@ -14,7 +14,7 @@ def find(name: str) -> Solver:
     if missing is not None:
         raise MissingBackEndError(f"solver {name!r} needs {missing}")
     # Processes and their pipes are nothing that a run without them should wait for.
-    from planner.backends.isolated_solver import Isolated
+    from memstow.planner.backends.isolated_solver import Isolated
 
     return Isolated(name)
 
@@ -22,7 +22,7 @@ def find(name: str) -> Solver:
 def prepare(name: str) -> None:
     """Let a back end that will be wanted start up while something else is done."""
     if name in BACK_ENDS:
-        from planner.backends import warm_children
+        from memstow.planner.backends import warm_children
 
         warm_children.prepare(name)
 

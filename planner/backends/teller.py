@@ -3,7 +3,7 @@
 import os
 import threading
 
-from planner.processes.frames import Message, pack
+from memstow.planner.processes.frames import Message, pack
 
 
 class Teller:

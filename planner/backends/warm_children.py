@@ -8,7 +8,7 @@ import atexit
 import os
 import threading
 
-from planner.processes.process import Process, command_for
+from memstow.planner.processes.process import Process, command_for
 
 _LAST_SECONDS = 5.0
 

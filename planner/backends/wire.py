@@ -6,9 +6,9 @@ from base64 import b64decode, b64encode
 from dataclasses import asdict, fields, replace
 from typing import Any
 
-from planner.processes.frames import GarbageError
-from solvers.instance import Instance, Layout
-from solvers.solver import Kept, Task, Term, TermKind
+from memstow.planner.processes.frames import GarbageError
+from memstow.solvers.instance import Instance, Layout
+from memstow.solvers.solver import Kept, Task, Term, TermKind
 
 
 def write_array(values: "array[int]") -> str:

@@ -4,18 +4,18 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 
-import planner
-from planner.bench.judgement import Judge, Judgement, judgement_of
-from planner.bench.repeated import repeated
-from planner.bench.spent import Spent
-from planner.model.errors import DeclinedError, MemstowError
-from planner.model.events import Bound, Event, Incumbent, Phase
-from planner.model.options import Options
-from planner.model.plan import Exhausted, Plan
-from planner.model.problem import Problem
-from planner.processes.frames import Message
-from planner.solve import engine
-from solvers.models.register import BACK_ENDS
+import memstow
+from memstow.planner.bench.judgement import Judge, Judgement, judgement_of
+from memstow.planner.bench.repeated import repeated
+from memstow.planner.bench.spent import Spent
+from memstow.planner.model.errors import DeclinedError, MemstowError
+from memstow.planner.model.events import Bound, Event, Incumbent, Phase
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Exhausted, Plan
+from memstow.planner.model.problem import Problem
+from memstow.planner.processes.frames import Message
+from memstow.planner.solve import engine
+from memstow.solvers.models.register import BACK_ENDS
 
 Tell = Callable[[Message], None]
 
@@ -98,7 +98,7 @@ def version_of(solver: str) -> str:
     """The version of memstow, and of what else solves."""
     back_end = BACK_ENDS.get(solver)
     needed = [] if back_end is None else [f"{name} {version(name)}" for name in back_end.needs]
-    return " ".join((planner.__version__, *needed))
+    return " ".join((memstow.__version__, *needed))
 
 
 def _options(asked: dict[str, Any], seed: int, memory: int) -> Options:

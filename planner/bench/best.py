@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from planner.bench.results import Run, Value
-from planner.model.errors import InputError
+from memstow.planner.bench.results import Run, Value
+from memstow.planner.model.errors import InputError
 
 VERSION: Final = 1
 

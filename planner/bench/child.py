@@ -12,18 +12,18 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
-from planner.bench import attempt, outside
-from planner.bench.features import features_of
-from planner.bench.posed import problem_of
-from planner.bench.spent import cpu_seconds, peak_memory, reset_peak_memory
-from planner.bench.telling import Teller
-from planner.model.digest import digest
-from planner.model.errors import InputError
-from planner.model.live_profile import profile
-from planner.model.problem import Problem
-from planner.processes import lifeline
-from planner.processes.frames import Message, Reader
-from solvers.models.register import BACK_ENDS
+from memstow.planner.bench import attempt, outside
+from memstow.planner.bench.features import features_of
+from memstow.planner.bench.posed import problem_of
+from memstow.planner.bench.spent import cpu_seconds, peak_memory, reset_peak_memory
+from memstow.planner.bench.telling import Teller
+from memstow.planner.model.digest import digest
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.live_profile import profile
+from memstow.planner.model.problem import Problem
+from memstow.planner.processes import lifeline
+from memstow.planner.processes.frames import Message, Reader
+from memstow.solvers.models.register import BACK_ENDS
 
 _PIECE = 1 << 20
 # What is found on the way is told so often, so that it is known of a run that is killed.

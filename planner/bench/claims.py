@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from planner.bench.best import BestKnown
-from planner.bench.record import Ending
-from planner.bench.results import Run
-from planner.show.formatting import count, plain
+from memstow.planner.bench.best import BestKnown
+from memstow.planner.bench.record import Ending
+from memstow.planner.bench.results import Run
+from memstow.planner.show.formatting import count, plain
 
 
 @dataclass(frozen=True, slots=True)

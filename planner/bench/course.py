@@ -4,9 +4,9 @@ import time
 from collections.abc import Sequence
 from typing import Any, Final
 
-from planner.bench.record import to_line
-from planner.bench.recording import Heard, record_of
-from planner.processes.frames import GarbageError, Message
+from memstow.planner.bench.record import to_line
+from memstow.planner.bench.recording import Heard, record_of
+from memstow.planner.processes.frames import GarbageError, Message
 
 # Reading or judging a problem of a million buffers takes half a minute where nothing else runs.
 _READING_SECONDS: Final = 600.0

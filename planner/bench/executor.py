@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Protocol
 
-from planner.bench.keepers import Keepers, Result
-from planner.bench.task import Task
+from memstow.planner.bench.keepers import Keepers, Result
+from memstow.planner.bench.task import Task
 
 
 class Executor(Protocol):

@@ -2,8 +2,8 @@
 
 from bisect import bisect_right
 
-from planner.model.live_profile import Profile, spans
-from planner.model.problem import ALWAYS, Problem
+from memstow.planner.model.live_profile import Profile, spans
+from memstow.planner.model.problem import ALWAYS, Problem
 
 
 def features_of(problem: Problem, profile: Profile) -> dict[str, int]:

@@ -7,11 +7,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from planner.bench.folder import WRITTEN
-from planner.bench.record import RESULTS
-from planner.bench.task import Given
-from planner.model.errors import InputError
-from planner.reading.source import read_bytes
+from memstow.planner.bench.folder import WRITTEN
+from memstow.planner.bench.record import RESULTS
+from memstow.planner.bench.task import Given
+from memstow.planner.model.errors import InputError
+from memstow.planner.reading.source import read_bytes
 
 _SUFFIXES: Final = (".csv", ".json")
 

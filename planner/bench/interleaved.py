@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 from threading import Event
 from typing import Final
 
-from planner.bench.executor import Executor
-from planner.bench.instances import Instances
-from planner.bench.journal import Journal, Known
-from planner.bench.keepers import LostError, Result
-from planner.bench.record import from_line, to_line
-from planner.bench.tally import Tally
-from planner.bench.task import Asked, Given, Task
+from memstow.planner.bench.executor import Executor
+from memstow.planner.bench.instances import Instances
+from memstow.planner.bench.journal import Journal, Known
+from memstow.planner.bench.keepers import LostError, Result
+from memstow.planner.bench.record import from_line, to_line
+from memstow.planner.bench.tally import Tally
+from memstow.planner.bench.task import Asked, Given, Task
 
 _TICK: Final = 0.1
 _SMALL: Final = Given("small", "", data=b"id,lower,upper,size\na,0,1,1\n")

@@ -12,10 +12,10 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import IO, Any, Final
 
-from planner.bench.folder import PATHS
-from planner.bench.record import RESULTS, RecordError, from_line, hash_of, key_of
-from planner.bench.task import Task
-from planner.model.errors import InputError, MemstowError
+from memstow.planner.bench.folder import PATHS
+from memstow.planner.bench.record import RESULTS, RecordError, from_line, hash_of, key_of
+from memstow.planner.bench.task import Task
+from memstow.planner.model.errors import InputError, MemstowError
 
 _SYNC_SECONDS: Final = 1.0
 _PIECE: Final = 1 << 16

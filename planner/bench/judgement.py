@@ -4,10 +4,10 @@ from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import Final, NamedTuple
 
-from planner.model.plan import PLANNED, Placement, Plan, is_bare
-from planner.model.problem import Problem
-from planner.solve.objective_values import peaks, placement_cost, preference, reuse_cost
-from planner.verify import Violation, recount, verify
+from memstow.planner.model.plan import PLANNED, Placement, Plan, is_bare
+from memstow.planner.model.problem import Problem
+from memstow.planner.solve.objective_values import peaks, placement_cost, preference, reuse_cost
+from memstow.planner.verify import Violation, recount, verify
 
 # A layout of more buffers is not kept: a picture of it would show nothing.
 MOST_KEPT: Final = 2000

@@ -15,16 +15,16 @@ import time
 from itertools import takewhile
 from typing import Final
 
-from planner import formats
-from planner.backends.teller import Teller
-from planner.bench import child
-from planner.bench.course import Course
-from planner.generate.planted import planted
-from planner.processes import lifeline, machine
-from planner.processes.forked import MAXRSS_UNIT, Forked, Usage
-from planner.processes.frames import Message, Reader
-from planner.processes.process import children
-from planner.processes.session import EndedError, MemoryLimitError, Session
+from memstow.planner import formats
+from memstow.planner.backends.teller import Teller
+from memstow.planner.bench import child
+from memstow.planner.bench.course import Course
+from memstow.planner.generate.planted import planted
+from memstow.planner.processes import lifeline, machine
+from memstow.planner.processes.forked import MAXRSS_UNIT, Forked, Usage
+from memstow.planner.processes.frames import Message, Reader
+from memstow.planner.processes.process import children
+from memstow.planner.processes.session import EndedError, MemoryLimitError, Session
 
 _PIECE: Final = 1 << 20
 _MEMORY_SHARE: Final = 0.8

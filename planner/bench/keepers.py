@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from planner.bench.task import Task
-from planner.model.errors import MemstowError
-from planner.processes.frames import Message
-from planner.processes.process import Process
-from planner.processes.session import EndedError, Session
+from memstow.planner.bench.task import Task
+from memstow.planner.model.errors import MemstowError
+from memstow.planner.processes.frames import Message
+from memstow.planner.processes.process import Process
+from memstow.planner.processes.session import EndedError, Session
 
 _TRIES: Final = 3
 # Results wait no longer for those of the tasks that came with theirs.
@@ -84,7 +84,7 @@ class Keepers:
         with self._lock:
             if self._idle:
                 return self._idle.pop()
-        return Process([self._python, "-P", "-m", "planner.bench.keeper", "{events}"])
+        return Process([self._python, "-P", "-m", "memstow.planner.bench.keeper", "{events}"])
 
     def _give_back(self, keeper: Process) -> None:
         with self._lock:

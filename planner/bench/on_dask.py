@@ -13,9 +13,9 @@ from typing import Final
 
 from distributed import Client
 
-from planner.bench.keepers import Result, perform_some
-from planner.bench.task import Task
-from planner.model.errors import MemstowError
+from memstow.planner.bench.keepers import Result, perform_some
+from memstow.planner.bench.task import Task
+from memstow.planner.model.errors import MemstowError
 
 # For each thread of a worker one task that runs and one that waits; some for workers that are still to come.
 _FOR_A_THREAD: Final = 2

@@ -15,17 +15,17 @@ from pathlib import Path
 from shutil import which
 from typing import Any, Final
 
-from planner import formats
-from planner.bench.attempt import Tell, outcome
-from planner.bench.judgement import judgement_of
-from planner.bench.repeated import repeated
-from planner.bench.spent import high_water
-from planner.model.errors import InputError
-from planner.model.plan import Plan, Status
-from planner.model.problem import Problem
-from planner.processes.forked import MAXRSS_UNIT
-from planner.processes.frames import Message
-from planner.reading.source import read_bytes
+from memstow.planner import formats
+from memstow.planner.bench.attempt import Tell, outcome
+from memstow.planner.bench.judgement import judgement_of
+from memstow.planner.bench.repeated import repeated
+from memstow.planner.bench.spent import high_water
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.plan import Plan, Status
+from memstow.planner.model.problem import Problem
+from memstow.planner.processes.forked import MAXRSS_UNIT
+from memstow.planner.processes.frames import Message
+from memstow.planner.reading.source import read_bytes
 
 _SAMPLE_SECONDS = 0.01
 # A program that never stops writing would fill the disk that the results go to.

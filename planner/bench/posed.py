@@ -7,18 +7,18 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from planner import formats
-from planner.bench.folder import PATHS
-from planner.bench.instances import Instances
-from planner.bench.record import Instance
-from planner.bench.results import Run
-from planner.bench.task import Given
-from planner.generate.made import make
-from planner.model.digest import digest
-from planner.model.errors import InputError
-from planner.model.problem import Problem
-from planner.reading.parse import parse_target
-from planner.targets.overrides import changed
+from memstow.planner import formats
+from memstow.planner.bench.folder import PATHS
+from memstow.planner.bench.instances import Instances
+from memstow.planner.bench.record import Instance
+from memstow.planner.bench.results import Run
+from memstow.planner.bench.task import Given
+from memstow.planner.generate.made import make
+from memstow.planner.model.digest import digest
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.problem import Problem
+from memstow.planner.reading.parse import parse_target
+from memstow.planner.targets.overrides import changed
 
 
 def problem_of(

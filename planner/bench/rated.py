@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from planner.bench.best import Best, BestKnown, improved, ratio
-from planner.bench.claims import Contradiction, contradictions
-from planner.bench.curves import integral
-from planner.bench.record import Ending
-from planner.bench.results import Results, Run
+from memstow.planner.bench.best import Best, BestKnown, improved, ratio
+from memstow.planner.bench.claims import Contradiction, contradictions
+from memstow.planner.bench.curves import integral
+from memstow.planner.bench.record import Ending
+from memstow.planner.bench.results import Results, Run
 
 Steps = tuple[tuple[float, float], ...]
 """At so many seconds, this gap from then on."""

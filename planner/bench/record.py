@@ -10,7 +10,7 @@ from hashlib import sha256
 from operator import attrgetter
 from typing import Any, Final
 
-from planner.model.errors import MemstowError
+from memstow.planner.model.errors import MemstowError
 
 FORMAT: Final = 1
 RESULTS: Final = "results.jsonl"

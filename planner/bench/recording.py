@@ -4,11 +4,11 @@ import platform
 from functools import cache
 from typing import Any
 
-from planner.bench.record import Ending, Instance, Judged, Layout, Machine, Moment, Record, Term
-from planner.bench.task import asked_of
-from planner.model.plan import gap_of
-from planner.processes import machine
-from planner.processes.frames import GarbageError, Message
+from memstow.planner.bench.record import Ending, Instance, Judged, Layout, Machine, Moment, Record, Term
+from memstow.planner.bench.task import asked_of
+from memstow.planner.model.plan import gap_of
+from memstow.planner.processes import machine
+from memstow.planner.processes.frames import GarbageError, Message
 
 
 class Heard:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from planner.bench.record import (
+from memstow.planner.bench.record import (
     RESULTS,
     Ending,
     Instance,
@@ -17,7 +17,7 @@ from planner.bench.record import (
     from_line,
     hash_of,
 )
-from planner.model.errors import InputError
+from memstow.planner.model.errors import InputError
 
 WITH_PLAN: Final = (Ending.OPTIMAL, Ending.FEASIBLE)
 Value = tuple[int, ...]

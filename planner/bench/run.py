@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from threading import Event
 from typing import Final
 
-from planner.bench.executor import Executor
-from planner.bench.instances import Instances
-from planner.bench.journal import Journal, Known
-from planner.bench.keepers import TOGETHER_SECONDS, Result, StoppedError
-from planner.bench.tally import Tally
-from planner.bench.task import Asked, Task, tasks_of
-from planner.model.errors import MemstowError
+from memstow.planner.bench.executor import Executor
+from memstow.planner.bench.instances import Instances
+from memstow.planner.bench.journal import Journal, Known
+from memstow.planner.bench.keepers import TOGETHER_SECONDS, Result, StoppedError
+from memstow.planner.bench.tally import Tally
+from memstow.planner.bench.task import Asked, Task, tasks_of
+from memstow.planner.model.errors import MemstowError
 
 _TICK: Final = 0.1
 _TRIES: Final = 3

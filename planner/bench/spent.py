@@ -7,8 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from planner.processes.forked import MAXRSS_UNIT
-from planner.processes.process import see_buried
+from memstow.planner.processes.forked import MAXRSS_UNIT
+from memstow.planner.processes.process import see_buried
 
 _DIGITS = 6
 # On a busy machine the kernel takes a while to end what a run has killed.

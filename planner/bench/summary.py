@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from planner.bench.means import arithmetic, geometric, shifted_geometric
-from planner.bench.rated import Bench, Rated
-from planner.bench.record import Ending
+from memstow.planner.bench.means import arithmetic, geometric, shifted_geometric
+from memstow.planner.bench.rated import Bench, Rated
+from memstow.planner.bench.record import Ending
 
 ALL: Final = "all"
 _FAILED: Final = (Ending.ERROR, Ending.KILLED, Ending.INVALID)

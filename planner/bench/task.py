@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from planner.bench.record import Player, Values
-from planner.bench.repeated import REPEAT_SECONDS
-from planner.processes.frames import Message
+from memstow.planner.bench.record import Player, Values
+from memstow.planner.bench.repeated import REPEAT_SECONDS
+from memstow.planner.processes.frames import Message
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 
 import threading
 
-from planner.backends.teller import write_all
-from planner.processes.frames import Message, pack
+from memstow.planner.backends.teller import write_all
+from memstow.planner.processes.frames import Message, pack
 
 
 class Teller:

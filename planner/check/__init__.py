@@ -6,10 +6,20 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import accumulate, islice, pairwise
 from math import lcm
 
-from planner.check.pins import clashing_pins
-from planner.model.errors import InputError, Issue
-from planner.model.problem import ALWAYS, LATEST, LIMIT, Buffer, Pool, Problem, Reserved, access_count, end_of
-from planner.model.rigid_groups import Distances, cycles, group_alignment, rigid_groups
+from memstow.planner.check.pins import clashing_pins
+from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.model.problem import (
+    ALWAYS,
+    LATEST,
+    LIMIT,
+    Buffer,
+    Pool,
+    Problem,
+    Reserved,
+    access_count,
+    end_of,
+)
+from memstow.planner.model.rigid_groups import Distances, cycles, group_alignment, rigid_groups
 
 PLAIN_TERMS = ("peak", "max_peak", "placement_cost", "preference", "reuse_cost", "moves")
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from planner.model.errors import Issue
-from planner.model.problem import ALWAYS, Buffer, Problem
-from planner.model.rigid_groups import Distances
+from memstow.planner.model.errors import Issue
+from memstow.planner.model.problem import ALWAYS, Buffer, Problem
+from memstow.planner.model.rigid_groups import Distances
 
 # Pinned pairs that share addresses without sharing a moment are legal; so many of them are looked through.
 _MOST_PAIRS = 2_000_000

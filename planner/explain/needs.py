@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from planner.explain.removals import Removal, removals
-from planner.model.options import Options
-from planner.model.plan import PLANNED, Plan, Status
-from planner.model.problem import Pool, Problem
-from planner.solve import engine
+from memstow.planner.explain.removals import Removal, removals
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import PLANNED, Plan, Status
+from memstow.planner.model.problem import Pool, Problem
+from memstow.planner.solve import engine
 
 # Of the time: to find out whether the problem fits as it is, and then to look at its capacities.
 _FIT_SHARE = 0.25

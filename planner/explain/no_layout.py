@@ -1,9 +1,9 @@
 """Why nothing fits, where only a search can tell, in the user's names."""
 
-from planner.model.plan import Explanation
-from planner.model.problem import reserved_bytes
-from planner.reduce import Reduction
-from planner.reduce.rooms import size_of
+from memstow.planner.model.plan import Explanation
+from memstow.planner.model.problem import reserved_bytes
+from memstow.planner.reduce import Reduction
+from memstow.planner.reduce.rooms import size_of
 
 
 def no_layout(reduction: Reduction, items: tuple[int, ...]) -> Explanation:

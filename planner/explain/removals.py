@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
-from planner.model.problem import Buffer, Pool, Problem
-from planner.model.rigid_groups import rigid_groups
+from memstow.planner.model.problem import Buffer, Pool, Problem
+from memstow.planner.model.rigid_groups import rigid_groups
 
 Kind = Literal["reserved", "pool_alignment", "offset", "pool", "pools", "alignment", "conflict", "relative"]
 

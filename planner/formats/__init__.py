@@ -3,13 +3,13 @@
 from importlib import import_module
 from typing import Any, Final
 
-from planner.formats.detect import is_plan, is_request, looks_like_json, plan_format, problem_format
-from planner.formats.form import Format
-from planner.model.errors import InputError
-from planner.model.plan import Plan
-from planner.model.problem import Problem
-from planner.reading.jsontext import parse_json
-from planner.reading.shown import printable
+from memstow.planner.formats.detect import is_plan, is_request, looks_like_json, plan_format, problem_format
+from memstow.planner.formats.form import Format
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.plan import Plan
+from memstow.planner.model.problem import Problem
+from memstow.planner.reading.jsontext import parse_json
+from memstow.planner.reading.shown import printable
 
 # Loaded when used: nobody waits for the models of a format that is not asked for.
 _MODULES: Final = {
@@ -90,7 +90,7 @@ def _named(name: str) -> Format:
     if module is None:
         message = f"there is no format {printable(name)!r}; use {', '.join(_MODULES)}"
         raise InputError.single("unknown_format", "format", message)
-    found: Format = import_module(f"planner.formats.{module}").FORMAT
+    found: Format = import_module(f"memstow.planner.formats.{module}").FORMAT
     return found
 
 

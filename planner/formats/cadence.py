@@ -12,12 +12,22 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
-from planner.formats.plainly import against_moments
-from planner.model.problem import Alignment, Buffer, Bytes, Distance, Id, Interval, Pool, Problem, Relative
-from planner.reading.findings import Findings
-from planner.reading.parse import check_made
-from planner.reading.paths import Path
-from planner.reading.sections import read_section
+from memstow.planner.formats.plainly import against_moments
+from memstow.planner.model.problem import (
+    Alignment,
+    Buffer,
+    Bytes,
+    Distance,
+    Id,
+    Interval,
+    Pool,
+    Problem,
+    Relative,
+)
+from memstow.planner.reading.findings import Findings
+from memstow.planner.reading.parse import check_made
+from memstow.planner.reading.paths import Path
+from memstow.planner.reading.sections import read_section
 
 _CONFIG = ConfigDict(extra="forbid")
 MemoryId = Annotated[int, Field(strict=True)]

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
-from planner.formats.form import Refusals
-from planner.formats.plainly import single_life
-from planner.model.problem import Pool, Problem, allowed_pools
+from memstow.planner.formats.form import Refusals
+from memstow.planner.formats.plainly import single_life
+from memstow.planner.model.problem import Pool, Problem, allowed_pools
 
 
 def given_of(problem: Problem, refusals: Refusals) -> dict[str, Any]:

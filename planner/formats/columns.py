@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
-from planner.model.errors import InputError, Issue
-from planner.reading.shown import printable, shown
+from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.reading.shown import printable, shown
 
 _MEANINGS: Final = {
     "id": "id",

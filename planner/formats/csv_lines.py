@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from planner.formats.columns import header_columns
-from planner.model.errors import InputError, Issue
-from planner.reading.findings import MOST_REPORTED
-from planner.reading.jsontext import LONGEST_INTEGER, MOST_VALUES, check_marks, not_utf8
-from planner.reading.shown import printable, shown
+from memstow.planner.formats.columns import header_columns
+from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.reading.findings import MOST_REPORTED
+from memstow.planner.reading.jsontext import LONGEST_INTEGER, MOST_VALUES, check_marks, not_utf8
+from memstow.planner.reading.shown import printable, shown
 
 _INTEGER: Final = re.compile(r"[+-]?\d+", re.ASCII)
 _LONGEST_CELL: Final = 1 << 20

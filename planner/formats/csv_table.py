@@ -14,10 +14,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Final
 
-from planner.formats.columns import Columns
-from planner.formats.csv_lines import CellError, Lines, number
-from planner.formats.form import Format, Refusals
-from planner.formats.gaps import (
+from memstow.planner.formats.columns import Columns
+from memstow.planner.formats.csv_lines import CellError, Lines, number
+from memstow.planner.formats.form import Format, Refusals
+from memstow.planner.formats.gaps import (
     Gap,
     GapError,
     Windows,
@@ -28,14 +28,14 @@ from planner.formats.gaps import (
     window_id,
     written,
 )
-from planner.formats.plainly import against_moments, live_ranges, refuse_beyond_buffers
-from planner.model.errors import InputError, Issue
-from planner.model.plan import REPEATED, Placement, Plan, Status
-from planner.model.problem import DEFAULT_POOL, LIMIT, Buffer, Problem
-from planner.reading.parse import parse_problem
-from planner.reading.paths import Path, parse_path
-from planner.reading.shown import shown
-from planner.solve.garbage_collection import collector_at_rest
+from memstow.planner.formats.plainly import against_moments, live_ranges, refuse_beyond_buffers
+from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.model.plan import REPEATED, Placement, Plan, Status
+from memstow.planner.model.problem import DEFAULT_POOL, LIMIT, Buffer, Problem
+from memstow.planner.reading.parse import parse_problem
+from memstow.planner.reading.paths import Path, parse_path
+from memstow.planner.reading.shown import shown
+from memstow.planner.solve.garbage_collection import collector_at_rest
 
 _PROBLEM: Final = ("id", "lower", "upper", "size", "alignment", "gaps", "offset")
 _PLAN: Final = ("id", "lower", "upper", "size", "alignment", "gaps", "pool", "offset")

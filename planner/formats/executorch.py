@@ -8,18 +8,18 @@ from typing import Annotated, Any, Final
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
-from planner.formats.cadence import read_given
-from planner.formats.cadence_writing import given_of
-from planner.formats.form import Format, Refusals
-from planner.formats.native import laid_out, list_of_lines
-from planner.formats.plainly import refuse_beyond_buffers, refuse_pins, single_life
-from planner.model.problem import Alignment, Buffer, Bytes, Id, Problem, Time
-from planner.reading.findings import Findings
-from planner.reading.parse import check_made
-from planner.reading.paths import Path
-from planner.reading.sections import index_before, read_elements
-from planner.reading.wording import wrong_type
-from planner.solve.garbage_collection import collector_at_rest
+from memstow.planner.formats.cadence import read_given
+from memstow.planner.formats.cadence_writing import given_of
+from memstow.planner.formats.form import Format, Refusals
+from memstow.planner.formats.native import laid_out, list_of_lines
+from memstow.planner.formats.plainly import refuse_beyond_buffers, refuse_pins, single_life
+from memstow.planner.model.problem import Alignment, Buffer, Bytes, Id, Problem, Time
+from memstow.planner.reading.findings import Findings
+from memstow.planner.reading.parse import check_made
+from memstow.planner.reading.paths import Path
+from memstow.planner.reading.sections import index_before, read_elements
+from memstow.planner.reading.wording import wrong_type
+from memstow.planner.solve.garbage_collection import collector_at_rest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=ConfigDict(extra="forbid"))

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from planner.model.errors import InputError, Issue
-from planner.model.plan import Plan
-from planner.model.problem import Problem
+from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.model.plan import Plan
+from memstow.planner.model.problem import Problem
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from planner.formats.plainly import live_ranges
-from planner.model.problem import Buffer, Interval, Problem, Relative
+from memstow.planner.formats.plainly import live_ranges
+from memstow.planner.model.problem import Buffer, Interval, Problem, Relative
 
 _GAP: Final = re.compile(r"(-?\d{1,4000})-(-?\d{1,4000})(?:@(\d{1,19}):(\d{1,19}))?", re.ASCII)
 

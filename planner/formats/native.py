@@ -6,12 +6,12 @@ from enum import Enum
 from functools import cache
 from typing import Any, Final
 
-from planner.formats.form import Format
-from planner.model.plan import Plan
-from planner.model.problem import Problem
-from planner.reading.parse import parse_plan, parse_problem
-from planner.reading.shapes import fields_of
-from planner.solve.garbage_collection import collector_at_rest
+from memstow.planner.formats.form import Format
+from memstow.planner.model.plan import Plan
+from memstow.planner.model.problem import Problem
+from memstow.planner.reading.parse import parse_plan, parse_problem
+from memstow.planner.reading.shapes import fields_of
+from memstow.planner.solve.garbage_collection import collector_at_rest
 
 # The tag of a choice is what tells one object from another: it stays although it is the default.
 _TAG: Final = "kind"

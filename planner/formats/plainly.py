@@ -1,8 +1,8 @@
 """Problems that are no more than buffers in one memory, as the plain formats know them."""
 
-from planner.formats.form import Refusals
-from planner.model.problem import ALWAYS, Buffer, Interval, Pool, Problem
-from planner.model.ranges import merged
+from memstow.planner.formats.form import Refusals
+from memstow.planner.model.problem import ALWAYS, Buffer, Interval, Pool, Problem
+from memstow.planner.model.ranges import merged
 
 
 def refuse_beyond_buffers(problem: Problem, refusals: Refusals) -> None:

@@ -7,7 +7,7 @@ asked for after the peaks and the pools do not compete for buffers.
 
 from collections.abc import Sequence
 
-from planner.model.problem import Pool, Problem, allowed_pools
+from memstow.planner.model.problem import Pool, Problem, allowed_pools
 
 _PEAKS = ("peak", "max_peak")
 

@@ -2,20 +2,20 @@
 
 from typing import Any, Final
 
-from planner.formats.form import Format
-from planner.formats.native import laid_out
-from planner.formats.numbered import numbered
-from planner.formats.structured_document import Document, Solution
-from planner.formats.structured_reading import Reading
-from planner.formats.structured_writing import document_of
-from planner.model.errors import InputError
-from planner.model.plan import REPEATED, Placement, Plan, Status, placed_again
-from planner.model.problem import Problem
-from planner.reading.findings import Findings
-from planner.reading.parse import check_made
-from planner.reading.sections import read_whole
-from planner.reading.shown import shown
-from planner.solve.garbage_collection import collector_at_rest
+from memstow.planner.formats.form import Format
+from memstow.planner.formats.native import laid_out
+from memstow.planner.formats.numbered import numbered
+from memstow.planner.formats.structured_document import Document, Solution
+from memstow.planner.formats.structured_reading import Reading
+from memstow.planner.formats.structured_writing import document_of
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.plan import REPEATED, Placement, Plan, Status, placed_again
+from memstow.planner.model.problem import Problem
+from memstow.planner.reading.findings import Findings
+from memstow.planner.reading.parse import check_made
+from memstow.planner.reading.sections import read_whole
+from memstow.planner.reading.shown import shown
+from memstow.planner.solve.garbage_collection import collector_at_rest
 
 
 def read_problem(raw: Any) -> Problem:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
-from planner.model.problem import Alignment, Bytes, Count, Time
+from memstow.planner.model.problem import Alignment, Bytes, Count, Time
 
 Number = Annotated[int, Field(strict=True, ge=0, lt=1 << 32)]
 # Together with its number a name must be a valid id.

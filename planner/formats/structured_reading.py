@@ -8,12 +8,12 @@ exclusion lifts the conflict of the one member it names, as the format's own val
 from collections.abc import Iterator
 from typing import Any, Final
 
-from planner.formats.numbered import id_of
-from planner.formats.reserved_peaks import same_optimum
-from planner.formats.structured_document import Document, Pinned, StructuredBuffer, StructuredPool
-from planner.model.problem import ALWAYS, Buffer, Pair, Pool, Problem, Relative, Reserved, ReuseCost
-from planner.reading.findings import Findings
-from planner.reading.paths import Path
+from memstow.planner.formats.numbered import id_of
+from memstow.planner.formats.reserved_peaks import same_optimum
+from memstow.planner.formats.structured_document import Document, Pinned, StructuredBuffer, StructuredPool
+from memstow.planner.model.problem import ALWAYS, Buffer, Pair, Pool, Problem, Relative, Reserved, ReuseCost
+from memstow.planner.reading.findings import Findings
+from memstow.planner.reading.paths import Path
 
 _TERMS: Final = {"total_peak": "peak", "max_peak": "max_peak", "reuse_cost": "reuse_cost"}
 _BUFFER_FIELDS: Final = {

@@ -3,11 +3,11 @@
 from math import lcm
 from typing import Any, Final
 
-from planner.formats.form import Refusals
-from planner.formats.numbered import Numbered, numbered
-from planner.formats.plainly import live_ranges
-from planner.formats.reserved_peaks import same_optimum
-from planner.model.problem import ALWAYS, Buffer, Interval, Problem, allowed_pools
+from memstow.planner.formats.form import Refusals
+from memstow.planner.formats.numbered import Numbered, numbered
+from memstow.planner.formats.plainly import live_ranges
+from memstow.planner.formats.reserved_peaks import same_optimum
+from memstow.planner.model.problem import ALWAYS, Buffer, Interval, Problem, allowed_pools
 
 _METRICS: Final = {"peak": "total_peak", "max_peak": "max_peak", "reuse_cost": "reuse_cost"}
 

@@ -10,17 +10,17 @@ from typing import Any, Final
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
-from planner.formats.form import Format, Refusals
-from planner.formats.native import laid_out
-from planner.formats.plainly import against_moments, refuse_pins
-from planner.formats.usmp_buffers import infos_of, objective_of, read_infos
-from planner.model.problem import DEFAULT_POOL, Buffer, Bytes, Id, Pair, Pool, Problem, Time
-from planner.reading.findings import Findings, Renamed
-from planner.reading.parse import check_made
-from planner.reading.paths import Path
-from planner.reading.sections import index_before, read_elements, read_section
-from planner.reading.wording import wrong_type
-from planner.solve.garbage_collection import collector_at_rest
+from memstow.planner.formats.form import Format, Refusals
+from memstow.planner.formats.native import laid_out
+from memstow.planner.formats.plainly import against_moments, refuse_pins
+from memstow.planner.formats.usmp_buffers import infos_of, objective_of, read_infos
+from memstow.planner.model.problem import DEFAULT_POOL, Buffer, Bytes, Id, Pair, Pool, Problem, Time
+from memstow.planner.reading.findings import Findings, Renamed
+from memstow.planner.reading.parse import check_made
+from memstow.planner.reading.paths import Path
+from memstow.planner.reading.sections import index_before, read_elements, read_section
+from memstow.planner.reading.wording import wrong_type
+from memstow.planner.solve.garbage_collection import collector_at_rest
 
 _Row = tuple[Time, Time, Bytes]
 

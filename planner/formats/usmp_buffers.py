@@ -10,8 +10,8 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
-from planner.formats.form import Refusals
-from planner.model.problem import (
+from memstow.planner.formats.form import Refusals
+from memstow.planner.model.problem import (
     ALWAYS,
     LIMIT,
     Alignment,
@@ -23,10 +23,10 @@ from planner.model.problem import (
     Problem,
     allowed_pools,
 )
-from planner.reading.findings import Findings
-from planner.reading.parse import check_made
-from planner.reading.paths import Path
-from planner.reading.sections import read_section
+from memstow.planner.reading.findings import Findings
+from memstow.planner.reading.parse import check_made
+from memstow.planner.reading.paths import Path
+from memstow.planner.reading.sections import read_section
 
 UNRESTRICTED: Final = -1
 _CONFIG = ConfigDict(extra="forbid")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from planner.model.problem import Problem
+from memstow.planner.model.problem import Problem
 
 KINDS: Final = ("planted", "network", "random")
 
@@ -13,15 +13,15 @@ def make(kind: str, arguments: Mapping[str, Any]) -> Problem:
     # Each is imported when it is wanted: `mixed` is the largest and the rarest.
     match kind:
         case "planted":
-            from planner.generate.planted import planted
+            from memstow.planner.generate.planted import planted
 
             return planted(**arguments)
         case "network":
-            from planner.generate.network import network
+            from memstow.planner.generate.network import network
 
             return network(**arguments)
         case "random":
-            from planner.generate.mixed import mixed
+            from memstow.planner.generate.mixed import mixed
 
             return mixed(**arguments)
     raise KeyError(kind)

@@ -9,10 +9,20 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from planner.generate.chance import Chance
-from planner.generate.features import FEATURES
-from planner.model.errors import InputError
-from planner.model.problem import ALWAYS, Buffer, InPlace, Pair, Pool, Problem, Relative, Reserved, ReuseCost
+from memstow.planner.generate.chance import Chance
+from memstow.planner.generate.features import FEATURES
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.problem import (
+    ALWAYS,
+    Buffer,
+    InPlace,
+    Pair,
+    Pool,
+    Problem,
+    Relative,
+    Reserved,
+    ReuseCost,
+)
 
 LARGEST_ALIGNMENT: Final = 64
 

@@ -7,8 +7,8 @@ gives one, so any number of them makes a network of any size.
 
 from typing import Final
 
-from planner.generate.chance import Chance
-from planner.model.problem import Buffer, InPlace, Problem
+from memstow.planner.generate.chance import Chance
+from memstow.planner.model.problem import Buffer, InPlace, Problem
 
 RESOLUTIONS: Final = (96, 112, 128, 160, 224, 256)
 STEMS: Final = (8, 16, 24, 32)

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from math import isqrt
 from typing import Final
 
-from planner.generate.chance import Chance
-from planner.model.errors import InputError
-from planner.model.problem import Buffer, Problem
+from memstow.planner.generate.chance import Chance
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.problem import Buffer, Problem
 
 DEFAULT_HEIGHT: Final = 1 << 20
 PINWHEELS: Final = 0.25

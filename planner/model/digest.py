@@ -40,8 +40,8 @@ from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from itertools import islice
 
-from planner.model.problem import Buffer, Pool, Problem, access_count, allowed_pools
-from planner.model.ranges import Range, merged
+from memstow.planner.model.problem import Buffer, Pool, Problem, access_count, allowed_pools
+from memstow.planner.model.ranges import Range, merged
 
 _LINES_AT_ONCE = 10_000
 

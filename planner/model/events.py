@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from planner.model.plan import Plan
+from memstow.planner.model.plan import Plan
 
 _ENDED_EARLY = " ended early: "
 _MISSING = " could do more; it needs "

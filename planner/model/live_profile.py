@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
 
-from planner.model.problem import ALWAYS, Buffer, Interval
-from planner.model.ranges import merged
+from memstow.planner.model.problem import ALWAYS, Buffer, Interval
+from memstow.planner.model.ranges import merged
 
 
 @dataclass(frozen=True, slots=True)

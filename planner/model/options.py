@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
-from planner.model.plan import Plan
+from memstow.planner.model.plan import Plan
 
 LONGEST_RUN = 366 * 86_400.0
 

@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
-from planner.model.problem import Bytes, Count, Id, Time
+from memstow.planner.model.problem import Bytes, Count, Id, Time
 
 _CONFIG = ConfigDict(extra="forbid", allow_inf_nan=False, defer_build=True)
 

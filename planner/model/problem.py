@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
-from planner.model.ranges import measure
+from memstow.planner.model.ranges import measure
 
 LIMIT: Final = 1 << 62
 """Nothing is larger: no size, offset or end of a buffer, no cost, and no sum of costs."""

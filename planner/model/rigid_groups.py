@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import gcd, lcm
 
-from planner.model.problem import Buffer, Pool, Problem, Relative
+from memstow.planner.model.problem import Buffer, Pool, Problem, Relative
 
 
 @dataclass(frozen=True, slots=True)

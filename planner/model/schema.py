@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter
 
-from planner.model.options import Options
-from planner.model.plan import Plan
-from planner.model.problem import Problem
-from planner.targets.target import Target
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Plan
+from memstow.planner.model.problem import Problem
+from memstow.planner.targets.target import Target
 
 _MODELS: Final[dict[str, Any]] = {
     "problem": Problem,

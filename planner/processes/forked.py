@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from planner.processes.process import Group
+from memstow.planner.processes.process import Group
 
 # Bytes in a unit of `ru_maxrss`.
 MAXRSS_UNIT: Final = 1 if sys.platform == "darwin" else 1024

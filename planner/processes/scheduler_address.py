@@ -6,8 +6,8 @@ Dask says what is wrong with one as well, but then waits a minute for what it ha
 import re
 from typing import Final
 
-from planner.model.errors import InputError
-from planner.reading.shown import shown
+from memstow.planner.model.errors import InputError
+from memstow.planner.reading.shown import shown
 
 _ADDRESS: Final = re.compile(
     r"(?:(?:tcp|tls|ws|wss|ucx)://)?(?:\[[0-9a-f:.%]+\]|[^\s:/\[\]]+):(?P<port>\d{1,5})", re.ASCII | re.I

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from planner.processes.frames import GarbageError, Message, Reader, pack
-from planner.processes.process import Group, Process
+from memstow.planner.processes.frames import GarbageError, Message, Reader, pack
+from memstow.planner.processes.process import Group, Process
 
 _TICK = 0.02
 _WATCH_MEMORY_SECONDS = 0.05

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Final
 
-from planner.model.errors import InputError, Issue
-from planner.reading.paths import Path, json_path, order_in
+from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.reading.paths import Path, json_path, order_in
 
 MOST_REPORTED: Final = 200
 # More are gathered than reported, so that those reported are the first of the document, not the first found.

@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from planner.model.errors import InputError, Issue
-from planner.reading.paths import Path, json_path
-from planner.reading.shown import printable, shown
-from planner.reading.source import read_bytes
-from planner.solve.garbage_collection import collector_at_rest
+from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.reading.paths import Path, json_path
+from memstow.planner.reading.shown import printable, shown
+from memstow.planner.reading.source import read_bytes
+from memstow.planner.solve.garbage_collection import collector_at_rest
 
 # Those who read bytes read JSON next: they find both here.
 __all__ = ["MOST_VALUES", "decoded", "parse_json", "read_bytes"]

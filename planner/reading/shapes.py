@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 
 from pydantic.fields import FieldInfo
 
-from planner.reading.paths import Path
+from memstow.planner.reading.paths import Path
 
 
 class Place(NamedTuple):

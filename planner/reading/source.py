@@ -4,8 +4,8 @@ import os
 import sys
 from typing import BinaryIO, Final
 
-from planner.model.errors import InputError
-from planner.reading.shown import printable
+from memstow.planner.model.errors import InputError
+from memstow.planner.reading.shown import printable
 
 LARGEST_INPUT: Final = 256 << 20
 _CHUNK: Final = 1 << 20

@@ -6,10 +6,10 @@ from typing import Final, NamedTuple
 
 from pydantic_core import ErrorDetails
 
-from planner.reading.likely import likely
-from planner.reading.paths import Path, value_at
-from planner.reading.shapes import Place, fields_of, place_of
-from planner.reading.shown import printable, shown
+from memstow.planner.reading.likely import likely
+from memstow.planner.reading.paths import Path, value_at
+from memstow.planner.reading.shapes import Place, fields_of, place_of
+from memstow.planner.reading.shown import printable, shown
 
 
 class Found(NamedTuple):

@@ -8,14 +8,14 @@ Buffers of size 0 are placed here, since nothing depends on where they are.
 from collections.abc import Iterator
 from math import gcd
 
-from planner.model.plan import Explanation, Placement, Plan
-from planner.model.problem import Problem
-from planner.model.rigid_groups import rigid_groups
-from planner.reduce.build import build
-from planner.reduce.reduction import Reduction
-from planner.reduce.rooms import Body, Rooms, first_aligned, no_place
-from planner.reduce.unit import common_unit
-from planner.solve.garbage_collection import collector_at_rest
+from memstow.planner.model.plan import Explanation, Placement, Plan
+from memstow.planner.model.problem import Problem
+from memstow.planner.model.rigid_groups import rigid_groups
+from memstow.planner.reduce.build import build
+from memstow.planner.reduce.reduction import Reduction
+from memstow.planner.reduce.rooms import Body, Rooms, first_aligned, no_place
+from memstow.planner.reduce.unit import common_unit
+from memstow.planner.solve.garbage_collection import collector_at_rest
 
 __all__ = ["Reduction", "reduce"]
 

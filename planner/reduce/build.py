@@ -2,14 +2,14 @@
 
 from array import array
 
-from planner.model.plan import Placement
-from planner.model.problem import LIMIT, Problem, access_count, end_of, place_of
-from planner.model.ranges import merged
-from planner.reduce.lives import Lives
-from planner.reduce.pairs import add_pairs, paired
-from planner.reduce.reduction import Reduction
-from planner.reduce.rooms import Body, Spot
-from solvers.instance import Instance
+from memstow.planner.model.plan import Placement
+from memstow.planner.model.problem import LIMIT, Problem, access_count, end_of, place_of
+from memstow.planner.model.ranges import merged
+from memstow.planner.reduce.lives import Lives
+from memstow.planner.reduce.pairs import add_pairs, paired
+from memstow.planner.reduce.reduction import Reduction
+from memstow.planner.reduce.rooms import Body, Spot
+from memstow.solvers.instance import Instance
 
 
 def build(

@@ -1,7 +1,7 @@
 """Lifetimes as sorted, disjoint ranges of 64-bit times."""
 
-from planner.model.problem import ALWAYS, Buffer, Problem
-from planner.model.ranges import merged
+from memstow.planner.model.problem import ALWAYS, Buffer, Problem
+from memstow.planner.model.ranges import merged
 
 _MOST_TIME = 1 << 62
 

@@ -1,7 +1,7 @@
 """Pairs of buffers as pairs of parts."""
 
-from planner.model.problem import Problem
-from solvers.instance import Instance
+from memstow.planner.model.problem import Problem
+from memstow.solvers.instance import Instance
 
 
 def paired(problem: Problem) -> set[str]:

@@ -3,9 +3,9 @@
 from array import array
 from dataclasses import dataclass
 
-from planner.model.plan import Placement, placed
-from planner.model.problem import Problem
-from solvers.instance import Instance, Layout
+from memstow.planner.model.plan import Placement, placed
+from memstow.planner.model.problem import Problem
+from memstow.solvers.instance import Instance, Layout
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from planner.model.plan import Explanation
-from planner.model.problem import LIMIT, Buffer, Pool, Problem, allowed_pools, end_of, reserved_bytes
-from planner.model.ranges import merged
-from planner.model.rigid_groups import Congruence, group_alignment
+from memstow.planner.model.plan import Explanation
+from memstow.planner.model.problem import LIMIT, Buffer, Pool, Problem, allowed_pools, end_of, reserved_bytes
+from memstow.planner.model.ranges import merged
+from memstow.planner.model.rigid_groups import Congruence, group_alignment
 
 
 @dataclass(frozen=True, slots=True)

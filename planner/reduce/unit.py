@@ -2,8 +2,8 @@
 
 from math import gcd
 
-from planner.model.problem import Problem
-from planner.reduce.rooms import Body
+from memstow.planner.model.problem import Problem
+from memstow.planner.reduce.rooms import Body
 
 
 def common_unit(problem: Problem, bodies: list[Body]) -> int:

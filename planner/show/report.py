@@ -4,15 +4,15 @@ from collections import Counter
 from textwrap import wrap
 from typing import TYPE_CHECKING, Final
 
-from planner.model.plan import Explanation, Plan, PoolUse, Status, gap_of
-from planner.model.problem import Problem
-from planner.show.formatting import count, names, percent, plain, seconds, table
-from planner.show.text_picture import Glyphs, maps
+from memstow.planner.model.plan import Explanation, Plan, PoolUse, Status, gap_of
+from memstow.planner.model.problem import Problem
+from memstow.planner.show.formatting import count, names, percent, plain, seconds, table
+from memstow.planner.show.text_picture import Glyphs, maps
 
 if TYPE_CHECKING:
     # It brings all of the engine, which a report of a plan does not need.
-    from planner.explain.needs import Need, Needs
-    from planner.explain.removals import Kind
+    from memstow.planner.explain.needs import Need, Needs
+    from memstow.planner.explain.removals import Kind
 
 PICTURE_ROWS: Final = 12
 MOST_RELEASES: Final = 20

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from statistics import median_low
 from typing import Any, Final
 
-from planner.check import require_valid
-from planner.model.live_profile import Moment, Profile, hardest, profile, spans
-from planner.model.plan import Explanation
-from planner.model.problem import ALWAYS, Problem, allowed_pools, reserved_bytes
-from planner.reduce import reduce
-from planner.show.drawing.ticks import time_text
-from planner.show.formatting import count, human, names, plain, table
-from planner.show.text_picture import Glyphs, chart
-from planner.solve.bounds import Bounds
+from memstow.planner.check import require_valid
+from memstow.planner.model.live_profile import Moment, Profile, hardest, profile, spans
+from memstow.planner.model.plan import Explanation
+from memstow.planner.model.problem import ALWAYS, Problem, allowed_pools, reserved_bytes
+from memstow.planner.reduce import reduce
+from memstow.planner.show.drawing.ticks import time_text
+from memstow.planner.show.formatting import count, human, names, plain, table
+from memstow.planner.show.text_picture import Glyphs, chart
+from memstow.planner.solve.bounds import Bounds
 
 CHART_ROWS: Final = 10
 MOST_POOLS: Final = 50

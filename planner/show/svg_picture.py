@@ -8,14 +8,14 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 from xml.sax.saxutils import escape
 
-from planner.model.plan import Plan
-from planner.model.problem import Problem
-from planner.show.drawing.frame import FOOT, HEAD
-from planner.show.drawing.lives import Scene, scene_of
-from planner.show.drawing.map import Drawn, drawn
-from planner.show.drawing.palette import HOLE, LEVELS, QUIET, RAMP, RESERVED, shade
-from planner.show.drawing.panel import LEFT, RIGHT, Panel
-from planner.show.formatting import count, plain
+from memstow.planner.model.plan import Plan
+from memstow.planner.model.problem import Problem
+from memstow.planner.show.drawing.frame import FOOT, HEAD
+from memstow.planner.show.drawing.lives import Scene, scene_of
+from memstow.planner.show.drawing.map import Drawn, drawn
+from memstow.planner.show.drawing.palette import HOLE, LEVELS, QUIET, RAMP, RESERVED, shade
+from memstow.planner.show.drawing.panel import LEFT, RIGHT, Panel
+from memstow.planner.show.formatting import count, plain
 
 WIDTH: Final = 960
 MOST_POOLS: Final = 24

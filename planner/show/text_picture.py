@@ -13,15 +13,15 @@ from string import ascii_letters
 from textwrap import wrap
 from typing import Final
 
-from planner.model.live_profile import Profile
-from planner.model.plan import Plan, PoolUse
-from planner.model.problem import Buffer, Pool, Problem
-from planner.show.drawing.lives import Axis, Life, scene_of
-from planner.show.drawing.palette import LEVELS
-from planner.show.drawing.shade import Columns, runs
-from planner.show.drawing.ticks import round_addresses, round_times, time_text
-from planner.show.drawing.words import breadth, fitting
-from planner.show.formatting import human, plain
+from memstow.planner.model.live_profile import Profile
+from memstow.planner.model.plan import Plan, PoolUse
+from memstow.planner.model.problem import Buffer, Pool, Problem
+from memstow.planner.show.drawing.lives import Axis, Life, scene_of
+from memstow.planner.show.drawing.palette import LEVELS
+from memstow.planner.show.drawing.shade import Columns, runs
+from memstow.planner.show.drawing.ticks import round_addresses, round_times, time_text
+from memstow.planner.show.drawing.words import breadth, fitting
+from memstow.planner.show.formatting import human, plain
 
 MOST_POOLS: Final = 4
 """Maps at most; a plan of more pools is not read in a terminal."""

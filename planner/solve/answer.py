@@ -3,18 +3,18 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-import planner
-from planner.model.digest import digest
-from planner.model.errors import RefusedPlanError
-from planner.model.options import Options
-from planner.model.plan import Explanation, Least, Overflow, Plan, PoolUse, Status, TermValue, gap_of
-from planner.model.problem import Problem
-from planner.reduce import Reduction
-from planner.solve.bounds import Bounds, PoolBound, TermBound
-from planner.solve.objective_values import Worth
-from planner.verify import Violation
-from solvers import _native
-from solvers.instance import Layout
+import memstow
+from memstow.planner.model.digest import digest
+from memstow.planner.model.errors import RefusedPlanError
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Explanation, Least, Overflow, Plan, PoolUse, Status, TermValue, gap_of
+from memstow.planner.model.problem import Problem
+from memstow.planner.reduce import Reduction
+from memstow.planner.solve.bounds import Bounds, PoolBound, TermBound
+from memstow.planner.solve.objective_values import Worth
+from memstow.planner.verify import Violation
+from memstow.solvers import _native
+from memstow.solvers.instance import Layout
 
 Judge = Callable[[Problem, Plan, Plan | None], list[Violation]]
 """What is wrong with a plan: `planner.verify.recount`, or who asks that and remembers."""
@@ -104,7 +104,7 @@ def _named(problem: Problem, plan: Plan) -> Plan:
 def _blank(status: Status, stamp: Stamp) -> Plan:
     return Plan(
         status=status,
-        version=planner.__version__,
+        version=memstow.__version__,
         seconds=stamp.seconds,
         work=stamp.work,
     )

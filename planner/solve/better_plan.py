@@ -1,6 +1,6 @@
 """Which of two plans for one problem to prefer."""
 
-from planner.model.plan import Plan, Status
+from memstow.planner.model.plan import Plan, Status
 
 _RANK = {Status.INFEASIBLE: 0, Status.OPTIMAL: 1, Status.FEASIBLE: 1, Status.UNKNOWN: 2}
 

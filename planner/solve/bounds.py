@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
 
-from planner.model.plan import Certificate, Explanation, Least, LiveBytes, Sum
-from planner.model.problem import Pool, access_count, allowed_pools, end_of, reserved_bytes
-from planner.reduce import Reduction
-from solvers import _native
-from solvers.instance import Instance
+from memstow.planner.model.plan import Certificate, Explanation, Least, LiveBytes, Sum
+from memstow.planner.model.problem import Pool, access_count, allowed_pools, end_of, reserved_bytes
+from memstow.planner.reduce import Reduction
+from memstow.solvers import _native
+from memstow.solvers.instance import Instance
 
 # With more pools than this only single pools and all together are looked at.
 _MOST_POOLS_COMBINED = 4

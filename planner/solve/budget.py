@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from planner.model.options import Options
-from planner.model.problem import Problem
-from planner.solve.portfolio import Stage
-from solvers import _native
+from memstow.planner.model.options import Options
+from memstow.planner.model.problem import Problem
+from memstow.planner.solve.portfolio import Stage
+from memstow.solvers import _native
 
 # The steps of a deterministic run: about the default time limit's worth. Where it was measured it took 8 to
 # 11 s of a processor: minimalloc D and J, perfect tilings of 500, random lives of 5,000.

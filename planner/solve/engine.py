@@ -6,29 +6,29 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from planner.backends.registry import how_to_get, is_classic, is_model, prepare, versioned
-from planner.check import require_valid
-from planner.explain.no_layout import no_layout
-from planner.model.events import Bound, Event, Incumbent, Listener, OnBetter, Phase, given_up, missing
-from planner.model.options import Options
-from planner.model.plan import Exhausted, Explanation, LiveBytes, Plan, Refuted, Sum, gap_of
-from planner.model.problem import Problem
-from planner.reduce import Reduction, reduce
-from planner.solve import answer
-from planner.solve.answer import Judge
-from planner.solve.bounds import Bounds, TermBound
-from planner.solve.budget import budget_of, share_of
-from planner.solve.cancellation import watched
-from planner.solve.gap_reached import NearEnough
-from planner.solve.garbage_collection import collector_at_rest
-from planner.solve.portfolio import Stage, asked_for, team_for, would_help
-from planner.solve.preconditions import require_hint, require_willing
-from planner.solve.proofs import Proven
-from planner.solve.task import task_of
-from planner.verify import recount
-from solvers import _native
-from solvers.instance import Layout
-from solvers.solver import Listeners, Outcome, Solver, Task
+from memstow.planner.backends.registry import how_to_get, is_classic, is_model, prepare, versioned
+from memstow.planner.check import require_valid
+from memstow.planner.explain.no_layout import no_layout
+from memstow.planner.model.events import Bound, Event, Incumbent, Listener, OnBetter, Phase, given_up, missing
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Exhausted, Explanation, LiveBytes, Plan, Refuted, Sum, gap_of
+from memstow.planner.model.problem import Problem
+from memstow.planner.reduce import Reduction, reduce
+from memstow.planner.solve import answer
+from memstow.planner.solve.answer import Judge
+from memstow.planner.solve.bounds import Bounds, TermBound
+from memstow.planner.solve.budget import budget_of, share_of
+from memstow.planner.solve.cancellation import watched
+from memstow.planner.solve.gap_reached import NearEnough
+from memstow.planner.solve.garbage_collection import collector_at_rest
+from memstow.planner.solve.portfolio import Stage, asked_for, team_for, would_help
+from memstow.planner.solve.preconditions import require_hint, require_willing
+from memstow.planner.solve.proofs import Proven
+from memstow.planner.solve.task import task_of
+from memstow.planner.verify import recount
+from memstow.solvers import _native
+from memstow.solvers.instance import Layout
+from memstow.solvers.solver import Listeners, Outcome, Solver, Task
 
 
 def plan(
@@ -147,7 +147,7 @@ class _Run:
         What the search may use ends early enough for it (`planner.solve.budget`).
         """
         # Nothing that a problem of one pool should wait for.
-        from solvers.prefer import preferred
+        from memstow.solvers.prefer import preferred
 
         best = self._best
         if best is not None and best.layout is not None and best.fits and not self._late():

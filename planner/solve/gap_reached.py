@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from planner.model.plan import gap_of
+from memstow.planner.model.plan import gap_of
 
 
 class NearEnough:

@@ -3,9 +3,9 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from planner.model.plan import Plan
-from planner.reduce import Reduction
-from solvers.solver import Kept
+from memstow.planner.model.plan import Plan
+from memstow.planner.reduce import Reduction
+from memstow.solvers.solver import Kept
 
 
 @dataclass(frozen=True, slots=True)

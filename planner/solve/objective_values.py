@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 
-from planner.model.plan import Live, Placement, Plan
-from planner.model.problem import Problem, access_count, place_of
-from planner.reduce import Reduction
-from solvers import _native
-from solvers.instance import Layout
+from memstow.planner.model.plan import Live, Placement, Plan
+from memstow.planner.model.problem import Problem, access_count, place_of
+from memstow.planner.reduce import Reduction
+from memstow.solvers import _native
+from memstow.solvers.instance import Layout
 
 
 class Worth:

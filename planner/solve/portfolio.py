@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from planner.backends.registry import find, is_installed, is_model
-from planner.model.errors import UnknownSolverError
-from planner.reading.likely import likely
-from solvers.exact import largest_part
-from solvers.solver import Solver, Task, TermKind, names
+from memstow.planner.backends.registry import find, is_installed, is_model
+from memstow.planner.model.errors import UnknownSolverError
+from memstow.planner.reading.likely import likely
+from memstow.solvers.exact import largest_part
+from memstow.solvers.solver import Solver, Task, TermKind, names
 
 AUTO = "auto"
 

@@ -2,13 +2,13 @@
 
 from itertools import islice
 
-from planner.check import MOST_ISSUES
-from planner.model.errors import DeclinedError, InputError, Issue
-from planner.model.options import Options
-from planner.model.plan import REPEATED, placed_again
-from planner.model.problem import Problem
-from planner.solve.portfolio import AUTO
-from solvers.solver import Solver, Task
+from memstow.planner.check import MOST_ISSUES
+from memstow.planner.model.errors import DeclinedError, InputError, Issue
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import REPEATED, placed_again
+from memstow.planner.model.problem import Problem
+from memstow.planner.solve.portfolio import AUTO
+from memstow.solvers.solver import Solver, Task
 
 
 def require_hint(problem: Problem, options: Options) -> None:

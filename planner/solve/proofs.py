@@ -6,9 +6,9 @@ those locks it says nothing.
 
 from collections.abc import Sequence
 
-from planner.model.plan import Certificate, Exhausted, Model, Refuted
-from planner.solve.bounds import TermBound
-from solvers.solver import ModelBound
+from memstow.planner.model.plan import Certificate, Exhausted, Model, Refuted
+from memstow.planner.solve.bounds import TermBound
+from memstow.solvers.solver import ModelBound
 
 
 class Proven:

@@ -8,13 +8,13 @@ import threading
 from collections.abc import Collection
 from dataclasses import replace
 
-from planner.explain.removals import with_groups
-from planner.model.options import Options
-from planner.model.plan import PLANNED, Plan, Status
-from planner.model.problem import Problem
-from planner.solve import engine
-from planner.verify import Claim, Code, Standing, Subject, Verdict, Violation
-from planner.verify.verdict import SOLVED_AGAIN
+from memstow.planner.explain.removals import with_groups
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import PLANNED, Plan, Status
+from memstow.planner.model.problem import Problem
+from memstow.planner.solve import engine
+from memstow.planner.verify import Claim, Code, Standing, Subject, Verdict, Violation
+from memstow.planner.verify.verdict import SOLVED_AGAIN
 
 _DECIDED = (Subject.NOTHING_FITS, Subject.BOUND)
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-from planner.model.options import Options
-from planner.processes import machine
-from planner.reduce import Reduction
-from planner.solve.kept_places import Hinted, kept_places
-from solvers.solver import Task, Term, TermKind
+from memstow.planner.model.options import Options
+from memstow.planner.processes import machine
+from memstow.planner.reduce import Reduction
+from memstow.planner.solve.kept_places import Hinted, kept_places
+from memstow.solvers.solver import Task, Term, TermKind
 
 _KINDS = {
     "peak": TermKind.PEAK,

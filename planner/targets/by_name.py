@@ -1,12 +1,12 @@
 """Targets by name: those that ship with memstow."""
 
-from planner.model.errors import InputError
-from planner.reading.jsontext import parse_json
-from planner.reading.likely import likely
-from planner.reading.parse import parse_target
-from planner.reading.shown import shown
-from planner.reading.source import read_bytes
-from planner.targets.target import Target, path_of, shipped
+from memstow.planner.model.errors import InputError
+from memstow.planner.reading.jsontext import parse_json
+from memstow.planner.reading.likely import likely
+from memstow.planner.reading.parse import parse_target
+from memstow.planner.reading.shown import shown
+from memstow.planner.reading.source import read_bytes
+from memstow.planner.targets.target import Target, path_of, shipped
 
 
 def shipped_target(name: str, place: str = "$") -> Target:

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from planner.model.errors import InputError
-from planner.model.problem import Problem
-from planner.targets.target import Target, retarget
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.problem import Problem
+from memstow.planner.targets.target import Target, retarget
 
 
 def changed(problem: Problem, target: Target | None, capacity: int | None, fit_only: bool) -> Problem:

@@ -12,9 +12,9 @@ from typing import Annotated, Final
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
-from planner.check import find_issues
-from planner.model.errors import InputError, Issue
-from planner.model.problem import Pool, Problem
+from memstow.planner.check import find_issues
+from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.model.problem import Pool, Problem
 
 FOLDER: Final = Path(__file__).parent
 

@@ -7,16 +7,16 @@ found is judged like any plan before it says anything. Where none is found, noth
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from planner.model.plan import PLANNED, Plan, TermValue
-from planner.verify.facts import PEAK_OF, Facts
-from planner.verify.figures import Figures
-from planner.verify.findings import Code, Findings
-from planner.verify.layout import Layout
-from planner.verify.lives import Lives
-from planner.verify.overlaps import Sweep, check_conflicts
-from planner.verify.packing import Body, Packing, Prefer, Steps, bodies
-from planner.verify.places import check_distances, check_places
-from planner.verify.verdict import Claim, Claims, Subject
+from memstow.planner.model.plan import PLANNED, Plan, TermValue
+from memstow.planner.verify.facts import PEAK_OF, Facts
+from memstow.planner.verify.figures import Figures
+from memstow.planner.verify.findings import Code, Findings
+from memstow.planner.verify.layout import Layout
+from memstow.planner.verify.lives import Lives
+from memstow.planner.verify.overlaps import Sweep, check_conflicts
+from memstow.planner.verify.packing import Body, Packing, Prefer, Steps, bodies
+from memstow.planner.verify.places import check_distances, check_places
+from memstow.planner.verify.verdict import Claim, Claims, Subject
 
 MOST_BUFFERS: Final = 100_000
 """For more buffers no layout is made: it would take as long as all the rest."""

@@ -6,10 +6,10 @@ be repeated here: such a certificate is a claim, compared with the rest of the p
 
 from collections.abc import Sequence
 
-from planner.model.plan import Certificate, Exhausted, Least, LiveBytes, Model, Sum, TermValue
-from planner.model.problem import access_count
-from planner.verify.facts import Facts
-from planner.verify.live_bytes import reason_against
+from memstow.planner.model.plan import Certificate, Exhausted, Least, LiveBytes, Model, Sum, TermValue
+from memstow.planner.model.problem import access_count
+from memstow.planner.verify.facts import Facts
+from memstow.planner.verify.live_bytes import reason_against
 
 
 def by_word_of(certificate: Certificate | None) -> str | None:

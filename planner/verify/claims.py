@@ -1,13 +1,13 @@
 """What the plan says about itself: status, pools, objective; each figure against our own."""
 
-from planner.model.plan import PLANNED, Plan, PoolUse, Status, TermValue, gap_of
-from planner.verify.certificates import Proofs, by_word_of
-from planner.verify.explanations import check_explanation
-from planner.verify.facts import PEAK_OF, Facts
-from planner.verify.figures import Figures
-from planner.verify.findings import Code, Findings
-from planner.verify.live_bytes import reason_against
-from planner.verify.verdict import Claims, Subject
+from memstow.planner.model.plan import PLANNED, Plan, PoolUse, Status, TermValue, gap_of
+from memstow.planner.verify.certificates import Proofs, by_word_of
+from memstow.planner.verify.explanations import check_explanation
+from memstow.planner.verify.facts import PEAK_OF, Facts
+from memstow.planner.verify.figures import Figures
+from memstow.planner.verify.findings import Code, Findings
+from memstow.planner.verify.live_bytes import reason_against
+from memstow.planner.verify.verdict import Claims, Subject
 
 
 def check_status(facts: Facts, plan: Plan, findings: Findings, claims: Claims) -> None:

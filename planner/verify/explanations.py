@@ -4,13 +4,13 @@ What buffers need at one moment, and whether one has a place at all, is counted 
 as that a search found no layout, is a claim.
 """
 
-from planner.model.plan import Explanation, Plan, Status
-from planner.model.ranges import measure
-from planner.verify.facts import Facts
-from planner.verify.findings import Code, Findings
-from planner.verify.live_bytes import against_misfit
-from planner.verify.room import Rooms
-from planner.verify.verdict import Claims, Subject
+from memstow.planner.model.plan import Explanation, Plan, Status
+from memstow.planner.model.ranges import measure
+from memstow.planner.verify.facts import Facts
+from memstow.planner.verify.findings import Code, Findings
+from memstow.planner.verify.live_bytes import against_misfit
+from memstow.planner.verify.room import Rooms
+from memstow.planner.verify.verdict import Claims, Subject
 
 COUNTED_AGAIN = frozenset({"over_capacity", "no_place"})
 """What follows from the problem alone."""

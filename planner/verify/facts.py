@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from math import gcd, lcm
 from typing import NamedTuple
 
-from planner.model.problem import Buffer, Pool, Problem, allowed_pools
-from planner.model.ranges import Range, merged
-from planner.verify.findings import Code, Findings
-from planner.verify.rigid import ALONE, Rigid
+from memstow.planner.model.problem import Buffer, Pool, Problem, allowed_pools
+from memstow.planner.model.ranges import Range, merged
+from memstow.planner.verify.findings import Code, Findings
+from memstow.planner.verify.rigid import ALONE, Rigid
 
 IndexPair = tuple[int, int]
 

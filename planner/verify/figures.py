@@ -1,9 +1,9 @@
 """What a layout costs: the peak of each pool and the value of each objective term, counted from scratch."""
 
-from planner.model.plan import Plan
-from planner.model.problem import access_count
-from planner.verify.facts import PEAK_OF, Facts
-from planner.verify.layout import NOWHERE, Layout
+from memstow.planner.model.plan import Plan
+from memstow.planner.model.problem import access_count
+from memstow.planner.verify.facts import PEAK_OF, Facts
+from memstow.planner.verify.layout import NOWHERE, Layout
 
 
 class Figures:

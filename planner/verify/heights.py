@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd
 
-from planner.model.ranges import Range
-from planner.verify.facts import Facts, Grid
+from memstow.planner.model.ranges import Range
+from memstow.planner.verify.facts import Facts, Grid
 
 
 @dataclass(frozen=True, slots=True)

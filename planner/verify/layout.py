@@ -2,9 +2,9 @@
 
 from functools import cached_property
 
-from planner.model.plan import Placement
-from planner.verify.facts import Facts
-from planner.verify.findings import Code, Findings
+from memstow.planner.model.plan import Placement
+from memstow.planner.verify.facts import Facts
+from memstow.planner.verify.findings import Code, Findings
 
 NOWHERE = -1
 

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from itertools import combinations
 from math import gcd
 
-from planner.model.plan import Explanation, LiveBytes, Sum
-from planner.model.problem import LIMIT, end_of
-from planner.model.ranges import Range, measure, merged
-from planner.verify.facts import PEAK_OF, Facts
-from planner.verify.heights import Cells, common_step, least_height, lowest_end
-from planner.verify.rigid import ALONE
-from planner.verify.room import Rooms
+from memstow.planner.model.plan import Explanation, LiveBytes, Sum
+from memstow.planner.model.problem import LIMIT, end_of
+from memstow.planner.model.ranges import Range, measure, merged
+from memstow.planner.verify.facts import PEAK_OF, Facts
+from memstow.planner.verify.heights import Cells, common_step, least_height, lowest_end
+from memstow.planner.verify.rigid import ALONE
+from memstow.planner.verify.room import Rooms
 
 _ANYTHING = LIMIT * LIMIT
 """Proven when the buffers cannot be placed at all."""

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from operator import itemgetter
 from typing import Final
 
-from planner.verify.facts import Facts
-from planner.verify.layout import Layout
-from planner.verify.rigid import ALONE
+from memstow.planner.verify.facts import Facts
+from memstow.planner.verify.layout import Layout
+from memstow.planner.verify.rigid import ALONE
 
 ENTER: Final = True
 LEAVE: Final = False

@@ -8,13 +8,13 @@ million.
 
 from dataclasses import dataclass
 
-from planner.verify.facts import Facts
-from planner.verify.findings import Code, Findings
-from planner.verify.layout import Layout
-from planner.verify.lives import ENTER, Lives
-from planner.verify.occupied import Occupied
-from planner.verify.overlay import Overlay
-from planner.verify.rigid import ALONE
+from memstow.planner.verify.facts import Facts
+from memstow.planner.verify.findings import Code, Findings
+from memstow.planner.verify.layout import Layout
+from memstow.planner.verify.lives import ENTER, Lives
+from memstow.planner.verify.occupied import Occupied
+from memstow.planner.verify.overlay import Overlay
+from memstow.planner.verify.rigid import ALONE
 
 
 @dataclass(frozen=True, slots=True)

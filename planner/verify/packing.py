@@ -8,11 +8,11 @@ look at each buffer is counted as steps, and ends when there are none left.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from planner.model.problem import LIMIT
-from planner.model.ranges import Range
-from planner.verify.facts import Facts, Grid
-from planner.verify.layout import Layout
-from planner.verify.rigid import ALONE
+from memstow.planner.model.problem import LIMIT
+from memstow.planner.model.ranges import Range
+from memstow.planner.verify.facts import Facts, Grid
+from memstow.planner.verify.layout import Layout
+from memstow.planner.verify.rigid import ALONE
 
 Prefer = Callable[[int, int], int]
 """How little a pool is liked by what would end there at that offset: the least is taken."""

@@ -3,10 +3,10 @@
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from planner.model.problem import Buffer, end_of
-from planner.verify.facts import Facts
-from planner.verify.findings import Code, Findings
-from planner.verify.layout import NOWHERE, Layout
+from memstow.planner.model.problem import Buffer, end_of
+from memstow.planner.verify.facts import Facts
+from memstow.planner.verify.findings import Code, Findings
+from memstow.planner.verify.layout import NOWHERE, Layout
 
 
 def check_places(facts: Facts, layout: Layout, findings: Findings) -> None:

@@ -1,8 +1,8 @@
 """Whether a buffer, with its whole rigid group, has a place in a pool when nothing else is there."""
 
-from planner.model.problem import end_of
-from planner.verify.facts import Facts, Grid
-from planner.verify.rigid import ALONE
+from memstow.planner.model.problem import end_of
+from memstow.planner.verify.facts import Facts, Grid
+from memstow.planner.verify.rigid import ALONE
 
 
 class Rooms:

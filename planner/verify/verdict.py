@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from planner.model.plan import Plan
-from planner.verify.findings import Violation
+from memstow.planner.model.plan import Plan
+from memstow.planner.verify.findings import Violation
 
 
 class Standing(StrEnum):

@@ -6,11 +6,11 @@ proposes is packed pool by pool. Items that turn out not to share a pool come ba
 Nothing here imports OR-tools until a solve needs it.
 """
 
-from solvers.cpsat import CpSat
-from solvers.cpsat.levelled import levelled
-from solvers.instance import Layout
-from solvers.models.model import Limits, Report, Verdict
-from solvers.solver import Task
+from memstow.solvers.cpsat import CpSat
+from memstow.solvers.cpsat.levelled import levelled
+from memstow.solvers.instance import Layout
+from memstow.solvers.models.model import Limits, Report, Verdict
+from memstow.solvers.solver import Task
 
 
 class Assign:
@@ -27,14 +27,14 @@ class Assign:
         """Import OR-tools."""
         from ortools.sat.python import cp_model
 
-        from solvers.assign import search
-        from solvers.cpsat import explain
+        from memstow.solvers.assign import search
+        from memstow.solvers.cpsat import explain
 
         _ = cp_model, search, explain
 
     def solve(self, task: Task, start: Layout | None, limits: Limits, report: Report) -> Verdict:
         """Solve level by level; explain what cannot fit."""
-        from solvers.assign.search import Search
+        from memstow.solvers.assign.search import Search
 
         return levelled(task, start, limits, report, Search)
 

@@ -4,8 +4,8 @@ from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from solvers.instance import Instance
-from solvers.models.subset import restricted
+from memstow.solvers.instance import Instance
+from memstow.solvers.models.subset import restricted
 
 Pair = tuple[int, int]
 

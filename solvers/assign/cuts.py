@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from solvers.assign.crowd import Crowd, Pair
-from solvers.assign.packing import Dead
-from solvers.instance import UNBOUNDED
-from solvers.models.places import Choice
-from solvers.models.relations import Relations, Span
+from memstow.solvers.assign.crowd import Crowd, Pair
+from memstow.solvers.assign.packing import Dead
+from memstow.solvers.instance import UNBOUNDED
+from memstow.solvers.models.places import Choice
+from memstow.solvers.models.relations import Relations, Span
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from solvers.assign.crowd import Pair
-from solvers.assign.room import Room
-from solvers.models.cliques import cliques
-from solvers.models.relations import Relations, rows
+from memstow.solvers.assign.crowd import Pair
+from memstow.solvers.assign.room import Room
+from memstow.solvers.models.cliques import cliques
+from memstow.solvers.models.relations import Relations, rows
 
 # Beyond this many entries rows are left out, the ones that need least first: cuts take their place.
 _MOST_ENTRIES = 300_000

@@ -11,16 +11,16 @@ from typing import Any
 
 from ortools.sat.python import cp_model
 
-from solvers.assign.crowd import Crowd, Pair
-from solvers.assign.cuts import Cut
-from solvers.assign.loads import Loads
-from solvers.assign.room import Room
-from solvers.assign.terms import Terms
-from solvers.cpsat.peaks import Literal
-from solvers.instance import Layout
-from solvers.models.places import choices, horizons, look_alikes, tops
-from solvers.models.relations import Relations
-from solvers.solver import Task, TermKind
+from memstow.solvers.assign.crowd import Crowd, Pair
+from memstow.solvers.assign.cuts import Cut
+from memstow.solvers.assign.loads import Loads
+from memstow.solvers.assign.room import Room
+from memstow.solvers.assign.terms import Terms
+from memstow.solvers.cpsat.peaks import Literal
+from memstow.solvers.instance import Layout
+from memstow.solvers.models.places import choices, horizons, look_alikes, tops
+from memstow.solvers.models.relations import Relations
+from memstow.solvers.solver import Task, TermKind
 
 
 @dataclass(frozen=True, slots=True)

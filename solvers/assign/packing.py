@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from solvers import _native
-from solvers.assign.crowd import Crowd, instance_of
-from solvers.greedy import layout_from
-from solvers.instance import UNBOUNDED, Layout
-from solvers.solver import Task, TermKind
+from memstow.solvers import _native
+from memstow.solvers.assign.crowd import Crowd, instance_of
+from memstow.solvers.greedy import layout_from
+from memstow.solvers.instance import UNBOUNDED, Layout
+from memstow.solvers.solver import Task, TermKind
 
 # Steps of greedy for each item: its first passes find most of what it finds.
 _GREEDY_PASSES = 40

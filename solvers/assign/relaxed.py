@@ -12,8 +12,8 @@ from typing import Any
 from ortools.linear_solver.python import model_builder
 from ortools.sat.python import cp_model
 
-from solvers.milp.numbers import proven, too_large
-from solvers.solver import SUMMED, Task
+from memstow.solvers.milp.numbers import proven, too_large
+from memstow.solvers.solver import SUMMED, Task
 
 # Beyond this many entries the model alone would take seconds to hand over.
 _MOST_ENTRIES = 100_000

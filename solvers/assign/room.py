@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd
 
-from solvers.instance import Instance
-from solvers.models.places import Choice
+from memstow.solvers.instance import Instance
+from memstow.solvers.models.places import Choice
 
 
 @dataclass(frozen=True, slots=True)

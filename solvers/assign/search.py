@@ -2,13 +2,13 @@
 
 from functools import partial
 
-from solvers import _native
-from solvers.assign.master import Master
-from solvers.assign.packing import Packer
-from solvers.assign.turns import Turns
-from solvers.models.levels import Answer, Best, Level
-from solvers.models.relations import Relations
-from solvers.solver import Task
+from memstow.solvers import _native
+from memstow.solvers.assign.master import Master
+from memstow.solvers.assign.packing import Packer
+from memstow.solvers.assign.turns import Turns
+from memstow.solvers.models.levels import Answer, Best, Level
+from memstow.solvers.models.relations import Relations
+from memstow.solvers.solver import Task
 
 
 class Search:

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 
 from ortools.sat.python import cp_model
 
-from solvers.assign.crowd import Pair
-from solvers.cpsat.peaks import Expr, Literal, peak_expression
-from solvers.models.places import Choice
-from solvers.models.relations import Relations
-from solvers.solver import Kept, Task, Term, TermKind, summed
+from memstow.solvers.assign.crowd import Pair
+from memstow.solvers.cpsat.peaks import Expr, Literal, peak_expression
+from memstow.solvers.models.places import Choice
+from memstow.solvers.models.relations import Relations
+from memstow.solvers.solver import Kept, Task, Term, TermKind, summed
 
 
 class Terms:

@@ -8,20 +8,20 @@ from typing import Any
 
 from ortools.sat.python import cp_model
 
-from solvers import _native
-from solvers.assign.clock import Clock
-from solvers.assign.crowd import narrowed
-from solvers.assign.cuts import Lifter
-from solvers.assign.master import Master, Proposal
-from solvers.assign.packing import Answer as Found
-from solvers.assign.packing import Packer
-from solvers.assign.relaxed import relaxed, suits
-from solvers.cpsat.search import STEPS_PER_SECOND, configured, heard, proven, solved
-from solvers.greedy import layout_from
-from solvers.instance import Layout
-from solvers.models.levels import Answer, Best, Ended, Level, near
-from solvers.models.relations import Relations
-from solvers.solver import Task
+from memstow.solvers import _native
+from memstow.solvers.assign.clock import Clock
+from memstow.solvers.assign.crowd import narrowed
+from memstow.solvers.assign.cuts import Lifter
+from memstow.solvers.assign.master import Master, Proposal
+from memstow.solvers.assign.packing import Answer as Found
+from memstow.solvers.assign.packing import Packer
+from memstow.solvers.assign.relaxed import relaxed, suits
+from memstow.solvers.cpsat.search import STEPS_PER_SECOND, configured, heard, proven, solved
+from memstow.solvers.greedy import layout_from
+from memstow.solvers.instance import Layout
+from memstow.solvers.models.levels import Answer, Best, Ended, Level, near
+from memstow.solvers.models.relations import Relations
+from memstow.solvers.solver import Task
 
 # Steps for one packing at first; four times as many whenever that decides nothing.
 _FIRST_EFFORT = 10_000_000

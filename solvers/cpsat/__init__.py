@@ -3,11 +3,11 @@
 Nothing here imports OR-tools until a solve needs it.
 """
 
-from solvers.cpsat.levelled import levelled
-from solvers.instance import Layout
-from solvers.models.model import Limits, Report, Verdict
-from solvers.models.places import highest_stack
-from solvers.solver import SUMMED, Task, most_summed
+from memstow.solvers.cpsat.levelled import levelled
+from memstow.solvers.instance import Layout
+from memstow.solvers.models.model import Limits, Report, Verdict
+from memstow.solvers.models.places import highest_stack
+from memstow.solvers.solver import SUMMED, Task, most_summed
 
 # Sums inside CP-SAT must stay below 2^63; a factor of two is left to it.
 _MOST = 1 << 61
@@ -40,13 +40,13 @@ class CpSat:
         """Import OR-tools."""
         from ortools.sat.python import cp_model
 
-        from solvers.cpsat import build, search
+        from memstow.solvers.cpsat import build, search
 
         _ = cp_model, build, search
 
     def solve(self, task: Task, start: Layout | None, limits: Limits, report: Report) -> Verdict:
         """Solve level by level; explain what cannot fit."""
-        from solvers.cpsat.search import Search
+        from memstow.solvers.cpsat.search import Search
 
         return levelled(task, start, limits, report, Search)
 

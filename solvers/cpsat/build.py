@@ -6,11 +6,11 @@ from typing import Any
 
 from ortools.sat.python import cp_model
 
-from solvers.cpsat.peaks import Expr, Literal, peak_expression
-from solvers.instance import Layout
-from solvers.models.places import Choice, choices, horizons, look_alikes, tops
-from solvers.models.relations import Pair, Rectangle, Relations, rows
-from solvers.solver import Task, Term, TermKind, summed
+from memstow.solvers.cpsat.peaks import Expr, Literal, peak_expression
+from memstow.solvers.instance import Layout
+from memstow.solvers.models.places import Choice, choices, horizons, look_alikes, tops
+from memstow.solvers.models.relations import Pair, Rectangle, Relations, rows
+from memstow.solvers.solver import Task, Term, TermKind, summed
 
 # Load rows help the linear relaxation of a choice among pools; beyond this they cost more than they help.
 _MOST_LOAD_ENTRIES = 200_000

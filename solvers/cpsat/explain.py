@@ -4,12 +4,12 @@ import time
 
 from ortools.sat.python import cp_model
 
-from solvers.cpsat.build import Model
-from solvers.cpsat.search import configured, solved
-from solvers.models.model import Limits
-from solvers.models.relations import Relations
-from solvers.models.subset import restricted
-from solvers.solver import Task
+from memstow.solvers.cpsat.build import Model
+from memstow.solvers.cpsat.search import configured, solved
+from memstow.solvers.models.model import Limits
+from memstow.solvers.models.relations import Relations
+from memstow.solvers.models.subset import restricted
+from memstow.solvers.solver import Task
 
 # How long one attempt may take, as a share of what is left and in seconds; in steps where work is limited.
 _SHARE = 0.25

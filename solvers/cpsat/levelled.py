@@ -3,12 +3,12 @@
 import time
 from collections.abc import Callable
 
-from solvers.instance import Layout
-from solvers.models.exact import Examiner
-from solvers.models.levels import Solves, lexicographic
-from solvers.models.model import Limits, Report, Verdict
-from solvers.models.relations import Relations
-from solvers.solver import Task
+from memstow.solvers.instance import Layout
+from memstow.solvers.models.exact import Examiner
+from memstow.solvers.models.levels import Solves, lexicographic
+from memstow.solvers.models.model import Limits, Report, Verdict
+from memstow.solvers.models.relations import Relations
+from memstow.solvers.solver import Task
 
 Search = Callable[[Task, Relations, int | None], Solves]
 """What solves a level, given the value that a known layout has for the first term."""
@@ -25,7 +25,7 @@ def levelled(task: Task, start: Layout | None, limits: Limits, report: Report, s
     verdict = lexicographic(task, Examiner(task, relations), start, limits, report, make)
     if not verdict.infeasible:
         return verdict
-    from solvers.cpsat.explain import smallest_core
+    from memstow.solvers.cpsat.explain import smallest_core
 
     report.infeasible()
     left = None if limits.seconds is None else limits.seconds - (time.monotonic() - begin)

@@ -5,7 +5,7 @@ from typing import Any
 
 from ortools.sat.python import cp_model
 
-from solvers.solver import Term, TermKind
+from memstow.solvers.solver import Term, TermKind
 
 # CP-SAT's own type names are not exported under a stable name; expressions and literals are opaque here.
 Expr = Any

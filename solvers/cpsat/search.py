@@ -6,10 +6,10 @@ from typing import Any
 
 from ortools.sat.python import cp_model
 
-from solvers.cpsat.build import Model
-from solvers.models.levels import Answer, Best, Ended, Level
-from solvers.models.relations import Relations
-from solvers.solver import Task
+from memstow.solvers.cpsat.build import Model
+from memstow.solvers.models.levels import Answer, Best, Ended, Level
+from memstow.solvers.models.relations import Relations
+from memstow.solvers.solver import Task
 
 # Deterministic time is counted in seconds of about this many steps of work. One of them took 2 s of a
 # processor with three pools, and 11 with reuse costs; native solvers take some 130 million steps in a second.

@@ -3,9 +3,9 @@
 The formulas are in docs/model.md, in the order in which `formulation` writes them.
 """
 
-from solvers.milp.back_end import IntegerProgram
+from memstow.solvers.milp.back_end import IntegerProgram
 
 
 def make(name: str) -> IntegerProgram:
     """The back end `cbc` or `highs`."""
-    return IntegerProgram(name, f"solvers.milp.{name}")
+    return IntegerProgram(name, f"memstow.solvers.milp.{name}")

@@ -3,13 +3,13 @@
 from functools import partial
 from importlib import import_module
 
-from solvers.instance import Layout
-from solvers.milp.numbers import too_large
-from solvers.models.exact import Examiner
-from solvers.models.levels import lexicographic
-from solvers.models.model import Limits, Report, Verdict
-from solvers.models.relations import Relations
-from solvers.solver import Task
+from memstow.solvers.instance import Layout
+from memstow.solvers.milp.numbers import too_large
+from memstow.solvers.models.exact import Examiner
+from memstow.solvers.models.levels import lexicographic
+from memstow.solvers.models.model import Limits, Report, Verdict
+from memstow.solvers.models.relations import Relations
+from memstow.solvers.solver import Task
 
 
 class IntegerProgram:

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from pulp.apis import coin_api
 
-from solvers.milp.program import Finished, Program, Run, Told
-from solvers.models.die_with_parent import ask_for_death
-from solvers.models.relations import Relations
-from solvers.solver import Task
+from memstow.solvers.milp.program import Finished, Program, Run, Told
+from memstow.solvers.models.die_with_parent import ask_for_death
+from memstow.solvers.models.relations import Relations
+from memstow.solvers.solver import Task
 
 # CBC counts no work; nodes stand in for it, at about so many steps each.
 _STEPS_PER_NODE = 1_000_000

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from functools import partial
 
-from solvers.instance import Layout
-from solvers.milp.linear import Coefficients, Expression, Linear, Values
-from solvers.models.cliques import cliques
-from solvers.models.places import Choice, choices, horizons, look_alikes, tops
-from solvers.models.relations import Pair, Relations, rows
-from solvers.solver import Task, Term, TermKind, summed
+from memstow.solvers.instance import Layout
+from memstow.solvers.milp.linear import Coefficients, Expression, Linear, Values
+from memstow.solvers.models.cliques import cliques
+from memstow.solvers.models.places import Choice, choices, horizons, look_alikes, tops
+from memstow.solvers.models.relations import Pair, Relations, rows
+from memstow.solvers.solver import Task, Term, TermKind, summed
 
 # Load rows tighten the relaxation of a choice among pools; with more entries they cost more than they help.
 _MOST_LOAD_ENTRIES = 200_000

@@ -5,9 +5,9 @@ from typing import Any
 import highspy
 import pulp
 
-from solvers.milp.program import Finished, Program, Run, Told
-from solvers.models.relations import Relations
-from solvers.solver import Task
+from memstow.solvers.milp.program import Finished, Program, Run, Told
+from memstow.solvers.models.relations import Relations
+from memstow.solvers.solver import Task
 
 # HiGHS has no clock of its own work; nodes stand in for it, at about so many steps each.
 _STEPS_PER_NODE = 1_000_000

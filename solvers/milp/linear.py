@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import gcd
 
-from solvers.instance import Layout
+from memstow.solvers.instance import Layout
 
 Worth = Callable[[Layout], int]
 Coefficients = Sequence[tuple[int, int]]  # (column, factor)

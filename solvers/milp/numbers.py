@@ -2,8 +2,8 @@
 
 from math import ceil, gcd, isfinite
 
-from solvers.models.places import highest_stack
-from solvers.solver import SUMMED, Task, most_summed, summed
+from memstow.solvers.models.places import highest_stack
+from memstow.solvers.solver import SUMMED, Task, most_summed, summed
 
 # With feasibility to about 1e-9 of a big-M, errors stay well below one unit up to here.
 _MOST_HEIGHT = 1 << 26

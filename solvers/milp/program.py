@@ -8,15 +8,15 @@ from typing import Any
 
 import pulp
 
-from solvers.instance import Layout
-from solvers.milp.formulation import Formulation
-from solvers.milp.linear import Expression, Values
-from solvers.milp.numbers import proven
-from solvers.milp.rounding import Rounding
-from solvers.models.levels import Answer, Best, Ended, Level
-from solvers.models.places import choices
-from solvers.models.relations import Relations
-from solvers.solver import Task
+from memstow.solvers.instance import Layout
+from memstow.solvers.milp.formulation import Formulation
+from memstow.solvers.milp.linear import Expression, Values
+from memstow.solvers.milp.numbers import proven
+from memstow.solvers.milp.rounding import Rounding
+from memstow.solvers.models.levels import Answer, Best, Ended, Level
+from memstow.solvers.models.places import choices
+from memstow.solvers.models.relations import Relations
+from memstow.solvers.solver import Task
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ as it can be, so that a solution a little beside the integers still becomes a la
 
 from array import array
 
-from solvers.instance import Instance, Layout
-from solvers.models.places import Choice
-from solvers.models.relations import Pair, Relations
+from memstow.solvers.instance import Instance, Layout
+from memstow.solvers.models.places import Choice
+from memstow.solvers.models.relations import Pair, Relations
 
 
 class Rounding:

@@ -1,6 +1,6 @@
 """Sets of parts that conflict pairwise through listed conflicts, beyond those that live at one moment."""
 
-from solvers.models.relations import Relations
+from memstow.solvers.models.relations import Relations
 
 # Cliques are grown from each part; each looks at its neighbours only.
 _MOST_PARTS = 2_000

@@ -5,9 +5,9 @@ No answer of a back end is believed before it has been through here.
 
 from bisect import bisect_left, insort
 
-from solvers.instance import Layout
-from solvers.models.relations import Relations
-from solvers.solver import SUMMED, Task, Term, TermKind, summed
+from memstow.solvers.instance import Layout
+from memstow.solvers.models.relations import Relations
+from memstow.solvers.solver import SUMMED, Task, Term, TermKind, summed
 
 
 class Examiner:

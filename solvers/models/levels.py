@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Protocol
 
-from solvers.instance import Layout
-from solvers.models.exact import Examiner
-from solvers.models.model import Limits, Report, Verdict
-from solvers.solver import Task
+from memstow.solvers.instance import Layout
+from memstow.solvers.models.exact import Examiner
+from memstow.solvers.models.model import Limits, Report, Verdict
+from memstow.solvers.solver import Task
 
 # Of the time left, a term may take this share while others wait behind it.
 _SHARE = 0.8

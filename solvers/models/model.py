@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from solvers.instance import Layout
-from solvers.solver import Task
+from memstow.solvers.instance import Layout
+from memstow.solvers.solver import Task
 
 
 @dataclass(frozen=True, slots=True)

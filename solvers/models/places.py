@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from math import lcm
 
-from solvers.instance import UNBOUNDED, Instance
-from solvers.models.relations import Relations
-from solvers.solver import Task, TermKind
+from memstow.solvers.instance import UNBOUNDED, Instance
+from memstow.solvers.models.relations import Relations
+from memstow.solvers.solver import Task, TermKind
 
 
 @dataclass(frozen=True, slots=True)

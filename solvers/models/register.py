@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from solvers.models.model import Model
+    from memstow.solvers.models.model import Model
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class BackEnd:
 
 BACK_ENDS: Final = {
     "cpsat": BackEnd(
-        "solvers.cpsat",
+        "memstow.solvers.cpsat",
         "constraint model on OR-tools CP-SAT: boxes in time and memory, proofs, explanations",
         "everything whose sums stay below 2^61",
         ("ortools",),
@@ -43,7 +43,7 @@ BACK_ENDS: Final = {
         "OR-tools",
     ),
     "assign": BackEnd(
-        "solvers.assign",
+        "memstow.solvers.assign",
         "several pools: a CP-SAT master chooses pools, the native search packs each, cuts go between",
         "everything whose sums stay below 2^61",
         ("ortools",),
@@ -51,7 +51,7 @@ BACK_ENDS: Final = {
         "OR-tools",
     ),
     "cbc": BackEnd(
-        "solvers.milp",
+        "memstow.solvers.milp",
         "integer program of the largest end offset on PuLP, solved by CBC",
         "everything, with heights and costs up to 2^26 units",
         ("pulp",),
@@ -59,7 +59,7 @@ BACK_ENDS: Final = {
         "CBC of PuLP",
     ),
     "highs": BackEnd(
-        "solvers.milp",
+        "memstow.solvers.milp",
         "integer program of the largest end offset on PuLP, solved by HiGHS",
         "everything, with heights and costs up to 2^26 units",
         ("pulp", "highspy"),

@@ -9,7 +9,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from solvers.instance import Instance
+from memstow.solvers.instance import Instance
 
 Span = tuple[int, int]
 

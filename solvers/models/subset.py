@@ -3,7 +3,7 @@
 from array import array
 from collections.abc import Sequence
 
-from solvers.instance import Instance
+from memstow.solvers.instance import Instance
 
 
 def restricted(instance: Instance, items: Sequence[int]) -> Instance:

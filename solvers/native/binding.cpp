@@ -166,7 +166,7 @@ Layout to_layout(const Instance& instance, nb::handle from) {
         throw std::length_error("not of this instance");
     for (std::size_t item = 0; item < layout.size(); ++item) {
         const bool known = pool[item] >= 0 && pool[item] < count_of(instance.pools);
-        if (known && offset[item] >= 0) layout[item] = {pool[item], offset[item]};
+        if (known && offset[item] >= 0) layout[item] = {static_cast<Index>(pool[item]), offset[item]};
     }
     return layout;
 }

@@ -35,7 +35,7 @@ class Server:
         environment |= {f"MEMSTOW_{name.upper()}": str(value) for name, value in given.items()}
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "api.cli.main", "serve"],
+                [sys.executable, "-m", "memstow.api.cli.main", "serve"],
                 cwd=ROOT,
                 env=environment,
                 stdin=subprocess.DEVNULL,

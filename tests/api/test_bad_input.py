@@ -16,9 +16,9 @@ import schemathesis
 from hypothesis import HealthCheck, settings
 from schemathesis.specs.openapi.checks import response_schema_conformance
 
-from api.http.app import create_app
-from api.http.documents import CSV, PROBLEM
-from api.http.settings import Settings
+from memstow.api.http.app import create_app
+from memstow.api.http.documents import CSV, PROBLEM
+from memstow.api.http.settings import Settings
 from tests.api.serving import Server
 
 POSTS = ("/v1/plan", "/v1/jobs", "/v1/batches", "/v1/verify", "/v1/inspect", "/v1/convert")

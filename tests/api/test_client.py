@@ -14,17 +14,17 @@ from typing import Any
 
 import pytest
 
-from api.cli.exits import Exit
-from api.client import AsyncClient, Client, ServerError, solve
-from planner import formats
-from planner.generate.planted import planted
-from planner.model.digest import digest
-from planner.model.errors import InputError
-from planner.model.events import Event, Incumbent
-from planner.model.options import Options
-from planner.model.plan import Status
-from planner.model.problem import Buffer, Pool, Problem
-from planner.verify import verify
+from memstow.api.cli.exits import Exit
+from memstow.api.client import AsyncClient, Client, ServerError, solve
+from memstow.planner import formats
+from memstow.planner.generate.planted import planted
+from memstow.planner.model.digest import digest
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.events import Event, Incumbent
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Status
+from memstow.planner.model.problem import Buffer, Pool, Problem
+from memstow.planner.verify import verify
 from tests.api.serving import ROOT, Server
 from tests.waiting import PATIENCE, wait_for
 
@@ -179,7 +179,7 @@ def _free_port() -> int:
 
 
 def memstow(*arguments: object, **environment: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "api.cli.main", *map(str, arguments)]
+    command = [sys.executable, "-m", "memstow.api.cli.main", *map(str, arguments)]
     given = {**os.environ, **environment}
     return subprocess.run(
         command, cwd=ROOT, env=given, capture_output=True, text=True, timeout=PATIENCE, check=False
@@ -214,7 +214,16 @@ def test_ctrl_c_prints_the_best_plan_of_the_server(running: Server, tmp_path: Pa
     path = tmp_path / "problem.json"
     problem = planted(800, 5, slack=0.01)
     path.write_bytes(formats.write_problem(problem))
-    command = [sys.executable, "-m", "api.cli.main", "solve", str(path), "--json", "--time-limit", str(LONG)]
+    command = [
+        sys.executable,
+        "-m",
+        "memstow.api.cli.main",
+        "solve",
+        str(path),
+        "--json",
+        "--time-limit",
+        str(LONG),
+    ]
     process = subprocess.Popen(
         [*command, "--server", running.url], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )

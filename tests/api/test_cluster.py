@@ -12,11 +12,11 @@ from typing import Any
 import httpx2
 import pytest
 
-from planner.model.digest import digest
-from planner.model.options import Options
-from planner.reading.parse import parse_plan, parse_problem
-from planner.solve.engine import plan
-from planner.verify import verify
+from memstow.planner.model.digest import digest
+from memstow.planner.model.options import Options
+from memstow.planner.reading.parse import parse_plan, parse_problem
+from memstow.planner.solve.engine import plan
+from memstow.planner.verify import verify
 from tests import processes
 from tests.api.asking import events, has_plan, job_of, over, submit
 from tests.api.http.conftest import hard

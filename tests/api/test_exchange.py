@@ -7,12 +7,12 @@ from typing import Any
 import httpx2
 import pytest
 
-from api.exchange import Exchange, Flow, Follow, Following, Heard, Request, ServerError, Wait
-from planner import formats
-from planner.model.errors import DeclinedError, InputError
-from planner.model.options import Options
-from planner.model.plan import Plan, Status
-from planner.model.problem import Buffer, Problem
+from memstow.api.exchange import Exchange, Flow, Follow, Following, Heard, Request, ServerError, Wait
+from memstow.planner import formats
+from memstow.planner.model.errors import DeclinedError, InputError
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Plan, Status
+from memstow.planner.model.problem import Buffer, Problem
 
 PROBLEM = Problem(version=1, buffers=(Buffer(id="a", size=64, lifetime=(0, 2)),))
 LOST = httpx2.ConnectError("no route")

@@ -17,15 +17,15 @@ from types import SimpleNamespace
 import httpx2
 import pytest
 
-from api.http.documents import PROBLEM
-from api.http.settings import Settings
-from api.jobs import database as store
-from api.jobs.cache import PlanCache
-from api.jobs.isolated import Children
-from api.jobs.migrate import upgrade
-from api.jobs.queue import Queue
-from api.jobs.runner import Runner
-from api.metrics import Metrics
+from memstow.api.http.documents import PROBLEM
+from memstow.api.http.settings import Settings
+from memstow.api.jobs import database as store
+from memstow.api.jobs.cache import PlanCache
+from memstow.api.jobs.isolated import Children
+from memstow.api.jobs.migrate import upgrade
+from memstow.api.jobs.queue import Queue
+from memstow.api.jobs.runner import Runner
+from memstow.api.metrics import Metrics
 from tests.api.asking import OVER, Event, events, has_plan, job_of, over, read_events, submit
 from tests.api.http.conftest import hard
 from tests.api.jobs.drafts import draft
@@ -362,7 +362,7 @@ def test_a_clock_that_jumps_takes_no_job_away(server: Server, monkeypatch: pytes
     work = Settings(slots=0, lease_seconds=1.0).work()
     runner = Runner(database, queue, PlanCache(database), Children(), work, Metrics())
     steady = SimpleNamespace(monotonic=lambda: 100.0)
-    monkeypatch.setattr("api.jobs.runner.time", steady)
+    monkeypatch.setattr("memstow.api.jobs.runner.time", steady)
     for jump in (1e6, -1e6):
         monkeypatch.setattr(time, "time", lambda jump=jump: 1.8e9 + jump)
         queue.beat([(job, 1)])

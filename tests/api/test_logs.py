@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from api.jobs.database import Database, url_of
-from api.jobs.keys import Keys, Scope
-from api.jobs.migrate import upgrade
+from memstow.api.jobs.database import Database, url_of
+from memstow.api.jobs.keys import Keys, Scope
+from memstow.api.jobs.migrate import upgrade
 from tests.api.http.conftest import hard
 from tests.api.serving import Server
 from tests.waiting import wait_for

@@ -12,8 +12,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from api.http.settings import Settings
 from benchmarks.service.servers import free_port
+from memstow.api.http.settings import Settings
 from tests.api.asking import over, submit
 from tests.api.http.conftest import hard
 from tests.api.serving import ROOT
@@ -36,7 +36,7 @@ def test_the_commands_set_up_a_cluster(stack: ExitStack, tmp_path: Path) -> None
     for line in block.splitlines():
         here = line.replace("scheduler:8786", f"127.0.0.1:{scheduler}").replace("8786", str(scheduler))
         program, *arguments = shlex.split(here.replace("8080", str(port)))
-        module = {"dask": "dask", "memstow": "api.cli.main"}[program]
+        module = {"dask": "dask", "memstow": "memstow.api.cli.main"}[program]
         started = subprocess.Popen(
             [sys.executable, "-m", module, *arguments],
             stdout=subprocess.DEVNULL,

@@ -12,8 +12,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from api.http.app import create_app
-from api.http.settings import Settings
+from memstow.api.http.app import create_app
+from memstow.api.http.settings import Settings
 from tests.api.serving import ROOT, Server
 
 PAGE = (ROOT / "docs" / "service.md").read_text()

@@ -12,14 +12,14 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-from planner import formats
-from planner.check import find_issues
-from planner.model.errors import InputError
-from planner.model.problem import Problem
-from planner.reading.findings import MOST_REPORTED
-from planner.reading.jsontext import parse_json
-from planner.reading.parse import parse_options, parse_plan, parse_target
-from planner.targets.target import retarget
+from memstow.planner import formats
+from memstow.planner.check import find_issues
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.problem import Problem
+from memstow.planner.reading.findings import MOST_REPORTED
+from memstow.planner.reading.jsontext import parse_json
+from memstow.planner.reading.parse import parse_options, parse_plan, parse_target
+from memstow.planner.targets.target import retarget
 from tests.fuzz.seeds import PLANS, PROBLEM, PROBLEMS
 
 SLOW: Final = 5.0

@@ -3,9 +3,9 @@
 import json
 from typing import Any, Final
 
-from planner import formats
-from planner.model.plan import Placement, Plan, Status
-from planner.model.problem import Buffer, Problem
+from memstow.planner import formats
+from memstow.planner.model.plan import Placement, Plan, Status
+from memstow.planner.model.problem import Buffer, Problem
 
 PROBLEM: Final = Problem(
     version=1,

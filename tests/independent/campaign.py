@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from random import Random
 
-from planner.model.errors import DeclinedError
+from memstow.planner.model.errors import DeclinedError
 from tests.independent.brute_force import TooMuchError
 from tests.independent.documents import PlanDocument
 from tests.independent.door import Refused, answer

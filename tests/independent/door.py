@@ -4,12 +4,12 @@ import json
 import threading
 from typing import cast
 
-from planner.formats import read_plan, read_problem, write_plan
-from planner.model.errors import DeclinedError, InputError
-from planner.model.events import Event
-from planner.model.options import Options
-from planner.model.problem import Problem
-from planner.solve.engine import plan
+from memstow.planner.formats import read_plan, read_problem, write_plan
+from memstow.planner.model.errors import DeclinedError, InputError
+from memstow.planner.model.events import Event
+from memstow.planner.model.options import Options
+from memstow.planner.model.problem import Problem
+from memstow.planner.solve.engine import plan
 from tests.independent.documents import PlanDocument, ProblemDocument
 from tests.independent.runs import Run
 

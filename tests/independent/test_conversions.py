@@ -5,8 +5,8 @@ from typing import cast
 
 import pytest
 
-from planner.formats import read_problem, write_problem
-from planner.model.errors import InputError
+from memstow.planner.formats import read_problem, write_problem
+from memstow.planner.model.errors import InputError
 from tests.independent.brute_force import TooMuchError, best_plan
 from tests.independent.documents import ProblemDocument
 from tests.independent.door import read

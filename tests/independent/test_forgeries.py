@@ -7,8 +7,8 @@ from typing import Any, Final, cast
 
 import pytest
 
-from planner.formats import read_plan
-from planner.verify import verify
+from memstow.planner.formats import read_plan
+from memstow.planner.verify import verify
 from tests.independent.documents import PlanDocument, ProblemDocument
 from tests.independent.door import answer, read
 from tests.independent.judge import Truth, faults_of

@@ -15,16 +15,16 @@ from typing import Final
 
 import pytest
 
-from planner.model.errors import DeclinedError
-from planner.model.options import Options
-from planner.model.plan import PLANNED, Plan, Status, gap_of
-from planner.model.problem import Buffer, Pool, Problem
-from planner.solve import engine
-from planner.solve.engine import plan
-from planner.solve.portfolio import Stage
-from planner.verify import verify
-from solvers.models.register import BACK_ENDS
-from solvers.solver import Solver, Task, find
+from memstow.planner.model.errors import DeclinedError
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import PLANNED, Plan, Status, gap_of
+from memstow.planner.model.problem import Buffer, Pool, Problem
+from memstow.planner.solve import engine
+from memstow.planner.solve.engine import plan
+from memstow.planner.solve.portfolio import Stage
+from memstow.planner.verify import verify
+from memstow.solvers.models.register import BACK_ENDS
+from memstow.solvers.solver import Solver, Task, find
 from tests.in_process import run_back_ends_in_process
 from tests.planner.test_agreement import mixed
 from tests.problems import costly_problem, random_problem

@@ -2,8 +2,18 @@
 
 from collections.abc import Mapping
 
-from planner.model.plan import Certificate, Live, Model, Placement, Plan, PoolUse, Status, TermValue, gap_of
-from planner.model.problem import Buffer, Pool, Problem
+from memstow.planner.model.plan import (
+    Certificate,
+    Live,
+    Model,
+    Placement,
+    Plan,
+    PoolUse,
+    Status,
+    TermValue,
+    gap_of,
+)
+from memstow.planner.model.problem import Buffer, Pool, Problem
 from tests.referee import Place, Places, cost
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from planner.model.errors import InputError, Issue
+from memstow.planner.model.errors import InputError, Issue
 
 
 def refusal(read: Callable[[], object]) -> tuple[Issue, ...]:

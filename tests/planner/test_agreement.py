@@ -9,11 +9,11 @@ from random import Random
 
 import pytest
 
-from planner.model.options import Options
-from planner.model.plan import Plan
-from planner.model.problem import Problem
-from planner.solve.engine import plan
-from planner.verify import verify
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Plan
+from memstow.planner.model.problem import Problem
+from memstow.planner.solve.engine import plan
+from memstow.planner.verify import verify
 from tests.in_process import run_back_ends_in_process
 from tests.problems import TERMS, random_problem
 from tests.referee import best

@@ -6,12 +6,12 @@ from random import Random
 
 import pytest
 
-from planner.generate.planted import planted
-from planner.model.options import Options
-from planner.model.plan import Plan, Status
-from planner.solve.better_plan import better
-from planner.solve.engine import plan
-from planner.verify import verify
+from memstow.planner.generate.planted import planted
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Plan, Status
+from memstow.planner.solve.better_plan import better
+from memstow.planner.solve.engine import plan
+from memstow.planner.verify import verify
 from tests.problems import random_problem
 
 EMPTY = Plan(status=Status.FEASIBLE)

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from planner.model.options import Options
-from planner.model.plan import LiveBytes, Placement, Status, Sum
-from planner.model.problem import Problem
-from planner.reading.parse import parse_problem
-from planner.reduce import Reduction, reduce
-from planner.solve.bounds import Bounds, height_for
-from planner.solve.engine import plan
-from solvers.models.register import BACK_ENDS
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import LiveBytes, Placement, Status, Sum
+from memstow.planner.model.problem import Problem
+from memstow.planner.reading.parse import parse_problem
+from memstow.planner.reduce import Reduction, reduce
+from memstow.planner.solve.bounds import Bounds, height_for
+from memstow.planner.solve.engine import plan
+from memstow.solvers.models.register import BACK_ENDS
 from tests.referee import best
 
 

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from planner import check
-from planner.check import find_issues, require_valid
-from planner.model.errors import InputError, Issue
-from planner.model.problem import LIMIT, Problem
-from planner.solve.engine import plan
-from planner.verify import verify
+from memstow.planner import check
+from memstow.planner.check import find_issues, require_valid
+from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.model.problem import LIMIT, Problem
+from memstow.planner.solve.engine import plan
+from memstow.planner.verify import verify
 
 READER = TypeAdapter(Problem)
 

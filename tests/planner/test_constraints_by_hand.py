@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from planner.model.errors import InputError
-from planner.model.options import Options
-from planner.model.plan import Placement, Plan, Status
-from planner.model.problem import Problem
-from planner.reading.parse import parse_problem
-from planner.solve.engine import plan
-from planner.verify import verify
-from solvers.models.register import BACK_ENDS
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Placement, Plan, Status
+from memstow.planner.model.problem import Problem
+from memstow.planner.reading.parse import parse_problem
+from memstow.planner.solve.engine import plan
+from memstow.planner.verify import verify
+from memstow.solvers.models.register import BACK_ENDS
 from tests.referee import best
 
 Values = tuple[int, ...]

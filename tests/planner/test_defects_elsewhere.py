@@ -7,15 +7,15 @@ from random import Random
 
 import pytest
 
-from planner.check import find_issues
-from planner.model.errors import InputError
-from planner.model.options import Options
-from planner.model.plan import Status
-from planner.model.problem import Buffer, Pool, Problem, Relative, Reserved
-from planner.reduce import Reduction, reduce
-from planner.solve.bounds import Bounds
-from planner.solve.engine import plan
-from planner.verify import verify
+from memstow.planner.check import find_issues
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Status
+from memstow.planner.model.problem import Buffer, Pool, Problem, Relative, Reserved
+from memstow.planner.reduce import Reduction, reduce
+from memstow.planner.solve.bounds import Bounds
+from memstow.planner.solve.engine import plan
+from memstow.planner.verify import verify
 from tests.planner.plans import honest
 from tests.problems import random_problem
 from tests.referee import best, breaks, judge

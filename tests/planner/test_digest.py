@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import planner.model.digest as digest_module
-from planner.model.digest import canonical, digest
-from planner.model.problem import Buffer, InPlace, Pool, Problem, Relative, Reserved, ReuseCost
+import memstow.planner.model.digest as digest_module
+from memstow.planner.model.digest import canonical, digest
+from memstow.planner.model.problem import Buffer, InPlace, Pool, Problem, Relative, Reserved, ReuseCost
 from tests.problems import problems
 
 PROBLEM = Problem(

@@ -12,17 +12,17 @@ from random import Random
 
 import pytest
 
-from planner.generate.planted import planted
-from planner.model.errors import DeclinedError, InputError, UnknownSolverError
-from planner.model.events import Bound, Event, Incumbent, Phase
-from planner.model.options import Options
-from planner.model.plan import Placement, Plan, Status, gap_of
-from planner.model.problem import Buffer, Pool, Problem, Relative, Reserved
-from planner.processes.machine import processors
-from planner.reduce import Reduction, reduce
-from planner.solve.bounds import Bounds
-from planner.solve.engine import plan
-from planner.verify import verify
+from memstow.planner.generate.planted import planted
+from memstow.planner.model.errors import DeclinedError, InputError, UnknownSolverError
+from memstow.planner.model.events import Bound, Event, Incumbent, Phase
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Placement, Plan, Status, gap_of
+from memstow.planner.model.problem import Buffer, Pool, Problem, Relative, Reserved
+from memstow.planner.processes.machine import processors
+from memstow.planner.reduce import Reduction, reduce
+from memstow.planner.solve.bounds import Bounds
+from memstow.planner.solve.engine import plan
+from memstow.planner.verify import verify
 from tests.problems import costly_problem, random_problem
 from tests.referee import judge
 

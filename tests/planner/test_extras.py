@@ -6,12 +6,12 @@ from random import Random
 import pytest
 
 from benchmarks.models import three_pools
-from planner.model.events import Event, Phase
-from planner.model.options import Options
-from planner.model.plan import Status
-from planner.model.problem import Buffer, Pool, Problem
-from planner.solve.engine import plan
-from solvers.models.register import BACK_ENDS, BackEnd
+from memstow.planner.model.events import Event, Phase
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Status
+from memstow.planner.model.problem import Buffer, Pool, Problem
+from memstow.planner.solve.engine import plan
+from memstow.solvers.models.register import BACK_ENDS, BackEnd
 
 POOLS = three_pools(Random(0), 60)
 WORK = Options(deterministic=True, work_limit=2_000_000)

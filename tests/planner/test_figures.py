@@ -2,7 +2,7 @@
 
 import pytest
 
-from planner.show.formatting import count, human, names, percent, plain, seconds, table
+from memstow.planner.show.formatting import count, human, names, percent, plain, seconds, table
 
 
 @pytest.mark.parametrize(

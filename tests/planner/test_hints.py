@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from api.cli.exits import Exit
-from api.cli.main import main
-from planner import formats
-from planner.generate.planted import planted
-from planner.model.errors import InputError
-from planner.model.options import Options
-from planner.model.plan import Placement, Plan, Status
-from planner.reading.parse import parse_options, parse_problem
-from planner.solve.engine import plan
+from memstow.api.cli.exits import Exit
+from memstow.api.cli.main import main
+from memstow.planner import formats
+from memstow.planner.generate.planted import planted
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Placement, Plan, Status
+from memstow.planner.reading.parse import parse_options, parse_problem
+from memstow.planner.solve.engine import plan
 from tests.planner.refusal import refusal, told
 
 DOCUMENT: dict[str, Any] = {

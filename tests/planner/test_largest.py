@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from planner.model.errors import DeclinedError
-from planner.model.options import Options
-from planner.model.plan import Plan, Status
-from planner.model.problem import LIMIT, Problem
-from planner.reading.parse import parse_problem
-from planner.solve.engine import plan
-from planner.verify import verify
+from memstow.planner.model.errors import DeclinedError
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Plan, Status
+from memstow.planner.model.problem import LIMIT, Problem
+from memstow.planner.reading.parse import parse_problem
+from memstow.planner.solve.engine import plan
+from memstow.planner.verify import verify
 
 
 def stacked(*sizes: int, **fields: Any) -> Problem:

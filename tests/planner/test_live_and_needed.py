@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from planner.model.plan import Live, Plan
-from planner.model.problem import Buffer, Pool, Problem, Relative, Reserved
-from planner.solve import engine
-from planner.verify import Code, verify
+from memstow.planner.model.plan import Live, Plan
+from memstow.planner.model.problem import Buffer, Pool, Problem, Relative, Reserved
+from memstow.planner.solve import engine
+from memstow.planner.verify import Code, verify
 
 FAR = 10**30
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.processes.machine import memory, processors
+from memstow.planner.processes.machine import memory, processors
 
 MIB = 1 << 20
 

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from planner.explain.needs import needs
-from planner.model.options import Options
-from planner.model.plan import Placement, Plan, Status
-from planner.model.problem import LIMIT, Problem
-from planner.reading.parse import parse_problem
-from planner.solve.engine import plan
-from planner.verify import Code, verify
+from memstow.planner.explain.needs import needs
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Placement, Plan, Status
+from memstow.planner.model.problem import LIMIT, Problem
+from memstow.planner.reading.parse import parse_problem
+from memstow.planner.solve.engine import plan
+from memstow.planner.verify import Code, verify
 from tests.planner.plans import honest
 from tests.planner.refusal import told
 from tests.referee import best

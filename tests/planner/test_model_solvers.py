@@ -8,22 +8,22 @@ from random import Random
 
 import pytest
 
-from planner.backends import warm_children
-from planner.backends.isolated_solver import Isolated
-from planner.model.errors import DeclinedError, MissingBackEndError
-from planner.model.events import Event, Incumbent, Phase
-from planner.model.options import Options
-from planner.model.plan import Model, Placement, Plan, Status
-from planner.model.problem import Buffer, InPlace, Pool, Problem, Reserved, ReuseCost
-from planner.processes.process import Process, command_for
-from planner.reduce import Reduction, reduce
-from planner.solve.engine import plan
-from planner.solve.task import task_of
-from planner.verify import verify
-from solvers import _native
-from solvers.models import register
-from solvers.models.register import BACK_ENDS
-from solvers.solver import Listeners
+from memstow.planner.backends import warm_children
+from memstow.planner.backends.isolated_solver import Isolated
+from memstow.planner.model.errors import DeclinedError, MissingBackEndError
+from memstow.planner.model.events import Event, Incumbent, Phase
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Model, Placement, Plan, Status
+from memstow.planner.model.problem import Buffer, InPlace, Pool, Problem, Reserved, ReuseCost
+from memstow.planner.processes.process import Process, command_for
+from memstow.planner.reduce import Reduction, reduce
+from memstow.planner.solve.engine import plan
+from memstow.planner.solve.task import task_of
+from memstow.planner.verify import verify
+from memstow.solvers import _native
+from memstow.solvers.models import register
+from memstow.solvers.models.register import BACK_ENDS
+from memstow.solvers.solver import Listeners
 from tests.processes import children_of, state_of
 from tests.solvers.models.agreement import problems
 from tests.waiting import wait_for

@@ -6,10 +6,10 @@ from random import Random
 
 import pytest
 
-from planner.explain.needs import Needs, needs
-from planner.explain.removals import removals
-from planner.model.plan import Status
-from planner.model.problem import Buffer, Pool, Problem, Relative, Reserved
+from memstow.planner.explain.needs import Needs, needs
+from memstow.planner.explain.removals import removals
+from memstow.planner.model.plan import Status
+from memstow.planner.model.problem import Buffer, Pool, Problem, Relative, Reserved
 from tests.problems import random_problem
 from tests.referee import judge
 

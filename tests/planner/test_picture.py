@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from planner.model.live_profile import profile
-from planner.model.plan import Live, Placement, Plan, PoolUse, Status
-from planner.model.problem import ALWAYS, Buffer, Pool, Problem, Reserved
-from planner.show.drawing.words import breadth
-from planner.show.text_picture import ASCII, MOST_POOLS, UNICODE, Glyphs, chart, maps
+from memstow.planner.model.live_profile import profile
+from memstow.planner.model.plan import Live, Placement, Plan, PoolUse, Status
+from memstow.planner.model.problem import ALWAYS, Buffer, Pool, Problem, Reserved
+from memstow.planner.show.drawing.words import breadth
+from memstow.planner.show.text_picture import ASCII, MOST_POOLS, UNICODE, Glyphs, chart, maps
 
 
 def _problem(*buffers: tuple[str, int, int, int], pools: tuple[Pool, ...] = (Pool(id="memory"),)) -> Problem:

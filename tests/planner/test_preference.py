@@ -6,13 +6,13 @@ from random import Random
 
 import pytest
 
-from planner.check import find_issues
-from planner.model.options import Options
-from planner.model.plan import Placement, Plan, Status
-from planner.model.problem import LIMIT, Buffer, Pool, Problem, Relative
-from planner.solve.engine import plan
-from planner.verify import verify
-from solvers.models.register import BACK_ENDS
+from memstow.planner.check import find_issues
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Placement, Plan, Status
+from memstow.planner.model.problem import LIMIT, Buffer, Pool, Problem, Relative
+from memstow.planner.solve.engine import plan
+from memstow.planner.verify import verify
+from memstow.solvers.models.register import BACK_ENDS
 from tests.in_process import run_back_ends_in_process
 from tests.problems import TERMS, random_problem
 from tests.referee import best, cost, judge

@@ -4,9 +4,9 @@ from random import Random
 
 import pytest
 
-from planner.model.options import Options
-from planner.model.problem import Buffer, Pool, Problem
-from planner.solve.engine import plan
+from memstow.planner.model.options import Options
+from memstow.planner.model.problem import Buffer, Pool, Problem
+from memstow.planner.solve.engine import plan
 
 NAMES = ("a", "b", "c")
 

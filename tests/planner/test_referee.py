@@ -4,9 +4,18 @@ from random import Random
 
 from hypothesis import given
 
-from planner.model.plan import Status
-from planner.model.problem import Buffer, InPlace, Pool, Problem, Relative, Reserved, ReuseCost, allowed_pools
-from planner.verify import Code, verify
+from memstow.planner.model.plan import Status
+from memstow.planner.model.problem import (
+    Buffer,
+    InPlace,
+    Pool,
+    Problem,
+    Relative,
+    Reserved,
+    ReuseCost,
+    allowed_pools,
+)
+from memstow.planner.verify import Code, verify
 from tests.planner.plans import honest
 from tests.problems import problems, random_problem
 from tests.referee import best, judge

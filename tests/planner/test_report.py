@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-from planner.explain.needs import Need, Needs, Release
-from planner.explain.removals import Kind, Removal
-from planner.model.plan import Explanation, Least, Live, Plan, PoolUse, Status, TermValue
-from planner.model.problem import Buffer, Pool, Problem
-from planner.show.report import needs_report, plan_report
-from planner.show.text_picture import ASCII
+from memstow.planner.explain.needs import Need, Needs, Release
+from memstow.planner.explain.removals import Kind, Removal
+from memstow.planner.model.plan import Explanation, Least, Live, Plan, PoolUse, Status, TermValue
+from memstow.planner.model.problem import Buffer, Pool, Problem
+from memstow.planner.show.report import needs_report, plan_report
+from memstow.planner.show.text_picture import ASCII
 from tests.api.cli.fakes import infeasible, stacked, unknown
 
 PROBLEM = Problem(

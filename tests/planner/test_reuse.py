@@ -11,14 +11,14 @@ from random import Random
 
 import pytest
 
-from planner import formats
-from planner.model.errors import DeclinedError
-from planner.model.events import Bound, Event, Incumbent
-from planner.model.options import Options
-from planner.model.plan import Exhausted, Plan, Status, TermValue
-from planner.model.problem import Buffer, Pool, Problem, Relative, ReuseCost
-from planner.solve.engine import plan
-from planner.verify import verify
+from memstow.planner import formats
+from memstow.planner.model.errors import DeclinedError
+from memstow.planner.model.events import Bound, Event, Incumbent
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Exhausted, Plan, Status, TermValue
+from memstow.planner.model.problem import Buffer, Pool, Problem, Relative, ReuseCost
+from memstow.planner.solve.engine import plan
+from memstow.planner.verify import verify
 from tests.planner.formats.structured_brute import fits, value
 from tests.problems import costly_problem
 from tests.referee import judge

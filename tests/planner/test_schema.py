@@ -2,7 +2,7 @@
 
 import pytest
 
-from planner.model.schema import KINDS, file_of, schema, schema_text
+from memstow.planner.model.schema import KINDS, file_of, schema, schema_text
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from planner.generate.network import network
-from planner.model.options import Options
-from planner.model.plan import Plan, Status
-from planner.model.problem import Pool, Problem
-from planner.solve.engine import plan
-from planner.verify import verify
+from memstow.planner.generate.network import network
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Plan, Status
+from memstow.planner.model.problem import Pool, Problem
+from memstow.planner.solve.engine import plan
+from memstow.planner.verify import verify
 
 SEEDS = (1, 2, 3)
 

@@ -1,8 +1,8 @@
 """What a problem is said to hold."""
 
-from planner.model.problem import ALWAYS, Buffer, Pool, Problem, Relative, Reserved
-from planner.show.survey import facts, survey
-from planner.show.text_picture import ASCII
+from memstow.planner.model.problem import ALWAYS, Buffer, Pool, Problem, Relative, Reserved
+from memstow.planner.show.survey import facts, survey
+from memstow.planner.show.text_picture import ASCII
 
 PROBLEM = Problem(
     version=1,

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from planner.model.plan import Live, Placement, Plan, PoolUse, Status
-from planner.model.problem import ALWAYS, Buffer, Pool, Problem, Reserved
-from planner.show.drawing import spots
-from planner.show.drawing.boxes import MOST_TOLD, READABLE
-from planner.show.drawing.map import MOST_BOXES
-from planner.show.drawing.palette import LEVELS, RAMP, shade
-from planner.show.drawing.panel import ACROSS, LEFT, RIGHT
-from planner.show.svg_picture import MOST_POOLS, svg
+from memstow.planner.model.plan import Live, Placement, Plan, PoolUse, Status
+from memstow.planner.model.problem import ALWAYS, Buffer, Pool, Problem, Reserved
+from memstow.planner.show.drawing import spots
+from memstow.planner.show.drawing.boxes import MOST_TOLD, READABLE
+from memstow.planner.show.drawing.map import MOST_BOXES
+from memstow.planner.show.drawing.palette import LEVELS, RAMP, shade
+from memstow.planner.show.drawing.panel import ACROSS, LEFT, RIGHT
+from memstow.planner.show.svg_picture import MOST_POOLS, svg
 from tests.api.cli.fakes import stacked
 from tests.planner.drawn import Drawing, Shape
 

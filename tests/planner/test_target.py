@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from planner.model.errors import InputError
-from planner.model.options import Options
-from planner.model.plan import Status
-from planner.model.problem import Buffer, Pool, Problem, Reserved
-from planner.reading.parse import parse_target
-from planner.solve.engine import plan
-from planner.targets.by_name import shipped_target
-from planner.targets.target import Target, retarget, shipped
-from planner.verify import verify
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Status
+from memstow.planner.model.problem import Buffer, Pool, Problem, Reserved
+from memstow.planner.reading.parse import parse_target
+from memstow.planner.solve.engine import plan
+from memstow.planner.targets.by_name import shipped_target
+from memstow.planner.targets.target import Target, retarget, shipped
+from memstow.planner.verify import verify
 from tests.planner.refusal import told
 
 TARGET = Target(

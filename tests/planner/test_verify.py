@@ -7,11 +7,20 @@ from typing import Any
 
 import pytest
 
-from planner.model.digest import digest
-from planner.model.plan import Explanation, Live, LiveBytes, Overflow, Placement, Plan, PoolUse, Status
-from planner.model.problem import LIMIT, Buffer, InPlace, Pool, Problem, Relative, Reserved, ReuseCost
-from planner.verify import Code, Violation, verify
-from planner.verify.findings import LISTED
+from memstow.planner.model.digest import digest
+from memstow.planner.model.plan import (
+    Explanation,
+    Live,
+    LiveBytes,
+    Overflow,
+    Placement,
+    Plan,
+    PoolUse,
+    Status,
+)
+from memstow.planner.model.problem import LIMIT, Buffer, InPlace, Pool, Problem, Relative, Reserved, ReuseCost
+from memstow.planner.verify import Code, Violation, verify
+from memstow.planner.verify.findings import LISTED
 from tests.planner.plans import honest
 
 # Two pools. `a`, `b` and `c` meet at time 1; `d` comes later.

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.model.plan import Placement, Plan, Status
-from planner.model.problem import Buffer, Problem, Relative
-from planner.verify import Code, verify
+from memstow.planner.model.plan import Placement, Plan, Status
+from memstow.planner.model.problem import Buffer, Problem, Relative
+from memstow.planner.verify import Code, verify
 from tests.planner.plans import honest
 from tests.problems import problems, random_problem
 from tests.referee import Places, breaks, judge

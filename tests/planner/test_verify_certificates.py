@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from planner.model.plan import (
+from memstow.planner.model.plan import (
     Certificate,
     Exhausted,
     Explanation,
@@ -20,12 +20,12 @@ from planner.model.plan import (
     TermValue,
     gap_of,
 )
-from planner.model.problem import Buffer, InPlace, Pool, Problem, Relative, Reserved, ReuseCost
-from planner.verify import Code, verify
-from planner.verify.certificates import Proofs
-from planner.verify.facts import Facts
-from planner.verify.findings import Findings
-from planner.verify.live_bytes import proven
+from memstow.planner.model.problem import Buffer, InPlace, Pool, Problem, Relative, Reserved, ReuseCost
+from memstow.planner.verify import Code, verify
+from memstow.planner.verify.certificates import Proofs
+from memstow.planner.verify.facts import Facts
+from memstow.planner.verify.findings import Findings
+from memstow.planner.verify.live_bytes import proven
 from tests.planner.plans import honest
 from tests.problems import random_problem
 from tests.referee import best

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from planner.model.errors import DeclinedError
-from planner.model.options import Options
-from planner.model.plan import (
+from memstow.planner.model.errors import DeclinedError
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import (
     PLANNED,
     Certificate,
     Exhausted,
@@ -29,10 +29,10 @@ from planner.model.plan import (
     Sum,
     gap_of,
 )
-from planner.model.problem import Buffer, Pool, Problem, Relative, Reserved
-from planner.solve import engine
-from planner.solve.recheck import only, recheck
-from planner.verify import Claim, Code, Standing, Subject, judge
+from memstow.planner.model.problem import Buffer, Pool, Problem, Relative, Reserved
+from memstow.planner.solve import engine
+from memstow.planner.solve.recheck import only, recheck
+from memstow.planner.verify import Claim, Code, Standing, Subject, judge
 from tests.planner.plans import honest
 from tests.problems import random_problem
 from tests.referee import best
@@ -61,7 +61,7 @@ def some_problem(rng: Random) -> Problem:
 
 
 def engine_takes(problem: Problem) -> bool:
-    from planner.check import find_issues
+    from memstow.planner.check import find_issues
 
     return not find_issues(problem)
 

@@ -6,10 +6,10 @@ from random import Random
 
 import pytest
 
-from planner.model.digest import digest
-from planner.model.plan import Placement, Plan
-from planner.model.problem import Problem
-from planner.verify import Code, verify
+from memstow.planner.model.digest import digest
+from memstow.planner.model.plan import Placement, Plan
+from memstow.planner.model.problem import Problem
+from memstow.planner.verify import Code, verify
 from tests.planner.plans import honest
 from tests.problems import random_problem
 from tests.referee import Places, breaks, judge

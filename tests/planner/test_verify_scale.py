@@ -7,12 +7,12 @@ from random import Random
 
 import pytest
 
-from planner.model.plan import Live, LiveBytes, Placement, Plan, PoolUse, Status, TermValue
-from planner.model.problem import Buffer, Problem, Relative
-from planner.verify import Code, verify
-from planner.verify.findings import LISTED
-from planner.verify.occupied import Occupied
-from planner.verify.overlay import Overlay
+from memstow.planner.model.plan import Live, LiveBytes, Placement, Plan, PoolUse, Status, TermValue
+from memstow.planner.model.problem import Buffer, Problem, Relative
+from memstow.planner.verify import Code, verify
+from memstow.planner.verify.findings import LISTED
+from memstow.planner.verify.occupied import Occupied
+from memstow.planner.verify.overlay import Overlay
 
 Rectangle = tuple[int, int, int, int]
 

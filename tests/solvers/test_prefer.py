@@ -4,17 +4,17 @@ from array import array
 from dataclasses import replace
 from random import Random
 
-from planner.model.options import Options
-from planner.model.plan import Explanation, Status
-from planner.model.problem import Buffer, Pool, Problem, Reserved
-from planner.reduce import reduce
-from planner.solve.engine import plan
-from planner.solve.task import task_of
-from solvers.instance import Layout
-from solvers.models.exact import Examiner
-from solvers.models.relations import Relations
-from solvers.prefer import preferred
-from solvers.solver import Task, Term, TermKind
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Explanation, Status
+from memstow.planner.model.problem import Buffer, Pool, Problem, Reserved
+from memstow.planner.reduce import reduce
+from memstow.planner.solve.engine import plan
+from memstow.planner.solve.task import task_of
+from memstow.solvers.instance import Layout
+from memstow.solvers.models.exact import Examiner
+from memstow.solvers.models.relations import Relations
+from memstow.solvers.prefer import preferred
+from memstow.solvers.solver import Task, Term, TermKind
 from tests.problems import random_problem
 from tests.solvers.assign import make
 

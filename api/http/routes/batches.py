@@ -8,17 +8,17 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from api.http import documents
-from api.http.auth import Caller
-from api.http.body import read_body, require_json
-from api.http.problems import ProblemError
-from api.http.service import Service
-from api.http.shared import Here, as_json, job_json
-from api.http.submit import IDEMPOTENCY_PARAMETER, made_before, promise_of
-from api.jobs.asked import LONGEST_NAME
-from api.jobs.job import Draft, Job, State, Stop, moment
-from api.jobs.queue import Idempotency
-from planner.reading.shown import printable
+from memstow.api.http import documents
+from memstow.api.http.auth import Caller
+from memstow.api.http.body import read_body, require_json
+from memstow.api.http.problems import ProblemError
+from memstow.api.http.service import Service
+from memstow.api.http.shared import Here, as_json, job_json
+from memstow.api.http.submit import IDEMPOTENCY_PARAMETER, made_before, promise_of
+from memstow.api.jobs.asked import LONGEST_NAME
+from memstow.api.jobs.job import Draft, Job, State, Stop, moment
+from memstow.api.jobs.queue import Idempotency
+from memstow.planner.reading.shown import printable
 
 router = APIRouter(tags=["batches"])
 

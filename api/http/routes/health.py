@@ -4,10 +4,10 @@ from fastapi import APIRouter, Request
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import Response
 
-from api.http import documents
-from api.http.problems import ProblemError
-from api.http.shared import Here, as_json
-from api.jobs.keys import Scope
+from memstow.api.http import documents
+from memstow.api.http.problems import ProblemError
+from memstow.api.http.shared import Here, as_json
+from memstow.api.jobs.keys import Scope
 
 router = APIRouter(tags=["health"])
 

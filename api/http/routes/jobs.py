@@ -10,10 +10,10 @@ from fastapi import APIRouter, Depends, Header, Query, Request
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.responses import Response
 
-from api.http import documents
-from api.http.problems import NothingMoreError, ProblemError
-from api.http.routes.plan import plan_in
-from api.http.shared import (
+from memstow.api.http import documents
+from memstow.api.http.problems import NothingMoreError, ProblemError
+from memstow.api.http.routes.plan import plan_in
+from memstow.api.http.shared import (
     OPTION_PARAMETERS,
     FormatOfBody,
     Here,
@@ -25,9 +25,9 @@ from api.http.shared import (
     output_format,
     service_of,
 )
-from api.http.submit import IDEMPOTENCY_PARAMETER, draft_of, made_before, promise_of
-from api.jobs.job import Job, State, Stop
-from api.jobs.queue import Filter
+from memstow.api.http.submit import IDEMPOTENCY_PARAMETER, draft_of, made_before, promise_of
+from memstow.api.jobs.job import Job, State, Stop
+from memstow.api.jobs.queue import Filter
 
 router = APIRouter(tags=["jobs"])
 

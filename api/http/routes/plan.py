@@ -7,12 +7,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from api.http import documents
-from api.http.auth import Caller
-from api.http.problems import ProblemError
-from api.http.remembered import Ready, ready
-from api.http.service import Service
-from api.http.shared import (
+from memstow.api.http import documents
+from memstow.api.http.auth import Caller
+from memstow.api.http.problems import ProblemError
+from memstow.api.http.remembered import Ready, ready
+from memstow.api.http.service import Service
+from memstow.api.http.shared import (
     OPTION_PARAMETERS,
     FormatOfBody,
     Here,
@@ -24,10 +24,10 @@ from api.http.shared import (
     plan_media_type,
     wants_fresh,
 )
-from api.http.submit import IDEMPOTENCY_PARAMETER, draft_of, promise_of
-from api.jobs.asked import OPTION_NAMES
-from api.jobs.fast import Tried
-from api.jobs.job import State
+from memstow.api.http.submit import IDEMPOTENCY_PARAMETER, draft_of, promise_of
+from memstow.api.jobs.asked import OPTION_NAMES
+from memstow.api.jobs.fast import Tried
+from memstow.api.jobs.job import State
 
 router = APIRouter(tags=["plan"])
 

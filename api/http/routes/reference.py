@@ -8,12 +8,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-import planner
-from api.http import documents
-from api.http.examples import EXAMPLES
-from api.http.problems import ProblemError
-from api.http.shared import Here, as_json
-from planner.model.schema import KINDS, schema
+import memstow
+from memstow.api.http import documents
+from memstow.api.http.examples import EXAMPLES
+from memstow.api.http.problems import ProblemError
+from memstow.api.http.shared import Here, as_json
+from memstow.planner.model.schema import KINDS, schema
 
 router = APIRouter(tags=["reference"])
 
@@ -37,7 +37,7 @@ async def list_solvers(request: Request, service: Here) -> Response:
 
 
 def _solvers() -> list[dict[str, Any]]:
-    from solvers.solver import describe
+    from memstow.solvers.solver import describe
 
     return [asdict(solver) for solver in describe()]
 
@@ -82,8 +82,8 @@ async def list_targets(request: Request, service: Here) -> Response:
 
 
 def _targets() -> list[Any]:
-    from planner.targets.by_name import shipped_text
-    from planner.targets.target import shipped
+    from memstow.planner.targets.by_name import shipped_text
+    from memstow.planner.targets.target import shipped
 
     return [json.loads(shipped_text(name)) for name in shipped()]
 
@@ -131,10 +131,10 @@ async def get_example(request: Request, service: Here, name: str) -> Response:
     responses=documents.answers(
         200,
         "The version.",
-        {"name": "memstow", "version": planner.__version__, "python": "3.11.7"},
+        {"name": "memstow", "version": memstow.__version__, "python": "3.11.7"},
         {"type": "object", "required": ["name", "version"]},
     ),
 )
 async def get_version() -> Response:
     """Version."""
-    return as_json({"name": "memstow", "version": planner.__version__, "python": platform.python_version()})
+    return as_json({"name": "memstow", "version": memstow.__version__, "python": platform.python_version()})

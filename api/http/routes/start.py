@@ -5,8 +5,8 @@ from html import escape
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse
 
-import planner
-from api.http import documents
+import memstow
+from memstow.api.http import documents
 
 router = APIRouter(tags=["start"])
 
@@ -21,7 +21,7 @@ _PAGE = f"""<!doctype html>
 pre {{ background: #f3f3f3; padding: 1rem; overflow: auto }}</style>
 </head>
 <body>
-<h1>memstow {planner.__version__}</h1>
+<h1>memstow {memstow.__version__}</h1>
 <p>Plans where every buffer of a program lives in memory. Send a problem, get a plan:</p>
 <pre>curl -s {_HERE}/v1/examples/first |
   curl -s -H 'Content-Type: application/json' --data-binary @- {_HERE}/v1/plan</pre>

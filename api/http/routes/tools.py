@@ -5,14 +5,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from api.http import documents
-from api.http.auth import Caller
-from api.http.body import MEDIA_TYPES, format_of, read_body, require_json
-from api.http.problems import ProblemError
-from api.http.service import Service
-from api.http.shared import FormatOfBody, Here
-from api.jobs.asked import Form
-from planner import formats
+from memstow.api.http import documents
+from memstow.api.http.auth import Caller
+from memstow.api.http.body import MEDIA_TYPES, format_of, read_body, require_json
+from memstow.api.http.problems import ProblemError
+from memstow.api.http.service import Service
+from memstow.api.http.shared import FormatOfBody, Here
+from memstow.api.jobs.asked import Form
+from memstow.planner import formats
 
 router = APIRouter(tags=["tools"])
 

@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from api.jobs.tables import metadata
+from memstow.api.jobs.tables import metadata
 
 context.configure(
     connection=context.config.attributes["connection"], target_metadata=metadata, render_as_batch=True

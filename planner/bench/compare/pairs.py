@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from planner.bench.record import Machine, hash_of
-from planner.bench.results import Results, Run
-from planner.model.errors import InputError
-from planner.show.formatting import count
+from memstow.planner.bench.record import Machine, hash_of
+from memstow.planner.bench.results import Results, Run
+from memstow.planner.model.errors import InputError
+from memstow.planner.show.formatting import count
 
 Key = tuple[str, str, int]
 """Digest of the instance, solver, seed."""

@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from planner.bench.compare.measures import NAMES, NOISY
-from planner.bench.compare.verdicts import Comparison, Line, Verdict
-from planner.show.formatting import count, plain, table
+from memstow.planner.bench.compare.measures import NAMES, NOISY
+from memstow.planner.bench.compare.verdicts import Comparison, Line, Verdict
+from memstow.planner.show.formatting import count, plain, table
 
 _HEAD: Final = ("solver", "measure", "verdict", "instances", "better", "worse", "new / old", "95 %", "chance")
 _MOST_LISTED: Final = 10

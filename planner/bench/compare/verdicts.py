@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from planner.bench.claims import Contradiction
-from planner.bench.compare.measures import MEASURES, OUTCOMES, Difference, Measure, Outcome
-from planner.bench.compare.pairs import Pair, Pairs, pairs
-from planner.bench.paired import holm, mean_interval, sign, signed_rank
-from planner.bench.rated import rate
-from planner.bench.results import Results
+from memstow.planner.bench.claims import Contradiction
+from memstow.planner.bench.compare.measures import MEASURES, OUTCOMES, Difference, Measure, Outcome
+from memstow.planner.bench.compare.pairs import Pair, Pairs, pairs
+from memstow.planner.bench.paired import holm, mean_interval, sign, signed_rank
+from memstow.planner.bench.rated import rate
+from memstow.planner.bench.results import Results
 
 _EQUAL: Final = 1e-9
 MOST_NAMED: Final = 5

@@ -3,19 +3,19 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from planner.bench.folder import RUNS, SUMMARY
-from planner.bench.rated import Bench
-from planner.bench.record import Instance
-from planner.bench.report.canvas import as_pdf, picture, styles
-from planner.bench.report.markdown import markdown
-from planner.bench.report.memory import memory_picture
-from planner.bench.report.page import page
-from planner.bench.report.pictures import sketches
-from planner.bench.report.rows import InstanceRow, instance_rows, most_telling
-from planner.bench.report.spreadsheet import runs_csv, summary_csv
-from planner.bench.summary import Row, summary
-from planner.model.errors import InputError
-from planner.model.problem import Problem
+from memstow.planner.bench.folder import RUNS, SUMMARY
+from memstow.planner.bench.rated import Bench
+from memstow.planner.bench.record import Instance
+from memstow.planner.bench.report.canvas import as_pdf, picture, styles
+from memstow.planner.bench.report.markdown import markdown
+from memstow.planner.bench.report.memory import memory_picture
+from memstow.planner.bench.report.page import page
+from memstow.planner.bench.report.pictures import sketches
+from memstow.planner.bench.report.rows import InstanceRow, instance_rows, most_telling
+from memstow.planner.bench.report.spreadsheet import runs_csv, summary_csv
+from memstow.planner.bench.summary import Row, summary
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.problem import Problem
 
 PAGE: Final = "report.html"
 MOST_MEMORY_PICTURES: Final = 100

@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
-from planner.bench.curves import Curve
-from planner.bench.report.canvas import INK, Style
-from planner.show.formatting import plain
+from memstow.planner.bench.curves import Curve
+from memstow.planner.bench.report.canvas import INK, Style
+from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

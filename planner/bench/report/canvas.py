@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from planner.model.errors import MissingBackEndError
+from memstow.planner.model.errors import MissingBackEndError
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -6,12 +6,12 @@ from html import escape
 from itertools import groupby
 from typing import Final
 
-from planner.bench.rated import Bench
-from planner.bench.report import words
-from planner.bench.report.canvas import Picture
-from planner.bench.report.rows import Cell, InstanceRow, most_telling
-from planner.bench.summary import Row
-from planner.show.formatting import count
+from memstow.planner.bench.rated import Bench
+from memstow.planner.bench.report import words
+from memstow.planner.bench.report.canvas import Picture
+from memstow.planner.bench.report.rows import Cell, InstanceRow, most_telling
+from memstow.planner.bench.summary import Row
+from memstow.planner.show.formatting import count
 
 MOST_ROWS: Final = 200
 MOST_CLAIMS: Final = 20

@@ -1,11 +1,11 @@
 """The memory picture of an instance: a plan, drawn from the problem and the recorded places."""
 
-from planner.bench.record import Layout
-from planner.bench.results import Run
-from planner.model.live_profile import profile
-from planner.model.plan import Live, Placement, Plan, PoolUse, Status
-from planner.model.problem import Problem
-from planner.show.svg_picture import svg
+from memstow.planner.bench.record import Layout
+from memstow.planner.bench.results import Run
+from memstow.planner.model.live_profile import profile
+from memstow.planner.model.plan import Live, Placement, Plan, PoolUse, Status
+from memstow.planner.model.problem import Problem
+from memstow.planner.show.svg_picture import svg
 
 
 def memory_picture(problem: Problem, run: Run, layout: Layout) -> str:

@@ -6,9 +6,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from planner.bench.curves import Curve, apart, cactus, mean_over_time, moments, profile, together
-from planner.bench.rated import Bench, Rated, Steps
-from planner.bench.report.axes import (
+from memstow.planner.bench.curves import Curve, apart, cactus, mean_over_time, moments, profile, together
+from memstow.planner.bench.rated import Bench, Rated, Steps
+from memstow.planner.bench.report.axes import (
     SHORTEST,
     crowds,
     decades,
@@ -20,8 +20,8 @@ from planner.bench.report.axes import (
     points,
     whole,
 )
-from planner.bench.report.canvas import Sketch, Style
-from planner.bench.report.words import name
+from memstow.planner.bench.report.canvas import Sketch, Style
+from memstow.planner.bench.report.words import name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from planner.bench.best import Best
-from planner.bench.rated import Bench, Rated
-from planner.bench.record import Instance
-from planner.bench.report.words import NONE, ratio
-from planner.show.formatting import seconds
+from memstow.planner.bench.best import Best
+from memstow.planner.bench.rated import Bench, Rated
+from memstow.planner.bench.record import Instance
+from memstow.planner.bench.report.words import NONE, ratio
+from memstow.planner.show.formatting import seconds
 
 
 @dataclass(frozen=True, slots=True)

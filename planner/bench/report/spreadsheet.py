@@ -5,8 +5,8 @@ import io
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, fields
 
-from planner.bench.rated import Bench, Rated
-from planner.bench.summary import Row
+from memstow.planner.bench.rated import Bench, Rated
+from memstow.planner.bench.summary import Row
 
 WORK = ("nodes", "steps")
 

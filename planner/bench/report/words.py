@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from planner.bench.best import Best
-from planner.bench.means import SHIFT
-from planner.bench.rated import Bench
-from planner.bench.record import Instance, Machine
-from planner.bench.summary import Row
-from planner.show.formatting import count, human, plain, seconds
+from memstow.planner.bench.best import Best
+from memstow.planner.bench.means import SHIFT
+from memstow.planner.bench.rated import Bench
+from memstow.planner.bench.record import Instance, Machine
+from memstow.planner.bench.summary import Row
+from memstow.planner.show.formatting import count, human, plain, seconds
 
 NONE: Final = "–"
 LONGEST_NAME: Final = 80

@@ -6,12 +6,12 @@ from math import floor
 from typing import Final
 from xml.sax.saxutils import escape
 
-from planner.model.problem import ALWAYS
-from planner.show.drawing.palette import RAMP, ink_on
-from planner.show.drawing.panel import RIGHT, Box, Panel, px
-from planner.show.drawing.ticks import time_text
-from planner.show.drawing.words import fitting
-from planner.show.formatting import count, human, plain
+from memstow.planner.model.problem import ALWAYS
+from memstow.planner.show.drawing.palette import RAMP, ink_on
+from memstow.planner.show.drawing.panel import RIGHT, Box, Panel, px
+from memstow.planner.show.drawing.ticks import time_text
+from memstow.planner.show.drawing.words import fitting
+from memstow.planner.show.formatting import count, human, plain
 
 MOST_TOLD: Final = 1_500
 """Boxes of one picture that say what they are."""

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from planner.model.live_profile import spans
-from planner.model.plan import Plan
-from planner.model.problem import ALWAYS, Buffer, Problem
+from memstow.planner.model.live_profile import spans
+from memstow.planner.model.plan import Plan
+from memstow.planner.model.problem import ALWAYS, Buffer, Problem
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from heapq import nlargest
 from typing import Final
 
-from planner.show.drawing import frame
-from planner.show.drawing.boxes import MOST_TOLD, names, plain_boxes, readable, summits, told_boxes
-from planner.show.drawing.panel import ACROSS, Box, Panel
-from planner.show.drawing.shade import columns_of
-from planner.show.drawing.spots import spots
+from memstow.planner.show.drawing import frame
+from memstow.planner.show.drawing.boxes import MOST_TOLD, names, plain_boxes, readable, summits, told_boxes
+from memstow.planner.show.drawing.panel import ACROSS, Box, Panel
+from memstow.planner.show.drawing.shade import columns_of
+from memstow.planner.show.drawing.spots import spots
 
 MOST_BOXES: Final = 10_000
 """Drawn one by one in one picture; the rest is shade."""

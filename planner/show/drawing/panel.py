@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from planner.model.plan import PoolUse
-from planner.model.problem import Pool
-from planner.show.drawing.lives import Axis, Life
-from planner.show.drawing.palette import grade
+from memstow.planner.model.plan import PoolUse
+from memstow.planner.model.problem import Pool
+from memstow.planner.show.drawing.lives import Axis, Life
+from memstow.planner.show.drawing.palette import grade
 
 LEFT: Final = 80
 ACROSS: Final = 800

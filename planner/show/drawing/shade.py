@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, groupby
 
-from planner.show.drawing.lives import Axis, Life
-from planner.show.drawing.palette import LEVELS
+from memstow.planner.show.drawing.lives import Axis, Life
+from memstow.planner.show.drawing.palette import LEVELS
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from itertools import islice
 from math import floor
 from typing import Final
 
-from planner.show.drawing.palette import RAMP, shade
-from planner.show.drawing.panel import ACROSS, RIGHT, Box, Panel
-from planner.show.drawing.shade import Columns, Run, columns_of, runs
+from memstow.planner.show.drawing.palette import RAMP, shade
+from memstow.planner.show.drawing.panel import ACROSS, RIGHT, Box, Panel
+from memstow.planner.show.drawing.shade import Columns, Run, columns_of, runs
 
 MOST_RUNS: Final = 50_000
 """In one picture: more than that makes a file that is slow to open."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from planner.show.formatting import count
+from memstow.planner.show.formatting import count
 
 _LONGEST: Final = 20
 """Digits of a time that is written in full."""

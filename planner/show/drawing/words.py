@@ -3,7 +3,7 @@
 from typing import Final
 from unicodedata import east_asian_width
 
-from planner.show.formatting import plain
+from memstow.planner.show.formatting import plain
 
 LONGEST: Final = 40
 _SHORTEST: Final = 6

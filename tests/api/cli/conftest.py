@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from api.cli.main import main
+from memstow.api.cli.main import main
 from tests.api.cli import fakes
 from tests.waiting import PATIENCE
 
@@ -76,5 +76,5 @@ def door(lasting: str, *arguments: str | Path, **options: object) -> "subprocess
 
 def script(*arguments: str | Path, data: bytes | None = None) -> "subprocess.CompletedProcess[bytes]":
     """The console script itself, in a process of its own."""
-    command = [sys.executable, "-m", "api.cli.main", *map(str, arguments)]
+    command = [sys.executable, "-m", "memstow.api.cli.main", *map(str, arguments)]
     return subprocess.run(command, input=data, capture_output=True, cwd=ROOT, timeout=PATIENCE, check=False)

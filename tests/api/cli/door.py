@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from api.cli.main import run
+from memstow.api.cli.main import run
 from tests.api.cli.fakes import FakeEngine, fake_engine
 
 if __name__ == "__main__":

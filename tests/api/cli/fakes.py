@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
 
-from planner.model.events import Bound, Event, Incumbent, Phase, given_up
-from planner.model.options import Options
-from planner.model.plan import (
+from memstow.planner.model.events import Bound, Event, Incumbent, Phase, given_up
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import (
     Explanation,
     Live,
     LiveBytes,
@@ -24,7 +24,7 @@ from planner.model.plan import (
     Status,
     TermValue,
 )
-from planner.model.problem import Problem
+from memstow.planner.model.problem import Problem
 
 Listener = Callable[[Event], None]
 
@@ -126,5 +126,5 @@ class FakeEngine:
 @contextmanager
 def fake_engine(engine: FakeEngine) -> Iterator[FakeEngine]:
     """The engine in place of the real one."""
-    with patch("planner.solve.engine.plan", engine.plan):
+    with patch("memstow.planner.solve.engine.plan", engine.plan):
         yield engine

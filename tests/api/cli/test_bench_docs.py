@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from api.cli.exits import Exit
-from planner.bench.record import RESULTS, Ending, from_line, to_line
+from memstow.api.cli.exits import Exit
+from memstow.planner.bench.record import RESULTS, Ending, from_line, to_line
 from tests.api.cli.conftest import ROOT, Cli
 from tests.planner.bench.asking import SIDE_BY_SIDE
 from tests.planner.bench.test_record import RECORD

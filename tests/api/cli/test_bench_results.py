@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from api.cli.exits import Exit
-from planner.bench.record import Ending
+from memstow.api.cli.exits import Exit
+from memstow.planner.bench.record import Ending
 from tests.api.cli.conftest import Cli
 from tests.planner.bench.made import made, write
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from api.cli.bench_run import Progress
-from api.cli.exits import Exit
-from planner.bench.record import RESULTS, Record, from_line
-from planner.bench.tally import Tally
+from memstow.api.cli.bench_run import Progress
+from memstow.api.cli.exits import Exit
+from memstow.planner.bench.record import RESULTS, Record, from_line
+from memstow.planner.bench.tally import Tally
 from tests.api.cli.conftest import ROOT, Cli
 from tests.planner.bench.asking import timeless
 from tests.waiting import PATIENCE, wait_for
@@ -51,7 +51,7 @@ def wait_for_results(run: "subprocess.Popen[Any]", folder: Path, count: int) -> 
 
 
 def bench(*arguments: str | Path) -> list[str]:
-    return [sys.executable, "-m", "api.cli.main", "bench", "run", *map(str, arguments)]
+    return [sys.executable, "-m", "memstow.api.cli.main", "bench", "run", *map(str, arguments)]
 
 
 def test_files_and_generated_problems_by_several_solvers(cli: Cli, three: Path, tmp_path: Path) -> None:

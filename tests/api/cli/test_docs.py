@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from api.cli.exits import Exit
-from api.cli.main import COMMANDS, build_parser
+from memstow.api.cli.exits import Exit
+from memstow.api.cli.main import COMMANDS, build_parser
 from tests.api.cli.conftest import ROOT, Cli
 from tests.api.serving import Server
 from tests.planner.bench.asking import SIDE_BY_SIDE

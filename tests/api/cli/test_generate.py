@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from api.cli.exits import Exit
+from memstow.api.cli.exits import Exit
 from tests.api.cli.conftest import Cli, script
 from tests.waiting import PATIENCE
 
@@ -35,7 +35,7 @@ def test_the_name_of_the_file_chooses_the_format(cli: Cli, tmp_path: Path) -> No
 
 
 def test_every_feature_is_accepted_alone_and_together(cli: Cli) -> None:
-    from planner.generate.features import FEATURES
+    from memstow.planner.generate.features import FEATURES
 
     for features in (*FEATURES, "all", "pools,pins"):
         assert cli("generate", "random", "--n", "12", "--features", features).code == Exit.DONE

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from api.cli.exits import Exit
-from api.cli.main import COMMANDS, build_parser, main
-from planner.model.errors import DeclinedError, InputError, Issue, RefusedPlanError
-from planner.model.problem import Problem
+from memstow.api.cli.exits import Exit
+from memstow.api.cli.main import COMMANDS, build_parser, main
+from memstow.planner.model.errors import DeclinedError, InputError, Issue, RefusedPlanError
+from memstow.planner.model.problem import Problem
 from tests.api.cli.conftest import ROOT, Cli, door, script
 from tests.api.cli.fakes import FakeEngine
 from tests.waiting import PATIENCE
@@ -37,7 +37,7 @@ def test_what_needs_no_problem_loads_no_pydantic(arguments: str) -> None:
 
 
 def test_version_is_that_of_the_package(cli: Cli) -> None:
-    from planner import __version__
+    from memstow import __version__
 
     assert cli("version").out == cli("--version").out == f"memstow {__version__}\n"
 
@@ -218,7 +218,7 @@ def test_a_closed_standard_output_is_no_defect(arguments: str) -> None:
 
 @pytest.mark.parametrize("arguments", ["solve -", "inspect -", "verify - plan.json", "convert - out.json"])
 def test_a_closed_standard_input_is_no_defect(arguments: str) -> None:
-    command = [sys.executable, "-m", "api.cli.main", *arguments.split()]
+    command = [sys.executable, "-m", "memstow.api.cli.main", *arguments.split()]
     ran = subprocess.run(
         command, preexec_fn=lambda: os.close(0), capture_output=True, cwd=ROOT, timeout=PATIENCE, check=False
     )

@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from api.cli.progress import Progress
-from planner.model.events import Bound, Incumbent, Phase
+from memstow.api.cli.progress import Progress
+from memstow.planner.model.events import Bound, Incumbent, Phase
 from tests.api.cli.conftest import ROOT, door
 from tests.waiting import PATIENCE
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from api.cli.exits import Exit
+from memstow.api.cli.exits import Exit
 from tests.api.cli.conftest import THREE, Cli, door
 from tests.api.cli.fakes import FakeEngine, infeasible, stacked, unknown
 from tests.waiting import PATIENCE
@@ -234,7 +234,7 @@ def test_problem_and_hint_cannot_both_be_standard_input(cli: Cli) -> None:
 
 
 def test_optimal_names_who_proved_it(cli: Cli, three: Path, engine: FakeEngine) -> None:
-    from planner.model.plan import Status
+    from memstow.planner.model.plan import Status
 
     engine.answer = lambda problem: stacked(problem, Status.OPTIMAL)
     assert "found by stack, proven by bounds (live_bytes)" in cli("solve", three).out

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from api.cli.exits import Exit
-from planner.targets.target import shipped
+from memstow.api.cli.exits import Exit
+from memstow.planner.targets.target import shipped
 from tests.api.cli.conftest import Cli
 
 TARGET = {"version": 1, "pools": [{"id": "p", "capacity": 1024, "alignment": 64}]}

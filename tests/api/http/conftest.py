@@ -9,10 +9,10 @@ from fastapi import FastAPI
 from httpx2 import Response
 from starlette.testclient import TestClient
 
-from api.http.app import create_app
-from api.http.settings import Settings
-from planner import formats
-from planner.generate.planted import planted
+from memstow.api.http.app import create_app
+from memstow.api.http.settings import Settings
+from memstow.planner import formats
+from memstow.planner.generate.planted import planted
 
 
 @pytest.fixture(scope="module")

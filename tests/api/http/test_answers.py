@@ -12,19 +12,19 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-import planner
-from api.http.app import create_app
-from api.http.documents import PROBLEM
-from api.http.routes.plan import failure_of
-from api.http.service import Service
-from api.http.settings import Settings
-from api.jobs.asked import cache_key
-from api.jobs.isolated import ChildError
-from api.jobs.job import Job
-from planner import formats
-from planner.generate.planted import planted
-from planner.model.options import Options
-from planner.model.plan import Placement, Plan, Status
+from memstow import planner
+from memstow.api.http.app import create_app
+from memstow.api.http.documents import PROBLEM
+from memstow.api.http.routes.plan import failure_of
+from memstow.api.http.service import Service
+from memstow.api.http.settings import Settings
+from memstow.api.jobs.asked import cache_key
+from memstow.api.jobs.isolated import ChildError
+from memstow.api.jobs.job import Job
+from memstow.planner import formats
+from memstow.planner.generate.planted import planted
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Placement, Plan, Status
 from tests.api.asking import events, has_plan, over, submit
 from tests.api.http.conftest import hard, problem_document
 from tests.waiting import wait_for

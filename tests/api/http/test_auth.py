@@ -6,14 +6,14 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from api.http.app import create_app
-from api.http.auth import is_loopback
-from api.http.documents import PROBLEM
-from api.http.problems import ProblemError
-from api.http.rate import Rate
-from api.http.service import Service
-from api.http.settings import Settings
-from api.jobs.keys import Keys, Scope
+from memstow.api.http.app import create_app
+from memstow.api.http.auth import is_loopback
+from memstow.api.http.documents import PROBLEM
+from memstow.api.http.problems import ProblemError
+from memstow.api.http.rate import Rate
+from memstow.api.http.service import Service
+from memstow.api.http.settings import Settings
+from memstow.api.jobs.keys import Keys, Scope
 from tests.api.http.conftest import problem_document
 
 
@@ -91,7 +91,7 @@ def test_a_revoked_key_is_worthless_soon(
     key, text = keys.create("brief", frozenset({Scope.PLAN}))
     assert client.get("/v1/solvers", headers=bearer(text)).status_code == 200
     keys.revoke(key.id)
-    monkeypatch.setattr("api.http.auth._BELIEF_SECONDS", 0.0)
+    monkeypatch.setattr("memstow.api.http.auth._BELIEF_SECONDS", 0.0)
     problem_document(client.get("/v1/solvers", headers=bearer(text)), 401, "unauthorized")
 
 

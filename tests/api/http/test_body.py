@@ -8,9 +8,9 @@ import pytest
 from starlette.requests import Request
 from starlette.types import Message
 
-from api.http.body import read_body
-from api.http.problems import ProblemError
-from api.http.settings import Settings
+from memstow.api.http.body import read_body
+from memstow.api.http.problems import ProblemError
+from memstow.api.http.settings import Settings
 
 STEP = 1 << 18
 SETTINGS = Settings(max_body=8 << 20)

@@ -8,10 +8,10 @@ import structlog
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from api.http.documents import PROBLEM
-from api.http.problems import problem_of
-from api.jobs.isolated import ChildError
-from planner.model.errors import RefusedPlanError
+from memstow.api.http.documents import PROBLEM
+from memstow.api.http.problems import problem_of
+from memstow.api.jobs.isolated import ChildError
+from memstow.planner.model.errors import RefusedPlanError
 from tests.api.http.conftest import problem_document
 
 INSIDE = "what only the inside knows"

@@ -9,13 +9,13 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
-from api.http.app import create_app
-from api.http.documents import PROBLEM
-from api.http.settings import Settings
-from planner import formats
-from planner.generate.planted import planted
-from planner.model.options import Options
-from planner.solve.engine import plan
+from memstow.api.http.app import create_app
+from memstow.api.http.documents import PROBLEM
+from memstow.api.http.settings import Settings
+from memstow.planner import formats
+from memstow.planner.generate.planted import planted
+from memstow.planner.model.options import Options
+from memstow.planner.solve.engine import plan
 from tests.api.asking import events, has_plan, over
 from tests.api.http.conftest import hard, problem_document
 from tests.waiting import wait_for

@@ -7,11 +7,11 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from api.http.app import create_app
-from api.http.documents import PROBLEM
-from api.http.service import Service
-from api.http.settings import Settings
-from api.jobs.keys import Scope
+from memstow.api.http.app import create_app
+from memstow.api.http.documents import PROBLEM
+from memstow.api.http.service import Service
+from memstow.api.http.settings import Settings
+from memstow.api.jobs.keys import Scope
 from tests.api.asking import over
 from tests.api.http.conftest import problem_document
 

@@ -9,13 +9,13 @@ import pytest
 from httpx2 import Response
 from starlette.testclient import TestClient
 
-from api.http.body import MEDIA_TYPES
-from api.http.documents import CSV, EXAMPLES_ALONE, PROBLEM
-from api.http.examples import EXAMPLES
-from planner import formats
-from planner.generate.planted import planted
-from planner.model.digest import digest
-from planner.verify import verify
+from memstow.api.http.body import MEDIA_TYPES
+from memstow.api.http.documents import CSV, EXAMPLES_ALONE, PROBLEM
+from memstow.api.http.examples import EXAMPLES
+from memstow.planner import formats
+from memstow.planner.generate.planted import planted
+from memstow.planner.model.digest import digest
+from memstow.planner.verify import verify
 from tests.api.asking import events, over
 from tests.api.http.conftest import hard, problem_document
 from tests.waiting import wait_for

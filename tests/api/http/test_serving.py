@@ -9,10 +9,10 @@ from typing import Any, cast
 import pytest
 import uvicorn
 
-from api.http.service import Service
-from api.http.serving import _Server
-from api.http.settings import Settings
-from api.jobs.runner import Runner
+from memstow.api.http.service import Service
+from memstow.api.http.serving import _Server
+from memstow.api.http.settings import Settings
+from memstow.api.jobs.runner import Runner
 from tests.waiting import PATIENCE, wait_for
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from api.http.app import create_app
-from api.http.documents import PROBLEM
-from api.http.settings import PREFIX, Settings, load, printed
-from planner.model.errors import InputError
+from memstow.api.http.app import create_app
+from memstow.api.http.documents import PROBLEM
+from memstow.api.http.settings import PREFIX, Settings, load, printed
+from memstow.planner.model.errors import InputError
 from tests.api.http.conftest import hard, problem_document
 from tests.api.serving import ROOT
 
@@ -77,7 +77,7 @@ def test_variables_of_memstow_that_are_no_settings_keep_no_server_from_starting(
 
 
 def test_a_cluster_takes_what_talks_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("api.http.settings.find_spec", lambda _name: None)
+    monkeypatch.setattr("memstow.api.http.settings.find_spec", lambda _name: None)
     given = {"MEMSTOW_EXECUTOR": "dask", "MEMSTOW_SCHEDULER": "tcp://localhost:8786"}
     with pytest.raises(InputError, match=r"memstow\[dask\]"):
         load(given)

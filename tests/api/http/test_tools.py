@@ -9,12 +9,12 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from starlette.testclient import TestClient
 
-import planner
-from api.http.app import create_app
-from api.http.documents import CSV, PLAN, PROBLEM, pretty
-from api.http.examples import EXAMPLES
-from api.http.settings import Settings
-from planner.model.schema import schema
+import memstow
+from memstow.api.http.app import create_app
+from memstow.api.http.documents import CSV, PLAN, PROBLEM, pretty
+from memstow.api.http.examples import EXAMPLES
+from memstow.api.http.settings import Settings
+from memstow.planner.model.schema import schema
 from tests.api.http.conftest import problem_document
 
 ROOT = Path(__file__).parents[3]
@@ -120,7 +120,7 @@ def test_what_does_not_change_can_be_read(client: TestClient) -> None:
     listed = client.get("/v1/examples").json()["examples"]
     assert [client.get(entry["path"]).json() for entry in listed] == list(EXAMPLES.values())
     problem_document(client.get("/v1/examples/none"), 404, "no_such_example")
-    assert client.get("/version").json()["version"] == planner.__version__
+    assert client.get("/version").json()["version"] == memstow.__version__
 
 
 def test_health_is_told(client: TestClient) -> None:

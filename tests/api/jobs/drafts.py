@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from api.jobs.job import Draft
+from memstow.api.jobs.job import Draft
 
 
 def draft(**changed: Any) -> Draft:

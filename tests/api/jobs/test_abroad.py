@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from api.jobs import abroad
-from api.jobs.abroad import LostError, Run
-from api.jobs.isolated import ChildError, Watch
-from planner.processes.frames import Message
+from memstow.api.jobs import abroad
+from memstow.api.jobs.abroad import LostError, Run
+from memstow.api.jobs.isolated import ChildError, Watch
+from memstow.planner.processes.frames import Message
 
 BEGUN: Message = {"kind": "begun", "worker": "tcp://there:1"}
 DONE: Message = {"kind": "done", "result": {}}

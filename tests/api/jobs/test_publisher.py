@@ -3,14 +3,14 @@
 import threading
 from dataclasses import replace
 
-from api.jobs.publisher import Publisher
-from api.jobs.solve import at_length
-from planner.generate.planted import planted
-from planner.model.events import Event
-from planner.model.options import Options
-from planner.model.plan import Plan, Status, TermValue
-from planner.solve.engine import plan
-from planner.verify import verify
+from memstow.api.jobs.publisher import Publisher
+from memstow.api.jobs.solve import at_length
+from memstow.planner.generate.planted import planted
+from memstow.planner.model.events import Event
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Plan, Status, TermValue
+from memstow.planner.solve.engine import plan
+from memstow.planner.verify import verify
 from tests.waiting import PATIENCE, wait_for
 
 

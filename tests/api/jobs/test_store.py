@@ -16,13 +16,13 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import text
 
-from api.jobs import migrate, queue, retention
-from api.jobs.cache import Found, PlanCache
-from api.jobs.database import Database, StoreError, url_of, write_ahead
-from api.jobs.job import State, Stop
-from api.jobs.keys import Keys, Scope
-from api.jobs.queue import Filter, FullError, Idempotency, Known, Queue, ReusedError
-from api.jobs.tables import metadata
+from memstow.api.jobs import migrate, queue, retention
+from memstow.api.jobs.cache import Found, PlanCache
+from memstow.api.jobs.database import Database, StoreError, url_of, write_ahead
+from memstow.api.jobs.job import State, Stop
+from memstow.api.jobs.keys import Keys, Scope
+from memstow.api.jobs.queue import Filter, FullError, Idempotency, Known, Queue, ReusedError
+from memstow.api.jobs.tables import metadata
 from tests.api.jobs.drafts import draft
 
 

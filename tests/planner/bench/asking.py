@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from planner.bench.keepers import Keepers, Result
-from planner.bench.record import Record, from_line, to_line
-from planner.bench.task import Asked, Given, Task
+from memstow.planner.bench.keepers import Keepers, Result
+from memstow.planner.bench.record import Record, from_line, to_line
+from memstow.planner.bench.task import Asked, Given, Task
 from tests.planner.bench.test_record import RECORD
 
 OPTIONS: dict[str, Any] = {

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from planner.bench.record import (
+from memstow.planner.bench.record import (
     RESULTS,
     Ending,
     Instance,
@@ -17,7 +17,7 @@ from planner.bench.record import (
     Term,
     to_line,
 )
-from planner.bench.results import Results, read
+from memstow.planner.bench.results import Results, read
 
 MACHINE = Machine(cpus=2, memory=1 << 33, system="Linux", python="3.12", load=0.5)
 

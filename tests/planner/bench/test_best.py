@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from planner.bench.best import from_json, improved, ratio, to_json
-from planner.bench.record import Ending
-from planner.model.errors import InputError
+from memstow.planner.bench.best import from_json, improved, ratio, to_json
+from memstow.planner.bench.record import Ending
+from memstow.planner.model.errors import InputError
 from tests.planner.bench.made import made, results
 
 

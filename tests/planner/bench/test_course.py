@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from planner.bench.course import Course
+from memstow.planner.bench.course import Course
 
 
 @pytest.mark.parametrize(("buffers", "late"), [(0, 2.0), (1_000_000, 52.0)])

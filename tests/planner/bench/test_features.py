@@ -5,9 +5,9 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.bench.features import features_of, overlaps
-from planner.model.live_profile import profile
-from planner.model.problem import Buffer, Problem
+from memstow.planner.bench.features import features_of, overlaps
+from memstow.planner.model.live_profile import profile
+from memstow.planner.model.problem import Buffer, Problem
 
 Ranges = list[tuple[int, int]]
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from planner.bench.instances import Generated, files
-from planner.model.errors import InputError
+from memstow.planner.bench.instances import Generated, files
+from memstow.planner.model.errors import InputError
 
 
 @pytest.fixture

@@ -13,15 +13,15 @@ from threading import Event
 
 import pytest
 
-from planner.bench.compare.measures import NAMES
-from planner.bench.compare.verdicts import Comparison, Strictness, Verdict, compare
-from planner.bench.interleaved import Side, interleaved
-from planner.bench.journal import Journal
-from planner.bench.keepers import LostError, Result
-from planner.bench.record import Instance, Record, to_line
-from planner.bench.results import read
-from planner.bench.tally import Tally
-from planner.bench.task import Asked, Given, Task
+from memstow.planner.bench.compare.measures import NAMES
+from memstow.planner.bench.compare.verdicts import Comparison, Strictness, Verdict, compare
+from memstow.planner.bench.interleaved import Side, interleaved
+from memstow.planner.bench.journal import Journal
+from memstow.planner.bench.keepers import LostError, Result
+from memstow.planner.bench.record import Instance, Record, to_line
+from memstow.planner.bench.results import read
+from memstow.planner.bench.tally import Tally
+from memstow.planner.bench.task import Asked, Given, Task
 from tests.planner.bench.made import made
 
 TIMED = ("seconds", "cpu", "reported")

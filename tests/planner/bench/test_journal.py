@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from planner.bench.journal import Journal, Known
-from planner.bench.record import RESULTS, from_line
-from planner.model.errors import InputError, MemstowError
+from memstow.planner.bench.journal import Journal, Known
+from memstow.planner.bench.record import RESULTS, from_line
+from memstow.planner.model.errors import InputError, MemstowError
 from tests.planner.bench.asking import given, line, solver, task
 
 

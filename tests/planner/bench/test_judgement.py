@@ -5,15 +5,15 @@ from dataclasses import replace
 
 import pytest
 
-from planner.bench.judgement import MOST_KEPT, Judge, Judgement, judgement_of
-from planner.generate.mixed import mixed
-from planner.generate.planted import planted
-from planner.model.digest import digest
-from planner.model.options import Options
-from planner.model.plan import Plan, Status
-from planner.model.problem import Buffer, Pool, Problem
-from planner.solve import engine
-from planner.verify import Violation, verify
+from memstow.planner.bench.judgement import MOST_KEPT, Judge, Judgement, judgement_of
+from memstow.planner.generate.mixed import mixed
+from memstow.planner.generate.planted import planted
+from memstow.planner.model.digest import digest
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Plan, Status
+from memstow.planner.model.problem import Buffer, Pool, Problem
+from memstow.planner.solve import engine
+from memstow.planner.verify import Violation, verify
 
 FEATURES = ("pools", "reuse_costs", "objective", "alignments", "pins")
 
@@ -49,7 +49,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[Plan]:
         return verify(problem, plan, hint)
 
     for name in ("verify", "recount"):
-        monkeypatch.setattr(f"planner.bench.judgement.{name}", counting)
+        monkeypatch.setattr(f"memstow.planner.bench.judgement.{name}", counting)
     return plans
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from planner.bench.keepers import Keepers, LostError, StoppedError
-from planner.bench.record import Ending, Record
-from planner.formats import read_problem
-from planner.generate.planted import planted as make_planted
-from planner.model.digest import digest
-from planner.processes.process import Process
+from memstow.planner.bench.keepers import Keepers, LostError, StoppedError
+from memstow.planner.bench.record import Ending, Record
+from memstow.planner.formats import read_problem
+from memstow.planner.generate.planted import planted as make_planted
+from memstow.planner.model.digest import digest
+from memstow.planner.processes.process import Process
 from tests.planner.bench.asking import (
     SIDE_BY_SIDE,
     THREE,

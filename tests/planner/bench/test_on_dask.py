@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.bench.record import RESULTS, Record, from_line
+from memstow.planner.bench.record import RESULTS, Record, from_line
 from tests.planner.bench.asking import timeless
 from tests.planner.bench.farm import ROOT, Farm
 from tests.processes import wait_gone
@@ -25,7 +25,17 @@ ASKED = (
 
 
 def bench(folder: Path, *more: str) -> "subprocess.Popen[str]":
-    command = [sys.executable, "-m", "api.cli.main", "bench", "run", *ASKED, "--output", str(folder), *more]
+    command = [
+        sys.executable,
+        "-m",
+        "memstow.api.cli.main",
+        "bench",
+        "run",
+        *ASKED,
+        "--output",
+        str(folder),
+        *more,
+    ]
     return subprocess.Popen(
         command,
         stdout=subprocess.PIPE,

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from planner.bench.outside import reported_seconds, room, version_of
-from planner.model.problem import Buffer, Pool, Problem
+from memstow.planner.bench.outside import reported_seconds, room, version_of
+from memstow.planner.model.problem import Buffer, Pool, Problem
 
 
 @pytest.mark.parametrize(

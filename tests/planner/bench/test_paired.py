@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.bench.paired import MOST_EXACT, holm, mean_interval, sign, signed_rank
+from memstow.planner.bench.paired import MOST_EXACT, holm, mean_interval, sign, signed_rank
 
 
 def _by_all_signs(differences: list[int]) -> float:
@@ -80,5 +80,5 @@ def test_of_many_chances_each_counts_for_less() -> None:
 def test_the_normal_distribution_allows_for_steps_between_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
     differences = [k if k % 2 else -k for k in range(1, 41)]
     exact = signed_rank(differences)
-    monkeypatch.setattr("planner.bench.paired.MOST_EXACT", 0)
+    monkeypatch.setattr("memstow.planner.bench.paired.MOST_EXACT", 0)
     assert signed_rank(differences) == pytest.approx(exact, rel=0.002)

@@ -5,14 +5,14 @@ from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
-from planner import formats
-from planner.bench.instances import Generated, files
-from planner.bench.posed import found_again, recall, remembered
-from planner.bench.record import Record
-from planner.bench.results import Results
-from planner.generate.network import network
-from planner.model.digest import digest
-from planner.model.problem import Problem
+from memstow.planner import formats
+from memstow.planner.bench.instances import Generated, files
+from memstow.planner.bench.posed import found_again, recall, remembered
+from memstow.planner.bench.record import Record
+from memstow.planner.bench.results import Results
+from memstow.planner.generate.network import network
+from memstow.planner.model.digest import digest
+from memstow.planner.model.problem import Problem
 from tests.planner.bench.made import made, results
 
 OPTIONS = {"time_limit": 1.0, "format": None, "target": None, "capacity": None, "fit_only": False}

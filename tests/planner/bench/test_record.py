@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from planner.bench.record import (
+from memstow.planner.bench.record import (
     Ending,
     Instance,
     Judged,

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from planner.bench.keepers import Keepers
-from planner.bench.repeated import MOST_RUNS, repeated
+from memstow.planner.bench.keepers import Keepers
+from memstow.planner.bench.repeated import MOST_RUNS, repeated
 from tests.planner.bench.asking import SIDE_BY_SIDE, given, program, record_of, solver, timeless
 
 FOREVER = 1e6

@@ -12,13 +12,13 @@ from xml.etree import ElementTree
 
 import pytest
 
-from planner.bench.rated import rate
-from planner.bench.record import Ending, Instance, Layout, Moment, Record
-from planner.bench.report import figures, report
-from planner.bench.report.axes import whole
-from planner.bench.report.page import MOST_ROWS
-from planner.model.errors import InputError, MissingBackEndError
-from planner.model.problem import Buffer, Pool, Problem
+from memstow.planner.bench.rated import rate
+from memstow.planner.bench.record import Ending, Instance, Layout, Moment, Record
+from memstow.planner.bench.report import figures, report
+from memstow.planner.bench.report.axes import whole
+from memstow.planner.bench.report.page import MOST_ROWS
+from memstow.planner.model.errors import InputError, MissingBackEndError
+from memstow.planner.model.problem import Buffer, Pool, Problem
 from tests.planner.bench.made import made, results
 
 EVIL = "<script>alert('&\"')</script> | $x_1$ *b* \x1b[31m"

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from planner.bench.record import RESULTS, Ending, Layout, to_line
-from planner.bench.results import read
-from planner.model.errors import InputError
+from memstow.planner.bench.record import RESULTS, Ending, Layout, to_line
+from memstow.planner.bench.results import read
+from memstow.planner.model.errors import InputError
 from tests.planner.bench.made import made, results
 
 

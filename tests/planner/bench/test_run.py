@@ -8,15 +8,15 @@ from threading import Event
 
 import pytest
 
-from planner.bench.executor import Local
-from planner.bench.instances import Generated
-from planner.bench.journal import Journal
-from planner.bench.keepers import LostError, Result
-from planner.bench.record import RESULTS, Ending, Record, from_line
-from planner.bench.run import run
-from planner.bench.tally import Tally
-from planner.bench.task import Given, Task
-from planner.model.errors import MemstowError
+from memstow.planner.bench.executor import Local
+from memstow.planner.bench.instances import Generated
+from memstow.planner.bench.journal import Journal
+from memstow.planner.bench.keepers import LostError, Result
+from memstow.planner.bench.record import RESULTS, Ending, Record, from_line
+from memstow.planner.bench.run import run
+from memstow.planner.bench.tally import Tally
+from memstow.planner.bench.task import Given, Task
+from memstow.planner.model.errors import MemstowError
 from tests.planner.bench.asking import given, line, solver, timeless
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from planner.bench.sets import SETS, here
+from memstow.planner.bench.sets import SETS, here
 
 
 def test_each_set_says_where_it_comes_from_and_under_which_licence() -> None:

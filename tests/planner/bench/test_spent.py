@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from planner.bench.spent import Spent, peak_memory
-from planner.processes.process import Process
+from memstow.planner.bench.spent import Spent, peak_memory
+from memstow.planner.processes.process import Process
 
 ROOT = Path(__file__).parents[3]
 _HELD = 300 << 20

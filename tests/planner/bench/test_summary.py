@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from planner.bench.rated import rate
-from planner.bench.record import Ending, Moment, Record
-from planner.bench.summary import Row, summary
+from memstow.planner.bench.rated import rate
+from memstow.planner.bench.record import Ending, Moment, Record
+from memstow.planner.bench.summary import Row, summary
 from tests.planner.bench.made import made, results
 
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from planner.model.problem import Buffer
-from planner.show.drawing.lives import Axis, Life
-from planner.show.drawing.palette import LEVELS
-from planner.show.drawing.shade import Run, columns_of, runs, skyline
+from memstow.planner.model.problem import Buffer
+from memstow.planner.show.drawing.lives import Axis, Life
+from memstow.planner.show.drawing.palette import LEVELS
+from memstow.planner.show.drawing.shade import Run, columns_of, runs, skyline
 
 
 def _life(begin: int, end: int, offset: int, size: int) -> Life:

@@ -4,9 +4,9 @@ import re
 from dataclasses import dataclass
 from itertools import combinations
 
-from planner.model.problem import Buffer, Problem, access_count, allowed_pools
-from planner.model.ranges import merged
-from planner.model.rigid_groups import group_alignment, rigid_groups
+from memstow.planner.model.problem import Buffer, Problem, access_count, allowed_pools
+from memstow.planner.model.ranges import merged
+from memstow.planner.model.rigid_groups import group_alignment, rigid_groups
 
 _NUMBERED = re.compile(r"^\d+:")
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from planner import formats
-from planner.model.plan import Status
-from planner.model.problem import Buffer, Pool, Problem, Relative, Reserved
-from planner.solve.engine import plan
-from planner.verify import verify
+from memstow.planner import formats
+from memstow.planner.model.plan import Status
+from memstow.planner.model.problem import Buffer, Pool, Problem, Relative, Reserved
+from memstow.planner.solve.engine import plan
+from memstow.planner.verify import verify
 from tests.planner.refusal import refusal, told
 
 A = {"id": "a", "allocated_memory": 32, "lifetime": [0, 4]}

@@ -6,11 +6,11 @@ from random import Random
 
 import pytest
 
-from planner import formats
-from planner.check import find_issues
-from planner.model.errors import InputError
-from planner.model.plan import Placement, Plan, Status
-from planner.model.problem import Buffer, Pool, Problem, Relative
+from memstow.planner import formats
+from memstow.planner.check import find_issues
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.plan import Placement, Plan, Status
+from memstow.planner.model.problem import Buffer, Pool, Problem, Relative
 from tests.planner.formats.meaning import meaning_of
 from tests.planner.refusal import refusal
 from tests.problems import random_problem

@@ -5,11 +5,11 @@ from typing import Literal
 
 import pytest
 
-from planner import formats
-from planner.check import find_issues
-from planner.formats.csv_table import write_problem
-from planner.model.plan import Placement, Plan, Status
-from planner.model.problem import Buffer, Problem, Relative
+from memstow.planner import formats
+from memstow.planner.check import find_issues
+from memstow.planner.formats.csv_table import write_problem
+from memstow.planner.model.plan import Placement, Plan, Status
+from memstow.planner.model.problem import Buffer, Problem, Relative
 from tests.planner.refusal import refusal, told
 from tests.referee import judge
 

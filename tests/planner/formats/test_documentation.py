@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from planner import formats
+from memstow.planner import formats
 
 _PAGE = (Path(__file__).parents[3] / "docs" / "formats.md").read_text(encoding="utf-8")
 _SECTIONS = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", _PAGE, re.MULTILINE | re.DOTALL))

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from planner import formats
-from planner.model.problem import Buffer, Problem
+from memstow.planner import formats
+from memstow.planner.model.problem import Buffer, Problem
 from tests.planner.refusal import told
 
 TENSOR = {"id": "b0", "size": 16, "lower": 0, "upper": 4, "alignment": 16}

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import SearchStrategy
 
-from planner import formats
-from planner.check import find_issues
-from planner.formats.native import write_problem as write_native
-from planner.model.errors import InputError
-from planner.model.plan import Plan
-from planner.model.problem import Buffer, Pool, Problem
+from memstow.planner import formats
+from memstow.planner.check import find_issues
+from memstow.planner.formats.native import write_problem as write_native
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.plan import Plan
+from memstow.planner.model.problem import Buffer, Pool, Problem
 from tests.planner.plans import honest
 from tests.planner.refusal import refusal, told
 from tests.problems import problems

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner import formats
-from planner.model.errors import InputError
-from planner.model.plan import Placement, Plan, Status
-from planner.model.problem import Buffer, Pool, Problem, Relative, Reserved, ReuseCost
+from memstow.planner import formats
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.plan import Placement, Plan, Status
+from memstow.planner.model.problem import Buffer, Pool, Problem, Relative, Reserved, ReuseCost
 from tests.planner.formats.structured_brute import best, fits, random_document, value
 from tests.planner.refusal import told
 from tests.referee import judge

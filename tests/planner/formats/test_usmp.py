@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from planner import formats
-from planner.model.errors import InputError
-from planner.model.options import Options
-from planner.model.problem import Buffer, Pool, Problem
-from planner.solve.engine import plan
-from planner.verify import verify
+from memstow.planner import formats
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.options import Options
+from memstow.planner.model.problem import Buffer, Pool, Problem
+from memstow.planner.solve.engine import plan
+from memstow.planner.verify import verify
 from tests.planner.refusal import refusal, told
 
 

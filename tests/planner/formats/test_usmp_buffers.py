@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from planner import formats
-from planner.model.problem import Buffer, Pool, Problem
-from planner.solve.engine import plan
-from planner.verify import verify
+from memstow.planner import formats
+from memstow.planner.model.problem import Buffer, Pool, Problem
+from memstow.planner.solve.engine import plan
+from memstow.planner.verify import verify
 from tests.planner.refusal import refusal, told
 
 POOLS: list[dict[str, Any]] = [

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.check import find_issues
-from planner.generate.features import FEATURES
-from planner.generate.mixed import mixed
-from planner.model.errors import InputError
-from planner.model.problem import Problem
+from memstow.planner.check import find_issues
+from memstow.planner.generate.features import FEATURES
+from memstow.planner.generate.mixed import mixed
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.problem import Problem
 
 mixtures = st.builds(
     mixed,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from planner.generate.network import network
-from planner.model.live_profile import profile
+from memstow.planner.generate.network import network
+from memstow.planner.model.live_profile import profile
 
 
 @pytest.mark.parametrize("n", [1, 2, 17, 300, 5_000])

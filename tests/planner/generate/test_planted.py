@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.generate.planted import planted
-from planner.model.errors import InputError
-from planner.model.live_profile import profile
-from planner.model.problem import Problem
+from memstow.planner.generate.planted import planted
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.live_profile import profile
+from memstow.planner.model.problem import Problem
 
 
 def _area(problem: Problem) -> int:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.processes.frames import GarbageError, Message, Reader, pack
+from memstow.planner.processes.frames import GarbageError, Message, Reader, pack
 
 VALUES = st.recursive(
     st.integers() | st.text() | st.none() | st.binary(),

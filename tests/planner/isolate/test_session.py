@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from planner.processes.frames import Message
-from planner.processes.process import Process
-from planner.processes.session import Terms, converse
+from memstow.planner.processes.frames import Message
+from memstow.planner.processes.process import Process
+from memstow.planner.processes.session import Terms, converse
 from tests.processes import members, wait_gone
 from tests.waiting import PATIENCE, wait_for
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.reading.jsontext import parse_json
+from memstow.planner.reading.jsontext import parse_json
 from tests.planner.refusal import refusal, told
 
 _SCALARS = (

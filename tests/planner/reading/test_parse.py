@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from planner.model.errors import Issue
-from planner.model.problem import Buffer, Problem
-from planner.reading.findings import MOST_REPORTED
-from planner.reading.parse import parse_options, parse_plan, parse_problem
+from memstow.planner.model.errors import Issue
+from memstow.planner.model.problem import Buffer, Problem
+from memstow.planner.reading.findings import MOST_REPORTED
+from memstow.planner.reading.parse import parse_options, parse_plan, parse_problem
 from tests.planner.refusal import refusal, told
 
 
@@ -286,7 +286,7 @@ def test_no_message_of_pydantic_gets_through() -> None:
 
 
 def _issues(parse: Callable[[object], object], raw: object) -> tuple[Issue, ...]:
-    from planner.model.errors import InputError
+    from memstow.planner.model.errors import InputError
 
     try:
         parse(raw)

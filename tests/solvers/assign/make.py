@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from random import Random
 
-from planner.model.problem import Buffer, Pool, Problem, Reserved
-from planner.reduce import Reduction, reduce
-from solvers import _native
-from solvers.instance import Instance
-from solvers.solver import Task
+from memstow.planner.model.problem import Buffer, Pool, Problem, Reserved
+from memstow.planner.reduce import Reduction, reduce
+from memstow.solvers import _native
+from memstow.solvers.instance import Instance
+from memstow.solvers.solver import Task
 
 
 def instance_of(pools: Sequence[Pool], buffers: Sequence[Buffer]) -> Instance:

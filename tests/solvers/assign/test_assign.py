@@ -7,17 +7,17 @@ from random import Random
 
 import pytest
 
-from planner.backends.registry import versioned
-from planner.formats import read_problem
-from planner.generate.mixed import mixed
-from planner.model.events import Event, Incumbent, Phase
-from planner.model.options import Options
-from planner.model.plan import Model, Placement, Plan, Status
-from planner.model.problem import Buffer, Pool, Problem, ReuseCost
-from planner.reduce import Reduction, reduce
-from planner.solve.bounds import Bounds
-from planner.solve.engine import plan
-from solvers.models.register import BACK_ENDS
+from memstow.planner.backends.registry import versioned
+from memstow.planner.formats import read_problem
+from memstow.planner.generate.mixed import mixed
+from memstow.planner.model.events import Event, Incumbent, Phase
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Model, Placement, Plan, Status
+from memstow.planner.model.problem import Buffer, Pool, Problem, ReuseCost
+from memstow.planner.reduce import Reduction, reduce
+from memstow.planner.solve.bounds import Bounds
+from memstow.planner.solve.engine import plan
+from memstow.solvers.models.register import BACK_ENDS
 
 pytestmark = pytest.mark.skipif(
     BACK_ENDS["assign"].how_to_get() is not None, reason="the [cpsat] extra is not installed"

@@ -3,8 +3,8 @@
 from array import array
 from dataclasses import replace
 
-from planner.model.problem import Buffer, Pool
-from solvers.assign.crowd import Crowd, instance_of, narrowed
+from memstow.planner.model.problem import Buffer, Pool
+from memstow.solvers.assign.crowd import Crowd, instance_of, narrowed
 from tests.solvers.assign import make
 
 POOLS = (Pool(id="fast", capacity=16), Pool(id="slow", capacity=64))

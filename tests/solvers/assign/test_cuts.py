@@ -4,13 +4,13 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, combinations
 from random import Random
 
-from planner.model.problem import Buffer, Pool
-from solvers.assign.crowd import Crowd
-from solvers.assign.cuts import Cut, Lifter
-from solvers.assign.packing import Dead, Packer
-from solvers.models.places import choices
-from solvers.models.relations import Relations
-from solvers.solver import Task
+from memstow.planner.model.problem import Buffer, Pool
+from memstow.solvers.assign.crowd import Crowd
+from memstow.solvers.assign.cuts import Cut, Lifter
+from memstow.solvers.assign.packing import Dead, Packer
+from memstow.solvers.models.places import choices
+from memstow.solvers.models.relations import Relations
+from memstow.solvers.solver import Task
 from tests.solvers.assign import make
 
 EFFORT = 1_000_000

@@ -3,9 +3,9 @@
 from itertools import combinations
 from random import Random
 
-from planner.model.problem import Buffer, Pool
-from solvers.assign.crowd import Crowd
-from solvers.assign.packing import Packer
+from memstow.planner.model.problem import Buffer, Pool
+from memstow.solvers.assign.crowd import Crowd
+from memstow.solvers.assign.packing import Packer
 from tests.solvers.assign import make
 
 EFFORT = 1_000_000

@@ -6,14 +6,14 @@ import pytest
 
 pytest.importorskip("ortools", reason="the [cpsat] extra is not installed")
 
-from planner.model.options import Options
-from planner.model.problem import Buffer, Pool, Problem
-from planner.reduce import Reduction, reduce
-from planner.solve.bounds import Bounds
-from planner.solve.task import task_of
-from solvers.assign.master import Master
-from solvers.assign.relaxed import relaxed
-from solvers.models.relations import Relations
+from memstow.planner.model.options import Options
+from memstow.planner.model.problem import Buffer, Pool, Problem
+from memstow.planner.reduce import Reduction, reduce
+from memstow.planner.solve.bounds import Bounds
+from memstow.planner.solve.task import task_of
+from memstow.solvers.assign.master import Master
+from memstow.solvers.assign.relaxed import relaxed
+from memstow.solvers.models.relations import Relations
 from tests.planner.test_agreement import mixed
 from tests.referee import best
 

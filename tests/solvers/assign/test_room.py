@@ -3,9 +3,9 @@
 from itertools import product
 from random import Random
 
-from planner.model.problem import Buffer, Pool, Reserved
-from solvers.assign.room import Room
-from solvers.models.places import choices
+from memstow.planner.model.problem import Buffer, Pool, Reserved
+from memstow.solvers.assign.room import Room
+from memstow.solvers.models.places import choices
 from tests.solvers.assign import make
 
 

@@ -10,16 +10,16 @@ import sys
 from dataclasses import replace
 from random import Random
 
-from planner.check import require_valid
-from planner.model.errors import InputError
-from planner.model.options import Options
-from planner.model.plan import Explanation, Placement, Plan, Status
-from planner.model.problem import Problem
-from planner.reduce import reduce
-from planner.solve.task import task_of
-from solvers.instance import Layout
-from solvers.models.model import Limits, Model
-from solvers.models.register import model
+from memstow.planner.check import require_valid
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Explanation, Placement, Plan, Status
+from memstow.planner.model.problem import Problem
+from memstow.planner.reduce import reduce
+from memstow.planner.solve.task import task_of
+from memstow.solvers.instance import Layout
+from memstow.solvers.models.model import Limits, Model
+from memstow.solvers.models.register import model
 from tests import referee
 from tests.problems import random_problem
 

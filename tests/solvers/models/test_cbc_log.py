@@ -4,9 +4,9 @@ import pytest
 
 pytest.importorskip("pulp", reason="the [milp] extra is not installed")
 
-from solvers.milp.cbc import listen
-from solvers.milp.linear import Values
-from solvers.milp.program import Told
+from memstow.solvers.milp.cbc import listen
+from memstow.solvers.milp.linear import Values
+from memstow.solvers.milp.program import Told
 
 
 class Heard(Told):
