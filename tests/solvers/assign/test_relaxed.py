@@ -14,7 +14,7 @@ from memstow.planner.solve.task import task_of
 from memstow.solvers.assign.master import Master
 from memstow.solvers.assign.relaxed import relaxed
 from memstow.solvers.models.relations import Relations
-from tests.planner.test_agreement import mixed
+from tests.planner.solve.test_agreement import mixed
 from tests.referee import best
 
 

@@ -22,7 +22,7 @@ def test_bounds_hold_and_what_is_optimal_is_so(solver: str) -> None:
     back_end = BACK_ENDS.get(solver)
     if back_end is not None and (reason := back_end.how_to_get()) is not None:
         pytest.skip(f"{solver} needs {reason}")
-    command = [sys.executable, "-W", "ignore", "-m", "tests.planner.gaps", solver, "0", TRIED]
+    command = [sys.executable, "-W", "ignore", "-m", "tests.planner.solve.gaps", solver, "0", TRIED]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stderr
     said = json.loads(answer.stdout)

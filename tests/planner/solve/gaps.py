@@ -1,6 +1,6 @@
 """What one solver claims when it may stop at a gap, or must at a limit, against brute force, as JSON.
 
-Run as `python -m tests.planner.gaps SOLVER FIRST COUNT`, since not all back ends can be in one process with
+Run as `python -m tests.planner.solve.gaps SOLVER FIRST COUNT`, since not all back ends can be in one process with
 each other: OR-tools and highspy bring different copies of HiGHS under the same names.
 """
 
@@ -26,7 +26,7 @@ from memstow.planner.verify import verify
 from memstow.solvers.models.register import BACK_ENDS
 from memstow.solvers.solver import Solver, Task, find
 from tests.in_process import run_back_ends_in_process
-from tests.planner.test_agreement import mixed
+from tests.planner.solve.test_agreement import mixed
 from tests.problems import costly_problem, random_problem
 from tests.referee import Verdict, judge, least
 

@@ -87,7 +87,7 @@ def test_the_least_cost_of_too_few_places_is_proven() -> None:
 
 
 def test_the_page_on_reuse_costs_tells_the_truth() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "reuse.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "reuse.md").read_text(encoding="utf-8")
     (text,) = re.findall(r"```json problem\n(.*?)```", page, flags=re.DOTALL)
     found = plan(formats.read_problem(text.encode()))
     assert found.status is Status.OPTIMAL

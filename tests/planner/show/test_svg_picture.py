@@ -13,7 +13,7 @@ from memstow.planner.show.drawing.palette import LEVELS, RAMP, shade
 from memstow.planner.show.drawing.panel import ACROSS, LEFT, RIGHT
 from memstow.planner.show.svg_picture import MOST_POOLS, svg
 from tests.api.cli.fakes import stacked
-from tests.planner.drawn import Drawing, Shape
+from tests.planner.show.drawn import Drawing, Shape
 
 _FULL = {shade(colour, level): level / LEVELS for colour in RAMP for level in range(1, LEVELS + 1)}
 
