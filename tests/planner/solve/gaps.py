@@ -1,7 +1,7 @@
 """What one solver claims when it may stop at a gap, or must at a limit, against brute force, as JSON.
 
-Run as `python -m tests.planner.solve.gaps SOLVER FIRST COUNT`, since not all back ends can be in one process with
-each other: OR-tools and highspy bring different copies of HiGHS under the same names.
+Run as `python -m tests.planner.solve.gaps SOLVER FIRST COUNT`, since not all back ends can be in one process
+with each other: OR-tools and highspy bring different copies of HiGHS under the same names.
 """
 
 import json
