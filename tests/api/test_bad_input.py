@@ -5,6 +5,7 @@ import json
 import os
 import time
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from random import Random
@@ -224,10 +225,24 @@ def test_the_server_is_well_afterwards(client: httpx2.Client) -> None:
 
 schema = schemathesis.openapi.from_dict(create_app(Settings()).openapi())
 
+# There are some 2,000 cases for each operation with a body, most of them one more wrong value deep in a
+# problem: the first ones are all sent, then one of so many. `make fuzz` sends each.
+FIRST = 20
+ONE_OF = 1 if "MEMSTOW_FUZZ_SECONDS" in os.environ else 10
+_sent: Counter[str] = Counter()
+
+
+def _skipped(case: Any) -> bool:
+    _sent[case.operation.label] += 1
+    number = _sent[case.operation.label]
+    return number > FIRST and number % ONE_OF > 0
+
 
 @schema.parametrize()
 @settings(max_examples=5, suppress_health_check=list(HealthCheck))
 def test_schemathesis_finds_no_defect(case: Any, server: Server) -> None:
+    if _skipped(case):
+        return
     answer = case.call(base_url=server.url, timeout=60)
     assert answer.status_code < 500 or answer.status_code == 503, answer.text
     case.validate_response(answer, checks=[response_schema_conformance])
