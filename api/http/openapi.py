@@ -1,4 +1,4 @@
-"""Writes docs/openapi.json anew: `python -m api.http.openapi`."""
+"""Writes docs/openapi.json anew: `python -m memstow.api.http.openapi`."""
 
 from pathlib import Path
 from typing import Final

@@ -1,7 +1,8 @@
 """The child's side of an isolated run: one request in, what is found on the way and at the end out.
 
-Started as `python -m api.jobs.child EVENTS`, the number of the pipe for messages to the parent. Standard
-input brings the request, perhaps a word to stop, and by its end the news that the parent is gone.
+Started as `python -m memstow.api.jobs.child EVENTS`, the number of the pipe for messages to the parent.
+Standard input brings the request, perhaps a word to stop, and by its end the news that the parent is
+gone.
 """
 
 import os

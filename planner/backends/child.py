@@ -1,8 +1,8 @@
 """The child's side: import the back end, wait for a task, solve it, tell what is found.
 
-Started as `python -m planner.backends.child NAME EVENTS`: the name of the back end and the number of the pipe
-for messages to the parent. Its standard input brings the request and, by its end, the news that the parent is
-gone.
+Started as `python -m memstow.planner.backends.child NAME EVENTS`: the name of the back end and the number
+of the pipe for messages to the parent. Its standard input brings the request and, by its end, the news
+that the parent is gone.
 """
 
 import os

@@ -1,8 +1,8 @@
 """A keeper: a process of one thread that forks a child for runs, watches it, and makes their records.
 
-Started as `python -m planner.bench.keeper EVENTS`. A child goes on with the next run as long as runs are
-quick, since to fork takes longer than to solve a small problem; any other ends with its run. What ends a
-child is the end of the run it was at: the runs after it go on in a new one.
+Started as `python -m memstow.planner.bench.keeper EVENTS`. A child goes on with the next run as long as
+runs are quick, since to fork takes longer than to solve a small problem; any other ends with its run.
+What ends a child is the end of the run it was at: the runs after it go on in a new one.
 """
 
 import contextlib

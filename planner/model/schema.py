@@ -1,6 +1,6 @@
 """The JSON Schemas of what goes in and out, made from the models.
 
-`python -m planner.model.schema` writes them.
+`python -m memstow.planner.model.schema` writes them.
 """
 
 import json

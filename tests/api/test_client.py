@@ -238,7 +238,7 @@ def test_ctrl_c_prints_the_best_plan_of_the_server(running: Server, tmp_path: Pa
 
 def test_importing_the_planner_imports_none_of_this() -> None:
     code = (
-        "import sys; import planner.solve.engine, api.cli.main, api.cli.solve; "
+        "import sys; import memstow.planner.solve.engine, memstow.api.cli.main, memstow.api.cli.solve; "
         "print([m for m in ('fastapi', 'sqlalchemy', 'httpx2', 'uvicorn', 'structlog') if m in sys.modules])"
     )
     ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

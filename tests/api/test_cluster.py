@@ -239,8 +239,8 @@ def test_a_server_alone_does_not_import_dask() -> None:
 import sys, tempfile
 from pathlib import Path
 from starlette.testclient import TestClient
-from api.http.app import create_app
-from api.http.settings import Settings
+from memstow.api.http.app import create_app
+from memstow.api.http.settings import Settings
 with TestClient(create_app(Settings(data=Path(tempfile.mkdtemp()), anonymous="everyone"))) as client:
     assert client.get("/readyz").status_code == 200
 sys.exit("distributed" in sys.modules or "dask" in sys.modules)

@@ -71,11 +71,11 @@ import sys
 from dataclasses import replace
 from random import Random
 from pydantic import TypeAdapter
-from planner.engine import plan
-from planner.generate.network import network
-from planner.options import Options
-from planner.plan import Plan
-from planner.problem import Pool
+from memstow.planner.solve.engine import plan
+from memstow.planner.generate.network import network
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Plan
+from memstow.planner.model.problem import Pool
 from tests.problems import random_problem
 write = TypeAdapter(Plan).dump_json
 for seed in range(12):

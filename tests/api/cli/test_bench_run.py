@@ -296,7 +296,7 @@ def test_memory_does_not_grow_with_the_number_of_instances(tmp_path: Path) -> No
     def peak(count: int) -> int:
         asked = (f"generate:planted,n=3,seed=1..{count}", "--solvers", "first-fit", "--jobs", "2")
         script = (
-            "import resource, sys; from api.cli.main import main; code = main(sys.argv[1:]); "
+            "import resource, sys; from memstow.api.cli.main import main; code = main(sys.argv[1:]); "
             "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss); sys.exit(code)"
         )
         command = [

@@ -22,7 +22,7 @@ from tests.waiting import PATIENCE
 @pytest.mark.parametrize("arguments", ["version", "--version", "--help", "solve --help"])
 def test_what_needs_no_problem_loads_no_pydantic(arguments: str) -> None:
     code = (
-        "import sys; from api.cli.main import main; main(sys.argv[1:]); "
+        "import sys; from memstow.api.cli.main import main; main(sys.argv[1:]); "
         "sys.exit('loaded' if {'pydantic', 'shutil', 'json'} & set(sys.modules) - {'json'} - "
         "({'shutil'} if '--help' in sys.argv else set()) else 0)"
     )
@@ -233,7 +233,7 @@ def test_an_interrupt_while_the_commands_are_loaded_leaves_no_traceback() -> Non
         "    def find_spec(self, name, *_):\n"
         "        if name == 'argparse': raise KeyboardInterrupt\n"
         "sys.meta_path.insert(0, Interrupt())\n"
-        "from api.cli.__main__ import run\n"
+        "from memstow.api.cli.__main__ import run\n"
         "sys.exit(run())\n"
     )
     ran = subprocess.run(

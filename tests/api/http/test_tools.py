@@ -192,7 +192,7 @@ def _operations(document: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 def test_the_openapi_document_is_the_committed_one() -> None:
     made = pretty(create_app(Settings()).openapi())
     assert made == (ROOT / "docs" / "openapi.json").read_text(), (
-        "docs/openapi.json differs: python -m api.http.openapi writes it anew"
+        "docs/openapi.json differs: python -m memstow.api.http.openapi writes it anew"
     )
 
 

@@ -63,7 +63,7 @@ _OPENS = """
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from sqlalchemy import text
-from api.jobs.database import Database, url_of
+from memstow.api.jobs.database import Database, url_of
 from pathlib import Path
 
 def open_it(folder):

@@ -7,7 +7,7 @@ from memstow.planner.model.schema import KINDS, file_of, schema, schema_text
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_committed_schema_is_current(kind: str) -> None:
-    hint = "the models have changed: run `python -m planner.model.schema` and commit docs/schema"
+    hint = "the models have changed: run `python -m memstow.planner.model.schema` and commit docs/schema"
     assert file_of(kind).read_text(encoding="utf-8") == schema_text(kind), hint
 
 

@@ -13,9 +13,9 @@ from tests.waiting import PATIENCE
 # Forking is for processes of one thread, which a test runner need not be.
 START = """
 import json, os, sys, time
-from planner.isolate.forked import Forked
-from planner.isolate.frames import pack
-from planner.isolate.session import EndedError, Session
+from memstow.planner.processes.forked import Forked
+from memstow.planner.processes.frames import pack
+from memstow.planner.processes.session import EndedError, Session
 
 def say(**message):
     print(json.dumps(message), flush=True)

@@ -22,7 +22,7 @@ MIB = 1 << 20
 REQUEST: Message = {"kind": "solve"}
 HELLO = """
 import os, sys, time
-from planner.isolate.frames import pack
+from memstow.planner.processes.frames import pack
 def tell(data): os.write(int(sys.argv[1]), data)
 """
 
@@ -182,7 +182,7 @@ def test_when_the_parent_is_killed_its_children_end_by_themselves(tmp_path: Path
             "-c",
             textwrap.dedent("""
             import sys, time
-            from planner.isolate.process import Process, command_for
+            from memstow.planner.processes.process import Process, command_for
             for name in ("cbc", "cpsat"):
                 print(Process(command_for(name)).id, flush=True)
             time.sleep(600)

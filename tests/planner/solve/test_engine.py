@@ -271,10 +271,10 @@ def test_cancel_gives_the_best_plan_so_far() -> None:
 DETERMINISTIC = """
 import sys
 from pydantic import TypeAdapter
-from planner.engine import plan
-from planner.generate.planted import planted
-from planner.options import Options
-from planner.plan import Plan
+from memstow.planner.solve.engine import plan
+from memstow.planner.generate.planted import planted
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Plan
 count, workers = int(sys.argv[1]), None if sys.argv[2] == "-" else int(sys.argv[2])
 problem = planted(count, 1, slack=0.01)
 found = plan(problem, Options(deterministic=True, work_limit=8_000_000, workers=workers))
