@@ -23,7 +23,7 @@ from memstow.planner.reading.wording import of_one_value
 PREFIX: Final = "MEMSTOW_"
 # Variables of memstow that are not settings of the service.
 _OTHERS: Final = frozenset(
-    {"CONFIG", "DEBUG", "SERVER", "KEY", "FOLDER", "SETS", "FUZZ_SECONDS", "AGREEMENT"}
+    {"CONFIG", "DEBUG", "SERVER", "KEY", "FOLDER", "SETS", "FUZZ_SECONDS", "FUZZ_SEED", "GAPS", "AGREEMENT"}
 )
 EVERYONE: Final = "everyone"
 

@@ -59,7 +59,8 @@ class Judge:
         named = {None, self._digest}
         if judged is not None and {judged.digest, plan.digest} <= named and _said(judged) == _said(plan):
             return self._violations
-        return verify(self._problem, plan)
+        self._judged, self._violations = plan, verify(self._problem, plan)
+        return self._violations
 
 
 # What `verify` judges of a plan besides its digest, and all that it might judge one day.

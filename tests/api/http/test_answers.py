@@ -12,7 +12,7 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from memstow import planner
+import memstow
 from memstow.api.http.app import create_app
 from memstow.api.http.documents import PROBLEM
 from memstow.api.http.routes.plan import failure_of
@@ -76,7 +76,7 @@ def test_hints_that_differ_have_other_keys() -> None:
 
 def test_another_version_may_have_another_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     before = cache_key("d", Options())
-    monkeypatch.setattr(planner, "__version__", "another")
+    monkeypatch.setattr(memstow, "__version__", "another")
     assert cache_key("d", Options()) != before
 
 
