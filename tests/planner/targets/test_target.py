@@ -95,10 +95,10 @@ def test_a_pin_that_the_target_has_no_room_for_is_told() -> None:
             {
                 "version": 1,
                 "pools": [{"id": 3}, {"id": "a", "capacity": 4, "reserved": [{"offset": 3, "size": 2}]}],
-                "buffers": [],
+                "size": 4,
             },
             {
-                ("unknown_field", "$.buffers"),
+                ("unknown_field", "$.size"),
                 ("not_a_string", "$.pools[0].id"),
                 ("reserved_beyond_capacity", "$.pools[1].reserved[0]"),
             },
