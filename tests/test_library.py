@@ -1,4 +1,4 @@
-"""`import memstow`: docs/library.md is right about it, for Python and mypy, and foreign folders do no harm."""
+"""`import memstow` is as docs/library.md has it, to Python and to mypy, and foreign folders do it no harm."""
 
 import ast
 import contextlib
