@@ -20,7 +20,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := test
 .DELETE_ON_ERROR:
-.PHONY: test serve install lint audit format types native-check bench bench-hard bench-work fuzz clean
+.PHONY: test serve install lint audit format types native-check bench bench-hard bench-work wheel-check fuzz clean
 
 test: install
 	$(BIN)/python -m pytest $(ARGS)
@@ -93,6 +93,10 @@ bench-hard: install
 # ARGS=--update commits to what the counts are now.
 bench-work: install
 	$(BIN)/python -m benchmarks.work $(ARGS)
+
+# What a release would bring to people, built and tried in an environment of its own. Compiling takes a minute.
+wheel-check: $(TOOLS)
+	.ci/wheel-check
 
 fuzz: install
 	MEMSTOW_FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/python -m pytest tests -k fuzz --timeout 0 $(ARGS)

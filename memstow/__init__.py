@@ -19,21 +19,34 @@ if TYPE_CHECKING:
         RefusedPlanError,
         UnknownSolverError,
     )
-    from memstow.planner.model.events import Bound, Event, Incumbent, Phase
+    from memstow.planner.model.events import Bound, Event, Incumbent, Listener, OnBetter, Phase
     from memstow.planner.model.options import Options
-    from memstow.planner.model.plan import Explanation, Placement, Plan, PoolUse, Status, TermValue
+    from memstow.planner.model.plan import (
+        Certificate,
+        Explanation,
+        Live,
+        Overflow,
+        Placement,
+        Plan,
+        PoolUse,
+        Status,
+        TermValue,
+    )
     from memstow.planner.model.problem import Buffer, InPlace, Pool, Problem, Relative, Reserved, ReuseCost
     from memstow.planner.solve.engine import plan
+    from memstow.planner.solve.recheck import recheck
     from memstow.planner.targets.by_name import shipped_target
     from memstow.planner.targets.target import Target, retarget
-    from memstow.planner.verify import Claim, Standing, Verdict, Violation, judge, verify
+    from memstow.planner.verify import Claim, Code, Standing, Subject, Verdict, Violation, judge, verify
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Bound",
     "Buffer",
+    "Certificate",
     "Claim",
+    "Code",
     "DeclinedError",
     "Event",
     "Explanation",
@@ -41,9 +54,13 @@ __all__ = [
     "Incumbent",
     "InputError",
     "Issue",
+    "Listener",
+    "Live",
     "MemstowError",
     "MissingBackEndError",
+    "OnBetter",
     "Options",
+    "Overflow",
     "Phase",
     "Placement",
     "Plan",
@@ -56,6 +73,7 @@ __all__ = [
     "ReuseCost",
     "Standing",
     "Status",
+    "Subject",
     "Target",
     "TermValue",
     "UnknownSolverError",
@@ -67,6 +85,7 @@ __all__ = [
     "plan",
     "read_plan",
     "read_problem",
+    "recheck",
     "retarget",
     "shipped_target",
     "verify",
@@ -87,9 +106,19 @@ _HOMES: Final = {
         "RefusedPlanError",
         "UnknownSolverError",
     ),
-    "memstow.planner.model.events": ("Bound", "Event", "Incumbent", "Phase"),
+    "memstow.planner.model.events": ("Bound", "Event", "Incumbent", "Listener", "OnBetter", "Phase"),
     "memstow.planner.model.options": ("Options",),
-    "memstow.planner.model.plan": ("Explanation", "Placement", "Plan", "PoolUse", "Status", "TermValue"),
+    "memstow.planner.model.plan": (
+        "Certificate",
+        "Explanation",
+        "Live",
+        "Overflow",
+        "Placement",
+        "Plan",
+        "PoolUse",
+        "Status",
+        "TermValue",
+    ),
     "memstow.planner.model.problem": (
         "Buffer",
         "InPlace",
@@ -100,9 +129,19 @@ _HOMES: Final = {
         "ReuseCost",
     ),
     "memstow.planner.solve.engine": ("plan",),
+    "memstow.planner.solve.recheck": ("recheck",),
     "memstow.planner.targets.by_name": ("shipped_target",),
     "memstow.planner.targets.target": ("Target", "retarget"),
-    "memstow.planner.verify": ("Claim", "Standing", "Verdict", "Violation", "judge", "verify"),
+    "memstow.planner.verify": (
+        "Claim",
+        "Code",
+        "Standing",
+        "Subject",
+        "Verdict",
+        "Violation",
+        "judge",
+        "verify",
+    ),
 }
 _HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -1,21 +1,16 @@
 """How a problem is to be solved: the options every door offers."""
 
-from typing import Annotated
+from typing import Annotated, SupportsIndex
 
-from pydantic import ConfigDict, Field
-from pydantic.dataclasses import dataclass
+from pydantic import Field
 
+from memstow.planner.model.model_class import model_class
 from memstow.planner.model.plan import Plan
 
 LONGEST_RUN = 366 * 86_400.0
 
 
-@dataclass(
-    frozen=True,
-    slots=True,
-    kw_only=True,
-    config=ConfigDict(extra="forbid", allow_inf_nan=False),
-)
+@model_class
 class Options:
     """Limits and choices of one run."""
 
@@ -46,3 +41,17 @@ class Options:
     hint: Plan | None = Field(
         default=None, description="A plan to start from; may be partial or stale: what still holds is used."
     )
+
+    def __init__(
+        self,
+        *,
+        time_limit: "float" = 10.0,
+        solver: "str" = "auto",
+        gap: "float" = 0.0,
+        deterministic: "bool" = False,
+        work_limit: "SupportsIndex | None" = None,
+        seed: "SupportsIndex" = 0,
+        workers: "SupportsIndex | None" = None,
+        memory_limit: "SupportsIndex | None" = None,
+        hint: "Plan | None" = None,
+    ) -> None: ...

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, SupportsIndex
 
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
+from memstow.planner.model.model_class import model_class
 from memstow.planner.model.problem import Bytes, Count, Id, Time
 
 _CONFIG = ConfigDict(extra="forbid", allow_inf_nan=False, defer_build=True)
@@ -25,13 +26,15 @@ PLANNED: Final = frozenset({Status.OPTIMAL, Status.FEASIBLE})
 """With these there is a plan."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class Placement:
     """Where one buffer is."""
 
     buffer: Id
     pool: Id
     offset: Bytes
+
+    def __init__(self, *, buffer: "str", pool: "str", offset: "SupportsIndex") -> None: ...
 
 
 def placed(buffer: str, pool: str, offset: int) -> Placement:
@@ -165,7 +168,7 @@ class Overflow:
     capacity: Bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class Plan:
     """The answer to one problem."""
 
@@ -183,6 +186,23 @@ class Plan:
     work: Count = Field(default=0, description="Steps of work, the same on every machine.")
     digest: str | None = Field(default=None, description="SHA-256 of the canonical problem.")
     version: str | None = Field(default=None, description="Version of memstow.")
+
+    def __init__(
+        self,
+        *,
+        status: "Status",
+        placements: "Iterable[Placement]" = (),
+        pools: "Iterable[PoolUse]" = (),
+        objective: "Iterable[TermValue]" = (),
+        explanation: "Explanation | None" = None,
+        closest: "Iterable[Overflow]" = (),
+        solver: "str | None" = None,
+        prover: "str | None" = None,
+        seconds: "float" = 0.0,
+        work: "SupportsIndex" = 0,
+        digest: "str | None" = None,
+        version: "str | None" = None,
+    ) -> None: ...
 
 
 REPEATED: Final = "repeated_placement"

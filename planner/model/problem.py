@@ -1,14 +1,15 @@
 """The problem and the options as they travel: every field of schema version 1 and its range.
 
 These classes are the wire schema; what they mean together is checked in `planner.check`. They are slotted
-dataclasses, because a problem may hold a million buffers.
+dataclasses, because a problem may hold a million buffers. A document must say its `version`, Python need not.
 """
 
-from typing import Annotated, Final, Literal
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Final, Literal, SupportsIndex
 
-from pydantic import ConfigDict, Field
-from pydantic.dataclasses import dataclass
+from pydantic import Field
 
+from memstow.planner.model.model_class import model_class
 from memstow.planner.model.ranges import measure
 
 LIMIT: Final = 1 << 62
@@ -28,10 +29,8 @@ Time = Annotated[int, Field(strict=True)]
 Interval = tuple[Time, Time]
 Pair = tuple[Id, Id]
 
-_CONFIG = ConfigDict(extra="forbid", allow_inf_nan=False, defer_build=True)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class Reserved:
     """A range of a pool where nothing of ours may be."""
 
@@ -40,8 +39,10 @@ class Reserved:
         description="Length of the range in bytes."
     )
 
+    def __init__(self, *, offset: "SupportsIndex", size: "SupportsIndex") -> None: ...
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+
+@model_class
 class Pool:
     """A memory that buffers may go to."""
 
@@ -55,8 +56,19 @@ class Pool:
     )
     cost: Count = Field(default=0, description="Cost of one byte-access, for choosing among pools.")
 
+    def __init__(
+        self,
+        *,
+        id: "str",  # noqa: A002
+        capacity: "SupportsIndex | None" = None,
+        alignment: "SupportsIndex" = 1,
+        reserved: "Iterable[Reserved]" = (),
+        base: "SupportsIndex | None" = None,
+        cost: "SupportsIndex" = 0,
+    ) -> None: ...
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+
+@model_class
 class Buffer:
     """Something that needs a place: a size, a life, and what its place must satisfy."""
 
@@ -78,8 +90,22 @@ class Buffer:
     pool: Id | None = Field(default=None, description="Pin: the pool it must be in.")
     offset: Bytes | None = Field(default=None, description="Pin: the offset it must have; needs `pool`.")
 
+    def __init__(
+        self,
+        *,
+        id: "str",  # noqa: A002
+        size: "SupportsIndex",
+        lifetime: "Sequence[SupportsIndex] | Literal['always'] | None" = None,
+        lifetimes: "Iterable[Sequence[SupportsIndex]] | None" = None,
+        alignment: "SupportsIndex" = 1,
+        pools: "list[str] | tuple[str, ...] | None" = None,
+        accesses: "SupportsIndex | None" = None,
+        pool: "str | None" = None,
+        offset: "SupportsIndex | None" = None,
+    ) -> None: ...
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+
+@model_class
 class Relative:
     """A buffer at a fixed distance from another, in the same pool."""
 
@@ -87,21 +113,30 @@ class Relative:
     base: Id
     offset: Distance = Field(description="Offset of `buffer` less offset of `base`.")
 
+    def __init__(self, *, buffer: "str", base: "str", offset: "SupportsIndex") -> None: ...
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+
+@model_class
 class InPlace:
     """An output that may share the bytes of an input, where both start at the same offset."""
 
     input: Id
     output: Id
 
+    def __init__(self, *, input: "str", output: "str") -> None: ...  # noqa: A002
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+
+@model_class
 class ReuseCost:
     """A cost paid once when two buffers overlap in memory."""
 
     buffers: Pair
     cost: Count
+
+    def __init__(self, *, buffers: "tuple[str, str] | list[str]", cost: "SupportsIndex") -> None: ...
+
+
+_ONE_MEMORY: Final = (Pool(id=DEFAULT_POOL),)
 
 
 class _Known:
@@ -110,14 +145,14 @@ class _Known:
     __slots__ = ("known_digest", "known_sound")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class Problem(_Known):
     """Buffers, pools, what must hold between them, and what to minimise."""
 
     version: Annotated[int, Field(strict=True, ge=1, le=1)] = Field(description="Version of this schema.")
     name: str | None = Field(default=None, max_length=1024)
     pools: Annotated[tuple[Pool, ...], Field(min_length=1)] = Field(
-        default=(Pool(id=DEFAULT_POOL),), description="Default: one unbounded pool called `memory`."
+        default=_ONE_MEMORY, description="Default: one unbounded pool called `memory`."
     )
     buffers: tuple[Buffer, ...]
     conflicts: tuple[Pair, ...] = Field(
@@ -135,6 +170,21 @@ class Problem(_Known):
         "moves. Empty: any plan that fits. Default: peak with one pool, placement_cost and peak with "
         "several.",
     )
+
+    def __init__(
+        self,
+        *,
+        buffers: "Iterable[Buffer]",
+        pools: "Iterable[Pool]" = _ONE_MEMORY,
+        name: "str | None" = None,
+        conflicts: "Iterable[tuple[str, str] | list[str]]" = (),
+        exclusive: "Iterable[tuple[str, str] | list[str]]" = (),
+        relative: "Iterable[Relative]" = (),
+        in_place: "Iterable[InPlace]" = (),
+        reuse_costs: "Iterable[ReuseCost]" = (),
+        objective: "list[str] | tuple[str, ...] | None" = None,
+        version: "SupportsIndex" = 1,
+    ) -> None: ...
 
     def terms(self) -> tuple[str, ...]:
         """The objective in force."""

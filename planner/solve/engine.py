@@ -32,13 +32,13 @@ from memstow.solvers.solver import Listeners, Outcome, Solver, Task
 
 
 def plan(
-    problem: Problem,
-    options: Options | None = None,
-    on_event: Listener | None = None,
-    cancel: threading.Event | None = None,
-    on_better: OnBetter | None = None,
-    judge: Judge = recount,
-) -> Plan:
+    problem: "Problem",
+    options: "Options | None" = None,
+    on_event: "Listener | None" = None,
+    cancel: "threading.Event | None" = None,
+    on_better: "OnBetter | None" = None,
+    judge: "Judge | None" = None,
+) -> "Plan":
     """Solve the problem within the options' limits.
 
     Events, and better plans to be had for the asking, are told from threads of the run. When `cancel` is set,
@@ -46,7 +46,7 @@ def plan(
     Raises InputError for a problem that contradicts itself, UnknownSolverError and DeclinedError for a solver
     that cannot be had.
     """
-    return _Run(problem, options or Options(), on_event, cancel, on_better, judge).plan()
+    return _Run(problem, options or Options(), on_event, cancel, on_better, judge or recount).plan()
 
 
 # The judged plan of a layout, by this solver, with these bounds.

@@ -4,27 +4,22 @@ The pools come from the target, everything else from the problem. Targets that s
 `planner/targets`, each with the source of its facts.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, SupportsIndex
 
-from pydantic import ConfigDict, Field
-from pydantic.dataclasses import dataclass
+from pydantic import Field
 
 from memstow.planner.check import find_issues
 from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.model.model_class import model_class
 from memstow.planner.model.problem import Pool, Problem
 
 FOLDER: Final = Path(__file__).parent
 
 
-@dataclass(
-    frozen=True,
-    slots=True,
-    kw_only=True,
-    config=ConfigDict(extra="forbid", allow_inf_nan=False, defer_build=True),
-)
+@model_class
 class Target:
     """The memories of a device or a board, the preferred one first."""
 
@@ -36,6 +31,15 @@ class Target:
     pools: Annotated[tuple[Pool, ...], Field(min_length=1)] = Field(
         description="Instead of the pools of the problem."
     )
+
+    def __init__(
+        self,
+        *,
+        pools: "Iterable[Pool]",
+        name: "str | None" = None,
+        source: "str | None" = None,
+        version: "SupportsIndex" = 1,
+    ) -> None: ...
 
 
 def retarget(problem: Problem, target: Target) -> Problem:

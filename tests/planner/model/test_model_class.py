@@ -1,0 +1,166 @@
+"""Values made in Python: from lists and any integers, equal to those read from a document, and as strict."""
+
+import dataclasses
+import pickle
+from collections.abc import Iterator
+from inspect import Parameter, signature
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from memstow.planner.formats import read_problem
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Placement, Plan, Status
+from memstow.planner.model.problem import Buffer, InPlace, Pool, Problem, Relative, Reserved, ReuseCost
+from memstow.planner.reading.parse import parse_target
+from memstow.planner.targets.target import Target
+
+CLASSES: tuple[Any, ...] = (
+    Buffer,
+    InPlace,
+    Options,
+    Placement,
+    Plan,
+    Pool,
+    Problem,
+    Relative,
+    Reserved,
+    ReuseCost,
+    Target,
+)
+
+
+class Whole:
+    """An integer that is no `int`, as NumPy's are."""
+
+    def __init__(self, value: int) -> None:
+        self._value = value
+
+    def __index__(self) -> int:
+        return self._value
+
+
+class Array:
+    """Several, which say that they are no integer when asked."""
+
+    def __index__(self) -> int:
+        raise TypeError("only one element can be an index")
+
+
+@pytest.mark.parametrize("holder", CLASSES, ids=lambda holder: holder.__name__)
+def test_what_a_constructor_shows_is_what_the_class_holds(holder: Any) -> None:
+    shown = signature(holder).parameters
+    fields = holder.__pydantic_fields__
+    assert set(shown) == set(fields) == {field.name for field in dataclasses.fields(holder)}
+    for name, parameter in shown.items():
+        assert parameter.kind is Parameter.KEYWORD_ONLY
+        if name == "version" and holder in (Problem, Target):
+            assert fields[name].is_required()
+            assert parameter.default == 1
+        elif fields[name].is_required():
+            assert parameter.default is Parameter.empty
+        else:
+            assert parameter.default == fields[name].get_default()
+
+
+def test_lists_become_tuples() -> None:
+    problem = Problem(
+        pools=[Pool(id="m", reserved=[Reserved(offset=0, size=1)])],
+        buffers=[
+            Buffer(id="a", size=1, lifetimes=[[0, 1]], pools=["m"]),
+            Buffer(id="b", size=1, lifetime=[0, 1]),
+        ],
+        conflicts=[["a", "b"]],
+        objective=["peak"],
+    )
+    same = Problem(
+        version=1,
+        pools=(Pool(id="m", reserved=(Reserved(offset=0, size=1),)),),
+        buffers=(
+            Buffer(id="a", size=1, lifetimes=((0, 1),), pools=("m",)),
+            Buffer(id="b", size=1, lifetime=(0, 1)),
+        ),
+        conflicts=(("a", "b"),),
+        objective=("peak",),
+    )
+    assert problem == same
+    assert hash(problem) == hash(same)
+    assert repr(problem) == repr(same)
+    assert pickle.loads(pickle.dumps(problem)) == same
+    assert dataclasses.replace(problem, name="x") == dataclasses.replace(same, name="x")
+    first, second = problem.buffers
+    for several in (problem.buffers, problem.conflicts[0], first.lifetimes, first.pools, second.lifetime):
+        assert isinstance(several, tuple)
+
+
+def test_whatever_is_an_integer_becomes_an_int() -> None:
+    buffer = Buffer(
+        id="a", size=Whole(8), lifetime=(Whole(-1), 2), alignment=Whole(4), pool="m", offset=Whole(0)
+    )
+    assert buffer == Buffer(id="a", size=8, lifetime=(-1, 2), alignment=4, pool="m", offset=0)
+    assert type(buffer.size) is type(buffer.offset) is int
+    several = Buffer(id="a", size=8, lifetimes=[[Whole(0), Whole(1)], (Whole(2), 3)])
+    assert several.lifetimes == ((0, 1), (2, 3))
+    assert Problem(buffers=(), version=Whole(1)).version == 1
+    assert Placement(buffer="a", pool="m", offset=Whole(8)).offset == 8
+    assert Options(seed=Whole(3), workers=Whole(2)) == Options(seed=3, workers=2)
+
+
+def test_integers_of_numpy_are_integers_and_its_other_values_are_not() -> None:
+    numpy = pytest.importorskip("numpy", reason="numpy is not installed")
+    sizes = numpy.array([8, 16], dtype=numpy.uint16)
+    buffers = [Buffer(id=str(n), size=size, lifetime=[numpy.int64(0), n + 1]) for n, size in enumerate(sizes)]
+    assert [(type(buffer.size), buffer.size) for buffer in buffers] == [(int, 8), (int, 16)]
+    for wrong in (numpy.True_, numpy.float64(8), sizes):
+        with pytest.raises(ValidationError, match="valid integer"):
+            Buffer(id="a", size=wrong)
+
+
+@pytest.mark.parametrize("wrong", [True, 1.0, "1", None, Array(), object(), [1]])
+def test_nothing_else_is_an_integer(wrong: Any) -> None:
+    with pytest.raises(ValidationError, match="valid integer"):
+        Buffer(id="a", size=wrong)
+    with pytest.raises(ValidationError):
+        Buffer(id="a", size=Whole(8), lifetime=(wrong, 9))
+
+
+def test_a_foreign_integer_has_the_same_range() -> None:
+    with pytest.raises(ValidationError, match="greater than or equal to 0"):
+        Buffer(id="a", size=Whole(-1))
+    with pytest.raises(ValidationError, match="less than or equal to 1"):
+        Problem(buffers=(), version=Whole(2))
+
+
+def test_what_can_be_gone_through_once_is_never_taken_for_empty() -> None:
+    def lifetimes() -> Iterator[tuple[Any, Any]]:
+        yield (0, Whole(2))
+
+    with pytest.raises(ValidationError, match="valid integer"):
+        Buffer(id="a", size=Whole(8), lifetimes=lifetimes())
+    assert len(Problem(buffers=(Buffer(id=name, size=1) for name in "abc")).buffers) == 3
+
+
+def test_fields_that_there_are_not_and_values_without_names_are_refused() -> None:
+    wrong: Any = Buffer
+    with pytest.raises(ValidationError, match="Unexpected keyword"):
+        wrong(id="a", size=1, sizes=2)
+    with pytest.raises(ValidationError, match="size"):
+        wrong(id="a")
+    with pytest.raises(TypeError, match="positional"):
+        wrong("a", 1)
+
+
+def test_a_document_must_say_its_version() -> None:
+    with pytest.raises(InputError) as problem:
+        read_problem(b'{"buffers": []}')
+    with pytest.raises(InputError) as target:
+        parse_target({"pools": [{"id": "m"}]})
+    for told in (problem, target):
+        assert [(issue.code, issue.path) for issue in told.value.issues] == [("missing_field", "$.version")]
+
+
+def test_a_plan_made_by_hand_is_a_hint() -> None:
+    hint = Plan(status=Status.FEASIBLE, placements=[Placement(buffer="a", pool="m", offset=0)])
+    assert Options(hint=hint).hint is hint

@@ -1,0 +1,231 @@
+"""`import memstow` is as docs/library.md has it, to Python and to mypy, and foreign folders do it no harm."""
+
+import ast
+import contextlib
+import inspect
+import io
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import memstow
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+FOREIGN = ("api", "planner", "solvers")
+PROBLEM = """{"version": 1, "pools": [{"id": "fast", "capacity": 64}, {"id": "slow", "cost": 1}], "buffers": [
+  {"id": "a", "size": 64, "lifetime": [0, 2]}, {"id": "b", "size": 32, "lifetime": [1, 3]}]}"""
+
+
+def _examples() -> list[tuple[str, str]]:
+    """Each example of the page, and what it prints."""
+    return re.findall(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?", PAGE, flags=re.DOTALL)
+
+
+def _in_python(code: str, folder: Path) -> str:
+    """What another Python prints, started in that folder as people start it."""
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+def _types(code: str, folder: Path) -> list[str]:
+    """What mypy finds in the code of a user who has set it to strict and uses no plugin."""
+    pytest.importorskip("mypy", reason="mypy is not installed")
+    (folder / "program.py").write_text(code, encoding="utf-8")
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--no-error-summary",
+        "--cache-dir",
+        "types",
+        "program.py",
+    ]
+    # In an editable install it is Python that knows where the sources are; mypy asks for a path.
+    paths = os.environ | {"MYPYPATH": str(ROOT)}
+    ran = subprocess.run(command, cwd=folder, env=paths, capture_output=True, text=True, check=False)
+    assert ran.returncode in (0, 1), ran.stderr
+    return ran.stdout.splitlines()
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Path:
+    """A project with folders and a module that are called as ours are."""
+    for name in FOREIGN:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("raise AssertionError('taken for memstow')\n")
+    (tmp_path / "planner.py").write_text("raise AssertionError('taken for memstow')\n")
+    (tmp_path / "problem.json").write_text(PROBLEM)
+    return tmp_path
+
+
+def test_the_examples_print_what_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    examples = _examples()
+    assert len(examples) > 10
+    names: dict[str, object] = {}
+    for code, printed in examples:
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            exec(code, names)
+        assert said.getvalue() == printed, code
+
+
+def test_the_examples_of_the_page_and_of_the_readme_have_types(tmp_path: Path) -> None:
+    (readme,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+    assert "import memstow\n" in readme
+    code = "\n".join([readme, *(code for code, _ in _examples())])
+    assert _types(code, tmp_path) == []
+
+
+def test_the_example_of_the_readme_runs(tmp_path: Path) -> None:
+    (readme,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+    assert len(_in_python(readme, tmp_path).splitlines()) == 2
+
+
+def test_the_page_lists_each_name_once_and_no_other() -> None:
+    table = PAGE.partition("## All names")[2]
+    listed = [
+        name
+        for row in re.findall(r"^\| (`.*?`) \|", table, re.MULTILINE)
+        for name in re.findall(r"`(\w+)`", row)
+    ]
+    assert sorted(listed) == sorted(memstow.__all__)
+    assert len(set(listed)) == len(listed)
+
+
+def test_each_name_but_that_of_an_error_is_used_or_told_of_above_the_list() -> None:
+    told = PAGE.partition("## All names")[0]
+    for name in memstow.__all__:
+        assert re.search(rf"\b{name}\b", told) or name == "__version__", name
+
+
+def test_the_page_uses_no_name_that_is_not_public() -> None:
+    used = set(re.findall(r"\bmemstow\.(\w+)", "".join(code for code, _ in _examples())))
+    assert used <= set(memstow.__all__)
+
+
+def test_each_name_is_there_typed_and_says_what_it_is() -> None:
+    tree = ast.walk(ast.parse(inspect.getsource(memstow)))
+    lines = [
+        node
+        for node in tree
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("memstow.")
+    ]
+    imported = {alias.name for line in lines for alias in line.names}
+    assert imported == set(memstow.__all__) - {"__version__"}
+    for name in memstow.__all__:
+        value = getattr(memstow, name)
+        if inspect.isclass(value) or inspect.isfunction(value):
+            assert inspect.getdoc(value), name
+    assert set(memstow.__all__) <= set(dir(memstow))
+    with pytest.raises(AttributeError, match="no attribute 'plans'"):
+        memstow.plans  # noqa: B018
+
+
+def test_signatures_are_those_that_people_read() -> None:
+    assert str(inspect.signature(memstow.plan)).startswith(
+        "(problem: 'Problem', options: 'Options | None' = None,"
+    )
+    told = str(inspect.signature(memstow.Buffer))
+    assert told.startswith("(*, id: 'str', size: 'SupportsIndex', lifetime: ")
+    assert "**" not in told
+    for name in memstow.__all__:
+        value = getattr(memstow, name)
+        if inspect.isfunction(value):
+            assert " at 0x" not in str(inspect.signature(value)), name
+
+
+def test_importing_it_loads_nothing_that_takes_time(tmp_path: Path) -> None:
+    code = """
+import sys
+before = set(sys.modules)
+import memstow
+memstow.__version__, dir(memstow), memstow.__all__
+print(*sorted(set(sys.modules) - before))
+memstow.InputError, memstow.MemstowError
+print(*sorted(set(sys.modules) - before))
+memstow.Buffer
+heavy = {"pydantic", "numpy", "ortools", "highspy", "matplotlib", "fastapi"}
+print(*(heavy & set(sys.modules)))
+"""
+    lines = _in_python(code, tmp_path).splitlines()
+    ours = {name for name in lines[0].split() if name.startswith("memstow")}
+    assert ours == {"memstow"}
+    for loaded in lines[:2]:
+        assert not {"pydantic", "json", "asyncio", "memstow.solvers"} & set(loaded.split())
+    assert lines[2] == "pydantic"
+
+
+def test_it_is_found_beside_folders_called_as_its_own(elsewhere: Path) -> None:
+    code = """
+import memstow
+problem = memstow.read_problem(open("problem.json", "rb").read())
+found = memstow.plan(problem, memstow.Options(time_limit=5.0))
+print(found.status, memstow.verify(problem, found))
+"""
+    assert _in_python(code, elsewhere).endswith(" []\n")
+
+
+@pytest.mark.parametrize("solver", ["auto", "cpsat"])
+def test_the_command_works_beside_folders_called_as_its_own(elsewhere: Path, solver: str) -> None:
+    if solver == "cpsat":
+        # It runs in a process of its own, which must find what the first one found.
+        pytest.importorskip("ortools", reason="the [cpsat] extra is not installed")
+    command = [str(Path(sys.executable).with_name("memstow")), "solve", "problem.json", "--solver", solver]
+    ran = subprocess.run(
+        [*command, "--output", "plan.json"], cwd=elsewhere, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert '"optimal"' in (elsewhere / "plan.json").read_text()
+
+
+def test_lists_and_foreign_integers_have_types_and_what_is_wrong_has_not(tmp_path: Path) -> None:
+    right = """
+from typing import SupportsIndex
+from memstow import Buffer, Options, Placement, Plan, Pool, Problem, Reserved, ReuseCost, Status, Target
+
+class Size:
+    def __index__(self) -> int:
+        return 8
+
+times: list[int] = [0, 2]
+pairs: list[tuple[str, str]] = [("a", "b")]
+buffers = [Buffer(id="a", size=Size(), lifetime=times), Buffer(id="b", size=8, lifetimes=[times, (3, 4)])]
+problem = Problem(
+    buffers=buffers,
+    pools=[Pool(id="m", reserved=[Reserved(offset=Size(), size=1)])],
+    conflicts=pairs,
+    exclusive=[["a", "b"]],
+    reuse_costs=[ReuseCost(buffers=["a", "b"], cost=1)],
+    objective=["peak"],
+)
+sizes: tuple[int, ...] = tuple(buffer.size for buffer in problem.buffers)
+hint = Plan(status=Status.FEASIBLE, placements=[Placement(buffer="a", pool="m", offset=Size())])
+Options(hint=hint, seed=Size())
+Target(pools=[Pool(id="m")])
+Buffer(id="c", size=1, lifetime="always", pools=["m"])
+"""
+    wrong = """
+Problem(buffers=[1])
+Buffer(id="a", size=1.5)
+Buffer(id="a", size="8")
+Buffer(id="a", size=8, pools="m")
+Buffer(id="a", size=8, lifetime="never")
+Buffer(id="a")
+Buffer(id="a", size=8, sizes=8)
+problem.name = "frozen"
+"""
+    found = _types(right + wrong, tmp_path)
+    lines = len(right.splitlines())
+    at = {int(line.split(":")[1]) for line in found if ": error:" in line}
+    assert at == set(range(lines + 2, lines + 10)), "\n".join(found)
