@@ -12,6 +12,7 @@ from memstow.api.jobs.database import Database, now
 from memstow.api.jobs.packed import packed, unpacked
 from memstow.api.jobs.tables import best, plans
 from memstow.api.recent import Recent
+from memstow.planner.model.objective import MOVES, parse_term
 from memstow.planner.model.plan import Status
 from memstow.planner.solve.better_plan import better
 
@@ -100,4 +101,4 @@ class PlanCache:
 def _outdone(plan: bytes, known: bytes) -> bool:
     found = plan_of(plan)
     # Moves count from the hint of each question: plans of two questions cannot be compared by them.
-    return all(term.term != "moves" for term in found.objective) and better(plan_of(known), found)
+    return all(parse_term(term.term) != MOVES for term in found.objective) and better(plan_of(known), found)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import memstow
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import RefusedPlanError
+from memstow.planner.model.objective import Term
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Explanation, Least, Overflow, Plan, PoolUse, Status, TermValue, gap_of
 from memstow.planner.model.problem import Problem
@@ -51,7 +52,7 @@ def unknown(reduction: Reduction, attempt: Layout | None, stamp: Stamp) -> Plan:
 def judged(
     reduction: Reduction,
     bounds: Bounds,
-    terms: dict[str, TermBound],
+    terms: dict[Term, TermBound],
     solver: str,
     layout: Layout,
     options: Options,
@@ -115,19 +116,18 @@ def _pool_bound(found: PoolBound, said: int) -> PoolBound:
     return PoolBound(said, None) if said >= found.value else found
 
 
-def _said_of_pool(problem: Problem, pool: str, terms: dict[str, TermBound]) -> int:
+def _said_of_pool(problem: Problem, pool: str, terms: dict[Term, TermBound]) -> int:
     """What is proven of a pool's peak as the first term; those of later terms hold given it alone."""
     first = next(iter(terms), None)
-    alone = len(problem.pools) == 1 and first in ("peak", "max_peak")
-    return terms[first].value if first is not None and (alone or first == f"peak:{pool}") else 0
+    return terms[first].value if first is not None and first.is_peak_of(pool, len(problem.pools)) else 0
 
 
-def _term_value(term: str, value: int, bound: TermBound) -> TermValue:
+def _term_value(term: Term, value: int, bound: TermBound) -> TermValue:
     certificate = bound.certificate
     if certificate is None and value == bound.value:
         certificate = Least()
     return TermValue(
-        term=term,
+        term=str(term),
         value=value,
         bound=bound.value,
         gap=gap_of(value, bound.value),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
 
+from memstow.planner.model.objective import Kind, Term
 from memstow.planner.model.plan import Certificate, Explanation, Least, LiveBytes, Sum
 from memstow.planner.model.problem import Pool, access_count, allowed_pools, end_of, reserved_bytes
 from memstow.planner.reduce import Reduction
@@ -76,18 +77,19 @@ class Bounds:
             return PoolBound(spilled, self._need_certificate(from_all, None))
         return PoolBound(need.height, self._need_certificate(need, pool) if need.height else None)
 
-    def of_term(self, term: str) -> TermBound:
+    def of_term(self, term: Term) -> TermBound:
         """The bound on a term of the objective, and why it holds."""
-        if term == "placement_cost":
-            return TermBound(self._least_cost(), Least())
-        if term.startswith("peak:"):
-            pool = next(i for i, p in enumerate(self._pools) if p.id == term[5:])
-            return self._pool_term(pool)
-        if term == "max_peak":
-            return max((self._pool_term(p) for p in self._everything), key=lambda bound: bound.value)
-        if term == "peak":
-            return self._sum_of_peaks()
-        return TermBound(0, None)
+        match term.kind:
+            case Kind.PLACEMENT_COST:
+                return TermBound(self._least_cost(), Least())
+            case Kind.POOL_PEAK:
+                return self._pool_term(next(i for i, p in enumerate(self._pools) if p.id == term.pool))
+            case Kind.MAX_PEAK:
+                return max((self._pool_term(p) for p in self._everything), key=lambda bound: bound.value)
+            case Kind.PEAK:
+                return self._sum_of_peaks()
+            case Kind.PREFERENCE | Kind.REUSE_COST | Kind.MOVES:
+                return TermBound(0, None)
 
     def misfit(self) -> Explanation | None:
         """A set of buffers that is too large for the pools it may go to."""
