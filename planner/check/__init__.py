@@ -5,9 +5,11 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from itertools import accumulate, islice, pairwise
 from math import lcm
+from typing import Final
 
 from memstow.planner.check.pins import clashing_pins
 from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.model.memo import Memo
 from memstow.planner.model.objective import PLAIN_KINDS, Kind, counts, parse_term
 from memstow.planner.model.problem import (
     ALWAYS,
@@ -30,13 +32,16 @@ _LONGEST_CHAIN = 10
 # A problem that contradicts itself everywhere is told so often enough.
 MOST_ISSUES = 1000
 
+_sound: Final = Memo[Problem, bool]()
+
 
 def find_issues(problem: Problem) -> list[Issue]:
     """What is wrong with the meaning of a well-formed problem: everything, up to a thousand issues."""
-    if getattr(problem, "known_sound", False):
+    if _sound.get(problem):
         return []
     issues = list(islice(_issues(problem), MOST_ISSUES))
-    object.__setattr__(problem, "known_sound", not issues)
+    if not issues:
+        _sound.note(problem, True)
     return issues
 
 
