@@ -14,7 +14,7 @@ from memstow.planner.reduce import Reduction
 from memstow.planner.solve.bounds import Bounds, PoolBound, TermBound
 from memstow.planner.solve.objective_values import Worth
 from memstow.planner.verify import Violation
-from memstow.solvers import _native
+from memstow.solvers import core
 from memstow.solvers.instance import Layout
 
 Judge = Callable[[Problem, Plan, Plan | None], list[Violation]]
@@ -40,7 +40,7 @@ def unknown(reduction: Reduction, attempt: Layout | None, stamp: Stamp) -> Plan:
     blank = _named(reduction.problem, _blank(Status.UNKNOWN, stamp))
     if attempt is None:
         return blank
-    peaks = _native.pool_peaks(reduction.instance.native, attempt)
+    peaks = core.pool_peaks(reduction.instance, attempt)
     closest = tuple(
         Overflow(pool=pool.id, peak=peak * reduction.unit, capacity=pool.capacity)
         for pool, peak in zip(reduction.problem.pools, peaks, strict=True)

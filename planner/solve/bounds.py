@@ -12,7 +12,8 @@ from memstow.planner.model.objective import Kind, Term
 from memstow.planner.model.plan import Certificate, Explanation, Least, LiveBytes, Sum
 from memstow.planner.model.problem import Pool, access_count, allowed_pools, end_of, reserved_bytes
 from memstow.planner.reduce import Reduction
-from memstow.solvers import _native
+from memstow.solvers import core
+from memstow.solvers.core import AtOnce
 from memstow.solvers.instance import Instance
 
 # With more pools than this only single pools and all together are looked at.
@@ -198,7 +199,7 @@ def _need(reduction: Reduction, pools: tuple[int, ...]) -> Need:
             zip(instance.reserved_begin[first:last], instance.reserved_end[first:last], strict=True)
         )
         best = Need(pools, plain.bytes, height_for(plain.bytes, 0, reserved), plain.time, plain.parts)
-        unit, residue = _native.common_grid(instance.native, pool)
+        unit, residue = core.common_grid(instance, pool)
         if unit > 1:
             gridded = _most_at_once(instance, pools, unit)
             whole = list(_whole_cells(reserved, unit, residue))
@@ -218,19 +219,12 @@ def _whole_cells(reserved: Iterable[tuple[int, int]], unit: int, residue: int) -
             yield first, last
 
 
-@dataclass(frozen=True, slots=True)
-class _Most:
-    bytes: int
-    time: int | None
-    parts: tuple[int, ...]
-
-
-def _most_at_once(instance: Instance, pools: tuple[int, ...], unit: int) -> _Most:
+def _most_at_once(instance: Instance, pools: tuple[int, ...], unit: int) -> AtOnce:
     among = [p in pools for p in range(instance.pool_count)]
-    most, time, parts = _native.live_bound(instance.native, among, unit)
+    live = core.live_at_once(instance, among, unit)
     if instance.conflicts or instance.exempt:
         nodes = max(_CLIQUE_EFFORT // max(min(instance.part_count, 1500) ** 2 // 16, 64), 64)
-        more, no_time, clique = _native.clique_bound(instance.native, among, unit, nodes)
-        if more > most:
-            most, time, parts = more, no_time, clique
-    return _Most(most, time, tuple(parts))
+        conflicting = core.conflicting_at_once(instance, among, unit, nodes)
+        if conflicting.bytes > live.bytes:
+            return conflicting
+    return live

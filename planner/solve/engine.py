@@ -27,7 +27,7 @@ from memstow.planner.solve.preconditions import require_hint, require_willing
 from memstow.planner.solve.proofs import Proven
 from memstow.planner.solve.task import task_of
 from memstow.planner.verify import recount
-from memstow.solvers import _native
+from memstow.solvers.core import Budget
 from memstow.solvers.instance import Layout
 from memstow.solvers.solver import Listeners, Outcome, Solver, Task
 
@@ -236,7 +236,7 @@ class _Run:
             for value, bound in zip(values, self._terms.values(), strict=True)
         )
 
-    def _near_enough(self, solver: Solver, task: Task, budget: _native.Budget) -> NearEnough | None:
+    def _near_enough(self, solver: Solver, task: Task, budget: Budget) -> NearEnough | None:
         """What ends the turn at the gap. Models end it themselves; of several terms, one says too little."""
         if not self._options.gap or len(task.terms) != 1 or is_model(solver.name):
             return None
@@ -266,7 +266,7 @@ class _Run:
             self._terms[term] = TermBound(bound, Exhausted(solver=solver.name, refuted=steps))
             self._prover = solver.name
 
-    def _solve(self, solver: Solver, task: Task, budget: _native.Budget, judged: _Judged) -> Outcome:
+    def _solve(self, solver: Solver, task: Task, budget: Budget, judged: _Judged) -> Outcome:
         """Run the solver; what it finds on the way is told in the user's units."""
         scale = self._scales[0] if self._scales else 1
         near = self._near_enough(solver, task, budget)

@@ -6,7 +6,7 @@ from memstow.planner.model.objective import Kind, Term
 from memstow.planner.model.plan import Live, Placement, Plan
 from memstow.planner.model.problem import Problem, access_count, place_of
 from memstow.planner.reduce import Reduction
-from memstow.solvers import _native
+from memstow.solvers import core
 from memstow.solvers.instance import Layout
 
 
@@ -23,11 +23,11 @@ class Worth:
         self._problem = reduction.problem
         self._placements = placements
         self._hint = hint
-        native = reduction.instance.native
-        self.peaks = [peak * reduction.unit for peak in _native.pool_peaks(native, layout)]
+        instance = reduction.instance
+        self.peaks = [peak * reduction.unit for peak in core.pool_peaks(instance, layout)]
         self.live = [
             Live(bytes=most * reduction.unit, time=reduction.moment(time))
-            for most, time in _native.most_occupied(native, layout)
+            for most, time in core.most_occupied(instance, layout)
         ]
 
     def value(self, term: Term) -> int:
