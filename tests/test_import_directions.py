@@ -54,7 +54,7 @@ def file_of(name: str) -> Path | None:
 
 
 def reached(paths: list[Path]) -> set[Path]:
-    """These files and all of ours that importing them imports; the library's face loads what it names later."""
+    """These files and all of ours that they import; the library's face loads what it names later."""
     seen, left = set(paths), list(paths)
     while left:
         for name in imports(left.pop()) - {"memstow"}:
