@@ -135,9 +135,9 @@ def read(arguments: Values) -> Accepted:
 
 def read_many(arguments: Values) -> AcceptedBatch:
     """A batch, as the store keeps it."""
-    members, listed = read_batch(_body(arguments), _limits(arguments))
-    jobs = tuple(replace(kept(asked), name=name, setting=setting) for asked, name, setting in listed)
-    return AcceptedBatch(members.get("name"), members.get("priority"), jobs)
+    batch = read_batch(_body(arguments), _limits(arguments))
+    jobs = tuple(replace(kept(asked), name=name, setting=setting) for asked, name, setting in batch.jobs)
+    return AcceptedBatch(batch.name, batch.priority, jobs)
 
 
 def kept(asked: Asked) -> Accepted:
