@@ -59,11 +59,10 @@ class Metrics:
         )
         self.streams = Gauge("memstow_event_streams", "Event streams that are open.", registry=self.registry)
 
-    def solve_ended(self, said: dict[str, object], seconds: float, gap: float | None) -> None:
+    def solve_ended(self, solver: str | None, status: str, seconds: float, gap: float | None) -> None:
         """A solve came to its answer."""
-        solver = str(said.get("solver") or "none").split(" ")[0]
-        self.solved.labels(solver, str(said.get("status"))).observe(seconds)
-        if said.get("status") == "feasible" and gap is not None:
+        self.solved.labels((solver or "none").split(" ")[0], status).observe(seconds)
+        if status == "feasible" and gap is not None:
             self.gap.observe(gap)
 
     def text(self) -> bytes:

@@ -8,6 +8,7 @@ from random import Random
 from benchmarks.page import table
 from memstow.planner.backends import warm_children
 from memstow.planner.backends.isolated_solver import Isolated
+from memstow.planner.model.objective import PEAK
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Explanation
 from memstow.planner.model.problem import Buffer, Problem
@@ -61,8 +62,8 @@ def _task(seed: int) -> Task:
     reduction = reduce(Problem(version=1, buffers=buffers))
     if isinstance(reduction, Explanation):
         raise TypeError("nothing here has a capacity")
-    bound = Bounds(reduction).of_term("peak").value
-    return task_of(reduction, {"peak": bound}, Options(workers=2))[0]
+    bound = Bounds(reduction).of_term(PEAK).value
+    return task_of(reduction, {PEAK: bound}, Options(workers=2))[0]
 
 
 def _timed(name: str, task: Task) -> tuple[float, int | None, bool]:

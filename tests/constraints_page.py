@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from memstow.planner.formats import read_problem
+from memstow.planner.model.objective import terms_of
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
@@ -68,7 +69,7 @@ class Example:
         reduction = reduce(self.problem)
         assert isinstance(reduction, Reduction)
         bounds = Bounds(reduction)
-        terms = {term: bounds.of_term(term).value for term in self.problem.terms()}
+        terms = {term: bounds.of_term(term).value for term in terms_of(self.problem)}
         return task_of(reduction, terms, self.options)[0]
 
 

@@ -106,7 +106,7 @@ def test_the_dashboard_asks_for_figures_that_there_are() -> None:
     metrics = Metrics()
     metrics.requests.labels("GET", "/", "200").inc()
     metrics.latency.labels("/").observe(0.1)
-    metrics.solve_ended({"solver": "exact", "status": "feasible"}, 1.0, 0.1)
+    metrics.solve_ended("exact", "feasible", 1.0, 0.1)
     metrics.cache.labels("hit").inc()
     metrics.killed.labels("stuck").inc()
     metrics.store_errors.labels("OperationalError").inc()

@@ -8,6 +8,7 @@ from memstow.api.cli.arguments import Commands, add_command, whole
 from memstow.api.cli.bench_asked import instances_of
 from memstow.api.cli.exits import Exit
 from memstow.api.cli.output import replace_file
+from memstow.api.cli.source import told_of_option
 
 if TYPE_CHECKING:
     from memstow.planner.bench.best import Best
@@ -86,13 +87,14 @@ def run(args: argparse.Namespace) -> int:
     best = folder / BEST if args.best is None else Path(args.best)
     bench = rate(results, _known(best, needed=args.best is not None and not args.update_best))
     sources = _sources(args.problems, folder)
-    made = report(
-        bench,
-        args.title or f"memstow bench: {folder.resolve().name}",
-        lambda wanted: found_again(sources, results.runs, wanted),
-        pair=args.scatter,
-        memory_pictures=MOST_MEMORY_PICTURES if args.pictures is None else args.pictures,
-    )
+    with told_of_option("pair", "--scatter"):
+        made = report(
+            bench,
+            args.title or f"memstow bench: {folder.resolve().name}",
+            lambda wanted: found_again(sources, results.runs, wanted),
+            pair=args.scatter,
+            memory_pictures=MOST_MEMORY_PICTURES if args.pictures is None else args.pictures,
+        )
     output = folder if args.output is None else Path(args.output)
     output.mkdir(parents=True, exist_ok=True)
     written = {name: text.encode() for name, text in made.items()}

@@ -50,7 +50,8 @@ def read_problem(path: str, args: argparse.Namespace) -> "Problem":
     with told_of(path):
         problem = formats.read_problem(data, args.format)
     target = None if args.target is None else read_target(args.target)
-    return changed(problem, target, args.capacity, args.fit_only)
+    with told_of_option("capacity", "--capacity"):
+        return changed(problem, target, args.capacity, args.fit_only)
 
 
 def read_target(name: str) -> "Target":
@@ -93,6 +94,21 @@ def read_plan(path: str, problem: "Problem", form: str | None = None) -> "Plan":
     data = _read(path)
     with told_of(path):
         return formats.read_plan(data, problem, form)
+
+
+@contextmanager
+def told_of_option(name: str, option: str) -> Iterator[None]:
+    """Who types an option knows it by no other name."""
+    from dataclasses import replace
+
+    from memstow.planner.model.errors import InputError
+
+    try:
+        yield
+    except InputError as error:
+        raise InputError(
+            replace(issue, path=option) if issue.path == name else issue for issue in error.issues
+        ) from None
 
 
 @contextmanager

@@ -78,12 +78,13 @@ def run(args: argparse.Namespace) -> int:
     plan = read_plan(args.plan, problem, args.plan_format)
     hint = None if args.hint is None else read_plan(args.hint, problem)
 
+    from memstow.planner.model.objective import MOVES, parse_term
     from memstow.planner.verify import judge
 
     verdict, interrupted = judge(problem, plan, hint), False
     if args.recheck:
         verdict, interrupted = _rechecked(args, problem, plan, verdict, hint)
-    if hint is None and any(term.term == "moves" for term in plan.objective):
+    if hint is None and any(parse_term(term.term) == MOVES for term in plan.objective):
         complain("`moves` was not checked: give the plan that it counts from as --hint")
     if args.json:
         _print_json(verdict)

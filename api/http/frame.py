@@ -6,7 +6,8 @@ One plain ASGI middleware, because each layer costs time at a thousand requests 
 import random
 import re
 import time
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
 import structlog
 from starlette.datastructures import Headers
@@ -39,6 +40,14 @@ def _new_id() -> str:
     return f"{random.getrandbits(128):032x}"
 
 
+@dataclass(slots=True)
+class _Answered:
+    """What is known of an answer once it has begun."""
+
+    status: int = 0
+    seconds: float = 0.0
+
+
 class Frame:
     """The outermost layer of the app."""
 
@@ -61,12 +70,12 @@ class Frame:
         given = headers.get("x-request-id", "")
         request_id = given if _ID.fullmatch(given) else _new_id()
         scope[REQUEST_ID] = request_id
-        state: dict[str, Any] = {"status": 0, "seconds": 0.0}
+        answered = _Answered()
 
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
-                state["status"] = message["status"]
-                state["seconds"] = time.perf_counter() - begin
+                answered.status = message["status"]
+                answered.seconds = time.perf_counter() - begin
                 own = message.get("headers", ())
                 named = {name for name, _ in own}
                 added = [pair for pair in _DEFAULTS if pair[0] not in named]
@@ -82,10 +91,10 @@ class Frame:
                     await self._app(scope, receive, sending)
             except Exception as error:
                 log.exception("defect")
-                if not state["status"]:
+                if not answered.status:
                     await answer(problem_of(error), request_id)(scope, receive, sending)
             finally:
-                self._note(scope, state)
+                self._note(scope, answered)
 
     def _refused(self, scope: Scope, headers: Headers) -> ProblemError | None:
         length = headers.get("content-length", "")
@@ -106,10 +115,10 @@ class Frame:
                 )
         return None
 
-    def _note(self, scope: Scope, state: dict[str, Any]) -> None:
+    def _note(self, scope: Scope, answered: _Answered) -> None:
         route = getattr(scope.get("route"), "path", "none")
-        status = state["status"] or 499
-        seconds = state["seconds"]
+        status = answered.status or 499
+        seconds = answered.seconds
         self._metrics.requests.labels(scope["method"][:10], route, str(status)).inc()
         self._metrics.latency.labels(route).observe(seconds)
         log.info("request", method=scope["method"], route=route, status=status, seconds=round(seconds, 6))

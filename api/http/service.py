@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -26,7 +26,9 @@ from memstow.api.jobs.isolated import Children, Watch
 from memstow.api.jobs.keeping import Keeping
 from memstow.api.jobs.keys import Keys, Scope
 from memstow.api.jobs.migrate import upgrade
+from memstow.api.jobs.operations import Operation
 from memstow.api.jobs.queue import Queue
+from memstow.api.jobs.results import Result
 from memstow.api.jobs.runner import Runner
 from memstow.api.metrics import Metrics
 
@@ -40,6 +42,7 @@ _HEAVY_AT_ONCE: Final = 2
 _LAG_SECONDS: Final = 0.5
 
 T = TypeVar("T")
+_Returned = TypeVar("_Returned", bound=Result)
 log = structlog.get_logger("memstow.service")
 
 
@@ -172,22 +175,23 @@ class Service:
             self._fast_waiting -= 1
 
     async def operate(
-        self, what: str, arguments: dict[str, Any], size: int, seconds: float = 0.0
-    ) -> dict[str, Any]:
+        self, operation: Operation[_Returned], arguments: Mapping[str, Any], size: int, seconds: float = 0.0
+    ) -> _Returned:
         """One operation: here when the body is small, in a child of its own when it is not.
 
         One that may take so many seconds besides reading its body has a child whatever its size.
         """
         if size <= self.settings.fast_body and not seconds:
-            return await self.quickly(operations.OPERATIONS[what], arguments)
+            return await self.quickly(operation.perform, arguments)
         if self._heavy_waiting >= self.settings.fast_waiting:
             raise _busy("fast_waiting")
         watch = Watch(memory=self.settings.solve_memory, seconds=_READ_SECONDS + seconds)
         self._heavy_waiting += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(
-                self._heavy_threads, self.children.run, what, arguments, watch
+            message = await asyncio.get_running_loop().run_in_executor(
+                self._heavy_threads, self.children.run, operation.name, arguments, watch
             )
+            return operation.result_of(message)
         finally:
             self._heavy_waiting -= 1
 

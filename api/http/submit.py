@@ -11,6 +11,7 @@ from memstow.api.http.service import Service
 from memstow.api.http.shared import wants_fresh
 from memstow.api.jobs.job import Draft
 from memstow.api.jobs.queue import Idempotency
+from memstow.api.jobs.results import Accepted
 from memstow.planner.model.errors import InputError
 from memstow.planner.reading.shown import shown
 
@@ -42,28 +43,27 @@ async def made_before(service: Service, promise: Idempotency | None) -> str | No
     return made
 
 
-async def draft_of(service: Service, caller: Caller, request: Request, kept: dict[str, Any]) -> Draft:
+async def draft_of(service: Service, caller: Caller, request: Request, accepted: Accepted) -> Draft:
     """The job that a request asks for."""
-    members = kept["members"]
-    hint, of_job = kept["hint"], None
-    if members.get("hint_job") is not None:
+    hint, of_job = accepted.hint, None
+    if accepted.hint_job is not None:
         if hint is not None:
             message = "`options.hint` is a plan to start from as well; give one of the two"
             raise InputError.single("two_hints", "$.hint_job", message)
         # A plan of another problem is a hint like any other.
-        hint = of_job = await _plan_of_job(service, caller, members["hint_job"])
+        hint = of_job = await _plan_of_job(service, caller, accepted.hint_job)
     return Draft(
-        problem=kept["problem"],
-        digest=kept["digest"],
-        cache_key=cache_key_with(kept["cache_key"], of_job),
-        buffers=kept["buffers"],
-        options=kept["options"],
+        problem=accepted.problem,
+        digest=accepted.digest,
+        cache_key=cache_key_with(accepted.cache_key, of_job),
+        buffers=accepted.buffers,
+        options=accepted.options,
         hint=hint,
-        plan=kept.get("plan"),
-        priority=members.get("priority", 0),
+        plan=accepted.plan,
+        priority=accepted.priority,
         key_id=caller.key_id,
-        name=kept["name"],
-        term=kept["term"],
+        name=accepted.name,
+        term=accepted.term,
         fresh=wants_fresh(request),
     )
 

@@ -84,8 +84,17 @@ def read_asked(body: bytes, form: Form, limits: Limits) -> Asked:
     return _from_envelope(body, form, limits)
 
 
-def read_batch(body: bytes, limits: Limits) -> tuple[dict[str, Any], list[tuple[Asked, str, str]]]:
-    """The members of a batch's body, and every problem with every setting: (asked, problem, setting)."""
+@dataclass(frozen=True, slots=True)
+class AskedBatch:
+    """A request for several plans: each job with the names of its problem and its setting."""
+
+    name: str | None
+    priority: int | None
+    jobs: list[tuple[Asked, str, str]]
+
+
+def read_batch(body: bytes, limits: Limits) -> AskedBatch:
+    """Every problem of the body with every setting."""
     issues: list[Issue] = []
     raw = envelope(issues, json_of(body, limits), ("problems", "settings", "name", "priority"), ("problems",))
     if raw.get("name") is not None:
@@ -120,7 +129,7 @@ def read_batch(body: bytes, limits: Limits) -> tuple[dict[str, Any], list[tuple[
         for problem, known, name in made
         for options, setting in chosen
     ]
-    return raw, listed
+    return AskedBatch(raw.get("name"), raw.get("priority"), listed)
 
 
 def envelope(

@@ -1,17 +1,19 @@
 """Plans that were made before: by problem, options and version; and the best one of each problem."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from sqlalchemy import delete, insert, select, update
 
 from memstow.api.jobs.asked import plan_of
 from memstow.api.jobs.database import Database, now
 from memstow.api.jobs.packed import packed, unpacked
+from memstow.api.jobs.results import Solved, solved_of
 from memstow.api.jobs.tables import best, plans
 from memstow.api.recent import Recent
+from memstow.planner.model.objective import MOVES, parse_term
 from memstow.planner.model.plan import Status
 from memstow.planner.solve.better_plan import better
 
@@ -26,8 +28,7 @@ class Found:
     """A plan to keep: as the answer to a question, as the best of its problem, or as both."""
 
     digest: str
-    plan: bytes
-    said: Mapping[str, Any]
+    solved: Solved
     cache_key: str | None
     best: bool
 
@@ -40,15 +41,15 @@ class PlanCache:
         self._glimpsed: Recent[str, bytes] = Recent(_GLIMPSED_BYTES, lambda _digest, plan: len(plan))
         self._answers: Recent[str, bytes] = Recent(_GLIMPSED_BYTES, lambda _cache_key, plan: len(plan))
 
-    def answer(self, cache_key: str, digest: str, deterministic: bool) -> tuple[bytes, dict[str, Any]] | None:
+    def answer(self, cache_key: str, digest: str, deterministic: bool) -> Solved | None:
         """As `find`, unless another question about the problem has a better answer by now."""
         found = self.find(cache_key)
-        if found is None or deterministic or found[1]["status"] != Status.FEASIBLE.value:
+        if found is None or deterministic or found.status != Status.FEASIBLE.value:
             return found
         known = self.best_of(digest)
-        return None if known is not None and known != found[0] and _outdone(found[0], known) else found
+        return None if known is not None and known != found.plan and _outdone(found.plan, known) else found
 
-    def find(self, cache_key: str) -> tuple[bytes, dict[str, Any]] | None:
+    def find(self, cache_key: str) -> Solved | None:
         """The plan, as native JSON, and what the job table says of it."""
         with self._database.read() as connection:
             row = connection.execute(
@@ -59,7 +60,7 @@ class PlanCache:
         if row.used < now() - _TOUCH_SECONDS:
             with self._database.write() as connection:
                 connection.execute(update(plans).where(plans.c.cache_key == cache_key).values(used=now()))
-        return unpacked(row.body), json.loads(row.said)
+        return solved_of({"plan": unpacked(row.body), **json.loads(row.said)})
 
     def best_of(self, digest: str) -> bytes | None:
         """The best plan known for a problem."""
@@ -87,10 +88,10 @@ class PlanCache:
         with self._database.write() as connection:
             # In one order everywhere, so that two replicas never wait for each other.
             for one in sorted(found, key=lambda it: (it.cache_key or "", it.digest)):
-                row = {"digest": one.digest, "body": packed(one.plan), "used": now()}
+                row = {"digest": one.digest, "body": packed(one.solved.plan), "used": now()}
                 if one.cache_key is not None:
                     connection.execute(delete(plans).where(plans.c.cache_key == one.cache_key))
-                    said = json.dumps(one.said)
+                    said = json.dumps(one.solved.figures())
                     connection.execute(insert(plans).values(cache_key=one.cache_key, said=said, **row))
                 if one.best:
                     connection.execute(delete(best).where(best.c.digest == one.digest))
@@ -100,4 +101,4 @@ class PlanCache:
 def _outdone(plan: bytes, known: bytes) -> bool:
     found = plan_of(plan)
     # Moves count from the hint of each question: plans of two questions cannot be compared by them.
-    return all(term.term != "moves" for term in found.objective) and better(plan_of(known), found)
+    return all(parse_term(term.term) != MOVES for term in found.objective) and better(plan_of(known), found)

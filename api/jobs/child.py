@@ -9,7 +9,6 @@ import os
 import queue
 import sys
 import threading
-from typing import Any
 
 from memstow.api.jobs import operations
 from memstow.planner.backends.teller import Teller
@@ -36,7 +35,7 @@ def main(arguments: list[str]) -> None:
 
 def _answer(request: Message, teller: Teller, cancel: threading.Event) -> Message:
     try:
-        result: dict[str, Any] = operations.run(request["what"], request["arguments"], teller.send, cancel)
+        result = operations.run(request["what"], request["arguments"], teller.send, cancel)
     except InputError as error:
         issues = [[issue.code, issue.path, issue.message] for issue in error.issues]
         return {"kind": "done", "issues": issues}

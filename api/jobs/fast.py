@@ -3,13 +3,14 @@
 import threading
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from memstow.api.jobs.asked import Asked, Form, Limits, plan_of, read_asked
 from memstow.api.jobs.cache import Found, PlanCache
 from memstow.api.jobs.keeping import Keeping
 from memstow.api.jobs.operations import described, kept
 from memstow.api.jobs.ordered import written_in_order
+from memstow.api.jobs.results import Accepted, Solved
 from memstow.api.jobs.solve import briefly, preferred
 from memstow.api.metrics import Metrics
 from memstow.api.recent import Recent
@@ -31,7 +32,7 @@ class Tried:
     format: str
     cached: bool
     final: bool  # whether who asks the same again has the same answer
-    draft: dict[str, Any] | None
+    draft: Accepted | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +66,7 @@ class FastPath:
         if moment.plan is not None and moment.whole:
             name, plan = rewritten(asked, moment.plan, to)
             return Tried(plan, name, moment.cached, moment.proven or asked.options.deterministic, None)
-        draft = kept(asked)
-        draft["plan"] = moment.plan
-        return Tried(None, to, False, False, draft)
+        return Tried(None, to, False, False, replace(kept(asked), plan=moment.plan))
 
     def _in_one_flight(self, asked: Asked) -> _Moment:
         """Of equal questions at one time the first is answered, and the others have its answer."""
@@ -100,19 +99,21 @@ class FastPath:
             glance = min(_GLANCE_SECONDS, self._seconds)
             plan, whole = briefly(asked.problem, asked.options, glance)
             if plan is not None and whole and plan.status in _PROVEN:
-                said = described(asked.problem, plan)
-                self._count(plan, said)
+                solved = described(asked.problem, plan)
+                self._count(plan, solved)
                 found = plan.status is Status.OPTIMAL
-                self._cache.glimpse(asked.cache_key, asked.digest, said["plan"], found)
-                return _Moment(said["plan"], True, False, proven=True)
+                self._cache.glimpse(asked.cache_key, asked.digest, solved.plan, found)
+                return _Moment(solved.plan, True, False, proven=True)
             self._longer.keep(asked.cache_key, True)
         known = self._cache.answer(asked.cache_key, asked.digest, asked.options.deterministic)
         if known is None:
             return self._solved(asked)
-        return _Moment(_ordered(asked, known[0]), True, True, proven=known[1]["status"] in _PROVEN)
+        return _Moment(_ordered(asked, known.plan), True, True, proven=known.status in _PROVEN)
 
-    def _count(self, plan: Plan, said: dict[str, Any]) -> None:
-        self._metrics.solve_ended(said, plan.seconds, plan.objective[0].gap if plan.objective else None)
+    def _count(self, plan: Plan, solved: Solved) -> None:
+        self._metrics.solve_ended(
+            solved.solver, solved.status, plan.seconds, plan.objective[0].gap if plan.objective else None
+        )
 
     def _solved(self, asked: Asked) -> _Moment:
         plan, whole = briefly(asked.problem, asked.options, self._seconds)
@@ -122,12 +123,11 @@ class FastPath:
         leads = True
         if plan.status is Status.FEASIBLE and not asked.options.deterministic:
             plan, leads = self._not_worse(asked, plan)
-        said = described(asked.problem, plan)
-        body = said.pop("plan")
+        solved = described(asked.problem, plan)
         if whole:
-            self._count(plan, said)
-        self._keeping.keep(Found(asked.digest, body, said, asked.cache_key if whole else None, leads))
-        return _Moment(body, whole, False, proven=plan.status in _PROVEN)
+            self._count(plan, solved)
+        self._keeping.keep(Found(asked.digest, solved, asked.cache_key if whole else None, leads))
+        return _Moment(solved.plan, whole, False, proven=plan.status in _PROVEN)
 
     def _not_worse(self, asked: Asked, plan: Plan) -> tuple[Plan, bool]:
         """The best plan known for the problem, and whether it is this one."""

@@ -67,7 +67,7 @@ class Children:
         for process in ended:
             process.close()
 
-    def run(self, what: str, arguments: Mapping[str, Any], watch: Watch) -> dict[str, Any]:
+    def run(self, what: str, arguments: Mapping[str, Any], watch: Watch) -> Message:
         """What the operation returns; its own errors, or ChildError when there was no answer."""
         process = self._take()
         request = {
@@ -106,10 +106,10 @@ def _started() -> Process:
     return Process([sys.executable, "-P", "-m", "memstow.api.jobs.child", "{events}"])
 
 
-def result_of(done: Message, watch: Watch) -> dict[str, Any]:
+def result_of(done: Message, watch: Watch) -> Message:
     """What the last message of a run says: the result, or the error that it ended with."""
     if "result" in done:
-        result: dict[str, Any] = done["result"]
+        result: Message = done["result"]
         return result
     if "issues" in done:
         raise issues_of(done["issues"])

@@ -70,7 +70,7 @@ class Cluster:
         self._in_loop(self._end)
         self._thread.join(_FAREWELL_SECONDS)
 
-    def run(self, what: str, arguments: Mapping[str, Any], watch: Watch) -> dict[str, Any]:
+    def run(self, what: str, arguments: Mapping[str, Any], watch: Watch) -> Message:
         """What the operation returns; ChildError when there was no answer."""
         request: Message = {
             "kind": "run",

@@ -6,7 +6,7 @@ The server that asked is behind a queue of the scheduler. What stops a solve: th
 
 import threading
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from distributed import Client, Queue, Worker, get_client, get_worker
 from distributed.core import Status
@@ -60,7 +60,7 @@ def _wanted(worker: Worker, key: str) -> bool:
     return worker.status in _AT_WORK and task is not None and task.state == "executing"
 
 
-def _done(run: Callable[[], dict[str, Any]]) -> Message:
+def _done(run: Callable[[], Message]) -> Message:
     """The last message of a run, in the form that children have theirs."""
     try:
         return {"kind": "done", "result": run()}

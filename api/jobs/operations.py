@@ -3,8 +3,8 @@
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, is_dataclass
-from typing import Any, Final
+from dataclasses import asdict, dataclass, is_dataclass, replace
+from typing import Any, Final, Generic, TypeVar
 
 from memstow.api.jobs.alone import format_alone
 from memstow.api.jobs.asked import (
@@ -24,19 +24,32 @@ from memstow.api.jobs.asked import (
     written_options,
 )
 from memstow.api.jobs.ordered import in_order
-from memstow.api.jobs.solve import at_length, briefly, preferred
+from memstow.api.jobs.results import (
+    Accepted,
+    AcceptedBatch,
+    Document,
+    Result,
+    Solved,
+    accepted_of,
+    batch_of,
+    document_of,
+    event_message,
+)
+from memstow.api.jobs.solve import OnEvent, at_length, briefly, preferred
 from memstow.planner import formats
 from memstow.planner.model.errors import InputError, Issue
-from memstow.planner.model.events import Bound, Event, Incumbent, Phase
+from memstow.planner.model.events import Event
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import PLANNED, Plan, Status
 from memstow.planner.model.problem import Problem
+from memstow.planner.processes.frames import Message
 from memstow.planner.reading.jsontext import parse_json
 from memstow.planner.reading.parse import parse_options, parse_plan, parse_problem
 from memstow.planner.reading.shown import printable
 
 Values = Mapping[str, Any]
-Tell = Callable[[dict[str, Any]], None]
+_Returned = TypeVar("_Returned", bound=Result)
+Tell = Callable[[Message], None]
 
 
 def warm() -> None:
@@ -48,38 +61,44 @@ def warm() -> None:
     _ = (engine, survey, verify)
 
 
-def run(what: str, arguments: Values, tell: Tell, cancel: threading.Event) -> dict[str, Any]:
-    """One operation by name."""
+@dataclass(frozen=True, slots=True)
+class Operation(Generic[_Returned]):
+    """What can be asked: how it is done here, and how its result is read where a child did it."""
+
+    name: str
+    perform: Callable[[Values], _Returned]
+    result_of: Callable[[Message], _Returned]
+
+
+def run(what: str, arguments: Values, tell: Tell, cancel: threading.Event) -> Message:
+    """One operation by name, for another process."""
     if what == "solve":
-        return solve(arguments, tell, cancel)
-    return OPERATIONS[what](arguments)
+        return solve(arguments, tell, cancel).as_message()
+    result: Result = _OPERATIONS[what].perform(arguments)
+    return result.as_message()
 
 
-def solve(arguments: Values, tell: Tell, cancel: threading.Event) -> dict[str, Any]:
+def solve(arguments: Values, tell: Tell, cancel: threading.Event) -> Solved:
     """The plan of a run of any length; better plans and events are told on the way."""
     problem = parse_problem(parse_json(arguments["problem"]))
     options = _options(arguments["options"], arguments["hint"])
     known = None if arguments["known"] is None else plan_of(arguments["known"])
 
     def on_plan(plan: Plan) -> None:
-        tell({"kind": "plan", **described(problem, plan)})
+        tell({"kind": "plan", **described(problem, plan).as_message()})
 
     def on_event(event: Event) -> None:
-        tell({"kind": "event", **told(event)})
+        tell({"kind": "event", **event_message(event)})
 
     return described(problem, at_length(problem, options, known, on_plan, on_event, cancel))
 
 
 def at_once(
-    problem: bytes, options: str, hint: bytes | None, known: bytes | None, seconds: float, tell: Tell
-) -> tuple[dict[str, Any] | None, bool]:
+    problem: bytes, options: str, hint: bytes | None, known: bytes | None, seconds: float, on_event: OnEvent
+) -> tuple[Solved | None, bool]:
     """What a short attempt in this process finds, and whether it is the answer; events are told."""
     given = parse_problem(parse_json(problem))
     read_options = _options(options, hint)
-
-    def on_event(event: Event) -> None:
-        tell({"kind": "event", **told(event)})
-
     plan, whole = briefly(given, read_options, seconds, on_event)
     if plan is None or (plan.status is Status.UNKNOWN and not whole):
         return None, False
@@ -95,61 +114,51 @@ def _options(options: str, hint: bytes | None) -> Options:
     return parse_options(raw)
 
 
-def described(problem: Problem, plan: Plan) -> dict[str, Any]:
+def described(problem: Problem, plan: Plan) -> Solved:
     """A plan as its bytes, and what the job table says of it."""
     first = plan.objective[0] if plan.objective else None
     found = plan.status in PLANNED
-    return {
-        "plan": formats.write_plan(problem, in_order([buffer.id for buffer in problem.buffers], plan)),
-        "status": plan.status.value,
-        "value": first.value if first else None,
-        "bound": first.bound if first else None,
-        "peak": sum(use.peak for use in plan.pools) if found else None,
-        "solver": None if plan.solver is None else printable(plan.solver, LONGEST_NAME),
-    }
+    return Solved(
+        plan=formats.write_plan(problem, in_order([buffer.id for buffer in problem.buffers], plan)),
+        status=plan.status.value,
+        value=first.value if first else None,
+        bound=first.bound if first else None,
+        peak=sum(use.peak for use in plan.pools) if found else None,
+        solver=None if plan.solver is None else printable(plan.solver, LONGEST_NAME),
+    )
 
 
-def told(event: Event) -> dict[str, Any]:
-    """An event as it travels."""
-    match event:
-        case Phase():
-            return {"event": "phase", "data": {"name": event.name, "seconds": round(event.seconds, 6)}}
-        case Incumbent() | Bound():
-            name = "incumbent" if isinstance(event, Incumbent) else "bound"
-            data = {"value": event.value, "solver": event.solver, "seconds": round(event.seconds, 6)}
-            return {"event": name, "data": data}
-
-
-def read(arguments: Values) -> dict[str, Any]:
+def read(arguments: Values) -> Accepted:
     """A request to solve, as the store keeps it."""
     return kept(read_asked(_body(arguments), _form(arguments), _limits(arguments)))
 
 
-def read_many(arguments: Values) -> dict[str, Any]:
+def read_many(arguments: Values) -> AcceptedBatch:
     """A batch, as the store keeps it."""
-    members, listed = read_batch(_body(arguments), _limits(arguments))
-    jobs = [{**kept(asked), "name": name, "setting": setting} for asked, name, setting in listed]
-    return {"members": {name: members.get(name) for name in ("name", "priority")}, "jobs": jobs}
+    batch = read_batch(_body(arguments), _limits(arguments))
+    jobs = tuple(replace(kept(asked), name=name, setting=setting) for asked, name, setting in batch.jobs)
+    return AcceptedBatch(batch.name, batch.priority, jobs)
 
 
-def kept(asked: Asked) -> dict[str, Any]:
+def kept(asked: Asked) -> Accepted:
     """A request to solve, as the store keeps it."""
     problem, options = asked.problem, asked.options
     terms = problem.terms()
-    return {
-        "problem": formats.write_problem(problem),
-        "options": written_options(options),
-        "hint": None if options.hint is None else formats.write_plan(problem, options.hint),
-        "digest": asked.digest,
-        "cache_key": asked.cache_key,
-        "buffers": len(problem.buffers),
-        "name": None if problem.name is None else printable(problem.name, LONGEST_NAME),
-        "term": printable(terms[0], LONGEST_NAME) if terms else None,
-        "members": dict(asked.members),
-    }
+    return Accepted(
+        problem=formats.write_problem(problem),
+        options=written_options(options),
+        hint=None if options.hint is None else formats.write_plan(problem, options.hint),
+        digest=asked.digest,
+        cache_key=asked.cache_key,
+        buffers=len(problem.buffers),
+        name=None if problem.name is None else printable(problem.name, LONGEST_NAME),
+        term=printable(terms[0], LONGEST_NAME) if terms else None,
+        priority=asked.members.get("priority", 0),
+        hint_job=asked.members.get("hint_job"),
+    )
 
 
-def verify(arguments: Values) -> dict[str, Any]:
+def verify(arguments: Values) -> Document:
     """The verdict on a plan from anyone."""
     from memstow.planner.verify import judge
     from memstow.planner.verify.verdict import as_data
@@ -166,10 +175,10 @@ def verify(arguments: Values) -> dict[str, Any]:
         from memstow.planner.solve.recheck import recheck
 
         verdict = recheck(problem, plan, verdict, arguments["recheck"], hint)
-    return {"body": json.dumps(as_data(verdict)).encode(), "type": "json"}
+    return Document(json.dumps(as_data(verdict)).encode(), "json")
 
 
-def inspect(arguments: Values) -> dict[str, Any]:
+def inspect(arguments: Values) -> Document:
     """What is in a problem."""
     from memstow.planner.show.survey import facts
 
@@ -179,32 +188,31 @@ def inspect(arguments: Values) -> dict[str, Any]:
         from memstow.planner.explain.needs import as_data, needs
 
         told["needs"] = as_data(needs(problem, arguments["needs"]))
-    return {"body": json.dumps(told).encode(), "type": "json"}
+    return Document(json.dumps(told).encode(), "json")
 
 
-def convert(arguments: Values) -> dict[str, Any]:
+def convert(arguments: Values) -> Document:
     """A problem in another format."""
     problem = _alone(arguments)
-    return {"body": formats.write_problem(problem, arguments["to"]), "type": arguments["to"]}
+    return Document(formats.write_problem(problem, arguments["to"]), arguments["to"])
 
 
-def rewrite_plan(arguments: Values) -> dict[str, Any]:
+def rewrite_plan(arguments: Values) -> Document:
     """A plan of ours in another format."""
     problem = parse_problem(parse_json(arguments["problem"]))
     plan = plan_of(arguments["plan"])
-    return {
-        "body": formats.write_plan(problem, plan, arguments["to"]),
-        "type": arguments["to"],
-    }
+    return Document(formats.write_plan(problem, plan, arguments["to"]), arguments["to"])
 
 
-OPERATIONS: Final[Mapping[str, Callable[[Values], dict[str, Any]]]] = {
-    "read": read,
-    "read_many": read_many,
-    "verify": verify,
-    "inspect": inspect,
-    "convert": convert,
-    "rewrite_plan": rewrite_plan,
+READ: Final = Operation("read", read, accepted_of)
+READ_MANY: Final = Operation("read_many", read_many, batch_of)
+VERIFY: Final = Operation("verify", verify, document_of)
+INSPECT: Final = Operation("inspect", inspect, document_of)
+CONVERT: Final = Operation("convert", convert, document_of)
+REWRITE_PLAN: Final = Operation("rewrite_plan", rewrite_plan, document_of)
+
+_OPERATIONS: Final[Mapping[str, Operation[Any]]] = {
+    it.name: it for it in (READ, READ_MANY, VERIFY, INSPECT, CONVERT, REWRITE_PLAN)
 }
 
 
@@ -258,7 +266,7 @@ def _limits(arguments: Values) -> Limits:
     return limits if isinstance(limits, Limits) else Limits(**limits)
 
 
-def travelling(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def travelling(arguments: Values) -> Message:
     """Arguments as a message can carry them."""
 
     def plain(value: Any) -> Any:

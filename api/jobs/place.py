@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from memstow.api.jobs.isolated import Watch
+from memstow.planner.processes.frames import Message
 
 
 class Place(Protocol):
@@ -15,7 +16,7 @@ class Place(Protocol):
     def prepare(self) -> None:
         """There will be something to run."""
 
-    def run(self, what: str, arguments: Mapping[str, Any], watch: Watch) -> dict[str, Any]:
+    def run(self, what: str, arguments: Mapping[str, Any], watch: Watch) -> Message:
         """What the operation returns; its own errors, or ChildError when there was no answer."""
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import structlog
@@ -22,10 +22,13 @@ from memstow.api.jobs.operations import at_once
 from memstow.api.jobs.ordered import buffers_of, written_in_order
 from memstow.api.jobs.place import Place
 from memstow.api.jobs.queue import Known, Queue, Taken
+from memstow.api.jobs.results import Solved, event_message, event_of, solved_of
 from memstow.api.jobs.retention import forget
 from memstow.api.metrics import Metrics
 from memstow.planner.model.errors import InputError, MemstowError, RefusedPlanError
+from memstow.planner.model.events import Bound, Event, Incumbent
 from memstow.planner.model.plan import gap_of
+from memstow.planner.processes.frames import Message
 from memstow.planner.solve.better_plan import better
 
 _FLUSH_SECONDS: Final = 0.25
@@ -61,7 +64,7 @@ class _Run:
     begin: float = field(default_factory=time.monotonic)
     stop: Stop = Stop.NO
     lost: bool = False
-    known: dict[str, Any] = field(default_factory=dict)
+    known: Known = field(default_factory=Known)
     said: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
     changed: bool = False
     flushed: float = 0.0
@@ -202,9 +205,8 @@ class Runner:
             cached = self._patiently(lambda: self._cache.answer(job.cache_key, job.digest, deterministic))
             if cached is not None:
                 self._metrics.cache.labels("hit").inc()
-                plan, said = cached
-                ordered = written_in_order(buffers_of(taken.problem), plan)
-                self._finish(run, State.DONE, {**said, "plan": ordered})
+                ordered = written_in_order(buffers_of(taken.problem), cached.plan)
+                self._finish(run, State.DONE, replace(cached, plan=ordered))
                 return
         known = taken.plan
         if known is None and job.batch_id is None:
@@ -217,14 +219,14 @@ class Runner:
                 taken.hint,
                 known,
                 self._work.fast_seconds,
-                lambda message: self._hear(run, message),
+                lambda event: self._hear_event(run, event),
             )
             if result is not None and whole:
                 self._with_answer(run, result)
                 return
             if result is not None and known is None:
-                run.known, run.changed = result, True
-                known = result["plan"]
+                run.known, run.changed = _known(result), True
+                known = result.plan
                 self._flush(run)
         seconds, memory = self._limits(run)
         watch = Watch(
@@ -242,7 +244,7 @@ class Runner:
             "known": known,
         }
         try:
-            result = self._place.run("solve", arguments, watch)
+            result = solved_of(self._place.run("solve", arguments, watch))
         except ChildError as error:
             self._without_answer(run, error)
         else:
@@ -255,19 +257,16 @@ class Runner:
         memory = options.get("memory_limit") or self._work.solve_memory
         return seconds + _MARGIN_SECONDS, min(memory, self._work.solve_memory)
 
-    def _with_answer(self, run: _Run, result: dict[str, Any]) -> None:
-        if (
-            self._ending.is_set()
-            and run.stop is Stop.NO
-            and result["status"] not in ("optimal", "infeasible")
-        ):
-            run.known = result
+    def _with_answer(self, run: _Run, result: Solved) -> None:
+        if self._ending.is_set() and run.stop is Stop.NO and result.status not in ("optimal", "infeasible"):
+            run.known = _known(result)
             run.changed = True
             self._put_back(run)
             return
         seconds = time.monotonic() - run.begin
-        value, bound = result["value"], result["bound"]
-        self._metrics.solve_ended(result, seconds, gap_of(value, bound) if value is not None else None)
+        known = result.value is not None and result.bound is not None
+        gap = gap_of(result.value or 0, result.bound or 0) if known else None
+        self._metrics.solve_ended(result.solver, result.status, seconds, gap)
         self._remember(run, result, run.stop is Stop.NO)
         self._finish(run, State.DONE if run.stop is Stop.NO else State.CANCELLED, result)
 
@@ -285,46 +284,49 @@ class Runner:
         else:
             self._finish(run, State.FAILED, error=f"{error.code}: {error}")
 
-    def _remember(self, run: _Run, result: dict[str, Any], whole: bool) -> None:
+    def _remember(self, run: _Run, result: Solved, whole: bool) -> None:
         """Keep the plan for those who ask the same, and as the start of those who ask nearly the same."""
-        job, plan = run.taken.job, result["plan"]
-        if result["status"] == "unknown":
+        job, plan = run.taken.job, result.plan
+        if result.status == "unknown":
             return
         found = plan_of(plan) if len(plan) < 1 << 20 else None
         before = self._patiently(lambda: self._cache.best_of(job.digest)) if found is not None else None
         leads = (
-            result["status"] == "infeasible"
+            result.status == "infeasible"
             or before is None
             or (found is not None and not better(plan_of(before), found))
         )
-        said = {name: result[name] for name in ("status", "value", "bound", "peak", "solver")}
         key = job.cache_key if whole else None
         try:
-            self._cache.keep([Found(job.digest, plan, said, key, leads)])
+            self._cache.keep([Found(job.digest, result, key, leads)])
         except StoreError as error:
             log.warning("store_error", during="keep", error=str(error))
 
     # Writing
 
-    def _hear(self, run: _Run, message: dict[str, Any]) -> None:
+    def _hear(self, run: _Run, message: Message) -> None:
         if message["kind"] == "plan":
-            run.known = {name: value for name, value in message.items() if name != "kind"}
-            run.changed = True
+            run.known, run.changed = _known(solved_of(message)), True
         elif message["kind"] == "event":
-            kind, data = message["event"], message["data"]
-            if kind == "incumbent" and self._worse(run, data["value"]):
-                return
-            if run.said and run.said[-1][0] == kind != "phase":
-                # Between two looks only the last of a kind counts.
-                run.said.pop()
-            run.said.append((kind, data))
-            if kind in ("incumbent", "bound"):
-                run.known[{"incumbent": "value", "bound": "bound"}[kind]] = data["value"]
-                run.changed = True
+            self._hear_event(run, event_of(message))
+
+    def _hear_event(self, run: _Run, event: Event) -> None:
+        if isinstance(event, Incumbent) and self._worse(run, event.value):
+            return
+        said = event_message(event)
+        if run.said and run.said[-1][0] == said["event"] != "phase":
+            # Between two looks only the last of a kind counts.
+            run.said.pop()
+        run.said.append((said["event"], said["data"]))
+        match event:
+            case Incumbent():
+                run.known, run.changed = replace(run.known, value=event.value), True
+            case Bound():
+                run.known, run.changed = replace(run.known, bound=event.value), True
 
     @staticmethod
     def _worse(run: _Run, value: int) -> bool:
-        best = run.known.get("value", run.taken.job.value)
+        best = run.taken.job.value if run.known.value is None else run.known.value
         return best is not None and value >= best
 
     def _flush(self, run: _Run) -> None:
@@ -336,7 +338,7 @@ class Runner:
         changed, run.changed = run.changed, False
         try:
             mine = self._queue.learn(
-                run.taken.job.id, run.taken.job.attempt, _known(run.known) if changed else Known(), said
+                run.taken.job.id, run.taken.job.attempt, run.known if changed else Known(), said
             )
         except StoreError as error:
             run.said = said + run.said
@@ -353,20 +355,20 @@ class Runner:
 
         def put_back() -> None:
             if run.changed:
-                self._queue.learn(job.id, job.attempt, _known(run.known), said)
+                self._queue.learn(job.id, job.attempt, run.known, said)
             self._queue.requeue(job.id, job.attempt)
 
         self._patiently(put_back)
         log.info("job_put_back")
 
     def _finish(
-        self, run: _Run, state: State, result: dict[str, Any] | None = None, error: str | None = None
+        self, run: _Run, state: State, result: Solved | None = None, error: str | None = None
     ) -> None:
         job = run.taken.job
         if run.stop is Stop.DISCARD:
             self._patiently(lambda: self._queue.requeue(job.id, job.attempt))
             return
-        known = _known(run.known | (result or {}))
+        known = run.known if result is None else _known(result)
         last = {"state": state.value, "status": known.status, "value": known.value, "bound": known.bound}
         said: list[tuple[str, Mapping[str, Any]]] = [*run.said, ("done", last)]
         written = self._patiently(
@@ -448,12 +450,12 @@ def _told(error: MemstowError) -> str:
     return f"{kind}: {error}"
 
 
-def _known(result: Mapping[str, Any]) -> Known:
+def _known(result: Solved) -> Known:
     return Known(
-        value=result.get("value"),
-        bound=result.get("bound"),
-        peak=result.get("peak"),
-        solver=result.get("solver"),
-        status=result.get("status"),
-        plan=result.get("plan"),
+        value=result.value,
+        bound=result.bound,
+        peak=result.peak,
+        solver=result.solver,
+        status=result.status,
+        plan=result.plan,
     )

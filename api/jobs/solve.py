@@ -9,6 +9,7 @@ from typing import Final
 from memstow.api.jobs.publisher import OnPlan, Publisher
 from memstow.planner.backends.registry import is_model
 from memstow.planner.model.events import Event
+from memstow.planner.model.objective import Kind, counts
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan, Status
 from memstow.planner.model.problem import Problem
@@ -69,7 +70,7 @@ def briefly(
 
 def preferred(problem: Problem, plan: Plan, known: Plan | None) -> Plan:
     """The better of two plans, where what one problem had as its answer once is an answer still."""
-    if known is None or "moves" in problem.terms() or not better(known, plan) or verify(problem, known):
+    if known is None or counts(problem, Kind.MOVES) or not better(known, plan) or verify(problem, known):
         return plan
     return known
 
@@ -85,7 +86,7 @@ def at_length(
     """The plan of the whole run, never worse than a known one; better ones are told on the way."""
     begin = time.monotonic()
     # What is bounded in work depends on nothing else that is known; `moves` counts from the caller's hint.
-    untouched = options.deterministic or "moves" in problem.terms()
+    untouched = options.deterministic or counts(problem, Kind.MOVES)
     start = None if untouched or known is None or verify(problem, known) else known
     if start is not None and settled(start, options):
         return replace(start, seconds=round(time.monotonic() - begin, 6))

@@ -9,7 +9,7 @@ from memstow.planner.processes import machine
 from memstow.planner.processes.frames import GarbageError, Message
 from memstow.planner.processes.process import Process
 from memstow.planner.processes.session import Terms, converse
-from memstow.solvers import _native
+from memstow.solvers.core import Budget, unplaceable
 from memstow.solvers.exact import MOST_ITEMS
 from memstow.solvers.instance import Layout
 from memstow.solvers.models.exact import Examiner
@@ -38,13 +38,11 @@ class Isolated:
         """What the model cannot honour."""
         return model(self.name).declines(task)
 
-    def solve(self, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:
+    def solve(self, task: Task, budget: Budget, listeners: Listeners) -> Outcome:
         """The best layout that came out of the child in time."""
         return self.solve_with(warm_children.take(self.name), task, budget, listeners)
 
-    def solve_with(
-        self, process: Process, task: Task, budget: _native.Budget, listeners: Listeners
-    ) -> Outcome:
+    def solve_with(self, process: Process, task: Task, budget: Budget, listeners: Listeners) -> Outcome:
         """The same with a given child, which is ended."""
         memory = task.memory or int(machine.memory() * _MEMORY_SHARE)
         seconds = None if task.deterministic else budget.seconds_left
@@ -58,18 +56,18 @@ class Isolated:
         return _explained(task, hearing.outcome(failure), budget)
 
 
-def _explained(task: Task, outcome: Outcome, budget: _native.Budget) -> Outcome:
+def _explained(task: Task, outcome: Outcome, budget: Budget) -> Outcome:
     """Fewer items that have no layout, where the back end names all: the native search knows one pool."""
     instance = task.instance
     if outcome.misfit is None or instance.pool_count != 1 or instance.item_count > MOST_ITEMS:
         return outcome
     if len(outcome.misfit) < instance.item_count:
         return outcome
-    dead, _ = _native.dead_set(instance.native, outcome.misfit, instance.capacity[0], budget)
+    dead = unplaceable(instance, outcome.misfit, instance.capacity[0], budget)
     return replace(outcome, misfit=tuple(dead))
 
 
-def request_of(task: Task, memory: int, seconds: float | None, budget: _native.Budget) -> Message:
+def request_of(task: Task, memory: int, seconds: float | None, budget: Budget) -> Message:
     """What a child is asked."""
     return {
         "kind": "solve",

@@ -4,6 +4,7 @@ from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import Final, NamedTuple
 
+from memstow.planner.model.objective import Kind, Term, terms_of
 from memstow.planner.model.plan import PLANNED, Placement, Plan, is_bare
 from memstow.planner.model.problem import Problem
 from memstow.planner.solve.objective_values import peaks, placement_cost, preference, reuse_cost
@@ -88,23 +89,23 @@ def _worth(problem: Problem, plan: Plan, peak_of: dict[str, int]) -> tuple[Value
     """The terms that placements alone tell; `moves` need the plan they are counted from."""
     in_order = _in_order(problem, plan)
     values = []
-    for term in problem.terms():
-        match term.partition(":"):
-            case "peak", "", _:
+    for term in terms_of(problem):
+        match term:
+            case Term(Kind.PEAK):
                 value = sum(peak_of.values())
-            case "max_peak", _, _:
+            case Term(Kind.MAX_PEAK):
                 value = max(peak_of.values(), default=0)
-            case "peak", _, pool:
+            case Term(Kind.POOL_PEAK, str(pool)):
                 value = peak_of.get(pool, 0)
-            case "placement_cost", _, _:
+            case Term(Kind.PLACEMENT_COST):
                 value = placement_cost(problem, in_order)
-            case "preference", _, _:
+            case Term(Kind.PREFERENCE):
                 value = preference(problem, in_order)
-            case "reuse_cost", _, _:
+            case Term(Kind.REUSE_COST):
                 value = reuse_cost(problem, in_order)
             case _:
                 break
-        values.append(Valued(term, value, None))
+        values.append(Valued(str(term), value, None))
     return tuple(values)
 
 

@@ -5,9 +5,12 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from itertools import accumulate, islice, pairwise
 from math import lcm
+from typing import Final
 
 from memstow.planner.check.pins import clashing_pins
 from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.model.memo import Memo
+from memstow.planner.model.objective import PLAIN_KINDS, Kind, counts, parse_term
 from memstow.planner.model.problem import (
     ALWAYS,
     LATEST,
@@ -21,9 +24,6 @@ from memstow.planner.model.problem import (
 )
 from memstow.planner.model.rigid_groups import Distances, cycles, group_alignment, rigid_groups
 
-PLAIN_TERMS = ("peak", "max_peak", "placement_cost", "preference", "reuse_cost", "moves")
-
-
 _MOST_KINDS = 64
 # Entries of cycles that are gone through: there is an issue by then.
 _MOST_LINKS = 500_000
@@ -32,13 +32,16 @@ _LONGEST_CHAIN = 10
 # A problem that contradicts itself everywhere is told so often enough.
 MOST_ISSUES = 1000
 
+_sound: Final = Memo[Problem, bool]()
+
 
 def find_issues(problem: Problem) -> list[Issue]:
     """What is wrong with the meaning of a well-formed problem: everything, up to a thousand issues."""
-    if getattr(problem, "known_sound", False):
+    if _sound.get(problem):
         return []
     issues = list(islice(_issues(problem), MOST_ISSUES))
-    object.__setattr__(problem, "known_sound", not issues)
+    if not issues:
+        _sound.note(problem, True)
     return issues
 
 
@@ -405,18 +408,17 @@ def _inner_conflicts(
 
 def _term_issues(problem: Problem, pools: dict[str, Pool]) -> Iterator[Issue]:
     seen: set[str] = set()
-    for i, term in enumerate(problem.objective or ()):
+    for i, text in enumerate(problem.objective or ()):
         path = f"$.objective[{i}]"
-        if term in seen:
-            yield Issue("repeated_term", path, f"{term!r} is in the list already; name each term once")
-        seen.add(term)
-        if term.startswith("peak:"):
-            if term[5:] not in pools:
-                yield _unknown_pool(path, term[5:], pools)
-        elif term not in PLAIN_TERMS:
-            yield Issue(
-                "unknown_term", path, f"{term!r} is no objective; use {', '.join(PLAIN_TERMS)} or peak:POOL"
-            )
+        if text in seen:
+            yield Issue("repeated_term", path, f"{text!r} is in the list already; name each term once")
+        seen.add(text)
+        term = parse_term(text)
+        if term is None:
+            usual = f"use {', '.join(PLAIN_KINDS)} or {Kind.POOL_PEAK}"
+            yield Issue("unknown_term", path, f"{text!r} is no objective; {usual}")
+        elif term.pool is not None and term.pool not in pools:
+            yield _unknown_pool(path, term.pool, pools)
 
 
 def _cost_issues(problem: Problem, pools: dict[str, Pool]) -> Iterator[Issue]:
@@ -430,7 +432,7 @@ def _cost_issues(problem: Problem, pools: dict[str, Pool]) -> Iterator[Issue]:
                 f"all accesses, each in the dearest pool its buffer may go to, would cost {total:,}, "
                 "above 2^62; use smaller costs",
             )
-    if "preference" in problem.terms():
+    if counts(problem, Kind.PREFERENCE):
         total = (len(pools) - 1) * sum(buffer.size for buffer in problem.buffers)
         if total > LIMIT:
             yield Issue("cost_too_large", "$.objective", f"`preference` can be {total}, above 2^62")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from memstow.planner.explain.removals import Removal, removals
+from memstow.planner.model.objective import peak_of
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import PLANNED, Plan, Status
 from memstow.planner.model.problem import Pool, Problem
@@ -92,7 +93,7 @@ class _Asking:
     def _need(self, plan: Plan, index: int, pool: Pool, capacity: int, seconds: float) -> Need:
         others = self._problem.pools
         open_ended = (*others[:index], replace(pool, capacity=None), *others[index + 1 :])
-        problem = replace(self._problem, pools=open_ended, objective=(f"peak:{pool.id}",))
+        problem = replace(self._problem, pools=open_ended, objective=(str(peak_of(pool.id)),))
         # A capacity below the end of what is reserved makes no sense.
         least = max((r.offset + r.size for r in pool.reserved), default=0)
         if plan.status is Status.INFEASIBLE:

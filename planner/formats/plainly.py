@@ -1,6 +1,7 @@
 """Problems that are no more than buffers in one memory, as the plain formats know them."""
 
 from memstow.planner.formats.form import Refusals
+from memstow.planner.model.objective import PEAK
 from memstow.planner.model.problem import ALWAYS, Buffer, Interval, Pool, Problem
 from memstow.planner.model.ranges import merged
 
@@ -14,7 +15,7 @@ def refuse_beyond_buffers(problem: Problem, refusals: Refusals) -> None:
     for field in ("conflicts", "exclusive", "relative", "in_place", "reuse_costs"):
         if getattr(problem, field):
             refusals.add(f"$.{field}")
-    if problem.objective is not None and problem.terms() != ("peak",):
+    if problem.objective is not None and problem.terms() != (str(PEAK),):
         refusals.add("$.objective", "the peak is all it asks for")
     for index, buffer in enumerate(problem.buffers):
         if buffer.accesses is not None:

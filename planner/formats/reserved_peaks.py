@@ -7,14 +7,15 @@ asked for after the peaks and the pools do not compete for buffers.
 
 from collections.abc import Sequence
 
+from memstow.planner.model.objective import MAX_PEAK, PEAK, Term, terms_of
 from memstow.planner.model.problem import Pool, Problem, allowed_pools
 
-_PEAKS = ("peak", "max_peak")
+_PEAKS = (PEAK, MAX_PEAK)
 
 
 def same_optimum(problem: Problem) -> bool:
     """Whether the two notions of a peak lead to the same plans."""
-    terms = problem.terms()
+    terms = terms_of(problem)
     reserving = [pool for pool in problem.pools if pool.reserved]
     if not reserving or not any(term in _PEAKS for term in terms):
         return True
@@ -26,7 +27,7 @@ def same_optimum(problem: Problem) -> bool:
     return all(len(names) == 1 for names in choices) and _only_peaks(terms[first:])
 
 
-def _only_peaks(terms: Sequence[str]) -> bool:
+def _only_peaks(terms: Sequence[Term]) -> bool:
     return all(term in _PEAKS for term in terms)
 
 

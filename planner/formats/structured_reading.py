@@ -11,11 +11,12 @@ from typing import Any, Final
 from memstow.planner.formats.numbered import id_of
 from memstow.planner.formats.reserved_peaks import same_optimum
 from memstow.planner.formats.structured_document import Document, Pinned, StructuredBuffer, StructuredPool
+from memstow.planner.model.objective import Kind, Term
 from memstow.planner.model.problem import ALWAYS, Buffer, Pair, Pool, Problem, Relative, Reserved, ReuseCost
 from memstow.planner.reading.findings import Findings
 from memstow.planner.reading.paths import Path
 
-_TERMS: Final = {"total_peak": "peak", "max_peak": "max_peak", "reuse_cost": "reuse_cost"}
+_KINDS: Final = {"total_peak": Kind.PEAK, "max_peak": Kind.MAX_PEAK, "reuse_cost": Kind.REUSE_COST}
 _BUFFER_FIELDS: Final = {
     "lifetime": "live_intervals",
     "lifetimes": "live_intervals",
@@ -206,10 +207,10 @@ class Reading:
                 yield index, ReuseCost(buffers=self._pair(one.first, one.second), cost=one.cost)
 
     def _terms(self) -> Iterator[tuple[int, str]]:
-        for index, term in enumerate(self._source.objective.terms):
-            if term in _TERMS:
-                yield index, _TERMS[term]
-            elif term == "bank_cost":
+        for index, metric in enumerate(self._source.objective.terms):
+            if metric in _KINDS:
+                yield index, str(Term(_KINDS[metric]))
+            elif metric == "bank_cost":
                 at = ("problem", "objective", "terms", index)
                 self._findings.add("unsupported", at, "bank_cost is not supported; leave it out")
             # Nothing to do for capacity_overflow: no plan is accepted whose overflow is not 0.

@@ -7,9 +7,10 @@ from memstow.planner.formats.form import Refusals
 from memstow.planner.formats.numbered import Numbered, numbered
 from memstow.planner.formats.plainly import live_ranges
 from memstow.planner.formats.reserved_peaks import same_optimum
+from memstow.planner.model.objective import Kind, terms_of
 from memstow.planner.model.problem import ALWAYS, Buffer, Interval, Problem, allowed_pools
 
-_METRICS: Final = {"peak": "total_peak", "max_peak": "max_peak", "reuse_cost": "reuse_cost"}
+_METRICS: Final = {Kind.PEAK: "total_peak", Kind.MAX_PEAK: "max_peak", Kind.REUSE_COST: "reuse_cost"}
 
 
 def document_of(problem: Problem) -> dict[str, Any]:
@@ -121,13 +122,13 @@ class _Writing:
 
     def _terms(self) -> list[str]:
         metrics: list[str] = []
-        for index, term in enumerate(self._problem.terms()):
-            if term in _METRICS:
-                metrics.append(_METRICS[term])
-            elif term == f"peak:{self._problem.pools[0].id}" and len(self._problem.pools) == 1:
+        for index, term in enumerate(terms_of(self._problem)):
+            if term.kind in _METRICS:
+                metrics.append(_METRICS[term.kind])
+            elif len(self._problem.pools) == 1 and term.kind is Kind.POOL_PEAK:
                 metrics.append("total_peak")
             # Without costs, which are refused, every plan has the same placement cost.
-            elif term != "placement_cost":
+            elif term.kind is not Kind.PLACEMENT_COST:
                 self._refusals.add(f"$.objective[{index}]")
         return list(dict.fromkeys(metrics)) or ["capacity_overflow"]
 

@@ -14,6 +14,7 @@ from memstow.planner.formats.form import Format, Refusals
 from memstow.planner.formats.native import laid_out
 from memstow.planner.formats.plainly import against_moments, refuse_pins
 from memstow.planner.formats.usmp_buffers import infos_of, objective_of, read_infos
+from memstow.planner.model.objective import PEAK
 from memstow.planner.model.problem import DEFAULT_POOL, Buffer, Bytes, Id, Pair, Pool, Problem, Time
 from memstow.planner.reading.findings import Findings, Renamed
 from memstow.planner.reading.parse import check_made
@@ -75,7 +76,7 @@ def write_problem(problem: Problem) -> bytes:
     for field in ("exclusive", "relative", "in_place", "reuse_costs"):
         if getattr(problem, field):
             refusals.add(f"$.{field}")
-    if problem.terms() != (objective_of(problem.pools) or ("peak",)):
+    if problem.terms() != (objective_of(problem.pools) or (str(PEAK),)):
         refusals.add("$.objective")
     for index, pool in enumerate(problem.pools):
         for field, default in (("alignment", 1), ("reserved", ()), ("base", None), ("cost", 0)):

@@ -11,6 +11,7 @@ from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 from memstow.planner.formats.form import Refusals
+from memstow.planner.model.objective import Kind, Term, peak_of
 from memstow.planner.model.problem import (
     ALWAYS,
     LIMIT,
@@ -96,9 +97,9 @@ def objective_of(pools: tuple[Pool, ...]) -> tuple[str, ...] | None:
     """Pools come in the order of preference: the later ones are to be small, and the earlier ones used."""
     if len(pools) == 1:
         return None
-    later = tuple(f"peak:{pool.id}" for pool in reversed(pools[1:]))
+    later = [peak_of(pool.id) for pool in reversed(pools[1:])]
     # A name that comes twice is told elsewhere.
-    return tuple(dict.fromkeys((*later, "preference", f"peak:{pools[0].id}")))
+    return tuple(dict.fromkeys(map(str, (*later, Term(Kind.PREFERENCE), peak_of(pools[0].id)))))
 
 
 def infos_of(problem: Problem, refusals: Refusals) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Final
 from memstow.planner.generate.chance import Chance
 from memstow.planner.generate.features import FEATURES
 from memstow.planner.model.errors import InputError
+from memstow.planner.model.objective import MAX_PEAK, PEAK, PLACEMENT_COST, Kind, Term, peak_of
 from memstow.planner.model.problem import (
     ALWAYS,
     Buffer,
@@ -241,10 +242,10 @@ def _reuse_costs(chance: Chance, draft: _Draft) -> tuple[ReuseCost, ...]:
 
 
 def _objective(chance: Chance, draft: _Draft, reuse: bool) -> tuple[str, ...]:
-    terms = ["peak", "max_peak", *(f"peak:{pool.id}" for pool in draft.pools)]
+    terms = [PEAK, MAX_PEAK, *(peak_of(pool.id) for pool in draft.pools)]
     if len(draft.pools) > 1:
-        terms.append("placement_cost")
+        terms.append(PLACEMENT_COST)
     if reuse:
-        terms.append("reuse_cost")
+        terms.append(Term(Kind.REUSE_COST))
     chance.shuffle(terms)
-    return tuple(terms[: chance.between(0, len(terms))])
+    return tuple(map(str, terms[: chance.between(0, len(terms))]))

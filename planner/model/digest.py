@@ -39,19 +39,22 @@ are sorted by their ids in order, in 6 then by offset, and equal entries are wri
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from itertools import islice
+from typing import Final
 
+from memstow.planner.model.memo import Memo
 from memstow.planner.model.problem import Buffer, Pool, Problem, access_count, allowed_pools
 from memstow.planner.model.ranges import Range, merged
 
 _LINES_AT_ONCE = 10_000
+_digests: Final = Memo[Problem, str]()
 
 
 def digest(problem: Problem) -> str:
     """SHA-256 of the canonical form, in hex."""
-    known: str | None = getattr(problem, "known_digest", None)
+    known = _digests.get(problem)
     if known is None:
         known = _hashed(problem)
-        object.__setattr__(problem, "known_digest", known)
+        _digests.note(problem, known)
     return known
 
 

@@ -139,14 +139,14 @@ class ReuseCost:
 _ONE_MEMORY: Final = (Pool(id=DEFAULT_POOL),)
 
 
-class _Known:
-    """What was found out about a problem before: it does not change, and a changed copy begins anew."""
+class _Referable:
+    """Slots leave no room for weak references, by which is known whether a problem still lives (`Memo`)."""
 
-    __slots__ = ("known_digest", "known_sound")
+    __slots__ = ("__weakref__",)
 
 
 @model_class
-class Problem(_Known):
+class Problem(_Referable):
     """Buffers, pools, what must hold between them, and what to minimise."""
 
     version: Annotated[int, Field(strict=True, ge=1, le=1)] = Field(description="Version of this schema.")

@@ -2,6 +2,7 @@
 
 from array import array
 
+from memstow.planner.model.objective import Kind, counts
 from memstow.planner.model.plan import Placement
 from memstow.planner.model.problem import LIMIT, Problem, access_count, end_of, place_of
 from memstow.planner.model.ranges import merged
@@ -81,7 +82,7 @@ def _add_choices(problem: Problem, bodies: list[Body], unit: int, arrays: Instan
     high: list[int] = []
     cost: list[int] = []
     rank: list[int] = []
-    ranked = "preference" in problem.terms()
+    ranked = counts(problem, Kind.PREFERENCE)
     order: list[_Choices] = []
     for body in bodies:
         spots = body.spots

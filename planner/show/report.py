@@ -4,6 +4,7 @@ from collections import Counter
 from textwrap import wrap
 from typing import TYPE_CHECKING, Final
 
+from memstow.planner.model.objective import PEAK, parse_term
 from memstow.planner.model.plan import Explanation, Plan, PoolUse, Status, gap_of
 from memstow.planner.model.problem import Problem
 from memstow.planner.show.formatting import count, names, percent, plain, seconds, table
@@ -49,7 +50,7 @@ def _found(problem: Problem, plan: Plan, width: int, glyphs: Glyphs) -> list[str
             for use in plan.pools
         ],
     )
-    if [term.term for term in plan.objective] not in ([], ["peak"]) or (
+    if [term.term for term in plan.objective] not in ([], [str(PEAK)]) or (
         len(plan.pools) > 1 and plan.objective
     ):
         rows = [
@@ -81,9 +82,9 @@ def _capacity(use: PoolUse) -> str:
 
 def _gap(plan: Plan, use: PoolUse) -> str:
     """Of a pool whose peak is the first term; of any other nobody has asked for less."""
-    first = plan.objective[0].term if plan.objective else None
-    alone = len(plan.pools) == 1 and first in ("peak", "max_peak")
-    return percent(gap_of(use.peak, use.bound)) if alone or first == f"peak:{use.pool}" else "-"
+    first = parse_term(plan.objective[0].term) if plan.objective else None
+    wanted = first is not None and first.is_peak_of(use.pool, len(plan.pools))
+    return percent(gap_of(use.peak, use.bound)) if wanted else "-"
 
 
 def _infeasible(plan: Plan) -> list[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import memstow
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import RefusedPlanError
+from memstow.planner.model.objective import Term
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Explanation, Least, Overflow, Plan, PoolUse, Status, TermValue, gap_of
 from memstow.planner.model.problem import Problem
@@ -13,7 +14,7 @@ from memstow.planner.reduce import Reduction
 from memstow.planner.solve.bounds import Bounds, PoolBound, TermBound
 from memstow.planner.solve.objective_values import Worth
 from memstow.planner.verify import Violation
-from memstow.solvers import _native
+from memstow.solvers import core
 from memstow.solvers.instance import Layout
 
 Judge = Callable[[Problem, Plan, Plan | None], list[Violation]]
@@ -39,7 +40,7 @@ def unknown(reduction: Reduction, attempt: Layout | None, stamp: Stamp) -> Plan:
     blank = _named(reduction.problem, _blank(Status.UNKNOWN, stamp))
     if attempt is None:
         return blank
-    peaks = _native.pool_peaks(reduction.instance.native, attempt)
+    peaks = core.pool_peaks(reduction.instance, attempt)
     closest = tuple(
         Overflow(pool=pool.id, peak=peak * reduction.unit, capacity=pool.capacity)
         for pool, peak in zip(reduction.problem.pools, peaks, strict=True)
@@ -51,7 +52,7 @@ def unknown(reduction: Reduction, attempt: Layout | None, stamp: Stamp) -> Plan:
 def judged(
     reduction: Reduction,
     bounds: Bounds,
-    terms: dict[str, TermBound],
+    terms: dict[Term, TermBound],
     solver: str,
     layout: Layout,
     options: Options,
@@ -115,19 +116,18 @@ def _pool_bound(found: PoolBound, said: int) -> PoolBound:
     return PoolBound(said, None) if said >= found.value else found
 
 
-def _said_of_pool(problem: Problem, pool: str, terms: dict[str, TermBound]) -> int:
+def _said_of_pool(problem: Problem, pool: str, terms: dict[Term, TermBound]) -> int:
     """What is proven of a pool's peak as the first term; those of later terms hold given it alone."""
     first = next(iter(terms), None)
-    alone = len(problem.pools) == 1 and first in ("peak", "max_peak")
-    return terms[first].value if first is not None and (alone or first == f"peak:{pool}") else 0
+    return terms[first].value if first is not None and first.is_peak_of(pool, len(problem.pools)) else 0
 
 
-def _term_value(term: str, value: int, bound: TermBound) -> TermValue:
+def _term_value(term: Term, value: int, bound: TermBound) -> TermValue:
     certificate = bound.certificate
     if certificate is None and value == bound.value:
         certificate = Least()
     return TermValue(
-        term=term,
+        term=str(term),
         value=value,
         bound=bound.value,
         gap=gap_of(value, bound.value),

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
 
+from memstow.planner.model.objective import Kind, Term
 from memstow.planner.model.plan import Certificate, Explanation, Least, LiveBytes, Sum
 from memstow.planner.model.problem import Pool, access_count, allowed_pools, end_of, reserved_bytes
 from memstow.planner.reduce import Reduction
-from memstow.solvers import _native
+from memstow.solvers import core
+from memstow.solvers.core import AtOnce
 from memstow.solvers.instance import Instance
 
 # With more pools than this only single pools and all together are looked at.
@@ -76,18 +78,19 @@ class Bounds:
             return PoolBound(spilled, self._need_certificate(from_all, None))
         return PoolBound(need.height, self._need_certificate(need, pool) if need.height else None)
 
-    def of_term(self, term: str) -> TermBound:
+    def of_term(self, term: Term) -> TermBound:
         """The bound on a term of the objective, and why it holds."""
-        if term == "placement_cost":
-            return TermBound(self._least_cost(), Least())
-        if term.startswith("peak:"):
-            pool = next(i for i, p in enumerate(self._pools) if p.id == term[5:])
-            return self._pool_term(pool)
-        if term == "max_peak":
-            return max((self._pool_term(p) for p in self._everything), key=lambda bound: bound.value)
-        if term == "peak":
-            return self._sum_of_peaks()
-        return TermBound(0, None)
+        match term.kind:
+            case Kind.PLACEMENT_COST:
+                return TermBound(self._least_cost(), Least())
+            case Kind.POOL_PEAK:
+                return self._pool_term(next(i for i, p in enumerate(self._pools) if p.id == term.pool))
+            case Kind.MAX_PEAK:
+                return max((self._pool_term(p) for p in self._everything), key=lambda bound: bound.value)
+            case Kind.PEAK:
+                return self._sum_of_peaks()
+            case Kind.PREFERENCE | Kind.REUSE_COST | Kind.MOVES:
+                return TermBound(0, None)
 
     def misfit(self) -> Explanation | None:
         """A set of buffers that is too large for the pools it may go to."""
@@ -196,7 +199,7 @@ def _need(reduction: Reduction, pools: tuple[int, ...]) -> Need:
             zip(instance.reserved_begin[first:last], instance.reserved_end[first:last], strict=True)
         )
         best = Need(pools, plain.bytes, height_for(plain.bytes, 0, reserved), plain.time, plain.parts)
-        unit, residue = _native.common_grid(instance.native, pool)
+        unit, residue = core.common_grid(instance, pool)
         if unit > 1:
             gridded = _most_at_once(instance, pools, unit)
             whole = list(_whole_cells(reserved, unit, residue))
@@ -216,19 +219,12 @@ def _whole_cells(reserved: Iterable[tuple[int, int]], unit: int, residue: int) -
             yield first, last
 
 
-@dataclass(frozen=True, slots=True)
-class _Most:
-    bytes: int
-    time: int | None
-    parts: tuple[int, ...]
-
-
-def _most_at_once(instance: Instance, pools: tuple[int, ...], unit: int) -> _Most:
+def _most_at_once(instance: Instance, pools: tuple[int, ...], unit: int) -> AtOnce:
     among = [p in pools for p in range(instance.pool_count)]
-    most, time, parts = _native.live_bound(instance.native, among, unit)
+    live = core.live_at_once(instance, among, unit)
     if instance.conflicts or instance.exempt:
         nodes = max(_CLIQUE_EFFORT // max(min(instance.part_count, 1500) ** 2 // 16, 64), 64)
-        more, no_time, clique = _native.clique_bound(instance.native, among, unit, nodes)
-        if more > most:
-            most, time, parts = more, no_time, clique
-    return _Most(most, time, tuple(parts))
+        conflicting = core.conflicting_at_once(instance, among, unit, nodes)
+        if conflicting.bytes > live.bytes:
+            return conflicting
+    return live

@@ -5,7 +5,7 @@ from typing import Final
 from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Problem
 from memstow.planner.solve.portfolio import Stage
-from memstow.solvers import _native
+from memstow.solvers.core import Budget
 
 # The steps of a deterministic run: about the default time limit's worth. Where it was measured it took 8 to
 # 11 s of a processor: minimalloc D and J, perfect tilings of 500, random lives of 5,000.
@@ -19,24 +19,24 @@ _SECONDS_TO_PREFER: Final = 0.05
 _SHARE_TO_PREFER: Final = 0.1
 
 
-def budget_of(options: Options, problem: Problem) -> _native.Budget:
+def budget_of(options: Options, problem: Problem) -> Budget:
     """Of the search of a whole run."""
     if options.deterministic:
-        return _native.Budget(-1.0, DEFAULT_WORK if options.work_limit is None else options.work_limit)
+        return Budget(-1.0, DEFAULT_WORK if options.work_limit is None else options.work_limit)
     limit = -1 if options.work_limit is None else options.work_limit
     rest = _SECONDS_PER_BUFFER * len(problem.buffers)
     if len(problem.pools) > 1:
         rest += min(_SECONDS_TO_PREFER, options.time_limit * _SHARE_TO_PREFER)
-    return _native.Budget(max(options.time_limit - rest, 0.0), limit)
+    return Budget(max(options.time_limit - rest, 0.0), limit)
 
 
-def share_of(budget: _native.Budget, stage: Stage) -> _native.Budget:
+def share_of(budget: Budget, stage: Stage) -> Budget:
     """What the stage may use, of what is left; it can be cancelled on its own."""
     seconds, work = budget.seconds_left, budget.work_left
     limits = [work if stage.share >= 1.0 else int(work * stage.share)] if work is not None else []
     if stage.most_work is not None:
         limits.append(stage.most_work)
-    return _native.Budget(
+    return Budget(
         -1.0 if seconds is None else seconds * stage.share,
         min(limits, default=-1),
         budget,

@@ -10,6 +10,7 @@ from memstow.planner.backends.registry import how_to_get, is_classic, is_model, 
 from memstow.planner.check import require_valid
 from memstow.planner.explain.no_layout import no_layout
 from memstow.planner.model.events import Bound, Event, Incumbent, Listener, OnBetter, Phase, given_up, missing
+from memstow.planner.model.objective import Kind, Term, counts, terms_of
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Exhausted, Explanation, LiveBytes, Plan, Refuted, Sum, gap_of
 from memstow.planner.model.problem import Problem
@@ -26,7 +27,7 @@ from memstow.planner.solve.preconditions import require_hint, require_willing
 from memstow.planner.solve.proofs import Proven
 from memstow.planner.solve.task import task_of
 from memstow.planner.verify import recount
-from memstow.solvers import _native
+from memstow.solvers.core import Budget
 from memstow.solvers.instance import Layout
 from memstow.solvers.solver import Listeners, Outcome, Solver, Task
 
@@ -50,7 +51,7 @@ def plan(
 
 
 # The judged plan of a layout, by this solver, with these bounds.
-_Judged = Callable[[Layout, str, dict[str, TermBound]], Plan]
+_Judged = Callable[[Layout, str, dict[Term, TermBound]], Plan]
 
 
 class _Run:
@@ -73,8 +74,8 @@ class _Run:
         self._on_better = on_better
         self._judge = judge
         self._budget = budget_of(options, problem)
-        self._terms: dict[str, TermBound] = {}
-        self._rooted: dict[str, TermBound] = {}  # as they were before any solver's turn
+        self._terms: dict[Term, TermBound] = {}
+        self._rooted: dict[Term, TermBound] = {}  # as they were before any solver's turn
         self._told: int | None = None  # the last bound on the first term
         self._scales: list[int] = []  # by term: what one unit of its core value is worth
         self._best: Outcome | None = None
@@ -89,7 +90,7 @@ class _Run:
         require_valid(self._problem)
         require_hint(self._problem, self._options)
         self._tell(Phase("reduce", self._elapsed()))
-        counts_moves = "moves" in self._problem.terms()
+        counts_moves = counts(self._problem, Kind.MOVES)
         reduction = reduce(self._problem, self._options.hint if counts_moves else None)
         if isinstance(reduction, Explanation):
             return self._infeasible(reduction)
@@ -98,7 +99,7 @@ class _Run:
         misfit = bounds.misfit()
         if misfit is not None:
             return self._infeasible(misfit, "live bytes")
-        self._terms = {term: bounds.of_term(term) for term in self._problem.terms()}
+        self._terms = {term: bounds.of_term(term) for term in terms_of(self._problem)}
         self._prover = _prover_of(self._terms)
         self._tell_bound(self._prover)
         bounds_of = {term: bound.value for term, bound in self._terms.items()}
@@ -165,7 +166,7 @@ class _Run:
         return replace(found, seconds=self._stamp().seconds)
 
     def _judged(
-        self, reduction: Reduction, bounds: Bounds, layout: Layout, solver: str, terms: dict[str, TermBound]
+        self, reduction: Reduction, bounds: Bounds, layout: Layout, solver: str, terms: dict[Term, TermBound]
     ) -> Plan:
         with collector_at_rest():
             return answer.judged(
@@ -180,7 +181,7 @@ class _Run:
                 self._judge,
             )
 
-    def _for_any_plan(self) -> dict[str, TermBound]:
+    def _for_any_plan(self) -> dict[Term, TermBound]:
         """Bounds that do not depend on the plan: models prove those of later terms for the best one alone."""
         first = dict(list(self._terms.items())[:1])
         return self._rooted | first
@@ -235,7 +236,7 @@ class _Run:
             for value, bound in zip(values, self._terms.values(), strict=True)
         )
 
-    def _near_enough(self, solver: Solver, task: Task, budget: _native.Budget) -> NearEnough | None:
+    def _near_enough(self, solver: Solver, task: Task, budget: Budget) -> NearEnough | None:
         """What ends the turn at the gap. Models end it themselves; of several terms, one says too little."""
         if not self._options.gap or len(task.terms) != 1 or is_model(solver.name):
             return None
@@ -265,7 +266,7 @@ class _Run:
             self._terms[term] = TermBound(bound, Exhausted(solver=solver.name, refuted=steps))
             self._prover = solver.name
 
-    def _solve(self, solver: Solver, task: Task, budget: _native.Budget, judged: _Judged) -> Outcome:
+    def _solve(self, solver: Solver, task: Task, budget: Budget, judged: _Judged) -> Outcome:
         """Run the solver; what it finds on the way is told in the user's units."""
         scale = self._scales[0] if self._scales else 1
         near = self._near_enough(solver, task, budget)
@@ -290,7 +291,7 @@ class _Run:
         )
 
 
-def _prover_of(terms: dict[str, TermBound]) -> str | None:
+def _prover_of(terms: dict[Term, TermBound]) -> str | None:
     """Who proved the bounds that need no search; None where there are none."""
     for bound in terms.values():
         if bound.value:

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable
 
+from memstow.planner.model.objective import Kind, Term
 from memstow.planner.model.plan import Live, Placement, Plan
 from memstow.planner.model.problem import Problem, access_count, place_of
 from memstow.planner.reduce import Reduction
-from memstow.solvers import _native
+from memstow.solvers import core
 from memstow.solvers.instance import Layout
 
 
@@ -22,28 +23,34 @@ class Worth:
         self._problem = reduction.problem
         self._placements = placements
         self._hint = hint
-        native = reduction.instance.native
-        self.peaks = [peak * reduction.unit for peak in _native.pool_peaks(native, layout)]
+        instance = reduction.instance
+        self.peaks = [peak * reduction.unit for peak in core.pool_peaks(instance, layout)]
         self.live = [
             Live(bytes=most * reduction.unit, time=reduction.moment(time))
-            for most, time in _native.most_occupied(native, layout)
+            for most, time in core.most_occupied(instance, layout)
         ]
 
-    def value(self, term: str) -> int:
+    def value(self, term: Term) -> int:
         """The value of a term of the objective."""
-        if term == "peak":
-            return sum(self.peaks)
-        if term == "max_peak":
-            return max(self.peaks)
-        if term == "placement_cost":
-            return placement_cost(self._problem, self._placements)
-        if term == "preference":
-            return preference(self._problem, self._placements)
-        if term == "reuse_cost":
-            return reuse_cost(self._problem, self._placements)
-        if term == "moves":
-            return moves(self._problem, self._placements, self._hint)
-        return self.peaks[next(i for i, pool in enumerate(self._problem.pools) if pool.id == term[5:])]
+        match term.kind:
+            case Kind.PEAK:
+                return sum(self.peaks)
+            case Kind.MAX_PEAK:
+                return max(self.peaks)
+            case Kind.POOL_PEAK:
+                return next(
+                    peak
+                    for pool, peak in zip(self._problem.pools, self.peaks, strict=True)
+                    if pool.id == term.pool
+                )
+            case Kind.PLACEMENT_COST:
+                return placement_cost(self._problem, self._placements)
+            case Kind.PREFERENCE:
+                return preference(self._problem, self._placements)
+            case Kind.REUSE_COST:
+                return reuse_cost(self._problem, self._placements)
+            case Kind.MOVES:
+                return moves(self._problem, self._placements, self._hint)
 
 
 def peaks(problem: Problem, placements: Iterable[Placement]) -> dict[str, int]:

@@ -4,6 +4,7 @@ from itertools import islice
 
 from memstow.planner.check import MOST_ISSUES
 from memstow.planner.model.errors import DeclinedError, InputError, Issue
+from memstow.planner.model.objective import Kind, counts
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import REPEATED, placed_again
 from memstow.planner.model.problem import Problem
@@ -17,8 +18,8 @@ def require_hint(problem: Problem, options: Options) -> None:
     issues = [Issue(REPEATED, f"$.hint.placements[{index}]", message) for index, message in again]
     if issues:
         raise InputError(issues)
-    if "moves" in problem.terms() and options.hint is None:
-        where = problem.terms().index("moves")
+    if counts(problem, Kind.MOVES) and options.hint is None:
+        where = problem.terms().index(Kind.MOVES.value)
         raise InputError.single(
             "moves_without_hint",
             f"$.objective[{where}]",

@@ -6,6 +6,7 @@ those locks it says nothing.
 
 from collections.abc import Sequence
 
+from memstow.planner.model.objective import Term
 from memstow.planner.model.plan import Certificate, Exhausted, Model, Refuted
 from memstow.planner.solve.bounds import TermBound
 from memstow.solvers.solver import ModelBound
@@ -22,8 +23,8 @@ class Proven:
         self._bounds += [(solver, bound) for bound in bounds]
 
     def improved(
-        self, terms: dict[str, TermBound], scales: Sequence[int], values: Sequence[int]
-    ) -> tuple[dict[str, TermBound], str | None]:
+        self, terms: dict[Term, TermBound], scales: Sequence[int], values: Sequence[int]
+    ) -> tuple[dict[Term, TermBound], str | None]:
         """The bounds with those that hold for a plan of these values, and who proved the last of them."""
         names, better, prover = list(terms), dict(terms), None
         for solver, bound in self._bounds:

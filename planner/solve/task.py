@@ -2,19 +2,22 @@
 
 from collections.abc import Mapping
 
+from memstow.planner.model.objective import Kind, Term
 from memstow.planner.model.options import Options
 from memstow.planner.processes import machine
 from memstow.planner.reduce import Reduction
 from memstow.planner.solve.kept_places import Hinted, kept_places
-from memstow.solvers.solver import Task, Term, TermKind
+from memstow.solvers import solver
+from memstow.solvers.solver import Task, TermKind
 
 _KINDS = {
-    "peak": TermKind.PEAK,
-    "max_peak": TermKind.MAX_PEAK,
-    "placement_cost": TermKind.PLACEMENT_COST,
-    "reuse_cost": TermKind.REUSE_COST,
-    "moves": TermKind.MOVES,
-    "preference": TermKind.PREFERENCE,
+    Kind.PEAK: TermKind.PEAK,
+    Kind.POOL_PEAK: TermKind.POOL_PEAK,
+    Kind.MAX_PEAK: TermKind.MAX_PEAK,
+    Kind.PLACEMENT_COST: TermKind.PLACEMENT_COST,
+    Kind.REUSE_COST: TermKind.REUSE_COST,
+    Kind.MOVES: TermKind.MOVES,
+    Kind.PREFERENCE: TermKind.PREFERENCE,
 }
 _IN_BYTES = {TermKind.PEAK, TermKind.POOL_PEAK, TermKind.MAX_PEAK}
 
@@ -30,13 +33,12 @@ def _workers(options: Options) -> int:
     return min(machine.processors(), _MOST_WORKERS) if options.workers is None else options.workers
 
 
-def task_of(reduction: Reduction, bounds: Mapping[str, int], options: Options) -> tuple[Task, list[int]]:
+def task_of(reduction: Reduction, bounds: Mapping[Term, int], options: Options) -> tuple[Task, list[int]]:
     """The task with these terms and lower bounds, and by term what one unit of its value there is worth."""
     pool_of = {pool.id: i for i, pool in enumerate(reduction.problem.pools)}
-    terms = []
-    for name in bounds:
-        kind = _KINDS.get(name, TermKind.POOL_PEAK)
-        terms.append(Term(kind, pool_of[name[5:]] if kind is TermKind.POOL_PEAK else -1))
+    terms = [
+        solver.Term(_KINDS[term.kind], -1 if term.pool is None else pool_of[term.pool]) for term in bounds
+    ]
     scales = [reduction.unit if term.kind in _IN_BYTES else 1 for term in terms]
     hint = options.hint
     hinted = kept_places(reduction, hint) if hint is not None else Hinted()

@@ -15,8 +15,8 @@ def changed(problem: Problem, target: Target | None, capacity: int | None, fit_o
         if len(problem.pools) != 1:
             raise InputError.single(
                 "several_pools",
-                "--capacity",
-                f"the problem has {len(problem.pools)} pools and --capacity sets that of an only one; "
+                "capacity",
+                f"the problem has {len(problem.pools)} pools and this is the capacity of an only one; "
                 "set the capacities in the file",
             )
         problem = replace(problem, pools=(replace(problem.pools[0], capacity=capacity),))

@@ -14,6 +14,7 @@ from pydantic import Field
 from memstow.planner.check import find_issues
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.model_class import model_class
+from memstow.planner.model.objective import parse_term
 from memstow.planner.model.problem import Pool, Problem
 
 FOLDER: Final = Path(__file__).parent
@@ -83,6 +84,7 @@ def _names_used(problem: Problem) -> Iterator[tuple[str, str]]:
             yield f"$.buffers[{index}].pools[{at}]", name
         if buffer.pool is not None:
             yield f"$.buffers[{index}].pool", buffer.pool
-    for at, term in enumerate(problem.objective or ()):
-        if term.startswith("peak:"):
-            yield f"$.objective[{at}]", term.removeprefix("peak:")
+    for at, text in enumerate(problem.objective or ()):
+        term = parse_term(text)
+        if term is not None and term.pool is not None:
+            yield f"$.objective[{at}]", term.pool

@@ -7,8 +7,9 @@ found is judged like any plan before it says anything. Where none is found, noth
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from memstow.planner.model.objective import Term, terms_of
 from memstow.planner.model.plan import PLANNED, Plan, TermValue
-from memstow.planner.verify.facts import PEAK_OF, Facts
+from memstow.planner.verify.facts import Facts
 from memstow.planner.verify.figures import Figures
 from memstow.planner.verify.findings import Code, Findings
 from memstow.planner.verify.layout import Layout
@@ -61,7 +62,7 @@ def _refute_bounds(
 ) -> None:
     waiting = {claim.name for claim in open_claims}
     everything = bodies(facts, range(len(facts.buffers)))
-    terms = [claim.term for claim in plan.objective]
+    terms = terms_of(facts.problem)
     for layout in _layouts(facts, plan, terms, everything, steps):
         figures = Figures(facts, layout, hint)
         for claim in plan.objective:
@@ -88,7 +89,7 @@ def _note(claim: TermValue, value: int, claims: Claims, findings: Findings) -> N
 
 
 def _layouts(
-    facts: Facts, plan: Plan, terms: Sequence[str], chosen: Sequence[Body], steps: Steps
+    facts: Facts, plan: Plan, terms: Sequence[Term], chosen: Sequence[Body], steps: Steps
 ) -> Iterator[Layout]:
     """Valid layouts of these bodies."""
     preferences = _preferences(facts, terms)
@@ -119,15 +120,15 @@ def _orders(facts: Facts, plan: Plan, chosen: Sequence[Body]) -> Iterator[Sequen
     )
 
 
-def _preferences(facts: Facts, terms: Sequence[str]) -> list[Prefer]:
+def _preferences(facts: Facts, terms: Sequence[Term]) -> list[Prefer]:
     """The pool where it ends lowest, the cheapest, and any but the one whose peak counts."""
     if len(facts.pools) == 1:
         return [lambda _, end: end]
     cost = [pool.cost for pool in facts.pools]
     found: list[Prefer] = [lambda _, end: end, lambda pool, _: cost[pool]]
     for term in terms:
-        if term.startswith(PEAK_OF):
-            counted = facts.pool_index[term.removeprefix(PEAK_OF)]
+        if term.pool is not None:
+            counted = facts.pool_index[term.pool]
             found.append(lambda pool, _, counted=counted: int(pool == counted))  # type: ignore[misc]
     return found
 

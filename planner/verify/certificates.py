@@ -6,6 +6,7 @@ be repeated here: such a certificate is a claim, compared with the rest of the p
 
 from collections.abc import Sequence
 
+from memstow.planner.model.objective import PLACEMENT_COST, parse_term
 from memstow.planner.model.plan import Certificate, Exhausted, Least, LiveBytes, Model, Sum, TermValue
 from memstow.planner.model.problem import access_count
 from memstow.planner.verify.facts import Facts
@@ -30,8 +31,11 @@ class Proofs:
         claim = self._claims[position]
         match claim.certificate:
             case LiveBytes() | Sum() as certificate:
+                term = parse_term(claim.term)
+                if term is None:
+                    return f"{claim.term!r} is no objective"
                 cheapest_only = self._cheapest_only(position)
-                return reason_against(self._facts, claim.term, claim.bound, certificate, cheapest_only)
+                return reason_against(self._facts, term, claim.bound, certificate, cheapest_only)
             case Least():
                 least = self._least(claim.term)
                 if least < claim.bound:
@@ -45,12 +49,12 @@ class Proofs:
     def _cheapest_only(self, position: int) -> bool:
         """Whether an earlier term says that every buffer is in its cheapest pool."""
         return any(
-            claim.term == "placement_cost" and claim.value == self._least("placement_cost")
+            parse_term(claim.term) == PLACEMENT_COST and claim.value == self._least(claim.term)
             for claim in self._claims[:position]
         )
 
     def _least(self, term: str) -> int:
-        if term != "placement_cost":
+        if parse_term(term) != PLACEMENT_COST:
             return 0
         if self._least_cost is None:
             costs = [pool.cost for pool in self._facts.pools]

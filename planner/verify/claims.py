@@ -1,9 +1,10 @@
 """What the plan says about itself: status, pools, objective; each figure against our own."""
 
+from memstow.planner.model.objective import parse_term, peak_of
 from memstow.planner.model.plan import PLANNED, Plan, PoolUse, Status, TermValue, gap_of
 from memstow.planner.verify.certificates import Proofs, by_word_of
 from memstow.planner.verify.explanations import check_explanation
-from memstow.planner.verify.facts import PEAK_OF, Facts
+from memstow.planner.verify.facts import Facts
 from memstow.planner.verify.figures import Figures
 from memstow.planner.verify.findings import Code, Findings
 from memstow.planner.verify.live_bytes import reason_against
@@ -105,8 +106,8 @@ def _check_use(facts: Facts, use: PoolUse, peak: int | None, findings: Findings)
 def _said_by(facts: Facts, plan: Plan, use: PoolUse) -> TermValue | None:
     """The first term, where it is the peak of this pool."""
     first = plan.objective[0] if plan.objective else None
-    alone = len(facts.pools) == 1 and first is not None and first.term in ("peak", "max_peak")
-    return first if first is not None and (alone or first.term == PEAK_OF + use.pool) else None
+    term = None if first is None else parse_term(first.term)
+    return first if term is not None and term.is_peak_of(use.pool, len(facts.pools)) else None
 
 
 def _say_pool_bound(facts: Facts, plan: Plan, use: PoolUse, holds: bool, claims: Claims) -> None:
@@ -160,7 +161,7 @@ def _check_pool_bound(facts: Facts, plan: Plan, use: PoolUse, findings: Findings
 def _against_pool_bound(facts: Facts, use: PoolUse) -> str | None:
     if use.certificate is None:
         return "it has no certificate" if use.bound else None
-    return reason_against(facts, PEAK_OF + use.pool, use.bound, use.certificate, cheapest_only=False)
+    return reason_against(facts, peak_of(use.pool), use.bound, use.certificate, cheapest_only=False)
 
 
 def check_objective(facts: Facts, plan: Plan, figures: Figures, findings: Findings, claims: Claims) -> None:

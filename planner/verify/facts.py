@@ -8,15 +8,13 @@ from collections.abc import Iterable
 from math import gcd, lcm
 from typing import NamedTuple
 
+from memstow.planner.model.objective import parse_term
 from memstow.planner.model.problem import Buffer, Pool, Problem, allowed_pools
 from memstow.planner.model.ranges import Range, merged
 from memstow.planner.verify.findings import Code, Findings
 from memstow.planner.verify.rigid import ALONE, Rigid
 
 IndexPair = tuple[int, int]
-
-PEAK_OF = "peak:"
-TERMS = frozenset({"peak", "max_peak", "placement_cost", "preference", "reuse_cost", "moves"})
 
 
 class Grid(NamedTuple):
@@ -190,9 +188,10 @@ class Facts:
                 self._invalid("{!r} has both a lifetime and lifetimes", buffer.id)
             if buffer.pool is not None and buffer.pool not in self.pool_index:
                 self._invalid("{!r} is pinned to {!r}, which is no pool", buffer.id, buffer.pool)
-        for term in self.problem.terms():
-            if term not in TERMS and not (term.startswith(PEAK_OF) and term[5:] in self.pool_index):
-                self._invalid("{!r} is no objective", term)
+        for text in self.problem.terms():
+            term = parse_term(text)
+            if term is None or (term.pool is not None and term.pool not in self.pool_index):
+                self._invalid("{!r} is no objective", text)
 
     def _invalid(self, text: str, *values: object) -> None:
         self._findings.add(Code.INVALID_PROBLEM, "the problem is not valid: " + text, *values)

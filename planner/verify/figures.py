@@ -1,8 +1,9 @@
 """What a layout costs: the peak of each pool and the value of each objective term, counted from scratch."""
 
+from memstow.planner.model.objective import Kind, parse_term
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import access_count
-from memstow.planner.verify.facts import PEAK_OF, Facts
+from memstow.planner.verify.facts import Facts
 from memstow.planner.verify.layout import NOWHERE, Layout
 
 
@@ -15,28 +16,34 @@ class Figures:
         self._hint = hint
         self.peaks = self._peaks()
 
-    def value(self, term: str) -> int | None:
+    def value(self, text: str) -> int | None:
         """What the term is worth; None when it cannot be known, as moves without a hint."""
-        if term == "peak":
-            return sum(self.peaks)
-        if term == "max_peak":
-            return max(self.peaks, default=0)
-        if term == "placement_cost":
-            return self._placement_cost()
-        if term == "preference":
-            return self._preference()
-        if term == "reuse_cost":
-            return sum(cost for pair, cost in self._facts.reuse_costs if self._layout.overlapping(*pair))
-        if term == "moves":
-            return None if self._hint is None else self._moves(self._hint)
-        if term.startswith(PEAK_OF):
-            pool = self._facts.pool_index.get(term.removeprefix(PEAK_OF))
-            return None if pool is None else self.peaks[pool]
-        return None
+        term = parse_term(text)
+        if term is None:
+            return None
+        match term.kind:
+            case Kind.PEAK:
+                return sum(self.peaks)
+            case Kind.MAX_PEAK:
+                return max(self.peaks, default=0)
+            case Kind.POOL_PEAK:
+                pool = self._facts.pool_index.get(term.pool or "")
+                return None if pool is None else self.peaks[pool]
+            case Kind.PLACEMENT_COST:
+                return self._placement_cost()
+            case Kind.PREFERENCE:
+                return self._preference()
+            case Kind.REUSE_COST:
+                return sum(cost for pair, cost in self._facts.reuse_costs if self._layout.overlapping(*pair))
+            case Kind.MOVES:
+                return None if self._hint is None else self._moves(self._hint)
 
-    def greatest(self, term: str) -> int | None:
+    def greatest(self, text: str) -> int | None:
         """A value the term cannot exceed, for what cannot be known exactly."""
-        return sum(1 for buffer in self._facts.buffers if buffer.size) if term == "moves" else None
+        term = parse_term(text)
+        if term is None or term.kind is not Kind.MOVES:
+            return None
+        return sum(1 for buffer in self._facts.buffers if buffer.size)
 
     def _peaks(self) -> list[int]:
         peaks = [0] * len(self._facts.pools)

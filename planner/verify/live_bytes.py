@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from itertools import combinations
 from math import gcd
 
+from memstow.planner.model.objective import MAX_PEAK, PEAK, Kind, Term, peak_of
 from memstow.planner.model.plan import Explanation, LiveBytes, Sum
 from memstow.planner.model.problem import LIMIT, end_of
 from memstow.planner.model.ranges import Range, measure, merged
-from memstow.planner.verify.facts import PEAK_OF, Facts
+from memstow.planner.verify.facts import Facts
 from memstow.planner.verify.heights import Cells, common_step, least_height, lowest_end
 from memstow.planner.verify.rigid import ALONE
 from memstow.planner.verify.room import Rooms
@@ -22,14 +23,14 @@ _MOST_WITHOUT_TIME = 2000
 """Every two of so many buffers are compared in about a second."""
 
 
-def proven(facts: Facts, term: str, certificate: LiveBytes | Sum, cheapest_only: bool) -> int | str:
+def proven(facts: Facts, term: Term, certificate: LiveBytes | Sum, cheapest_only: bool) -> int | str:
     """The greatest bound on the term that follows from the certificate, or why it says nothing.
 
     With `cheapest_only` every buffer is known to be in one of its cheapest pools.
     """
     if isinstance(certificate, LiveBytes):
         return _proven_at_once(facts, term, certificate, cheapest_only)
-    if term != "peak":
+    if term != PEAK:
         return f"a sum over pools says nothing about {term}"
     if not certificate.parts:
         return "it has no parts"
@@ -37,15 +38,20 @@ def proven(facts: Facts, term: str, certificate: LiveBytes | Sum, cheapest_only:
         return "its parts are not about pools of their own"
     total = 0
     for part in certificate.parts:
-        found = _proven_at_once(facts, f"{PEAK_OF}{part.pool}", part, cheapest_only)
+        found = _proven_at_once(facts, _peak_of(part), part, cheapest_only)
         if isinstance(found, str):
             return found
         total += found
     return total
 
 
+def _peak_of(certificate: LiveBytes) -> Term:
+    """What the certificate is about: the peak of its pool, or of some pool where it names none."""
+    return MAX_PEAK if certificate.pool is None else peak_of(certificate.pool)
+
+
 def reason_against(
-    facts: Facts, term: str, bound: int, certificate: LiveBytes | Sum, cheapest_only: bool
+    facts: Facts, term: Term, bound: int, certificate: LiveBytes | Sum, cheapest_only: bool
 ) -> str | None:
     """Why the certificate does not prove that the term is at least that; None when it does."""
     found = proven(facts, term, certificate, cheapest_only)
@@ -57,8 +63,7 @@ def reason_against(
 def against_misfit(facts: Facts, explanation: Explanation) -> str | None:
     """Why the buffers of the explanation do not show that nothing fits; None when they do."""
     certificate = LiveBytes(pool=explanation.pool, time=explanation.time, buffers=explanation.buffers)
-    term = "max_peak" if explanation.pool is None else f"{PEAK_OF}{explanation.pool}"
-    found = _proven_at_once(facts, term, certificate, cheapest_only=False)
+    found = _proven_at_once(facts, _peak_of(certificate), certificate, cheapest_only=False)
     if isinstance(found, str):
         return found
     buffers = [facts.index[name] for name in explanation.buffers if facts.buffers[facts.index[name]].size]
@@ -94,8 +99,8 @@ def _against_needed(
     return None
 
 
-def _proven_at_once(facts: Facts, term: str, certificate: LiveBytes, cheapest_only: bool) -> int | str:
-    if not (term in ("peak", "max_peak") or term.startswith(PEAK_OF)):
+def _proven_at_once(facts: Facts, term: Term, certificate: LiveBytes, cheapest_only: bool) -> int | str:
+    if term.kind not in (Kind.PEAK, Kind.MAX_PEAK, Kind.POOL_PEAK):
         return f"live bytes say nothing about {term}"
     if not certificate.buffers:
         return "it names no buffer"
@@ -118,7 +123,7 @@ def _proven_at_once(facts: Facts, term: str, certificate: LiveBytes, cheapest_on
     elsewhere = next((i for i, may in zip(buffers, pools, strict=True) if may - {pool}), None)
     if elsewhere is not None:
         return f"{facts.id_of(elsewhere)!r} need not be in {certificate.pool!r}"
-    if term.startswith(PEAK_OF) and term != PEAK_OF + certificate.pool:
+    if term.pool not in (None, certificate.pool):
         return f"{certificate.pool!r} says nothing about {term}"
     return _proven_in(facts, buffers, pool, _limit(facts, pool))
 
@@ -223,11 +228,11 @@ def _proven_in(facts: Facts, buffers: Sequence[int], pool: int, limit: int) -> i
     return best
 
 
-def _proven_together(facts: Facts, term: str, buffers: Sequence[int], pools: Sequence[int]) -> int:
+def _proven_together(facts: Facts, term: Term, buffers: Sequence[int], pools: Sequence[int]) -> int:
     """The least value of the term when each of them is in one of these pools."""
     if not pools:
         return _ANYTHING
-    if term.startswith(PEAK_OF) and facts.pool_index[term.removeprefix(PEAK_OF)] not in pools:
+    if term.pool is not None and facts.pool_index.get(term.pool) not in pools:
         return 0
     if len(pools) == 1:
         return _proven_in(facts, buffers, pools[0], _limit(facts, pools[0]))
@@ -247,12 +252,12 @@ def _proven_together(facts: Facts, term: str, buffers: Sequence[int], pools: Seq
     return best
 
 
-def _value_of(facts: Facts, term: str, load: _Load, spaces: dict[int, tuple[Cells, int]]) -> int | None:
+def _value_of(facts: Facts, term: Term, load: _Load, spaces: dict[int, tuple[Cells, int]]) -> int | None:
     """The least value of the term for a load spread over several pools; None when it does not fit."""
-    if term == "peak":
+    if term.pool is not None:
+        pool = facts.pool_index[term.pool]
+        elsewhere = sum(cells.within(limit) for other, (cells, limit) in spaces.items() if other != pool)
+        return least_height([spaces[pool]], load.cells - elsewhere)
+    if term == PEAK:
         return load.cells * load.cell - sum(load.wastes[: len(spaces)])
-    if term == "max_peak":
-        return least_height(list(spaces.values()), load.cells)
-    pool = facts.pool_index[term.removeprefix(PEAK_OF)]
-    elsewhere = sum(cells.within(limit) for other, (cells, limit) in spaces.items() if other != pool)
-    return least_height([spaces[pool]], load.cells - elsewhere)
+    return least_height(list(spaces.values()), load.cells)

@@ -4,6 +4,7 @@ from array import array
 from dataclasses import replace
 from random import Random
 
+from memstow.planner.model.objective import terms_of
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Explanation, Status
 from memstow.planner.model.problem import Buffer, Pool, Problem, Reserved
@@ -75,7 +76,7 @@ def test_no_layout_becomes_wrong_or_worth_less_by_it() -> None:
         reduction = reduce(_last_pool_first(problem))
         if isinstance(reduction, Explanation) or not found.placements or len(problem.pools) == 1:
             continue
-        task, _ = task_of(reduction, dict.fromkeys(problem.terms(), 0), Options())
+        task, _ = task_of(reduction, dict.fromkeys(terms_of(problem), 0), Options())
         examiner = Examiner(task, Relations(task.instance))
         before = reduction.layout(found.placements)
         after = preferred(task, before)

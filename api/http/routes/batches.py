@@ -17,6 +17,7 @@ from memstow.api.http.shared import Here, as_json, job_json
 from memstow.api.http.submit import IDEMPOTENCY_PARAMETER, made_before, promise_of
 from memstow.api.jobs.asked import LONGEST_NAME
 from memstow.api.jobs.job import Draft, Job, State, Stop, moment
+from memstow.api.jobs.operations import READ_MANY
 from memstow.api.jobs.queue import Idempotency
 from memstow.planner.reading.shown import printable
 
@@ -121,26 +122,25 @@ async def submit_batch(request: Request, service: Here) -> Response:
 
 async def _put(service: Service, caller: Caller, body: bytes, promise: Idempotency | None) -> str:
     arguments = {"body": body, "limits": service.limits_of(caller)}
-    read = await service.operate("read_many", arguments, len(body))
-    members = read["members"]
+    read = await service.operate(READ_MANY, arguments, len(body))
     drafts = [
         Draft(
-            problem=kept["problem"],
-            digest=kept["digest"],
-            cache_key=kept["cache_key"],
-            buffers=kept["buffers"],
-            options=kept["options"],
-            hint=kept["hint"],
-            priority=members["priority"] or 0,
+            problem=accepted.problem,
+            digest=accepted.digest,
+            cache_key=accepted.cache_key,
+            buffers=accepted.buffers,
+            options=accepted.options,
+            hint=accepted.hint,
+            priority=read.priority or 0,
             key_id=caller.key_id,
-            name=printable(kept["name"], LONGEST_NAME),
-            setting=printable(kept["setting"], LONGEST_NAME),
-            term=kept["term"],
+            name=printable(accepted.name or "", LONGEST_NAME),
+            setting=printable(accepted.setting or "", LONGEST_NAME),
+            term=accepted.term,
             fresh=True,
         )
-        for kept in read["jobs"]
+        for accepted in read.jobs
     ]
-    title = None if members["name"] is None else printable(members["name"], LONGEST_NAME)
+    title = None if read.name is None else printable(read.name, LONGEST_NAME)
     batch: str
     batch, _ = await service.in_thread(service.queue.submit_batch, caller.key_id, title, drafts, promise)
     service.runner.wake()

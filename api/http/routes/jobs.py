@@ -27,6 +27,7 @@ from memstow.api.http.shared import (
 )
 from memstow.api.http.submit import IDEMPOTENCY_PARAMETER, draft_of, made_before, promise_of
 from memstow.api.jobs.job import Job, State, Stop
+from memstow.api.jobs.operations import READ
 from memstow.api.jobs.queue import Filter
 
 router = APIRouter(tags=["jobs"])
@@ -76,8 +77,8 @@ async def submit(
         job = made
     else:
         arguments = {"body": body, "form": form, "limits": service.limits_of(caller)}
-        kept = await service.operate("read", arguments, len(body))
-        draft = await draft_of(service, caller, request, kept)
+        accepted = await service.operate(READ, arguments, len(body))
+        draft = await draft_of(service, caller, request, accepted)
         job, _ = await service.in_thread(service.queue.submit, draft, promise)
         service.runner.wake()
     found = await service.in_thread(service.queue.get, job)

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
@@ -28,6 +28,8 @@ from memstow.api.http.submit import IDEMPOTENCY_PARAMETER, draft_of, promise_of
 from memstow.api.jobs.asked import OPTION_NAMES
 from memstow.api.jobs.fast import Tried
 from memstow.api.jobs.job import State
+from memstow.api.jobs.operations import READ, REWRITE_PLAN
+from memstow.api.jobs.results import Accepted
 
 router = APIRouter(tags=["plan"])
 
@@ -86,8 +88,8 @@ async def plan(
     fresh = wants_fresh(request)
     limits = service.limits_of(caller)
     if len(body) > service.settings.fast_body or "respond-async" in request.headers.get("prefer", ""):
-        kept = await service.operate("read", {"body": body, "form": form, "limits": limits}, len(body))
-        return await _as_job(request, service, caller, body, kept, to)
+        accepted = await service.operate(READ, {"body": body, "form": form, "limits": limits}, len(body))
+        return await _as_job(request, service, caller, body, accepted, to)
     options = tuple(request.query_params.get(name) for name in OPTION_NAMES)
     key = (body, (form.format, to, limits.time_setting, *options))
     remembered = None if fresh else service.remembered.find(key)
@@ -110,9 +112,9 @@ async def plan(
 
 
 async def _as_job(
-    request: Request, service: Service, caller: Caller, body: bytes, kept: dict[str, Any], to: str
+    request: Request, service: Service, caller: Caller, body: bytes, accepted: Accepted, to: str
 ) -> Response:
-    draft = await draft_of(service, caller, request, kept)
+    draft = await draft_of(service, caller, request, accepted)
     promise = await service.in_thread(promise_of, request, caller, body)
     job, made = await service.in_thread(service.queue.submit, draft, promise)
     service.runner.wake()
@@ -189,9 +191,9 @@ async def plan_in(service: Service, job: str, to: str) -> Ready | None:
     if to == "json" or found is None or found.status not in ("optimal", "feasible"):
         return await service.in_thread(ready, body, plan_media_type("json"))
     problem = await service.in_thread(service.queue.document, job, "problem")
-    arguments: dict[str, Any] = {"problem": problem or b"", "plan": body, "to": to}
-    written = await service.operate("rewrite_plan", arguments, len(body) + len(problem or b""))
-    return await service.in_thread(ready, written["body"], plan_media_type(to))
+    arguments = {"problem": problem or b"", "plan": body, "to": to}
+    written = await service.operate(REWRITE_PLAN, arguments, len(body) + len(problem or b""))
+    return await service.in_thread(ready, written.body, plan_media_type(to))
 
 
 def _sent(answer: Ready, cache: str, headers: dict[str, str] | None = None) -> Response:

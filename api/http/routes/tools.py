@@ -12,6 +12,8 @@ from memstow.api.http.problems import ProblemError
 from memstow.api.http.service import Service
 from memstow.api.http.shared import FormatOfBody, Here
 from memstow.api.jobs.asked import Form
+from memstow.api.jobs.operations import CONVERT, INSPECT, VERIFY
+from memstow.api.jobs.results import Document
 from memstow.planner import formats
 
 router = APIRouter(tags=["tools"])
@@ -66,7 +68,7 @@ async def verify(
     body = await read_body(request, service.settings)
     seconds = _bounded(service, caller, time_limit)
     arguments = {**_arguments(service, body, None), "recheck": seconds if recheck else None}
-    return _sent(await service.operate("verify", arguments, len(body), seconds if recheck else 0.0))
+    return _sent(await service.operate(VERIFY, arguments, len(body), seconds if recheck else 0.0))
 
 
 @router.post(
@@ -103,7 +105,7 @@ async def inspect(
     body = await read_body(request, service.settings)
     seconds = _bounded(service, caller, time_limit)
     arguments = {**_arguments(service, body, form), "rows": rows, "needs": seconds if needs else None}
-    return _sent(await service.operate("inspect", arguments, len(body), seconds if needs else 0.0))
+    return _sent(await service.operate(INSPECT, arguments, len(body), seconds if needs else 0.0))
 
 
 @router.post(
@@ -128,7 +130,7 @@ async def convert(
     form = format_of(request, format)
     body = await read_body(request, service.settings)
     arguments = {**_arguments(service, body, form), "to": to}
-    return _sent(await service.operate("convert", arguments, len(body)))
+    return _sent(await service.operate(CONVERT, arguments, len(body)))
 
 
 def _bounded(service: Service, caller: Caller, seconds: float) -> float:
@@ -140,7 +142,7 @@ def _arguments(service: Service, body: bytes, form: str | None) -> dict[str, Any
     return {"body": body, "form": Form(format=form), "limits": service.limits}
 
 
-def _sent(result: dict[str, Any]) -> Response:
-    kind = result["type"]
-    media_type = "application/json" if kind == "json" else MEDIA_TYPES[kind]
-    return Response(result["body"], media_type=media_type)
+def _sent(document: Document) -> Response:
+    name = document.format
+    media_type = "application/json" if name == "json" else MEDIA_TYPES[name]
+    return Response(document.body, media_type=media_type)

@@ -65,7 +65,7 @@ def _pair(bench: Bench, rows: list[Row], asked: tuple[str, str] | None) -> tuple
     for solver in asked or ():
         if solver not in bench.solvers:
             message = f"there are no results of {solver!r}; there are: {', '.join(bench.solvers)}"
-            raise InputError.single("unknown_solver", "--scatter", message)
+            raise InputError.single("unknown_solver", "pair", message)
     if asked is not None or len(bench.solvers) < 2:
         return asked
     overall = rows[: len(bench.solvers)]

@@ -3,6 +3,7 @@
 from memstow.planner.bench.record import Layout
 from memstow.planner.bench.results import Run
 from memstow.planner.model.live_profile import profile
+from memstow.planner.model.objective import PEAK, terms_of
 from memstow.planner.model.plan import Live, Placement, Plan, PoolUse, Status
 from memstow.planner.model.problem import Problem
 from memstow.planner.show.svg_picture import svg
@@ -28,7 +29,7 @@ def _use(problem: Problem, run: Run, layout: Layout, index: int) -> PoolUse:
     placed = zip(problem.buffers, layout.pool, layout.offset, strict=True)
     inside = [(buffer, offset) for buffer, at, offset in placed if at == index and buffer.size]
     # Of one pool among several, nothing is recorded but what is in it.
-    bound = run.record.bound if len(problem.pools) == 1 and problem.terms()[:1] == ("peak",) else None
+    bound = run.record.bound if len(problem.pools) == 1 and terms_of(problem)[:1] == (PEAK,) else None
     return PoolUse(
         pool=pool.id,
         capacity=pool.capacity,

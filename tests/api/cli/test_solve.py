@@ -87,7 +87,7 @@ def test_capacity_with_several_pools_is_an_error(cli: Cli, tmp_path: Path, engin
     path.write_text(json.dumps({**THREE, "pools": [{"id": "p"}, {"id": "q"}]}))
     ran = cli("solve", path, "--capacity", "1KiB")
     assert ran.code == Exit.USAGE
-    assert "has 2 pools" in ran.err
+    assert "--capacity: the problem has 2 pools" in ran.err
     assert engine.problem is None
 
 

@@ -22,8 +22,13 @@ from memstow.api.jobs.database import Database, StoreError, url_of, write_ahead
 from memstow.api.jobs.job import State, Stop
 from memstow.api.jobs.keys import Keys, Scope
 from memstow.api.jobs.queue import Filter, FullError, Idempotency, Known, Queue, ReusedError
+from memstow.api.jobs.results import Solved
 from memstow.api.jobs.tables import metadata
 from tests.api.jobs.drafts import draft
+
+
+def solved(plan: bytes, value: int | None = None) -> Solved:
+    return Solved(plan=plan, status="feasible", value=value, bound=0, peak=value, solver="greedy")
 
 
 @pytest.fixture
@@ -325,7 +330,7 @@ def test_an_answer_that_is_asked_for_is_kept_before_one_that_is_not(
     monkeypatch.setattr(time, "time", lambda: at[0])
     cache = PlanCache(database)
     for name in ("first", "second"):
-        cache.keep([Found(name, b"p", {}, name, False)])
+        cache.keep([Found(name, solved(b"p"), name, False)])
         assert cache.best_of(name) is None, "it was not said to be the best"
         at[0] += 10
     at[0] += 7200
@@ -443,10 +448,10 @@ def test_the_file_of_a_store_shrinks_when_what_it_held_is_gone(tmp_path: Path) -
 
 def test_the_cache_keeps_the_latest_and_no_more_than_it_may(database: Database) -> None:
     cache = PlanCache(database)
-    cache.keep([Found("d", b"old", {"value": 2}, "k", True), Found("d", b"new", {"value": 1}, "k", True)])
-    assert cache.find("k") == (b"new", {"value": 1})
+    cache.keep([Found("d", solved(b"old", 2), "k", True), Found("d", solved(b"new", 1), "k", True)])
+    assert cache.find("k") == solved(b"new", 1)
     assert cache.best_of("d") == b"new"
-    cache.keep([Found(f"d{i}", b"p", {}, f"k{i}", True) for i in range(5)])
+    cache.keep([Found(f"d{i}", solved(b"p"), f"k{i}", True) for i in range(5)])
     retention.forget(database, 2)
     assert sum(cache.find(f"k{i}") is not None for i in range(5)) <= 2
     assert cache.find("nothing") is None

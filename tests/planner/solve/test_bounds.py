@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from memstow.planner.model.objective import term_of
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import LiveBytes, Placement, Status, Sum
 from memstow.planner.model.problem import Problem
@@ -69,7 +70,7 @@ SIZES = {"a": 5, "b": 5, "c": 5}
 )
 def test_what_the_other_pools_cannot_hold_is_in_this_one(other: dict[str, Any], value: int) -> None:
     asked = problem(SIZES, pools=[{"id": "p"}, other], objective=["peak:p"])
-    assert bounds(asked).of_pool(0).value == bounds(asked).of_term("peak:p").value == value
+    assert bounds(asked).of_pool(0).value == bounds(asked).of_term(term_of("peak:p")).value == value
 
 
 def test_what_must_be_in_a_pool_counts_where_it_is_more_than_what_spills() -> None:
@@ -103,38 +104,38 @@ def test_a_misfit_is_found_from_the_first_byte_that_is_too_many(
 
 def test_pairs_that_exclude_each_other_are_counted_once() -> None:
     sizes = {"a": 3, "b": 4, "c": 5}
-    assert bounds(problem(sizes)).of_term("peak").value == 12
-    assert bounds(problem(sizes, exclusive=[["a", "b"]])).of_term("peak").value == 9
-    assert bounds(problem(sizes, exclusive=[["a", "c"]])).of_term("peak").value == 9
-    assert bounds(problem(sizes, exclusive=[["a", "b"], ["b", "c"]])).of_term("peak").value == 8
+    assert bounds(problem(sizes)).of_term(term_of("peak")).value == 12
+    assert bounds(problem(sizes, exclusive=[["a", "b"]])).of_term(term_of("peak")).value == 9
+    assert bounds(problem(sizes, exclusive=[["a", "c"]])).of_term(term_of("peak")).value == 9
+    assert bounds(problem(sizes, exclusive=[["a", "b"], ["b", "c"]])).of_term(term_of("peak")).value == 8
 
 
 def test_buffers_that_conflict_in_pairs_add_up_though_no_moment_has_them_all() -> None:
     timeless = {name: {"lifetime": None} for name in "abcde"}
     sizes = {"a": 3, "b": 4, "c": 5, "d": 9, "e": 2}
     pairs = [["a", "b"], ["b", "c"], ["a", "c"], ["d", "e"]]
-    found = bounds(problem(sizes, timeless, conflicts=pairs)).of_term("peak")
+    found = bounds(problem(sizes, timeless, conflicts=pairs)).of_term(term_of("peak"))
     assert found.value == 12
     assert isinstance(found.certificate, LiveBytes)
     assert (found.certificate.time, set(found.certificate.buffers)) == (None, {"a", "b", "c"})
-    found = bounds(problem(sizes, timeless, conflicts=[*pairs, ["c", "d"]])).of_term("peak")
+    found = bounds(problem(sizes, timeless, conflicts=[*pairs, ["c", "d"]])).of_term(term_of("peak"))
     assert found.value == 14
 
 
 def test_peaks_of_several_pools_add_up() -> None:
     own = {"a": {"pool": "p"}, "b": {"pool": "q", "lifetime": [3, 4]}}
     asked = problem({"a": 5, "b": 7, "c": 2}, own, pools=[{"id": "p"}, {"id": "q"}])
-    found = bounds(asked).of_term("peak")
+    found = bounds(asked).of_term(term_of("peak"))
     assert found.value == 12
     assert isinstance(found.certificate, Sum)
-    assert bounds(asked).of_term("max_peak").value == 7
+    assert bounds(asked).of_term(term_of("max_peak")).value == 7
 
 
 def test_the_least_cost_is_that_of_each_buffer_in_its_cheapest_pool() -> None:
     pools = [{"id": "p", "cost": 3}, {"id": "q", "cost": 2}]
     own = {"a": {"accesses": 10}, "b": {"pool": "p"}, "z": {"accesses": 99}}
     asked = problem({"a": 1, "b": 4, "z": 0}, own, pools=pools)
-    assert bounds(asked).of_term("placement_cost").value == 2 * 10 + 3 * 4
+    assert bounds(asked).of_term(term_of("placement_cost")).value == 2 * 10 + 3 * 4
 
 
 def test_places_between_two_units_are_no_places_of_items() -> None:

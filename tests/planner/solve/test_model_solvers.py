@@ -12,6 +12,7 @@ from memstow.planner.backends import warm_children
 from memstow.planner.backends.isolated_solver import Isolated
 from memstow.planner.model.errors import DeclinedError, MissingBackEndError
 from memstow.planner.model.events import Event, Incumbent, Phase
+from memstow.planner.model.objective import terms_of
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Model, Placement, Plan, Status
 from memstow.planner.model.problem import Buffer, InPlace, Pool, Problem, Reserved, ReuseCost
@@ -173,7 +174,7 @@ def test_what_or_tools_trips_over_is_solved_all_the_same() -> None:
     ((_, problem, _),) = problems(1005, 1006, 12)
     reduction = reduce(problem)
     assert isinstance(reduction, Reduction)
-    task, _ = task_of(reduction, dict.fromkeys(problem.terms(), 0), Options())
+    task, _ = task_of(reduction, dict.fromkeys(terms_of(problem), 0), Options())
     unheard = Listeners(lambda *_: None, lambda *_: None)
     outcome = Isolated("cpsat").solve(task, _native.Budget(60.0, -1), unheard)
     assert outcome.failure is None

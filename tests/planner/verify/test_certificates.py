@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from memstow.planner.model.objective import PEAK, term_of
 from memstow.planner.model.plan import (
     Certificate,
     Exhausted,
@@ -46,7 +47,7 @@ def live(*buffers: str, time: int | None = 1, pool: str | None = "memory") -> Li
 def proves(it: Problem, term: str, certificate: LiveBytes) -> int | None:
     """The bound that follows, None when nothing does."""
     findings = Findings()
-    found = proven(Facts(it, findings), term, certificate, cheapest_only=False)
+    found = proven(Facts(it, findings), term_of(term), certificate, cheapest_only=False)
     assert not findings
     return found if isinstance(found, int) else None
 
@@ -322,7 +323,7 @@ def test_no_live_bytes_after_the_least_placement_cost_prove_more_than_the_optimu
         if Proofs(facts, claims).reason_against(0) is not None:
             continue
         for _ in range(12):
-            bound = proven(facts, "peak", some_certificate(rng, it), cheapest_only=True)
+            bound = proven(facts, PEAK, some_certificate(rng, it), cheapest_only=True)
             if isinstance(bound, int):
                 assert bound <= vector[1]
                 applied += 1

@@ -6,6 +6,7 @@ import pytest
 
 pytest.importorskip("ortools", reason="the [cpsat] extra is not installed")
 
+from memstow.planner.model.objective import terms_of
 from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Buffer, Pool, Problem
 from memstow.planner.reduce import Reduction, reduce
@@ -24,7 +25,7 @@ def asked(problem: Problem) -> tuple[Master, int] | None:
     if not isinstance(reduction, Reduction) or not reduction.instance.item_count:
         return None
     bounds = Bounds(reduction)
-    task, scales = task_of(reduction, {t: bounds.of_term(t).value for t in problem.terms()}, Options())
+    task, scales = task_of(reduction, {t: bounds.of_term(t).value for t in terms_of(problem)}, Options())
     master = Master(task, Relations(task.instance), None)
     master.ask(0, ())
     return master, scales[0]

@@ -12,6 +12,7 @@ from random import Random
 
 from memstow.planner.check import require_valid
 from memstow.planner.model.errors import InputError
+from memstow.planner.model.objective import terms_of
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Explanation, Placement, Plan, Status
 from memstow.planner.model.problem import Problem
@@ -65,7 +66,7 @@ def say(back_end: Model, problem: Problem, hint: Plan | None) -> Said:
     reduction = reduce(problem, hint if "moves" in problem.terms() else None)
     if isinstance(reduction, Explanation):
         return "infeasible", None
-    task, scales = task_of(reduction, dict.fromkeys(problem.terms(), 0), Options(hint=hint))
+    task, scales = task_of(reduction, dict.fromkeys(terms_of(problem), 0), Options(hint=hint))
     heard = Heard()
     verdict = back_end.solve(task, None, Limits(seconds=60), heard)
     if verdict.failure is not None:

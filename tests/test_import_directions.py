@@ -1,0 +1,95 @@
+"""Which way imports point: api on planner on solvers, and the judge on nothing that it judges."""
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+TOPS = ("memstow", "planner", "solvers", "api")
+
+
+def files(*folders: str) -> list[Path]:
+    return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+
+
+@cache
+def imports(path: Path) -> frozenset[str]:
+    """The names that a file imports, wherever in it, each as far as it is a module or may be one."""
+    return frozenset(_imports(ast.parse(path.read_bytes())))
+
+
+def _imports(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, "imports are absolute"
+            for alias in node.names:
+                yield from (str(node.module), f"{node.module}.{alias.name}")
+
+
+def within(name: str, *packages: str) -> bool:
+    return any(name == package or name.startswith(f"{package}.") for package in packages)
+
+
+def offenders(paths: list[Path], *forbidden: str) -> list[str]:
+    return [
+        f"{path.relative_to(ROOT)} imports {name}"
+        for path in paths
+        for name in sorted(imports(path))
+        if within(name, *forbidden)
+    ]
+
+
+def file_of(name: str) -> Path | None:
+    """The file of a module of ours; None for what is not ours or no module."""
+    parts = name.split(".")
+    if parts[0] != "memstow":
+        return None
+    place = ROOT.joinpath(*parts[1:]) if len(parts) > 1 else ROOT / "memstow"
+    return next((it for it in (place.with_suffix(".py"), place / "__init__.py") if it.exists()), None)
+
+
+def reached(paths: list[Path]) -> set[Path]:
+    """These files and all of ours that they import; the library's face loads what it names later."""
+    seen, left = set(paths), list(paths)
+    while left:
+        for name in imports(left.pop()) - {"memstow"}:
+            found = file_of(name)
+            if found is not None and found not in seen:
+                seen.add(found)
+                left.append(found)
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("folder", "forbidden"),
+    [
+        ("solvers", ("memstow.planner", "memstow.api")),
+        ("planner", ("memstow.api", "memstow.solvers._native")),
+        ("api", ("memstow.solvers._native",)),
+    ],
+)
+def test_imports_point_one_way(folder: str, forbidden: tuple[str, ...]) -> None:
+    paths = files(folder)
+    assert len(paths) > 10
+    assert offenders(paths, *forbidden) == []
+
+
+def test_the_native_core_is_imported_by_solvers_alone() -> None:
+    users = [path for path in files(*TOPS) if any("_native" in name.split(".") for name in imports(path))]
+    assert ROOT / "solvers" / "core.py" in users
+    assert {path.relative_to(ROOT).parts[0] for path in users} == {"solvers"}
+
+
+def test_the_judge_reaches_nothing_of_what_it_judges() -> None:
+    paths = files("planner/verify")
+    room = reached(paths)
+    # It is the models that it shares with those who solve.
+    assert ROOT / "planner" / "model" / "problem.py" in room
+    assert len(room) > len(paths)
+    mine = {path.relative_to(ROOT).parts[:2] for path in room}
+    assert mine == {("planner", "verify"), ("planner", "model")}
