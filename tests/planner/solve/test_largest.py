@@ -50,7 +50,7 @@ def test_what_needs_more_than_there_are_addresses_is_told_so(
     assert why is not None
     assert (why.code, why.needed, why.capacity) == ("over_capacity", sum(sizes) * pools, None)
     assert why.buffers == tuple(buffer.id for buffer in problem.buffers)
-    assert f"there are {LIMIT * pools}, since no address is above 2^62" in why.message
+    assert f"there are {LIMIT * pools:,}, since no address is above 2^62" in why.message
 
 
 @pytest.mark.parametrize("sizes", [(LIMIT,), (LIMIT - 1, 1), (LIMIT // 2, LIMIT // 2), (LIMIT - 3, 1, 2)])
