@@ -20,6 +20,7 @@ from memstow.planner.model.problem import (
     Problem,
     Reserved,
     access_count,
+    allowed_pools,
     end_of,
 )
 from memstow.planner.model.rigid_groups import Distances, cycles, group_alignment, rigid_groups
@@ -433,9 +434,9 @@ def _cost_issues(problem: Problem, pools: dict[str, Pool]) -> Iterator[Issue]:
                 "above 2^62; use smaller costs",
             )
     if counts(problem, Kind.PREFERENCE):
-        total = (len(pools) - 1) * sum(buffer.size for buffer in problem.buffers)
+        total = sum(buffer.size * (len(allowed_pools(problem, buffer)) - 1) for buffer in problem.buffers)
         if total > LIMIT:
-            yield Issue("cost_too_large", "$.objective", f"`preference` can be {total}, above 2^62")
+            yield Issue("cost_too_large", "$.objective", f"`preference` can be {total:,}, above 2^62")
     total = sum(entry.cost for entry in problem.reuse_costs)
     if total > LIMIT:
         yield Issue("cost_too_large", "$.reuse_costs", f"the costs add up to {total:,}, above 2^62")

@@ -90,15 +90,14 @@ def _add_choices(problem: Problem, bodies: list[Body], unit: int, arrays: Instan
         if found is None:
             found = choices[id(spots)] = _Choices(spots, unit)
         order.append(found)
+        low += found.limits(body.low // unit)
+        high += found.limits(LIMIT if body.high == LIMIT else body.high // unit)
         accesses = sum(access_count(problem.buffers[i]) for i in body.members) if costly else 0
-        for spot in spots:
-            # A modulus beyond the largest address leaves one offset: that is a pin.
-            pinned = spot.where.modulus > LIMIT
-            least, most = (spot.where.residue,) * 2 if pinned else (body.low, body.high)
-            low.append(least // unit)
-            high.append(LIMIT if most == LIMIT else most // unit)
-            cost.append(spot.cost * accesses)
-            rank.append(_rank(problem, body, problem.pools[spot.pool].id) if ranked else 0)
+        cost += [spot.cost * accesses for spot in spots] if accesses else [0] * len(spots)
+        if ranked:
+            rank += [_rank(problem, body, problem.pools[spot.pool].id) for spot in spots]
+        else:
+            rank += [0] * len(spots)
     count = 0
     for found in order:
         arrays.choice_pool.extend(found.pool)
@@ -127,6 +126,15 @@ class _Choices:
         free = [g.modulus % unit == 0 and g.modulus <= LIMIT for g in grids]
         self.modulus = array("q", [g.modulus // unit if f else 1 for g, f in zip(grids, free, strict=True)])
         self.residue = array("q", [g.residue // unit if f else 0 for g, f in zip(grids, free, strict=True)])
+        # A modulus beyond the largest address leaves one offset: that is a pin.
+        self._pins = {i: grid.residue // unit for i, grid in enumerate(grids) if grid.modulus > LIMIT}
+
+    def limits(self, limit: int) -> list[int]:
+        """By spot, the limit of the offsets of an item that has this one wherever it is free."""
+        found = [limit] * len(self.pool)
+        for spot, offset in self._pins.items():
+            found[spot] = offset
+        return found
 
 
 def _add_pools(problem: Problem, unit: int, arrays: Instance) -> None:

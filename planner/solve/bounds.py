@@ -5,7 +5,7 @@ What must be apart at one moment adds up: that alone decides most problems.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import NamedTuple
 
 from memstow.planner.model.objective import Kind, Term
@@ -60,8 +60,17 @@ class Bounds:
             sets += [c for size in range(2, len(everything)) for c in combinations(everything, size)]
         if len(everything) > 1:
             sets.append(everything)
-        self._needs = {pools: _need(reduction, pools) for pools in sets}
+        bound = _only_pools(reduction.instance)
+        self._needs = {
+            pools: _need(reduction, pools)
+            if len(pools) > 1 or pools[0] in bound
+            else Need(pools, 0, 0, None, ())
+            for pools in sets
+        }
         self._everything = everything
+        self._usable = [usable(pool) for pool in self._pools]
+        self._all_usable = sum(self._usable)
+        self._unbounded_pools = sum(pool.capacity is None for pool in self._pools)
         self._of_pools: dict[int, PoolBound] = {}
 
     def of_pool(self, pool: int) -> PoolBound:
@@ -95,7 +104,7 @@ class Bounds:
     def misfit(self) -> Explanation | None:
         """A set of buffers that is too large for the pools it may go to."""
         for pools, need in self._needs.items():
-            room = sum(usable(self._pools[p]) for p in pools)
+            room = sum(self._usable[p] for p in pools)
             height_fits = len(pools) > 1 or need.height <= end_of(self._pools[pools[0]])
             if need.bytes > room or not height_fits:
                 return self._explain(need)
@@ -115,10 +124,10 @@ class Bounds:
     def _spilled(self, pool: int) -> tuple[int, Need]:
         """What the other pools cannot hold must be in this one."""
         need = self._needs[self._everything]
-        others = [p for i, p in enumerate(self._pools) if i != pool]
-        if not others or any(p.capacity is None for p in others):
+        unbounded = self._unbounded_pools - (self._pools[pool].capacity is None)
+        if len(self._pools) == 1 or unbounded:
             return 0, need
-        return max(need.bytes - sum(map(usable, others)), 0), need
+        return max(need.bytes - (self._all_usable - self._usable[pool]), 0), need
 
     def _sum_of_peaks(self) -> TermBound:
         if len(self._everything) == 1:
@@ -185,6 +194,12 @@ def height_for(need: int, start: int, reserved: Iterable[tuple[int, int]]) -> in
         need -= max(begin - at, 0)
         at = end
     return at + need if need else 0
+
+
+def _only_pools(instance: Instance) -> set[int]:
+    """Pools that some item must be in: what may go elsewhere says nothing of a single pool."""
+    starts = instance.choice_start
+    return {instance.choice_pool[first] for first, last in pairwise(starts) if last - first == 1}
 
 
 def _need(reduction: Reduction, pools: tuple[int, ...]) -> Need:

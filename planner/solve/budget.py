@@ -3,7 +3,7 @@
 from typing import Final
 
 from memstow.planner.model.options import Options
-from memstow.planner.model.problem import Problem
+from memstow.planner.model.problem import Buffer, Problem
 from memstow.planner.solve.portfolio import Stage
 from memstow.solvers.core import Budget
 
@@ -12,7 +12,8 @@ from memstow.solvers.core import Budget
 DEFAULT_WORK: Final = 1_300_000_000
 # Building, naming and judging a plan takes about so long for each buffer; the search ends earlier by it.
 _SECONDS_PER_BUFFER: Final = 10e-6
-
+# The judge looks at each pool that each buffer may go to.
+_SECONDS_PER_CHOICE: Final = 0.5e-6
 
 # Letting buffers go to pools they prefer, at the end, takes up to so long (`solvers.prefer`).
 _SECONDS_TO_PREFER: Final = 0.05
@@ -27,7 +28,12 @@ def budget_of(options: Options, problem: Problem) -> Budget:
     rest = _SECONDS_PER_BUFFER * len(problem.buffers)
     if len(problem.pools) > 1:
         rest += min(_SECONDS_TO_PREFER, options.time_limit * _SHARE_TO_PREFER)
+        rest += _SECONDS_PER_CHOICE * sum(_choices(problem, buffer) for buffer in problem.buffers)
     return Budget(max(options.time_limit - rest, 0.0), limit)
+
+
+def _choices(problem: Problem, buffer: Buffer) -> int:
+    return len(problem.pools if buffer.pools is None else buffer.pools)
 
 
 def share_of(budget: Budget, stage: Stage) -> Budget:

@@ -7,6 +7,7 @@ violation, and that plan is judged like any other. What it does not decide withi
 import threading
 from collections.abc import Collection
 from dataclasses import replace
+from itertools import takewhile
 
 from memstow.planner.explain.removals import with_groups
 from memstow.planner.model.options import Options
@@ -41,8 +42,9 @@ def recheck(
     if plan.status not in PLANNED:
         return verdict
     if hint is None:
-        # It only has to be proven, or beaten.
+        # It only has to be proven, or beaten. What `moves` counts from nobody knows here.
         options = replace(options, hint=plan)
+        problem = replace(problem, objective=tuple(takewhile(lambda term: term != "moves", problem.terms())))
     return _after_bounds(verdict, plan, engine.plan(problem, options, cancel=cancel))
 
 
@@ -58,11 +60,14 @@ def _after_misfit(verdict: Verdict, again: Plan) -> Verdict:
 
 
 def _after_bounds(verdict: Verdict, plan: Plan, again: Plan) -> Verdict:
-    """What another run says of the bounds; each holds for plans worth the same in the terms before."""
+    """What another run of the same terms, or of the first of them, says of the bounds.
+
+    Each holds for plans worth the same in the terms before.
+    """
     if again.status not in PLANNED:
         return verdict
     claimed = {claim.name for claim in verdict.unchecked if claim.subject is Subject.BOUND}
-    for mine, theirs in zip(plan.objective, again.objective, strict=True):
+    for mine, theirs in zip(plan.objective, again.objective, strict=False):
         if mine.term in claimed and theirs.value < mine.bound:
             message = (
                 f"the bound {mine.bound} of {mine.term} is too high: solving again has found a plan with "

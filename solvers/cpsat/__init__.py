@@ -24,10 +24,7 @@ class CpSat:
     def declines(self, task: Task) -> str | None:
         """It honours everything whose numbers it can add up."""
         instance = task.instance
-        height = max(
-            (min(capacity, highest_stack(task)) for capacity in instance.capacity),
-            default=0,
-        )
+        height = min(max(instance.capacity, default=0), highest_stack(task))
         moments = len(instance.life_begin) + len(instance.life_end) + 1
         if height * max(moments, instance.pool_count) >= _MOST:
             return f"heights of {height} units over {moments} moments: their area passes 2^61"

@@ -1,7 +1,7 @@
 """Where an item may be, as a model's variable sees it: ranges of steps from the first aligned offset."""
 
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 from math import lcm
 
 from memstow.solvers.instance import UNBOUNDED, Instance
@@ -52,8 +52,7 @@ def horizons(task: Task, relations: Relations, first_value: int | None) -> list[
     instance = task.instance
     above = _stack(task, relations)
     found = []
-    for pool, capacity in enumerate(instance.capacity):
-        fixed = _highest_fixed(task, pool)
+    for capacity, fixed in zip(instance.capacity, _highest_fixed(task), strict=True):
         found.append(min(capacity, UNBOUNDED, fixed + above))
     if first_value is not None and task.terms:
         term = task.terms[0]
@@ -68,7 +67,7 @@ def horizons(task: Task, relations: Relations, first_value: int | None) -> list[
 def highest_stack(task: Task) -> int:
     """An end that no pool passes in some best layout, without a look at pairs: for a check of magnitudes."""
     instance = task.instance
-    fixed = max((_highest_fixed(task, pool) for pool in range(instance.pool_count)), default=0)
+    fixed = max(_highest_fixed(task), default=0)
     total = sum(tops(instance))
     if not any(instance.exempt[2::3]):
         return fixed + total + sum(_largest_moduli(instance))
@@ -103,21 +102,20 @@ def _stack(task: Task, relations: Relations) -> int:
     return total + sum(moduli.values())
 
 
-def _highest_fixed(task: Task, pool: int) -> int:
-    """The highest end in this pool that does not come from stacking."""
+def _highest_fixed(task: Task) -> list[int]:
+    """By pool: the highest end in it that does not come from stacking."""
     instance = task.instance
-    first, last = instance.reserved_start[pool], instance.reserved_start[pool + 1]
-    highest = max(instance.reserved_end[first:last], default=0)
+    reserved = pairwise(instance.reserved_start)
+    highest = [max(instance.reserved_end[first:last], default=0) for first, last in reserved]
     ends = tops(instance)
-    for item in range(instance.item_count):
-        for c in range(instance.choice_start[item], instance.choice_start[item + 1]):
-            if instance.choice_pool[c] == pool:
-                # A low that is not 0 is a pin.
-                highest = max(highest, instance.choice_low[c] + ends[item])
+    for item, (first, last) in enumerate(pairwise(instance.choice_start)):
+        for c in range(first, last):
+            # A low that is not 0 is a pin.
+            pool = instance.choice_pool[c]
+            highest[pool] = max(highest[pool], instance.choice_low[c] + ends[item])
     if any(term.kind is TermKind.MOVES for term in task.terms):
         for place in task.kept:
-            if place.pool == pool:
-                highest = max(highest, place.offset + ends[place.item])
+            highest[place.pool] = max(highest[place.pool], place.offset + ends[place.item])
     return highest
 
 

@@ -10,8 +10,13 @@ from memstow.planner.model.plan import LiveBytes, Placement, Status, Sum
 from memstow.planner.model.problem import Problem
 from memstow.planner.reading.parse import parse_problem
 from memstow.planner.reduce import Reduction, reduce
+from memstow.planner.solve import bounds as bounds_module
 from memstow.planner.solve.bounds import Bounds, height_for
 from memstow.planner.solve.engine import plan
+from memstow.planner.solve.task import task_of
+from memstow.solvers.cpsat import CpSat
+from memstow.solvers.instance import Instance
+from memstow.solvers.models import places
 from memstow.solvers.models.register import BACK_ENDS
 from tests.referee import best
 
@@ -167,3 +172,40 @@ def test_members_of_two_groups_share_in_place_where_they_are_not_where_their_gro
     assert best(asked) == (Status.OPTIMAL, (12,))
     found = plan(asked, Options(solver=solver, time_limit=120.0))
     assert (found.status, found.objective[0].value) == (Status.OPTIMAL, 12)
+
+
+@pytest.mark.parametrize(("bound_to", "looks"), [({}, 1), ({"a": {"pool": "p7"}}, 2)])
+def test_a_pool_is_looked_at_alone_only_where_something_must_be_in_it(
+    bound_to: dict[str, Any], looks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[int, ...]] = []
+    look = bounds_module._most_at_once
+
+    def counted(instance: Instance, pools: tuple[int, ...], unit: int) -> bounds_module._Most:
+        seen.append(pools)
+        return look(instance, pools, unit)
+
+    monkeypatch.setattr(bounds_module, "_most_at_once", counted)
+    pools = [{"id": f"p{i}", "capacity": 20} for i in range(40)]
+    found = bounds(problem(SIZES, bound_to, pools=pools))
+    assert len(seen) == looks
+    assert [found.of_pool(i).value for i in range(40)] == [5 if bound_to and i == 7 else 0 for i in range(40)]
+
+
+def test_the_places_of_all_pools_are_gone_through_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    tops = places.tops
+
+    def counted(instance: Instance) -> list[int]:
+        seen.append(instance.pool_count)
+        return tops(instance)
+
+    monkeypatch.setattr(places, "tops", counted)
+    pools = [{"id": f"p{i}", "capacity": 90, "reserved": [{"offset": i, "size": 1}]} for i in range(40)]
+    asked = problem(SIZES, {"b": {"pool": "p3", "offset": 9}}, pools=pools)
+    options = Options(solver="assign", time_limit=1.0)
+    task, _ = task_of(reduced(asked), {}, options)
+    assert CpSat().declines(task) is None
+    assert len(seen) <= 2
+    # The end of the last reserved range, and all three on top of it.
+    assert places.highest_stack(task) == 40 + 15 + 3

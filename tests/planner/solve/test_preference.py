@@ -10,6 +10,7 @@ from memstow.planner.check import find_issues
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Placement, Plan, Status
 from memstow.planner.model.problem import LIMIT, Buffer, Pool, Problem, Relative
+from memstow.planner.reading.parse import parse_problem
 from memstow.planner.solve.engine import plan
 from memstow.planner.verify import verify
 from memstow.solvers.models.register import BACK_ENDS
@@ -117,3 +118,14 @@ def test_a_sum_beyond_the_largest_address_is_refused_by_name() -> None:
     buffers = tuple(Buffer(id=name, size=LIMIT // 4, lifetime=(0, 1)) for name in "abc")
     problem = Problem(version=1, pools=POOLS, buffers=buffers, objective=("preference",))
     assert [(issue.code, issue.path) for issue in find_issues(problem)] == [("cost_too_large", "$.objective")]
+
+
+def test_only_pools_that_a_buffer_may_go_to_count_in_how_large_it_can_be() -> None:
+    largest = {"id": "a", "size": LIMIT, "lifetime": [0, 1]}
+    others = [{"id": "b", "size": 8, "lifetime": [1, 2]}]
+    pools = [{"id": "p"}, {"id": "q"}]
+    for bound in ({"pool": "p"}, {"pools": ["p"]}):
+        document = {"version": 1, "pools": pools, "buffers": [largest | bound, *others]}
+        asked = parse_problem(document | {"objective": ["preference", "max_peak"]})
+        assert find_issues(asked) == []
+        assert [it.value for it in plan(asked).objective] == [0, LIMIT]

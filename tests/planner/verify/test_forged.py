@@ -23,6 +23,7 @@ from memstow.planner.model.plan import (
     LiveBytes,
     Model,
     Overflow,
+    Placement,
     Plan,
     Refuted,
     Status,
@@ -407,6 +408,44 @@ def test_nothing_is_solved_again_where_something_is_wrong_or_no_proof_is_claimed
     for other in (replace(plan, digest="0" * 64), Plan(status=Status.UNKNOWN)):
         verdict = judge(problem, other)
         assert recheck(problem, other, verdict, 60.0) == verdict
+
+
+def test_solving_again_does_not_count_moves_from_another_plan_than_was_meant() -> None:
+    pytest.importorskip("ortools", reason="the [cpsat] extra is not installed")
+    sizes = {"a": 2, "b": 3, "c": 2}
+    buffers = tuple(Buffer(id=it, size=size, lifetime=(0, 2)) for it, size in sizes.items())
+    problem = Problem(version=1, buffers=buffers, objective=("peak", "moves"))
+    hint = hinted({"a": 3, "b": 3, "c": 1})
+    plan = engine.plan(problem, Options(hint=hint, solver="cpsat"))
+    assert plan.objective[1].bound > 0
+    verdict = judge(problem, plan)
+    again = recheck(problem, plan, verdict, 60.0)
+    assert again.violations == ()
+    assert standing(again.claims, Subject.BOUND, "moves") is Standing.CLAIMED
+    known = recheck(problem, plan, judge(problem, plan, hint), 60.0, hint)
+    assert standing(known.claims, Subject.BOUND, "moves") is Standing.CHECKED
+
+
+def hinted(places: dict[str, int]) -> Plan:
+    placements = tuple(Placement(buffer=it, pool="memory", offset=at) for it, at in places.items())
+    return Plan(status=Status.FEASIBLE, placements=placements)
+
+
+def test_what_is_tied_through_a_buffer_of_size_0_is_solved_again_with_it() -> None:
+    problem = Problem(
+        version=1,
+        buffers=tuple(
+            Buffer(id=it, size=size, lifetime=(0, 2)) for it, size in (("a", 5), ("z", 0), ("b", 3))
+        ),
+        relative=(
+            Relative(buffer="z", base="a", offset=1),
+            Relative(buffer="b", base="z", offset=3),
+        ),
+    )
+    for name in ("a", "z", "b"):
+        part = only(problem, [name])
+        assert part == problem
+        assert engine_takes(part)
 
 
 def pinned(name: str, offset: int, **more: Any) -> Buffer:
