@@ -52,6 +52,8 @@ def _check(facts: Facts, plan: Plan, findings: Findings) -> None:
         findings.add(
             Code.EXPLANATION, "the explanation names {!r}, which is no buffer", name, buffers=(name,)
         )
+    if explanation.code == "no_place" and (explanation.time, explanation.needed) != (None, None):
+        findings.add(Code.EXPLANATION, "that a buffer has no place is so at any time and whatever is needed")
     _check_pool(facts, explanation, findings)
     needed, capacity = explanation.needed, explanation.capacity
     if needed is not None and capacity is not None and needed <= capacity:
