@@ -61,10 +61,12 @@ class Live:
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
 class LiveBytes:
-    """These buffers conflict pairwise and share no byte: their sizes, alignments and what is reserved give the bound."""
+    """These buffers conflict pairwise: sizes, alignments and what is reserved give the bound."""
 
     kind: Literal["live_bytes"] = "live_bytes"
-    pool: Id | None = Field(description="The pool that all of them must be in; null: those they may go to, together.")
+    pool: Id | None = Field(
+        description="The pool that all of them must be in; null: those they may go to, together."
+    )
     time: Time | None = Field(description="A moment at which all of them live; null: explicit conflicts.")
     buffers: tuple[Id, ...]
 

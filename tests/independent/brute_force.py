@@ -56,7 +56,7 @@ def best_plan(meaning: Meaning, patience: int = 300_000, steps: int = 50_000) ->
 
 
 def least_alone(meaning: Meaning, term: str, patience: int = 300_000) -> int | None:
-    """The least that a term which adds up buffers can be if each group is alone; None where one has no place."""
+    """The least of a term that adds up buffers, each group alone; None where one has no place."""
     total = 0
     for group in meaning.groups:
         choices = _choices(meaning, group, patience)

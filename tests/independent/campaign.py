@@ -96,7 +96,7 @@ def _faults_of_judge(
     rng: Random,
     tally: Tally,
 ) -> list[str]:
-    """The planner's judge has nothing against the answer, and does not call checked what is made false in it."""
+    """The planner's judge has nothing against the answer, and calls nothing checked that is false."""
     wrong = [f"the planner's judge says: {it}" for it in objections(problem, hint, said)]
     how, other = forged(said, rng)
     if not faults_of(truth, other):

@@ -153,7 +153,9 @@ def _bytes_apart(part: Meaning) -> int:
 
 
 def _reserved_bytes(meaning: Meaning, pool: str) -> int:
-    ranges = (range(it["offset"], it["offset"] + it["size"]) for it in meaning.pools[pool].get("reserved", []))
+    ranges = (
+        range(it["offset"], it["offset"] + it["size"]) for it in meaning.pools[pool].get("reserved", [])
+    )
     return len({byte for some in ranges for byte in some})
 
 

@@ -48,7 +48,9 @@ def laid(problem: Problem, *offsets: int) -> Plan:
         ),
     )
     terms = tuple(
-        TermValue(term=term, value=max(offsets) + 4 if term == "peak" else 0, bound=0, gap=1.0, certificate=None)
+        TermValue(
+            term=term, value=max(offsets) + 4 if term == "peak" else 0, bound=0, gap=1.0, certificate=None
+        )
         for term in problem.terms()
     )
     return replace(start, objective=terms)

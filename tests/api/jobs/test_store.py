@@ -456,7 +456,8 @@ def test_an_answer_that_another_question_outdid_is_none_but_in_deterministic_mod
     """A deterministic answer is the same bytes whoever asked before."""
     cache = PlanCache(database)
     mine, theirs = (
-        b'{"status": "feasible", "objective": [{"term": "peak", "value": %d, "bound": 1, "gap": 0.5}]}' % value
+        b'{"status": "feasible", "objective": [{"term": "peak", "value": %d, "bound": 1, "gap": 0.5}]}'
+        % value
         for value in (9, 8)
     )
     cache.keep([Found("d", mine, {"status": "feasible"}, "k", True)])

@@ -158,3 +158,11 @@ def test_a_buffer_of_size_0_never_moves() -> None:
     )
     found = answered(problem(A, {"id": "z", "size": 0, "alignment": 2}, objective=["moves", "peak"]), hint)
     assert [term.value for term in found.objective] == [0, 11]
+
+
+@pytest.mark.parametrize("offset", [0, 1, 3, 4])
+def test_a_buffer_of_size_0_may_be_pinned_within_a_reserved_range(offset: int) -> None:
+    pool = {"id": "p", "capacity": 8, "reserved": [{"offset": 0, "size": 4}]}
+    pinned = {"id": "e", "size": 0, "pool": "p", "offset": offset}
+    found = answered(problem(A, pinned, pools=[pool]))
+    assert found.placements[1] == Placement(buffer="e", pool="p", offset=offset)
