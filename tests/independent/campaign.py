@@ -15,7 +15,7 @@ from tests.independent.documents import PlanDocument, ProblemDocument
 from tests.independent.door import Refused, answer, believed, digest_of, objections, shuffled
 from tests.independent.forged import forged
 from tests.independent.generator import features_of, problem_of
-from tests.independent.judge import Truth, faults_of
+from tests.independent.judge import Truth, faults_of, faults_of_answer
 from tests.independent.runs import ALONE, COMPLETE, MODELS, SOLVERS, Run, run_of
 
 
@@ -121,7 +121,7 @@ def faults_in(truth: Truth, run: Run, said: PlanDocument | Refused) -> list[str]
         return [f"answered, though {errors[0]}"] if isinstance(said, dict) else []
     if not isinstance(said, dict):
         return [] if truth.best is None else [f"refused ({said}), though {truth.best.places} is a plan"]
-    wrong = faults_of(truth, said)
+    wrong = faults_of_answer(truth, said)
     if run.deterministic and said.get("seconds"):
         wrong.append("a deterministic run says how long it took")
     if not run.limited and run.solver in COMPLETE:

@@ -83,7 +83,8 @@ def answer(problem: ProblemDocument, hint: PlanDocument | None, run: Run) -> Pla
 
 def _on_target(problem: ProblemDocument) -> Problem:
     """The problem with pools of the same names and nothing else in common, then in its own as a target."""
-    pools = problem.get("pools", [{"id": "memory"}])
+    memory: list[PoolDocument] = [{"id": "memory"}]
+    pools = problem.get("pools", memory)
     others: list[PoolDocument] = [
         {"id": pool["id"], "capacity": 1 << 40, "cost": 5} for pool in reversed(pools)
     ]

@@ -106,7 +106,8 @@ def _nothing_fits(plan: PlanDocument, rng: Random) -> None:
         "pool": rng.choice((None, some[0]["pool"])),
         "buffers": [it["buffer"] for it in some],
     }
-    plan.update(status="infeasible", placements=[], pools=[], objective=[], explanation=explanation)
+    plan["status"], plan["explanation"] = "infeasible", explanation
+    plan["placements"], plan["pools"], plan["objective"] = [], [], []
 
 
 def _explanation(plan: PlanDocument, rng: Random) -> None:

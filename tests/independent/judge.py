@@ -45,9 +45,14 @@ def faults_of(truth: Truth, plan: PlanDocument) -> list[str]:
         return _faults_of_unknown(truth, plan)
     if status not in ("optimal", "feasible"):
         return [f"status {status} is none"]
-    wrong = _faults_of_places(truth, plan) or _faults_of_empty(truth.meaning, places_of(plan))
+    wrong = _faults_of_places(truth, plan)
     # Figures of places that are no plan mean nothing.
     return wrong or [*_faults_of_terms(truth, plan), *_faults_of_pools(truth, plan)]
+
+
+def faults_of_answer(truth: Truth, plan: PlanDocument) -> list[str]:
+    """What is not so in a plan that memstow made: that of anyone may have buffers without bytes anywhere."""
+    return faults_of(truth, plan) or _faults_of_empty(truth.meaning, places_of(plan))
 
 
 def _faults_of_places(truth: Truth, plan: PlanDocument) -> list[str]:
@@ -67,7 +72,7 @@ def _faults_of_empty(meaning: Meaning, places: Places) -> list[str]:
     wrong = []
     for name, buffer in meaning.buffers.items():
         pools = meaning.allowed(name)
-        if not buffer["size"]:
+        if not buffer["size"] and name in places:
             better = pools[: pools.index(places[name][0])]
             wrong += [f"{name} could be in {pool}" for pool in better if _has_place(meaning, name, pool)]
     return wrong
@@ -206,7 +211,8 @@ def _faults_of_term(truth: Truth, row: TermDocument, value: int, least: int) -> 
     if abs(row["gap"] - gap) > 1e-9:
         wrong.append(f"the gap of {name} is {gap}, not {row['gap']}")
     certificate = row.get("certificate")
-    if certificate is not None:
+    # Nothing is below zero: that needs no certificate, and none can be wrong.
+    if certificate is not None and bound:
         wrong += _faults_of_certificate(truth, name, bound, least, certificate)
     elif bound:
         wrong.append(f"the bound of {name} has no certificate")

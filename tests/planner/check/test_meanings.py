@@ -15,6 +15,7 @@ from memstow.planner.verify import Code, verify
 from tests.planner.plans import honest
 from tests.planner.refusal import told
 from tests.referee import best
+from tests.waiting import PATIENCE
 
 A, B = {"id": "a", "size": 4, "lifetime": [0, 2]}, {"id": "b", "size": 4, "lifetime": [1, 3]}
 SHARED: dict[str, Any] = {"in_place": [{"input": "a", "output": "b"}]}
@@ -27,7 +28,7 @@ def problem(*buffers: dict[str, Any], **fields: Any) -> Problem:
 
 def answered(asked: Problem, hint: Plan | None = None) -> Plan:
     """The plan, which brute force agrees with."""
-    found = plan(asked, Options(time_limit=30.0, hint=hint))
+    found = plan(asked, Options(time_limit=PATIENCE, hint=hint))
     assert verify(asked, found, hint) == []
     values = tuple(term.value for term in found.objective) if found.placements else None
     assert (found.status, values) == best(asked, hint)
