@@ -393,12 +393,15 @@ def _named_pools(buffer: Buffer) -> tuple[str, ...] | None:
 def _inner_conflicts(
     problem: Problem, index_of: dict[str, int], group_of: dict[int, tuple[int, int]]
 ) -> Iterator[Issue]:
+    in_place = {frozenset((share.input, share.output)) for share in problem.in_place}
     for i, (first, second) in enumerate(problem.conflicts):
         one, two = index_of.get(first), index_of.get(second)
         if one is None or two is None or one not in group_of or two not in group_of:
             continue
         (group, at), (other, other_at) = group_of[one], group_of[two]
         a, b = problem.buffers[one], problem.buffers[two]
+        if at == other_at and frozenset((first, second)) in in_place:
+            continue
         if group == other and a.size and b.size and at < other_at + b.size and other_at < at + a.size:
             yield Issue(
                 "conflict_in_group",

@@ -64,10 +64,12 @@ class Live:
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
 class LiveBytes:
-    """These buffers conflict pairwise, so their sizes add up: the bound follows."""
+    """These buffers conflict pairwise: sizes, alignments and what is reserved give the bound."""
 
     kind: Literal["live_bytes"] = "live_bytes"
-    pool: Id | None = Field(description="The pool they must share; null: all pools together.")
+    pool: Id | None = Field(
+        description="The pool that all of them must be in; null: those they may go to, together."
+    )
     time: Time | None = Field(description="A moment at which all of them live; null: explicit conflicts.")
     buffers: tuple[Id, ...]
 

@@ -53,13 +53,19 @@ def _check(facts: Facts, plan: Plan, findings: Findings) -> None:
             Code.EXPLANATION, "the explanation names {!r}, which is no buffer", name, buffers=(name,)
         )
     _check_pool(facts, explanation, findings)
-    needed, capacity = explanation.needed, explanation.capacity
-    if needed is not None and capacity is not None and needed <= capacity:
-        findings.add(Code.EXPLANATION, "the explanation needs {} bytes and has {}", needed, capacity)
+    _check_amounts(explanation, findings)
     if not unknown and (explanation.pool is None or explanation.pool in facts.pool_index):
         reason = _reason_against(facts, explanation)
         if reason is not None:
             findings.add(Code.EXPLANATION, "the explanation does not show that nothing fits: {}", reason)
+
+
+def _check_amounts(explanation: Explanation, findings: Findings) -> None:
+    needed, capacity = explanation.needed, explanation.capacity
+    if needed is not None and capacity is not None and needed <= capacity:
+        findings.add(Code.EXPLANATION, "the explanation needs {} bytes and has {}", needed, capacity)
+    if explanation.code == "no_place" and (explanation.time, needed) != (None, None):
+        findings.add(Code.EXPLANATION, "that a buffer has no place is so at any time and whatever is needed")
 
 
 def _check_pool(facts: Facts, explanation: Explanation, findings: Findings) -> None:

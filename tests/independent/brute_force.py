@@ -25,6 +25,16 @@ class Best:
 
 
 @dataclass(frozen=True)
+class Sums:
+    """What the terms that add up are, of what is placed so far."""
+
+    placement: int = 0
+    reuse: int = 0
+    moves: int = 0
+    preference: int = 0
+
+
+@dataclass(frozen=True)
 class _Choice:
     """One place of a group, and what it is worth alone."""
 
@@ -33,13 +43,27 @@ class _Choice:
     end: int
     placement: int
     moves: int
+    preference: int
 
 
 def best_plan(meaning: Meaning, patience: int = 300_000, steps: int = 50_000) -> Best | None:
-    """The best plan, or None where nothing fits."""
+    """The best plan, or None where nothing fits or the question has no meaning."""
+    if meaning.errors():
+        return None
     search = _Search(meaning, patience, steps)
-    search.place(0, search.open, (0,) * len(meaning.pools), (0, 0, 0), {})
+    search.place(0, search.open, (0,) * len(meaning.pools), Sums(), {})
     return search.best
+
+
+def least_alone(meaning: Meaning, term: str, patience: int = 300_000) -> int | None:
+    """The least of a term that adds up buffers, each group alone; None where one has no place."""
+    total = 0
+    for group in meaning.groups:
+        choices = _choices(meaning, group, patience)
+        if not choices:
+            return None
+        total += min(it.placement if term == "placement_cost" else it.preference for it in choices)
+    return total
 
 
 class _Search:
@@ -69,10 +93,10 @@ class _Search:
         depth: int,
         open_choices: tuple[int, ...],
         peaks: Vector,
-        sums: tuple[int, int, int],
+        sums: Sums,
         placed: Places,
     ) -> None:
-        """Try everything for the groups from `depth` on; `sums` are placement cost, reuse cost and moves."""
+        """Try everything for the groups from `depth` on."""
         if depth == len(self._choices):
             self.best = Best(self._vector(peaks, sums, 0), dict(placed))
             return
@@ -91,7 +115,12 @@ class _Search:
             if choice.end > peaks[choice.pool]:
                 after = (*peaks[: choice.pool], choice.end, *peaks[choice.pool + 1 :])
             both = {**placed, **choice.places}
-            costs = sums[0] + choice.placement, sums[1] + self._paid(depth, both), sums[2] + choice.moves
+            costs = Sums(
+                sums.placement + choice.placement,
+                sums.reuse + self._paid(depth, both),
+                sums.moves + choice.moves,
+                sums.preference + choice.preference,
+            )
             if self.best is not None and self._vector(after, costs, self._rest[depth]) >= self.best.vector:
                 continue
             fits = self._fits[depth]
@@ -102,20 +131,22 @@ class _Search:
             if all(still):
                 self.place(depth + 1, (*open_choices[: depth + 1], *still), after, costs, both)
 
-    def _vector(self, peaks: Vector, sums: tuple[int, int, int], rest: int) -> Vector:
+    def _vector(self, peaks: Vector, sums: Sums, rest: int) -> Vector:
         return tuple(self._value(term, peaks, sums, rest) for term in self._terms)
 
-    def _value(self, term: str, peaks: Vector, sums: tuple[int, int, int], rest: int) -> int:
+    def _value(self, term: str, peaks: Vector, sums: Sums, rest: int) -> int:
         if term == "peak":
             return sum(peaks)
         if term == "max_peak":
             return max(peaks)
         if term == "placement_cost":
-            return sums[0] + rest
+            return sums.placement + rest
         if term == "reuse_cost":
-            return sums[1]
+            return sums.reuse
         if term == "moves":
-            return sums[2]
+            return sums.moves
+        if term == "preference":
+            return sums.preference
         return peaks[self._names.index(term.removeprefix("peak:"))]
 
     def _compatible(self, one: int, other: int) -> list[int] | None:
@@ -175,7 +206,8 @@ def _choices(meaning: Meaning, group: Group, patience: int) -> list[_Choice]:
             peak = meaning.peak(pool, places)
             placement = sum(meaning.placement_cost(name, pool) for name in group.names)
             moves = sum(meaning.moved(name, place) for name, place in places.items())
-            found.append(_Choice(places, number, peak, placement, moves))
+            preference = sum(meaning.preference(name, pool) for name in group.names)
+            found.append(_Choice(places, number, peak, placement, moves, preference))
             if not sized:
                 break
     return sorted(found, key=lambda choice: choice.end)

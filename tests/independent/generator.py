@@ -17,7 +17,7 @@ from tests.independent.documents import (
     ReservedDocument,
 )
 
-_TERMS: Final = ("peak", "max_peak", "placement_cost", "reuse_cost", "moves")
+_TERMS: Final = ("peak", "max_peak", "placement_cost", "preference", "reuse_cost", "moves")
 
 
 def problem_of(seed: int) -> tuple[ProblemDocument, PlanDocument | None]:
@@ -167,36 +167,17 @@ class _Maker:
         return chosen
 
     def _hint(self, problem: ProblemDocument) -> PlanDocument:
-        """A plan that is partial and stale, but names each buffer once and knows the pools."""
+        """A plan that is partial and stale but knows the pools; a few name a buffer twice."""
         rng, pools = self._rng, [pool["id"] for pool in problem.get("pools", [])]
         names = [buffer["id"] for buffer in problem["buffers"]]
         if rng.random() < 0.2:
             names.append("gone")
         named = rng.sample(names, rng.randint(0, len(names)))
+        if named and rng.random() < 0.05:
+            named.append(rng.choice(named))
         return {
             "status": "feasible",
             "placements": [
                 {"buffer": name, "pool": rng.choice(pools), "offset": rng.randint(0, 9)} for name in named
             ],
         }
-
-
-def undecided(problem: ProblemDocument) -> str | None:
-    """What the docs leave open about this problem, if anything."""
-    sizes = {buffer["id"]: buffer["size"] for buffer in problem["buffers"]}
-    tied = [name for tie in problem.get("relative", []) for name in (tie["buffer"], tie["base"])]
-    if any(not sizes[name] for name in tied):
-        return "size 0 in a rigid group"
-    conflicts = {frozenset(pair) for pair in problem.get("conflicts", [])}
-    in_place = {frozenset((it["input"], it["output"])) for it in problem.get("in_place", [])}
-    if conflicts & in_place:
-        return "conflicts and in_place on one pair"
-    if any(_reserved_beyond(pool) for pool in problem.get("pools", [])):
-        return "a reserved range beyond the capacity"
-    return None
-
-
-def _reserved_beyond(pool: PoolDocument) -> bool:
-    capacity = pool.get("capacity")
-    ends = [it["offset"] + it["size"] for it in pool.get("reserved", [])]
-    return capacity is not None and max(ends, default=0) > capacity

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from tests.independent.brute_force import Best, best_plan
+from tests.independent.brute_force import Best, best_plan, least_alone
 from tests.independent.documents import (
     CertificateDocument,
     ExplanationDocument,
@@ -19,7 +19,6 @@ from tests.independent.meaning import Meaning, Places, places_of
 class Truth:
     """A problem and the best plan of it, None where nothing fits."""
 
-    problem: ProblemDocument
     meaning: Meaning
     best: Best | None
     _least_peaks: dict[str, int] = field(default_factory=dict)
@@ -27,7 +26,7 @@ class Truth:
     @classmethod
     def of(cls, problem: ProblemDocument, hint: PlanDocument | None = None) -> "Truth":
         meaning = Meaning(problem, hint)
-        return cls(problem, meaning, best_plan(meaning))
+        return cls(meaning, best_plan(meaning))
 
     def least_peak(self, pool: str) -> int:
         """The least peak that any plan has in the pool."""
@@ -51,6 +50,11 @@ def faults_of(truth: Truth, plan: PlanDocument) -> list[str]:
     return wrong or [*_faults_of_terms(truth, plan), *_faults_of_pools(truth, plan)]
 
 
+def faults_of_answer(truth: Truth, plan: PlanDocument) -> list[str]:
+    """What is not so in a plan that memstow made: that of anyone may have buffers without bytes anywhere."""
+    return faults_of(truth, plan) or _faults_of_empty(truth.meaning, places_of(plan))
+
+
 def _faults_of_places(truth: Truth, plan: PlanDocument) -> list[str]:
     places = places_of(plan)
     wrong = truth.meaning.faults(places)
@@ -61,6 +65,24 @@ def _faults_of_places(truth: Truth, plan: PlanDocument) -> list[str]:
     if not wrong and truth.best is None:
         wrong.append("the brute force found no plan where there is one")
     return wrong
+
+
+def _faults_of_empty(meaning: Meaning, places: Places) -> list[str]:
+    """A buffer without bytes is in the first of its pools that has a place for it."""
+    wrong = []
+    for name, buffer in meaning.buffers.items():
+        pools = meaning.allowed(name)
+        if not buffer["size"] and name in places:
+            better = pools[: pools.index(places[name][0])]
+            wrong += [f"{name} could be in {pool}" for pool in better if _has_place(meaning, name, pool)]
+    return wrong
+
+
+def _has_place(meaning: Meaning, name: str, pool: str) -> bool:
+    """Whether the pool has an aligned offset, for a buffer that nothing is in the way of."""
+    capacity = meaning.pools[pool].get("capacity")
+    most = meaning.step(name, pool) if capacity is None else capacity
+    return any(not meaning.objections(name, (pool, offset)) for offset in range(most + 1))
 
 
 # Plans that are none.
@@ -89,7 +111,7 @@ def _faults_of_explanation(truth: Truth, explanation: ExplanationDocument) -> li
         return [f"explained by the pool {pool}, which is none"]
     if not names:
         wrong.append("explained by no buffers")
-    elif best_plan(_part(truth, names)) is not None:
+    elif best_plan(truth.meaning.only(names)) is not None:
         wrong.append(f"these fit by themselves: {names}")
     capacity = explanation.get("capacity")
     if pool is not None and capacity is not None and truth.meaning.pools[pool].get("capacity") != capacity:
@@ -98,33 +120,48 @@ def _faults_of_explanation(truth: Truth, explanation: ExplanationDocument) -> li
     if time is not None:
         wrong += [f"{name} is not live at {time}" for name in names if not truth.meaning.live_at(name, time)]
     needed = explanation.get("needed")
-    if (
-        needed is not None
-        and capacity is not None
-        and needed <= capacity - (explanation.get("reserved") or 0)
-    ):
-        wrong.append(f"{needed} bytes are not too many")
+    if needed is not None:
+        wrong += _faults_of_needed(truth.meaning, explanation, needed)
     return wrong
 
 
-def _part(truth: Truth, names: list[str]) -> Meaning:
-    """The problem of these buffers, and of what is tied to them, alone."""
-    problem = truth.problem
-    keep = {
-        name for group in truth.meaning.groups if group.distances.keys() & set(names) for name in group.names
-    }
-    some: ProblemDocument = {
-        "version": 1,
-        "buffers": [buffer for buffer in problem["buffers"] if buffer["id"] in keep],
-        "conflicts": [pair for pair in problem.get("conflicts", []) if keep >= set(pair)],
-        "exclusive": [pair for pair in problem.get("exclusive", []) if keep >= set(pair)],
-        "in_place": [it for it in problem.get("in_place", []) if keep >= {it["input"], it["output"]}],
-        "relative": [it for it in problem.get("relative", []) if it["buffer"] in keep],
-        "objective": [],
-    }
-    if "pools" in problem:
-        some["pools"] = problem["pools"]
-    return Meaning(some)
+def _faults_of_needed(meaning: Meaning, explanation: ExplanationDocument, needed: int) -> list[str]:
+    """A capacity of so much is the least that could do for these buffers, and there is less."""
+    wrong, names, pool = [], explanation.get("buffers", []), explanation.get("pool")
+    capacity, reserved = explanation.get("capacity"), explanation.get("reserved")
+    if capacity is not None and needed <= capacity:
+        wrong.append(f"{needed} bytes are not too many")
+    part = meaning.only(names)
+    if pool is None:
+        pools = {allowed for name in names for allowed in meaning.allowed(name)}
+        most = _bytes_apart(part) + sum(_reserved_bytes(meaning, it) for it in pools)
+        return wrong if needed <= most else [*wrong, f"{names} need no more than {most} bytes, not {needed}"]
+    if reserved is not None and reserved != _reserved_bytes(meaning, pool):
+        wrong.append(f"{pool} does not have {reserved} reserved bytes")
+    lowest = max((it["offset"] + it["size"] for it in meaning.pools[pool].get("reserved", [])), default=0)
+    if needed - 1 >= lowest and best_plan(part.with_capacity(pool, needed - 1)) is not None:
+        wrong.append(f"{names} fit in {needed - 1} bytes of {pool}")
+    return wrong
+
+
+def _bytes_apart(part: Meaning) -> int:
+    """The bytes of buffers that may share none, members of one group counted where they overlap."""
+    total = 0
+    for group in part.groups:
+        covered = {
+            byte
+            for name, distance in group.distances.items()
+            for byte in range(distance, part.end(name, distance))
+        }
+        total += len(covered)
+    return total
+
+
+def _reserved_bytes(meaning: Meaning, pool: str) -> int:
+    ranges = (
+        range(it["offset"], it["offset"] + it["size"]) for it in meaning.pools[pool].get("reserved", [])
+    )
+    return len({byte for some in ranges for byte in some})
 
 
 def _faults_of_unknown(truth: Truth, plan: PlanDocument) -> list[str]:
@@ -174,7 +211,8 @@ def _faults_of_term(truth: Truth, row: TermDocument, value: int, least: int) -> 
     if abs(row["gap"] - gap) > 1e-9:
         wrong.append(f"the gap of {name} is {gap}, not {row['gap']}")
     certificate = row.get("certificate")
-    if certificate is not None:
+    # Nothing is below zero: that needs no certificate, and none can be wrong.
+    if certificate is not None and bound:
         wrong += _faults_of_certificate(truth, name, bound, least, certificate)
     elif bound:
         wrong.append(f"the bound of {name} has no certificate")
@@ -213,11 +251,12 @@ def _faults_of_live_bytes(truth: Truth, term: str, bound: int, certificate: Cert
     if len(set(names)) < len(names):
         wrong.append("a buffer is counted twice")
     for one, other in combinations(names, 2):
-        if not meaning.must_be_apart(one, other) and not meaning.tied(one, other):
+        apart = meaning.must_be_apart(one, other) and not meaning.may_start_together(one, other)
+        if not apart and not meaning.tied(one, other):
             wrong.append(f"{one} and {other} may share bytes, and are added up")
     if time is not None:
         wrong += [f"{name} is not live at {time}" for name in names if not meaning.live_at(name, time)]
-    if not bound_follows(_part(truth, names), term if pool is None else f"peak:{pool}", bound):
+    if not bound_follows(meaning.only(names), term if pool is None else f"peak:{pool}", bound):
         wrong.append(f"{names} alone can have less than {bound} in {pool or term}")
     if pool is not None and term not in ("peak", "max_peak", f"peak:{pool}"):
         wrong.append(f"what {pool} needs is no bound of {term}")
@@ -237,10 +276,11 @@ def _faults_of_sum(truth: Truth, term: str, bound: int, certificate: Certificate
     if term != "peak":
         wrong.append(f"pools are not added up in {term}")
     if None in pools or len(set(pools)) < len(pools):
-        wrong.append("the parts of a sum are not each of a pool of its own")
+        return [*wrong, "the parts of a sum are not each of a pool of its own"]
     least = 0
     for part in parts:
-        best = best_plan(_part(truth, part.get("buffers", [])).with_terms(f"peak:{part.get('pool')}"))
+        some = truth.meaning.only(part.get("buffers", []))
+        best = best_plan(some.with_terms(f"peak:{part.get('pool')}"))
         least += best.vector[0] if best is not None else bound
         wrong += _faults_of_live_bytes(truth, "peak", 0, part)
     if least < bound:
@@ -250,11 +290,8 @@ def _faults_of_sum(truth: Truth, term: str, bound: int, certificate: Certificate
 
 def _least_alone(meaning: Meaning, term: str) -> int:
     """The least that the term can be if each buffer, or each pair, is alone."""
-    if term == "placement_cost":
-        return sum(
-            min((meaning.placement_cost(name, pool) for pool in meaning.allowed(name)), default=0)
-            for name in meaning.buffers
-        )
+    if term in ("placement_cost", "preference"):
+        return least_alone(meaning, term) or 0
     if term == "reuse_cost":
         return sum(cost for one, other, cost in meaning.reuse if _always_share(meaning, one, other))
     return 0

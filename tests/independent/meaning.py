@@ -47,6 +47,7 @@ class Meaning:
         self.buffers: dict[str, BufferDocument] = {buffer["id"]: buffer for buffer in problem["buffers"]}
         self.terms = tuple(problem.get("objective", _default_terms(len(self.pools))))
         self.hinted = {it["buffer"]: (it["pool"], it["offset"]) for it in _placements(hint)}
+        self._hints = len(_placements(hint))
         self.groups = _groups(problem)
         self._group_of = {name: group for group in self.groups for name in group.names}
         self._conflicts = {frozenset(pair) for pair in problem.get("conflicts", [])}
@@ -63,6 +64,35 @@ class Meaning:
         other = copy(self)
         other.terms = terms
         return other
+
+    def only(self, names: Iterable[str]) -> "Meaning":
+        """These buffers and what is tied to them alone, without an objective."""
+        some = set(names)
+        other = copy(self)
+        other.terms = ()
+        other.groups = [group for group in self.groups if not some.isdisjoint(group.names)]
+        kept = {name for group in other.groups for name in group.names}
+        other.buffers = {name: buffer for name, buffer in self.buffers.items() if name in kept}
+        other.reuse = [(one, another, cost) for one, another, cost in self.reuse if {one, another} <= kept]
+        return other
+
+    def with_capacity(self, pool: str, capacity: int) -> "Meaning":
+        """The same problem with that capacity of the pool."""
+        other = copy(self)
+        other.pools = {**self.pools, pool: {**self.pools[pool], "capacity": capacity}}
+        return other
+
+    def errors(self) -> list[str]:
+        """Why the problem has no meaning: it must be refused, whatever else there is."""
+        wrong = [
+            f"{name} reserves more than its capacity"
+            for name, pool in self.pools.items()
+            if (capacity := pool.get("capacity")) is not None
+            and any(_end_of(reserved) > capacity for reserved in pool.get("reserved", []))
+        ]
+        if len(self.hinted) < self._hints:
+            wrong.append("the hint names a buffer twice")
+        return wrong
 
     # What is allowed.
 
@@ -105,6 +135,8 @@ class Meaning:
 
     def must_be_apart(self, one: str, other: str) -> bool:
         """Whether the two conflict; members of one rigid group do not, unless they are listed."""
+        if not (self.buffers[one]["size"] and self.buffers[other]["size"]):
+            return False
         pair = frozenset((one, other))
         if pair in self._conflicts:
             return True
@@ -124,8 +156,9 @@ class Meaning:
         if self.tied(one, other):
             distances = self._group_of[one].distances
             held = place[0] == there[0] and place[1] - there[1] == distances[one] - distances[other]
-            listed = frozenset((one, other)) in self._conflicts
-            return held and not (listed and self.share(one, place, other, there))
+            if not held or not self.must_be_apart(one, other) or not self.share(one, place, other, there):
+                return held
+            return place == there and self.may_start_together(one, other)
         if not self.must_be_apart(one, other) or not self.share(one, place, other, there):
             return True
         return place == there and self.may_start_together(one, other)
@@ -192,6 +225,13 @@ class Meaning:
             return 0
         return buffer.get("accesses", buffer["size"]) * self.pools[pool].get("cost", 0)
 
+    def preference(self, name: str, pool: str) -> int:
+        """Its bytes for each pool that the buffer would rather be in; nothing where it is pinned."""
+        buffer = self.buffers[name]
+        if "pool" in buffer:
+            return 0
+        return buffer["size"] * self.allowed(name).index(pool)
+
     def value(self, term: str, places: Places) -> int:
         """What the term of the objective is for these places."""
         if term == "placement_cost":
@@ -202,6 +242,8 @@ class Meaning:
             )
         if term == "moves":
             return sum(self.moved(name, place) for name, place in places.items())
+        if term == "preference":
+            return sum(self.preference(name, pool) for name, (pool, _) in places.items())
         if term.startswith("peak:"):
             return self.peak(term.removeprefix("peak:"), places)
         peaks = [self.peak(pool, places) for pool in self.pools]
@@ -242,6 +284,7 @@ def _groups(problem: ProblemDocument) -> list[Group]:
     for tie in problem.get("relative", []):
         ties[tie["buffer"]].append((tie["base"], -tie["offset"]))
         ties[tie["base"]].append((tie["buffer"], tie["offset"]))
+    sizes = {buffer["id"]: buffer["size"] for buffer in problem["buffers"]}
     groups: list[Group] = []
     seen: set[str] = set()
     for name in ties:
@@ -256,5 +299,12 @@ def _groups(problem: ProblemDocument) -> list[Group]:
                     distances[there] = distances[here] + distance
                     frontier.append(there)
         seen |= distances.keys()
-        groups.append(Group(distances))
+        groups += _held(distances, sizes)
     return groups
+
+
+def _held(distances: dict[str, int], sizes: Mapping[str, int]) -> list[Group]:
+    """What ties that pass through all of these hold: those with bytes to each other, the others nowhere."""
+    sized = {name: distance for name, distance in distances.items() if sizes[name]}
+    empty = [Group({name: 0}) for name in distances if not sizes[name]]
+    return [Group(sized), *empty] if sized else empty

@@ -46,6 +46,8 @@ class Run:
     workers: int | None = 1
     seed: int = 0
     cancelled_at: int | None = None
+    on_target: bool = False
+    """The pools come from a target, and those of the problem are others."""
 
     @property
     def limited(self) -> bool:
@@ -68,6 +70,7 @@ class Run:
             f"workers {self.workers}": True,
             "cancelled midway": self.cancelled_at is not None,
             "no limit": not self.limited,
+            "target": self.on_target,
         }
         return [name for name, so in has.items() if so]
 
@@ -88,4 +91,5 @@ def run_of(rng: Random, solver: str) -> Run:
         workers=rng.choice((1, 1, 2, 3)),
         seed=rng.randrange(3),
         cancelled_at=rng.randrange(12) if ends == "cancel" else None,
+        on_target=rng.random() < 0.1,
     )

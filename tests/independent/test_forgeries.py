@@ -1,16 +1,14 @@
-"""Plans with one thing made false: `planner.verify` must refuse them, as the judge from the docs does."""
+"""Plans with one thing made false: the judge must not call them checked, and refuse what it can count."""
 
-import json
 from collections.abc import Callable
 from copy import deepcopy
 from typing import Any, Final, cast
 
 import pytest
 
-from memstow.planner.formats import read_plan
-from memstow.planner.verify import verify
+from memstow.planner.model.errors import InputError
 from tests.independent.documents import PlanDocument, ProblemDocument
-from tests.independent.door import answer, read
+from tests.independent.door import answer, believed, objections
 from tests.independent.judge import Truth, faults_of
 from tests.independent.runs import Run
 
@@ -64,6 +62,33 @@ FORGERIES: Final[dict[str, Forge]] = {
 }
 
 
+# What no one can count: it stays a claim where no layout of the judge's own refutes it.
+CLAIMS: Final[dict[str, Forge]] = {
+    "no layout": lambda plan: plan.update(
+        status="infeasible",
+        placements=[],
+        pools=[],
+        objective=[],
+        explanation={"code": "no_layout", "message": "m", "pool": "p", "buffers": ["a", "b", "c", "d"]},
+    ),
+    "an unknown reason": lambda plan: plan.update(
+        status="infeasible",
+        placements=[],
+        pools=[],
+        objective=[],
+        explanation={"code": "the stars", "message": "m", "buffers": ["a"]},
+    ),
+    "a search": lambda plan: plan["objective"][1].update(
+        bound=3,
+        value=3,
+        certificate={"kind": "exhausted", "solver": "s", "refuted": [{"height": 2, "nodes": 9}]},
+    ),
+    "a model": lambda plan: plan["objective"][0].update(
+        bound=plan["objective"][0]["value"] + 1, certificate={"kind": "model", "solver": "cbc"}
+    ),
+}
+
+
 def _true_plan() -> PlanDocument:
     return cast(PlanDocument, answer(PROBLEM, None, Run(solver="greedy")))
 
@@ -71,7 +96,8 @@ def _true_plan() -> PlanDocument:
 def test_the_plan_is_true_before_it_is_forged() -> None:
     plan = _true_plan()
     assert faults_of(Truth.of(PROBLEM), plan) == []
-    assert not _refused(plan)
+    assert objections(PROBLEM, None, plan) == []
+    assert believed(PROBLEM, None, plan)
 
 
 @pytest.mark.parametrize("name", FORGERIES)
@@ -79,13 +105,20 @@ def test_a_forged_plan_is_refused(name: str) -> None:
     plan = deepcopy(_true_plan())
     FORGERIES[name](plan)
     assert faults_of(Truth.of(PROBLEM), plan)
+    assert not believed(PROBLEM, None, plan)
     assert _refused(plan)
 
 
+@pytest.mark.parametrize("name", CLAIMS)
+def test_what_cannot_be_counted_is_never_called_checked(name: str) -> None:
+    plan = deepcopy(_true_plan())
+    CLAIMS[name](plan)
+    assert faults_of(Truth.of(PROBLEM), plan)
+    assert not believed(PROBLEM, None, plan)
+
+
 def _refused(plan: PlanDocument) -> bool:
-    problem = read(PROBLEM)
     try:
-        read_in = read_plan(json.dumps(plan).encode(), problem)
-    except ValueError:
+        return bool(objections(PROBLEM, None, plan))
+    except InputError:
         return True
-    return bool(verify(problem, read_in))

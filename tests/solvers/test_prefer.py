@@ -41,6 +41,13 @@ def test_an_item_moves_to_the_lowest_room_in_the_pool_it_prefers() -> None:
     assert moved(task, (0, 0), (1, 0), (1, 8)) == [(0, 0), (0, 8), (0, 12)]
 
 
+def test_room_that_is_just_enough_is_enough() -> None:
+    task = make.task_of(
+        make.instance_of((Pool(id="fast", capacity=16), SLOW), [buffer("a", 12), buffer("b", 4)])
+    )
+    assert moved(task, (0, 4), (1, 0)) == [(0, 4), (0, 0)]
+
+
 def test_it_stays_where_no_room_is_left() -> None:
     task = make.task_of(make.instance_of((FAST, SLOW), [buffer("a", 10), buffer("b", 8)]))
     assert moved(task, (0, 6), (1, 0)) == [(0, 6), (1, 0)]

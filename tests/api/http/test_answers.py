@@ -90,6 +90,16 @@ def test_a_stopped_run_is_no_answer_to_those_who_ask_the_same(client: TestClient
     assert cache.best_of(found.digest) is not None, "it is where to start"
 
 
+def test_a_job_that_runs_here_is_told_to_end_at_once(tmp_path: Path) -> None:
+    """The next heartbeat, which would tell it too, is not within anyone's patience."""
+    app = create_app(Settings(data=tmp_path, slots=1, lease_seconds=3600.0))
+    with TestClient(app, base_url="http://localhost") as client:
+        job = submit(client, hard(600, 66), time_limit=LONG)
+        wait_for(lambda: has_plan(client, job), "a first plan")
+        client.delete(f"/v1/jobs/{job}")
+        assert over(client, job)["state"] == "cancelled"
+
+
 def test_a_job_that_ended_by_itself_is_the_answer_to_those_who_ask_the_same(client: TestClient) -> None:
     first = submit(client, hard(150, 62), time_limit=0.3)
     over(client, first)

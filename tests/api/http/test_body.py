@@ -50,6 +50,15 @@ def test_a_body_up_to_the_limit_is_taken_and_one_beyond_is_not(size: int) -> Non
     assert (beyond.value.status, beyond.value.code) == (413, "body_too_large")
 
 
+@pytest.mark.parametrize("size", [1000, 1 << 24])
+def test_a_plain_body_has_the_same_limit(size: int) -> None:
+    most = SETTINGS.max_body
+    assert len(whole(bytes(most), size, "identity")) == most
+    with pytest.raises(ProblemError) as beyond:
+        whole(bytes(most + 1), size, "identity")
+    assert (beyond.value.status, beyond.value.code) == (413, "body_too_large")
+
+
 def test_what_ends_early_or_is_no_gzip_is_told() -> None:
     for data in (gzip.compress(bytes(100_000))[:-1], b"no gzip", gzip.compress(b"a") + b"and more"):
         with pytest.raises(ProblemError) as broken:

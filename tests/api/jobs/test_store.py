@@ -457,6 +457,21 @@ def test_the_cache_keeps_the_latest_and_no_more_than_it_may(database: Database) 
     assert cache.find("nothing") is None
 
 
+def test_an_answer_that_another_question_outdid_is_none_but_in_deterministic_mode(database: Database) -> None:
+    """A deterministic answer is the same bytes whoever asked before."""
+    cache = PlanCache(database)
+    mine, theirs = (
+        b'{"status": "feasible", "objective": [{"term": "peak", "value": %d, "bound": 1, "gap": 0.5}]}'
+        % value
+        for value in (9, 8)
+    )
+    cache.keep([Found("d", mine, {"status": "feasible"}, "k", True)])
+    assert cache.answer("k", "d", deterministic=False) == (mine, {"status": "feasible"})
+    cache.keep([Found("d", theirs, {"status": "feasible"}, "other", True)])
+    assert cache.answer("k", "d", deterministic=False) is None
+    assert cache.answer("k", "d", deterministic=True) == (mine, {"status": "feasible"})
+
+
 def test_a_key_is_known_by_its_text_until_it_is_revoked(database: Database) -> None:
     keys = Keys(database)
     assert not keys.any()

@@ -166,6 +166,14 @@ def test_each_defect_has_its_code_and_place(code: str, path: str, fields: dict[s
     assert (code, path) in [(issue.code, issue.path) for issue in find_issues(problem(**fields))]
 
 
+def test_a_conflict_in_a_group_is_none_where_the_two_may_start_together() -> None:
+    pair = {"conflicts": [["a", "b"]], "in_place": [{"input": "b", "output": "a"}]}
+    together = [{"buffer": "a", "base": "b", "offset": 0}]
+    assert find_issues(problem(relative=together, **pair)) == []
+    apart = [{"buffer": "a", "base": "b", "offset": 1}]
+    assert "conflict_in_group" in [it.code for it in find_issues(problem(relative=apart, **pair))]
+
+
 def test_a_sound_problem_has_no_issue() -> None:
     assert find_issues(problem()) == []
 

@@ -15,6 +15,7 @@ from memstow.planner.verify import Code, verify
 from tests.planner.plans import honest
 from tests.planner.refusal import told
 from tests.referee import best
+from tests.waiting import PATIENCE
 
 A, B = {"id": "a", "size": 4, "lifetime": [0, 2]}, {"id": "b", "size": 4, "lifetime": [1, 3]}
 SHARED: dict[str, Any] = {"in_place": [{"input": "a", "output": "b"}]}
@@ -27,7 +28,7 @@ def problem(*buffers: dict[str, Any], **fields: Any) -> Problem:
 
 def answered(asked: Problem, hint: Plan | None = None) -> Plan:
     """The plan, which brute force agrees with."""
-    found = plan(asked, Options(time_limit=30.0, hint=hint))
+    found = plan(asked, Options(time_limit=PATIENCE, hint=hint))
     assert verify(asked, found, hint) == []
     values = tuple(term.value for term in found.objective) if found.placements else None
     assert (found.status, values) == best(asked, hint)
@@ -158,3 +159,11 @@ def test_a_buffer_of_size_0_never_moves() -> None:
     )
     found = answered(problem(A, {"id": "z", "size": 0, "alignment": 2}, objective=["moves", "peak"]), hint)
     assert [term.value for term in found.objective] == [0, 11]
+
+
+@pytest.mark.parametrize("offset", [0, 1, 3, 4])
+def test_a_buffer_of_size_0_may_be_pinned_within_a_reserved_range(offset: int) -> None:
+    pool = {"id": "p", "capacity": 8, "reserved": [{"offset": 0, "size": 4}]}
+    pinned = {"id": "e", "size": 0, "pool": "p", "offset": offset}
+    found = answered(problem(A, pinned, pools=[pool]))
+    assert found.placements[1] == Placement(buffer="e", pool="p", offset=offset)

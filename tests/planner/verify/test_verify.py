@@ -430,6 +430,17 @@ def test_an_explanation_may_count_over_several_pools() -> None:
     assert codes(verify(problem, crowded(pool="one", capacity=12, reserved=0))) == {Code.EXPLANATION}
 
 
+@pytest.mark.parametrize("said", [{"time": 9}, {"needed": 99}])
+def test_that_a_buffer_has_no_place_is_not_of_a_time_or_an_amount(said: dict[str, Any]) -> None:
+    """Nothing that is called checked says more than what was counted."""
+    narrow = replace(CROWDED, pools=(Pool(id="memory", capacity=7),))
+    plan = infeasible(code="no_place", pool="memory", buffers=("a",))
+    assert verify(narrow, plan) == []
+    assert plan.explanation is not None
+    more = replace(plan, explanation=replace(plan.explanation, **said))
+    assert [it.code for it in verify(narrow, more)] == [Code.EXPLANATION]
+
+
 def test_a_buffer_said_to_have_no_place_has_none_even_alone() -> None:
     plan = infeasible(code="no_place", pool="memory", buffers=("a",))
     assert codes(verify(CROWDED, plan)) == {Code.EXPLANATION}
