@@ -1,6 +1,6 @@
 # The service in a container: docker build -t memstow .
 # BASE is any Debian or Ubuntu with Python 3.11 or later, or with packages of it. EXTRAS are those of pyproject.toml:
-# docker build --build-arg EXTRAS=postgres,dask,cpsat,milp has the solvers by models, too.
+# docker build --build-arg EXTRAS=postgres,dask,cpsat,milp has CBC and HiGHS, too.
 ARG BASE=python:3.13-slim-bookworm
 
 # hadolint ignore=DL3006
@@ -10,7 +10,7 @@ RUN apt-get update \
  && { python3 -c 'import ensurepip, os, sysconfig; os.stat(os.path.join(sysconfig.get_path("include"), "Python.h"))' \
       || apt-get install -y --no-install-recommends python3 python3-venv python3-dev; } \
  && apt-get install -y --no-install-recommends g++
-ARG EXTRAS=postgres,dask
+ARG EXTRAS=postgres,dask,cpsat
 WORKDIR /src
 COPY . .
 ENV PIP_CONSTRAINT=/src/constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1

@@ -1,10 +1,14 @@
-# Everything a developer runs. Needs python3 (3.11 or later) with venv, g++ and make; the rest comes as wheels.
-# Stamp files keep each step from running again when nothing it reads has changed.
+# Everything a user or a developer of a checkout runs. Needs python3 (3.11 or later) with venv, g++ and make; the rest
+# comes as wheels. Stamp files keep each step from running again when nothing it reads has changed.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# What is installed comes in two parts: what serving takes, and all else that developing does.
+SERVING := $(VENV)/.serving-installed
 TOOLS := $(VENV)/.tools-installed
+SERVED_EXTRAS := service cpsat milp
+PIP := $(BIN)/python -m pip --disable-pip-version-check
 # An editable install knows the sources by name: where one has come or gone, it is made again.
 SOURCES := $(shell find memstow/__init__.py planner solvers api -name '*.py' | LC_ALL=C sort | cksum | cut -d' ' -f1)
 INSTALLED := $(VENV)/.memstow-installed-$(SOURCES)
@@ -20,29 +24,45 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := test
 .DELETE_ON_ERROR:
+# Two steps at a time would install into one environment.
+.NOTPARALLEL:
 .PHONY: test serve install lint audit format types native-check bench bench-hard bench-work wheel-check fuzz clean
 
 test: install
 	$(BIN)/python -m pytest $(ARGS)
 
-serve: install
+serve: $(INSTALLED)
 	$(BIN)/memstow serve $(ARGS)
 
-install: $(INSTALLED)
+install: $(TOOLS) $(INSTALLED)
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "memstow needs Python 3.11 or later; name one with PYTHON=..." >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-# Constraints name exactly what is used and nothing else, so they serve as the list to install as well.
-$(TOOLS): constraints.txt | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r constraints.txt
+# What builds and runs the service and its solvers, at the versions of constraints.txt.
+$(SERVING): pyproject.toml constraints.txt | $(BIN)/python
+	@echo "memstow: installing the service and its solvers in $(VENV)"
+	$(BIN)/python -c 'import sys, tomllib; \
+	  read = tomllib.load(open("pyproject.toml", "rb")); it = read["project"]; \
+	  print(*read["build-system"]["requires"], "cmake", "ninja", *it["dependencies"], \
+	    *(line for name in sys.argv[1:] for line in it["optional-dependencies"][name]), sep="\n")' \
+	  $(SERVED_EXTRAS) > $(VENV)/serving.txt
+	$(PIP) install --constraint constraints.txt --requirement $(VENV)/serving.txt
 	@touch $@
 
-# Python sources are read where they are, only a change in C++ builds again.
-$(INSTALLED): $(TOOLS) pyproject.toml CMakeLists.txt $(NATIVE)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+# Constraints name exactly what is used and nothing else, so they serve as the list to install as well.
+$(TOOLS): constraints.txt | $(BIN)/python
+	@echo "memstow: installing what developing needs in $(VENV)"
+	$(PIP) install --requirement constraints.txt
+	@touch $@ $(SERVING)
+
+# Python sources are read where they are, only a change in C++ builds again. Packages come first but are no reason to
+# build again: with the versions of the tools that build, constraints.txt changes.
+$(INSTALLED): pyproject.toml constraints.txt CMakeLists.txt $(NATIVE) | $(SERVING)
+	@echo "memstow: building memstow itself (where the native core changed: about a minute)"
+	$(PIP) install --no-deps --no-build-isolation --editable .
 	@rm -f $(VENV)/.memstow-installed-*
 	@touch $@
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,16 @@ def test_servers_and_workers_of_the_cluster_meet_at_the_scheduler() -> None:
     extras = re.search(r"^ARG EXTRAS=(\S+)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
     assert extras
     assert {"postgres", "dask"} <= set(extras[1].split(","))
+
+
+def test_the_image_has_cp_sat_unless_it_is_built_without() -> None:
+    extras = re.search(r"^ARG EXTRAS=(\S+)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    assert extras
+    assert "cpsat" in extras[1].split(",")
+    assert (
+        set(extras[1].split(","))
+        <= tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"].keys()
+    )
 
 
 def test_the_dashboard_asks_for_figures_that_there_are() -> None:

@@ -63,7 +63,7 @@ def serve(settings: Settings) -> int:
     with _sole_owner(settings):
         _require_usable(settings)
         sockets = listening_on(settings.host, settings.port, _BACKLOG)
-        logs.set_up(settings.log_level)
+        logs.set_up(settings.log_level, settings.log_format)
         # The command line runs without; a server that runs for weeks must not.
         gc.enable()
         sys.setswitchinterval(_SWITCH_SECONDS)

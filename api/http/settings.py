@@ -23,7 +23,10 @@ from memstow.planner.reading.wording import of_one_value
 PREFIX: Final = "MEMSTOW_"
 # Variables of memstow that are not settings of the service.
 _OTHERS: Final = frozenset(
-    {"CONFIG", "DEBUG", "SERVER", "KEY", "FOLDER", "SETS", "FUZZ_SECONDS", "FUZZ_SEED", "GAPS", "AGREEMENT"}
+    {
+        *("CONFIG", "DEBUG", "SERVER", "KEY", "FOLDER", "SETS"),
+        *("FUZZ_SECONDS", "FUZZ_SEED", "AGREEMENT", "GAPS"),
+    }
 )
 EVERYONE: Final = "everyone"
 
@@ -56,6 +59,9 @@ class Settings(BaseModel):
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="Least level that is logged."
+    )
+    log_format: Literal["auto", "text", "json"] = Field(
+        "auto", description="The log as text for people or as JSON; auto: text in a terminal, JSON elsewhere."
     )
 
     max_body: Size = Field(32 << 20, description="Bytes of a request body, also after unpacking.")

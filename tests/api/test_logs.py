@@ -1,12 +1,17 @@
-"""The log of a server: JSON, a line a request, with the ids that belong together, and nothing private."""
+"""The log of a server in its two forms: a line a request, the ids that belong together, nothing private."""
 
+import io
 import json
+import logging
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 
+from memstow.api.http import logs
 from memstow.api.jobs.database import Database, url_of
 from memstow.api.jobs.keys import Keys, Scope
 from memstow.api.jobs.migrate import upgrade
@@ -106,3 +111,78 @@ def test_every_line_is_json(keyed: tuple[Server, str]) -> None:
     server, _ = keyed
     for line in server.log().splitlines():
         assert {"event", "level", "timestamp"} <= json.loads(line).keys()
+
+
+@pytest.fixture
+def logging_as_before() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    structlog.reset_defaults()
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def logged(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, form: str) -> list[str]:
+    """What an event, one with a name from outside, and a library's warning look like."""
+    monkeypatch.setattr("sys.stderr", stream)
+    logs.set_up("info", form)
+    log = structlog.get_logger("test")
+    log.info("listening", url="http://127.0.0.1:8080")
+    log.info("\x1b[2Jodd\n")
+    logging.getLogger("library").warning("of a library")
+    return stream.getvalue().splitlines()
+
+
+@pytest.mark.usefixtures("logging_as_before")
+@pytest.mark.parametrize(
+    ("stream", "form", "text"),
+    [
+        (_Terminal, "auto", True),
+        (io.StringIO, "auto", False),
+        (_Terminal, "json", False),
+        (io.StringIO, "text", True),
+    ],
+)
+def test_a_terminal_gets_lines_for_people_and_a_file_gets_json_unless_told(
+    monkeypatch: pytest.MonkeyPatch, stream: type[io.StringIO], form: str, text: bool
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    lines = logged(monkeypatch, stream(), form)
+    assert len(lines) == 3, "a line an event, whatever is in it"
+    assert "\x1b" not in "".join(lines)
+    if not text:
+        assert [json.loads(line)["level"] for line in lines] == ["info", "info", "warning"]
+        assert json.loads(lines[0])["url"] == "http://127.0.0.1:8080"
+        return
+    assert re.fullmatch(r"\d\d:\d\d:\d\d \[info *\] listening +url=http://127\.0\.0\.1:8080", lines[0])
+    assert "of a library" in lines[2]
+
+
+@pytest.mark.usefixtures("logging_as_before")
+@pytest.mark.parametrize(("no_color", "coloured"), [("", True), ("1", False)])
+def test_colours_are_for_terminals_that_want_them(
+    monkeypatch: pytest.MonkeyPatch, no_color: str, coloured: bool
+) -> None:
+    monkeypatch.setenv("NO_COLOR", no_color)
+    assert ("\x1b[" in logged(monkeypatch, _Terminal(), "auto")[0]) == coloured
+    assert "\x1b[" not in logged(monkeypatch, io.StringIO(), "text")[0]
+
+
+@pytest.mark.usefixtures("logging_as_before")
+def test_a_defect_is_logged_with_its_traceback_in_both_forms(monkeypatch: pytest.MonkeyPatch) -> None:
+    for form in ("text", "json"):
+        stream = io.StringIO()
+        monkeypatch.setattr("sys.stderr", stream)
+        logs.set_up("info", form)
+        try:
+            raise ValueError("of a test")
+        except ValueError:
+            structlog.get_logger("test").exception("defect")
+        assert "Traceback (most recent call last)" in stream.getvalue()
+        assert "ValueError: of a test" in stream.getvalue()

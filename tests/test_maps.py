@@ -1,0 +1,57 @@
+"""The pages that lead through the project name only what is there."""
+
+import re
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+ARCHITECTURE = ROOT / "docs" / "architecture.md"
+PAGES = sorted(
+    [
+        ARCHITECTURE,
+        ROOT / "docs" / "glossary.md",
+        ROOT / "CONTRIBUTING.md",
+        ROOT / "SECURITY.md",
+        *(ROOT / "docs" / "decisions").glob("*.md"),
+    ]
+)
+_FOLDERS = r"(?:api|benchmarks|docker|docs|memstow|planner|solvers|tests)"
+_PATH = re.compile(rf"`({_FOLDERS}/[\w./-]*|\.?[\w-]+\.(?:md|toml|txt|yaml)|Makefile|Dockerfile)`")
+_MODULE = re.compile(r"`((?:api|planner|solvers)(?:\.\w+)+)`")
+_LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+# What a recipe tells to make.
+_TO_BE_MADE = re.compile(r"NAME|my_")
+
+
+def _text(page: Path) -> str:
+    return re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_file_folder_and_module_that_a_page_names_exists(page: Path) -> None:
+    text = _text(page)
+    paths = [path for path in _PATH.findall(text) if not _TO_BE_MADE.search(path)]
+    missing = [path for path in paths if not (ROOT / path).exists()]
+    missing += [name for name in _MODULE.findall(text) if find_spec(f"memstow.{name}") is None]
+    missing += [link for link in _LINK.findall(text) if not (page.parent / link).exists()]
+    assert not missing
+
+
+def test_the_map_names_what_it_leads_to() -> None:
+    assert len(_PATH.findall(_text(ARCHITECTURE))) > 30
+
+
+def test_every_room_has_its_line_and_every_line_its_room() -> None:
+    text = _text(ARCHITECTURE)
+    table = text[text.index("## The rooms") : text.index("Rooms that are planned")]
+    listed = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
+    rooms = {path.parent.name for path in (ROOT / "planner").glob("*/__init__.py")}
+    assert sorted(listed) == sorted(rooms)
+
+
+def test_every_decision_is_in_the_list() -> None:
+    folder = ROOT / "docs" / "decisions"
+    listed = set(_LINK.findall((folder / "README.md").read_text()))
+    assert listed == {page.name for page in folder.glob("*.md")} - {"README.md"}
