@@ -65,7 +65,7 @@ def _explained(task: Task, outcome: Outcome, budget: _native.Budget) -> Outcome:
         return outcome
     if len(outcome.misfit) < instance.item_count:
         return outcome
-    dead, _ = _native.dead_set(instance.native, outcome.misfit, instance.capacity[0], budget)
+    dead = _native.dead_set(instance.native, outcome.misfit, instance.capacity[0], budget).items
     return replace(outcome, misfit=tuple(dead))
 
 

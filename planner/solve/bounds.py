@@ -196,11 +196,11 @@ def _need(reduction: Reduction, pools: tuple[int, ...]) -> Need:
             zip(instance.reserved_begin[first:last], instance.reserved_end[first:last], strict=True)
         )
         best = Need(pools, plain.bytes, height_for(plain.bytes, 0, reserved), plain.time, plain.parts)
-        unit, residue = _native.common_grid(instance.native, pool)
-        if unit > 1:
-            gridded = _most_at_once(instance, pools, unit)
-            whole = list(_whole_cells(reserved, unit, residue))
-            height = height_for(gridded.bytes, residue, whole)
+        grid = _native.common_grid(instance.native, pool)
+        if grid.unit > 1:
+            gridded = _most_at_once(instance, pools, grid.unit)
+            whole = list(_whole_cells(reserved, grid.unit, grid.residue))
+            height = height_for(gridded.bytes, grid.residue, whole)
             if height > best.height:
                 best = Need(pools, plain.bytes, height, gridded.time, gridded.parts)
     scale = reduction.unit
@@ -225,10 +225,10 @@ class _Most:
 
 def _most_at_once(instance: Instance, pools: tuple[int, ...], unit: int) -> _Most:
     among = [p in pools for p in range(instance.pool_count)]
-    most, time, parts = _native.live_bound(instance.native, among, unit)
+    most = _native.live_bound(instance.native, among, unit)
     if instance.conflicts or instance.exempt:
         nodes = max(_CLIQUE_EFFORT // max(min(instance.part_count, 1500) ** 2 // 16, 64), 64)
-        more, no_time, clique = _native.clique_bound(instance.native, among, unit, nodes)
-        if more > most:
-            most, time, parts = more, no_time, clique
-    return _Most(most, time, tuple(parts))
+        more = _native.clique_bound(instance.native, among, unit, nodes)
+        if more.bytes > most.bytes:
+            most = more
+    return _Most(most.bytes, most.time, tuple(most.parts))

@@ -25,8 +25,8 @@ class Worth:
         native = reduction.instance.native
         self.peaks = [peak * reduction.unit for peak in _native.pool_peaks(native, layout)]
         self.live = [
-            Live(bytes=most * reduction.unit, time=reduction.moment(time))
-            for most, time in _native.most_occupied(native, layout)
+            Live(bytes=most.bytes * reduction.unit, time=reduction.moment(most.time))
+            for most in _native.most_occupied(native, layout)
         ]
 
     def value(self, term: str) -> int:
