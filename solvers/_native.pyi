@@ -1,13 +1,17 @@
 """The native core of memstow."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from enum import Enum, IntEnum
+from typing import Final
 
 from memstow.solvers import instance as _instance
+from memstow.solvers.solver import Kept, Term
 
-class Instance:
-    """The arrays of `solvers.instance.Instance`, and their rows."""
+UNBOUNDED: Final[int]
+"""What no offset, end or capacity is above."""
 
-    def __init__(self, instance: _instance.Instance) -> None: ...
+MOST_ITEMS: Final[int]
+"""Items of the largest part that the exact search looks into."""
 
 class Budget:
     """When a native run must stop."""
@@ -26,14 +30,227 @@ class Budget:
     @property
     def work_left(self) -> int | None: ...
 
-_Found = tuple[list[int] | None, int, int, int, list[int] | None, int]
+class Instance:
+    """The arrays of `solvers.instance.Instance`, and their rows."""
+
+    def __init__(self, instance: _instance.Instance) -> None: ...
+
+class TermKind(IntEnum):
+    """Terms of the objective."""
+
+    PEAK = 0
+    POOL_PEAK = 1
+    MAX_PEAK = 2
+    PLACEMENT_COST = 3
+    REUSE_COST = 4
+    MOVES = 5
+    PREFERENCE = 6
+
+class Hint:
+    """Where items are wished to be, and what moves are counted from."""
+
+    def __init__(
+        self, instance: Instance, places: _instance.Layout | None, kept: Iterable[Kept], buffers: int
+    ) -> None: ...
+
+class Placed:
+    """By item, its place: bytes of arrays of 64-bit integers, -1 for none."""
+
+    @property
+    def pools(self) -> bytes: ...
+    @property
+    def offsets(self) -> bytes: ...
+
+class Occupied:
+    """The most bytes in use at one moment, and the first such moment."""
+
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def time(self) -> int | None: ...
+
+def score(
+    instance: Instance, terms: Iterable[Term], hint: Hint | None, layout: _instance.Layout
+) -> list[int] | None: ...
+def most_occupied(instance: Instance, layout: _instance.Layout) -> list[Occupied]: ...
+def pool_peaks(instance: Instance, layout: _instance.Layout) -> list[int]: ...
+
+class Grid:
+    """Offsets that are `residue` modulo `unit`."""
+
+    @property
+    def unit(self) -> int: ...
+    @property
+    def residue(self) -> int: ...
+
+class LiveBound:
+    """Parts that must all be apart, and the bytes they need together."""
+
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def time(self) -> int | None: ...
+    @property
+    def parts(self) -> list[int]: ...
+
+def common_grid(instance: Instance, pool: int) -> Grid: ...
+def live_bound(instance: Instance, pools: Sequence[bool], unit: int) -> LiveBound: ...
+def clique_bound(instance: Instance, pools: Sequence[bool], unit: int, nodes: int) -> LiveBound: ...
+
+class GreedyOptions:
+    """Lower bounds by term: met by all, the run ends."""
+
+    def __init__(self, *, lower_bounds: Sequence[int], seed: int) -> None: ...
+
+class GreedyResult:
+    """The best layout of the greedy portfolio, and who found it."""
+
+    @property
+    def placed(self) -> Placed: ...
+    @property
+    def values(self) -> list[int] | None: ...
+    @property
+    def name(self) -> str: ...
+
+def greedy(
+    instance: Instance,
+    terms: Iterable[Term],
+    hint: Hint | None,
+    options: GreedyOptions,
+    budget: Budget,
+    on_score: Callable[[list[int] | None, str, Placed], None] | None,
+) -> GreedyResult: ...
+def classics() -> list[str]: ...
+def classic_declines(instance: Instance, name: str) -> str | None: ...
+def classic(instance: Instance, name: str, budget: Budget) -> Placed: ...
+
+class ExactOptions:
+    """What the search of one pool may do, and what is known."""
+
+    def __init__(
+        self, *, limit: int, fit_only: bool, bound: int, workers: int, deterministic: bool, seed: int
+    ) -> None: ...
+
+class ExactStatus(Enum):
+    """What an exact search has shown."""
+
+    OPTIMAL = 0
+    FEASIBLE = 1
+    INFEASIBLE = 2
+    UNKNOWN = 3
+
+class Refutation:
+    """A search that ran dry: no layout is this high or lower."""
+
+    @property
+    def height(self) -> int: ...
+    @property
+    def nodes(self) -> int: ...
+
+class ExactResult:
+    """The lowest layout found, and what is proven.
+
+    Dead items are those of one component that has no layout within the limit; none when that is not known.
+    """
+
+    @property
+    def status(self) -> ExactStatus: ...
+    @property
+    def placed(self) -> Placed | None: ...
+    @property
+    def height(self) -> int: ...
+    @property
+    def bound(self) -> int: ...
+    @property
+    def refuted(self) -> list[Refutation]: ...
+    @property
+    def dead(self) -> list[int]: ...
+
+class Reach:
+    """What an exact search could do.
+
+    Items of the largest independent component, whether one that decides can be searched, and whether all
+    rows of such a one are equally full.
+    """
+
+    @property
+    def largest(self) -> int: ...
+    @property
+    def searchable(self) -> bool: ...
+    @property
+    def level(self) -> bool: ...
+
+class DeadSet:
+    """Items that alone have no layout of some height; `smallest`: each was shown to be needed."""
+
+    @property
+    def items(self) -> list[int]: ...
+    @property
+    def smallest(self) -> bool: ...
+
+def exact(
+    instance: Instance,
+    start: _instance.Layout | None,
+    options: ExactOptions,
+    budget: Budget,
+    on_height: Callable[[int, Placed], None],
+    on_bound: Callable[[int], None],
+) -> ExactResult: ...
+def exact_reach(instance: Instance, start: _instance.Layout | None, bound: int) -> Reach: ...
+def dead_set(instance: Instance, items: Sequence[int], height: int, budget: Budget) -> DeadSet: ...
+
+class ImproveOptions:
+    """Where the search ends, and how it goes."""
+
+    def __init__(
+        self, *, limit: int, fit_only: bool, bound: int, workers: int, deterministic: bool, seed: int
+    ) -> None: ...
+
+class ImproveResult:
+    """A layout that is no higher than the start."""
+
+    @property
+    def placed(self) -> Placed: ...
+    @property
+    def height(self) -> int: ...
+
+def improve(
+    instance: Instance,
+    start: _instance.Layout,
+    options: ImproveOptions,
+    budget: Budget,
+    on_height: Callable[[int, Placed], None],
+) -> ImproveResult: ...
+
+class CheapestLimits:
+    """What a layout may be like."""
+
+    def __init__(self, *, height: int, cost: int) -> None: ...
+
+class CheapestResult:
+    """The best layout within the limits, and what is proven.
+
+    Offsets are by item; dead are items that are enough for that nothing fits; refuted are the searches that
+    ran dry so far.
+    """
+
+    @property
+    def offsets(self) -> list[int] | None: ...
+    @property
+    def cost(self) -> int: ...
+    @property
+    def top(self) -> int: ...
+    @property
+    def bound(self) -> int: ...
+    @property
+    def infeasible(self) -> bool: ...
+    @property
+    def dead(self) -> list[int]: ...
+    @property
+    def refuted(self) -> int: ...
 
 class Cheapest:
-    """The search for layouts of least reuse cost of one pool.
-
-    Answers are (offsets by item or None, cost, top, bound, None or the dead items when there is no layout,
-    searches that ran dry).
-    """
+    """The search for layouts of least reuse cost of one pool."""
 
     def __init__(self, instance: Instance, items: Sequence[int], seed: int) -> None: ...
     def offer(self, offsets: Sequence[int]) -> None: ...
@@ -44,71 +261,12 @@ class Cheapest:
         budget: Budget,
         on_cost: Callable[[int, list[int]], None],
         on_bound: Callable[[int], None],
-    ) -> _Found: ...
+    ) -> CheapestResult: ...
     def lowest(
         self,
-        height: int,
-        cost: int,
+        limits: CheapestLimits,
         bound: int,
         budget: Budget,
         on_height: Callable[[int, list[int]], None],
         on_bound: Callable[[int], None],
-    ) -> _Found: ...
-
-def greedy(
-    instance: Instance,
-    terms: Sequence[tuple[int, int]],
-    hint: _instance.Layout | None,
-    kept: Sequence[tuple[int, int, int, int]],
-    hinted: int,
-    lower_bounds: Sequence[int],
-    seed: int,
-    budget: Budget,
-    on_score: Callable[[list[int] | None, str, tuple[bytes, bytes]], None] | None,
-) -> tuple[tuple[bytes, bytes], list[int] | None, str]: ...
-def score(
-    instance: Instance,
-    terms: Sequence[tuple[int, int]],
-    kept: Sequence[tuple[int, int, int, int]],
-    hinted: int,
-    layout: _instance.Layout,
-) -> list[int] | None: ...
-def classics() -> list[str]: ...
-def classic_declines(instance: Instance, name: str) -> str | None: ...
-def classic(instance: Instance, name: str, budget: Budget) -> tuple[bytes, bytes]: ...
-def exact(
-    instance: Instance,
-    start: _instance.Layout | None,
-    fit_only: bool,
-    bound: int,
-    limit: int,
-    workers: int,
-    deterministic: bool,
-    seed: int,
-    budget: Budget,
-    on_height: Callable[[int, tuple[bytes, bytes]], None],
-    on_bound: Callable[[int], None],
-) -> tuple[tuple[bytes, bytes] | None, int, int, list[tuple[int, int]], list[int] | None]: ...
-def exact_reach(instance: Instance, start: _instance.Layout | None, bound: int) -> tuple[int, bool, bool]: ...
-def improve(
-    instance: Instance,
-    start: _instance.Layout,
-    fit_only: bool,
-    bound: int,
-    limit: int,
-    workers: int,
-    deterministic: bool,
-    seed: int,
-    budget: Budget,
-    on_height: Callable[[int, tuple[bytes, bytes]], None],
-) -> tuple[tuple[bytes, bytes], int]: ...
-def dead_set(
-    instance: Instance, items: Sequence[int], height: int, budget: Budget
-) -> tuple[list[int], bool]: ...
-def most_occupied(instance: Instance, layout: _instance.Layout) -> list[tuple[int, int | None]]: ...
-def pool_peaks(instance: Instance, layout: _instance.Layout) -> list[int]: ...
-def common_grid(instance: Instance, pool: int) -> tuple[int, int]: ...
-def live_bound(instance: Instance, pools: Sequence[bool], unit: int) -> tuple[int, int | None, list[int]]: ...
-def clique_bound(
-    instance: Instance, pools: Sequence[bool], unit: int, nodes: int
-) -> tuple[int, int | None, list[int]]: ...
+    ) -> CheapestResult: ...

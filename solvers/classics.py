@@ -31,13 +31,7 @@ class Classic:
     def solve(self, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:
         """The planner's layout."""
         layout = layout_from(_native.classic(task.instance.native, self.name, budget))
-        values = _native.score(
-            task.instance.native,
-            [(term.kind, term.pool) for term in task.terms],
-            task.stays,
-            task.hinted,
-            layout,
-        )
+        values = _native.score(task.instance.native, task.terms, task.native_hint, layout)
         if values:
             listeners.incumbent(self.name, values[0], layout)
         return Outcome(layout, values is not None, tuple(values or ()), self.name)

@@ -4,16 +4,15 @@ Solvers call the core itself; whoever is not a solver comes here.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from memstow.solvers import _native
-from memstow.solvers._native import Budget
+from memstow.solvers._native import Budget, Grid, LiveBound, Occupied
 from memstow.solvers.instance import Instance, Layout
 
 __all__ = [
-    "AtOnce",
     "Budget",
     "Grid",
+    "LiveBound",
     "Occupied",
     "common_grid",
     "conflicting_at_once",
@@ -24,28 +23,6 @@ __all__ = [
 ]
 
 
-class Grid(NamedTuple):
-    """Where items of a pool may start: at `residue`, and every `unit` from there."""
-
-    unit: int
-    residue: int
-
-
-class AtOnce(NamedTuple):
-    """Parts that need different bytes of some pools, and when; without a time it is conflicts that say so."""
-
-    bytes: int
-    time: int | None
-    parts: tuple[int, ...]
-
-
-class Occupied(NamedTuple):
-    """The most bytes of a pool that are in use at one moment, and the first such moment."""
-
-    bytes: int
-    time: int | None
-
-
 def pool_peaks(instance: Instance, layout: Layout) -> list[int]:
     """By pool, where its last item ends."""
     return _native.pool_peaks(instance.native, layout)
@@ -53,26 +30,24 @@ def pool_peaks(instance: Instance, layout: Layout) -> list[int]:
 
 def most_occupied(instance: Instance, layout: Layout) -> list[Occupied]:
     """By pool, the most that is in use at once."""
-    return [Occupied(*most) for most in _native.most_occupied(instance.native, layout)]
+    return _native.most_occupied(instance.native, layout)
 
 
 def common_grid(instance: Instance, pool: int) -> Grid:
     """The grid of the items that can go to no other pool than this."""
-    return Grid(*_native.common_grid(instance.native, pool))
+    return _native.common_grid(instance.native, pool)
 
 
-def live_at_once(instance: Instance, pools: Sequence[bool], unit: int) -> AtOnce:
+def live_at_once(instance: Instance, pools: Sequence[bool], unit: int) -> LiveBound:
     """The most that is live at one moment of what must be in these pools, sizes rounded up to the unit."""
-    most, time, parts = _native.live_bound(instance.native, pools, unit)
-    return AtOnce(most, time, tuple(parts))
+    return _native.live_bound(instance.native, pools, unit)
 
 
-def conflicting_at_once(instance: Instance, pools: Sequence[bool], unit: int, nodes: int) -> AtOnce:
+def conflicting_at_once(instance: Instance, pools: Sequence[bool], unit: int, nodes: int) -> LiveBound:
     """The most bytes of parts that conflict pairwise, as far as a search of so many nodes finds them."""
-    most, time, parts = _native.clique_bound(instance.native, pools, unit, nodes)
-    return AtOnce(most, time, tuple(parts))
+    return _native.clique_bound(instance.native, pools, unit, nodes)
 
 
 def unplaceable(instance: Instance, items: Sequence[int], height: int, budget: Budget) -> list[int]:
     """Of items that do not fit below the height, as few as can be shown to be too many within the budget."""
-    return _native.dead_set(instance.native, items, height, budget)[0]
+    return _native.dead_set(instance.native, items, height, budget).items

@@ -5,14 +5,14 @@ from memstow.solvers.greedy import layout_from
 from memstow.solvers.one_pool import declined, telling_heights
 from memstow.solvers.solver import Listeners, Outcome, Proof, Task
 
-# Tables of who conflicts with whom grow with the square of this; as in the native core.
-MOST_ITEMS = 4096
+# Tables of who conflicts with whom grow with the square of this.
+MOST_ITEMS = _native.MOST_ITEMS
 
 
 def largest_part(task: Task) -> tuple[int, bool]:
     """How many items its largest independent part has, and whether one that decides is always full."""
-    largest, _, level = _native.exact_reach(task.instance.native, None, 0)
-    return largest, level
+    reach = _native.exact_reach(task.instance.native, None, 0)
+    return reach.largest, reach.level
 
 
 class Exact:
@@ -30,38 +30,40 @@ class Exact:
         reason = declined(task)
         if reason is None and task.instance.item_count > MOST_ITEMS:
             bound = task.lower_bounds[0] if task.lower_bounds else 0
-            _, searchable, _ = _native.exact_reach(task.instance.native, task.start, bound)
-            if not searchable:
+            if not _native.exact_reach(task.instance.native, task.start, bound).searchable:
                 reason = f"more than {MOST_ITEMS} buffers in each independent part that decides"
         return reason
 
     def solve(self, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:
         """The lowest layout it finds, and the heights that it has shown to be too low."""
         capacity = task.instance.capacity[0]
-        placed, height, bound, refuted, dead = _native.exact(
+        found = _native.exact(
             task.instance.native,
             task.start,
-            not task.terms,
-            task.lower_bounds[0] if task.lower_bounds else 0,
-            capacity,
-            task.workers,
-            task.deterministic,
-            task.seed,
+            _native.ExactOptions(
+                limit=capacity,
+                fit_only=not task.terms,
+                bound=task.lower_bounds[0] if task.lower_bounds else 0,
+                workers=task.workers,
+                deterministic=task.deterministic,
+                seed=task.seed,
+            ),
             budget,
             telling_heights(task, listeners, self.name),
             lambda value: listeners.bound(self.name, value),
         )
-        if dead is not None:
-            among = dead or range(task.instance.item_count)
-            items, _ = _native.dead_set(task.instance.native, among, capacity, budget)
-            return Outcome(None, False, (), self.name, misfit=tuple(items))
-        layout = layout_from(placed) if placed is not None else None
+        if found.status is _native.ExactStatus.INFEASIBLE:
+            among = found.dead or range(task.instance.item_count)
+            dead = _native.dead_set(task.instance.native, among, capacity, budget)
+            return Outcome(None, False, (), self.name, misfit=tuple(dead.items))
+        placed = found.placed
+        refuted = tuple((search.height, search.nodes) for search in found.refuted)
         return Outcome(
-            layout,
-            fits=layout is not None and height <= capacity,
-            values=(height,) if task.terms else (),
+            layout_from(placed) if placed is not None else None,
+            fits=placed is not None and found.height <= capacity,
+            values=(found.height,) if task.terms else (),
             solver=self.name,
-            proof=Proof(bound, tuple(refuted)) if task.terms else None,
+            proof=Proof(found.bound, refuted) if task.terms else None,
         )
 
 

@@ -24,34 +24,28 @@ class Greedy:
     def solve(self, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:
         """The best layout of the portfolio."""
 
-        def on_score(values: list[int] | None, name: str, placed: tuple[bytes, bytes]) -> None:
+        def on_score(values: list[int] | None, name: str, placed: _native.Placed) -> None:
             if values:
                 listeners.incumbent(f"greedy {name}", values[0], layout_from(placed))
 
-        placed, values, name = _native.greedy(
-            task.instance.native,
-            [(term.kind, term.pool) for term in task.terms],
-            task.hint,
-            task.stays,
-            task.hinted,
-            [min(bound, _MOST) for bound in task.lower_bounds],
-            task.seed,
-            budget,
-            on_score,
+        options = _native.GreedyOptions(
+            lower_bounds=[min(bound, _MOST) for bound in task.lower_bounds], seed=task.seed
         )
+        found = _native.greedy(task.instance.native, task.terms, task.native_hint, options, budget, on_score)
+        values = found.values
         return Outcome(
-            layout=layout_from(placed),
+            layout=layout_from(found.placed),
             fits=values is not None,
             values=tuple(values or ()),
-            solver=f"greedy {name}",
+            solver=f"greedy {found.name}",
         )
 
 
-def layout_from(placed: tuple[bytes, bytes]) -> Layout:
-    """A layout from the bytes that the native core returns."""
+def layout_from(placed: _native.Placed) -> Layout:
+    """A layout from what the native core returns."""
     pools, offsets = array("q"), array("q")
-    pools.frombytes(placed[0])
-    offsets.frombytes(placed[1])
+    pools.frombytes(placed.pools)
+    offsets.frombytes(placed.offsets)
     return Layout(pools, offsets)
 
 

@@ -22,20 +22,23 @@ class Improve:
         if task.start is None or min(task.start.offset, default=0) < 0:
             return Outcome(None, False, (), self.name)
         capacity = task.instance.capacity[0]
-        placed, height = _native.improve(
+        found = _native.improve(
             task.instance.native,
             task.start,
-            not task.terms,
-            task.lower_bounds[0] if task.lower_bounds else 0,
-            capacity,
-            task.workers,
-            task.deterministic,
-            task.seed,
+            _native.ImproveOptions(
+                limit=capacity,
+                fit_only=not task.terms,
+                bound=task.lower_bounds[0] if task.lower_bounds else 0,
+                workers=task.workers,
+                deterministic=task.deterministic,
+                seed=task.seed,
+            ),
             budget,
             telling_heights(task, listeners, self.name),
         )
-        fits = height <= capacity
-        return Outcome(layout_from(placed), fits, (height,) if task.terms and fits else (), self.name)
+        fits = found.height <= capacity
+        values = (found.height,) if task.terms and fits else ()
+        return Outcome(layout_from(found.placed), fits, values, self.name)
 
 
 def make(_name: str) -> Improve:

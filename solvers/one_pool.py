@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
+from memstow.solvers import _native
 from memstow.solvers.greedy import layout_from
 from memstow.solvers.instance import UNBOUNDED, Instance
 from memstow.solvers.solver import Listeners, Task, TermKind
@@ -28,13 +29,11 @@ def too_high(instance: Instance) -> str | None:
     return f"heights of up to {stacked} units: it adds up to less than 2^62"
 
 
-def telling_heights(
-    task: Task, listeners: Listeners, name: str
-) -> Callable[[int, tuple[bytes, bytes]], None]:
+def telling_heights(task: Task, listeners: Listeners, name: str) -> Callable[[int, _native.Placed], None]:
     """What native code calls for each lower layout: those that fit are told, where the height counts."""
     capacity = task.instance.capacity[0]
 
-    def on_height(height: int, placed: tuple[bytes, bytes]) -> None:
+    def on_height(height: int, placed: _native.Placed) -> None:
         if task.terms and height <= capacity:
             listeners.incumbent(name, height, layout_from(placed))
 

@@ -86,13 +86,16 @@ class _Pool:
 
     def lower_top(self, budget: _native.Budget, on_top: _OnValue, on_bound: _OnBound) -> None:
         """The lowest layout within the cost."""
-        self._take(self._search.lowest(self.height, self.cost, self.bound, budget, on_top, on_bound))
+        limits = _native.CheapestLimits(height=self.height, cost=self.cost)
+        self._take(self._search.lowest(limits, self.bound, budget, on_top, on_bound))
 
-    def _take(self, found: tuple[list[int] | None, int, int, int, list[int] | None, int]) -> None:
-        offsets, paid, top, bound, self.dead, self.searches = found
-        self.bound = max(self.bound, bound)
+    def _take(self, found: _native.CheapestResult) -> None:
+        self.dead = found.dead if found.infeasible else None
+        self.searches = found.refuted
+        self.bound = max(self.bound, found.bound)
+        offsets = found.offsets
         if offsets is not None:
-            self.offsets, self.paid, self.top = offsets, paid, top
+            self.offsets, self.paid, self.top = offsets, found.cost, found.top
 
 
 class _Run:
@@ -125,9 +128,7 @@ class _Run:
         for at, term in enumerate(self._task.terms):
             self._settle(at, term)
         layout = self._layout()
-        values = _native.score(
-            self._task.instance.native, [(t.kind, t.pool) for t in self._task.terms], [], 0, layout
-        )
+        values = _native.score(self._task.instance.native, self._task.terms, None, layout)
         fits = values is not None
         return Outcome(layout, fits, tuple(values or ()), self._name, bounds=tuple(self._bounds))
 
@@ -140,8 +141,8 @@ class _Run:
     def _misfit(self, dead: list[int]) -> Outcome:
         instance = self._task.instance
         capacity = instance.capacity[instance.choice_pool[dead[0]]]
-        items, _ = _native.dead_set(instance.native, dead, capacity, self._budget)
-        return Outcome(None, False, (), self._name, misfit=tuple(items))
+        few = _native.dead_set(instance.native, dead, capacity, self._budget)
+        return Outcome(None, False, (), self._name, misfit=tuple(few.items))
 
     @staticmethod
     def _take_turns(

@@ -3,7 +3,6 @@
 from array import array
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from enum import IntEnum
 from importlib import import_module
 from typing import Final, Protocol
 
@@ -11,17 +10,7 @@ from memstow.solvers import _native
 from memstow.solvers.instance import Instance, Layout
 from memstow.solvers.models.register import BACK_ENDS
 
-
-class TermKind(IntEnum):
-    """Terms of the objective, as the native core numbers them."""
-
-    PEAK = 0
-    POOL_PEAK = 1
-    MAX_PEAK = 2
-    PLACEMENT_COST = 3
-    REUSE_COST = 4
-    MOVES = 5
-    PREFERENCE = 6
+TermKind = _native.TermKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +65,9 @@ class Task:
     hinted: int = 0  # how many buffers of some size the hint places
 
     @property
-    def stays(self) -> list[tuple[int, int, int, int]]:
-        """`kept`, as the native core reads it."""
-        return [(place.item, place.pool, place.offset, place.count) for place in self.kept]
+    def native_hint(self) -> _native.Hint:
+        """The hint and the moves, for the native core."""
+        return _native.Hint(self.instance.native, self.hint, self.kept, self.hinted)
 
 
 OnIncumbent = Callable[[str, int, Layout], None]

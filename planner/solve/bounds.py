@@ -13,7 +13,7 @@ from memstow.planner.model.plan import Certificate, Explanation, Least, LiveByte
 from memstow.planner.model.problem import Pool, access_count, allowed_pools, end_of, reserved_bytes
 from memstow.planner.reduce import Reduction
 from memstow.solvers import core
-from memstow.solvers.core import AtOnce
+from memstow.solvers.core import LiveBound
 from memstow.solvers.instance import Instance
 
 # With more pools than this only single pools and all together are looked at.
@@ -206,21 +206,21 @@ def _need(reduction: Reduction, pools: tuple[int, ...]) -> Need:
     """The most that must be in these pools at once, in bytes of the problem."""
     instance = reduction.instance
     plain = _most_at_once(instance, pools, 1)
-    best = Need(pools, plain.bytes, 0, plain.time, plain.parts)
+    best = Need(pools, plain.bytes, 0, plain.time, tuple(plain.parts))
     if len(pools) == 1:
         pool = pools[0]
         first, last = instance.reserved_start[pool], instance.reserved_start[pool + 1]
         reserved = list(
             zip(instance.reserved_begin[first:last], instance.reserved_end[first:last], strict=True)
         )
-        best = Need(pools, plain.bytes, height_for(plain.bytes, 0, reserved), plain.time, plain.parts)
-        unit, residue = core.common_grid(instance, pool)
-        if unit > 1:
-            gridded = _most_at_once(instance, pools, unit)
-            whole = list(_whole_cells(reserved, unit, residue))
-            height = height_for(gridded.bytes, residue, whole)
+        best = Need(pools, plain.bytes, height_for(plain.bytes, 0, reserved), plain.time, tuple(plain.parts))
+        grid = core.common_grid(instance, pool)
+        if grid.unit > 1:
+            gridded = _most_at_once(instance, pools, grid.unit)
+            whole = list(_whole_cells(reserved, grid.unit, grid.residue))
+            height = height_for(gridded.bytes, grid.residue, whole)
             if height > best.height:
-                best = Need(pools, plain.bytes, height, gridded.time, gridded.parts)
+                best = Need(pools, plain.bytes, height, gridded.time, tuple(gridded.parts))
     scale = reduction.unit
     return Need(pools, best.bytes * scale, best.height * scale, best.time, best.parts)
 
@@ -234,7 +234,7 @@ def _whole_cells(reserved: Iterable[tuple[int, int]], unit: int, residue: int) -
             yield first, last
 
 
-def _most_at_once(instance: Instance, pools: tuple[int, ...], unit: int) -> AtOnce:
+def _most_at_once(instance: Instance, pools: tuple[int, ...], unit: int) -> LiveBound:
     among = [p in pools for p in range(instance.pool_count)]
     live = core.live_at_once(instance, among, unit)
     if instance.conflicts or instance.exempt:

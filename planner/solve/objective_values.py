@@ -26,8 +26,8 @@ class Worth:
         instance = reduction.instance
         self.peaks = [peak * reduction.unit for peak in core.pool_peaks(instance, layout)]
         self.live = [
-            Live(bytes=most * reduction.unit, time=reduction.moment(time))
-            for most, time in core.most_occupied(instance, layout)
+            Live(bytes=most.bytes * reduction.unit, time=reduction.moment(most.time))
+            for most in core.most_occupied(instance, layout)
         ]
 
     def value(self, term: Term) -> int:

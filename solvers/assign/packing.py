@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from memstow.solvers import _native
 from memstow.solvers.assign.crowd import Crowd, instance_of
 from memstow.solvers.greedy import layout_from
 from memstow.solvers.instance import UNBOUNDED, Layout
-from memstow.solvers.solver import Task, TermKind
+from memstow.solvers.solver import Task, Term, TermKind
 
 # Steps of greedy for each item: its first passes find most of what it finds.
 _GREEDY_PASSES = 40
@@ -106,7 +105,7 @@ class Packer:
         """As few items as can be, and the least height they have been shown to need."""
         among = dead or list(range(len(crowd.items)))
         share = _share(budget, _SHRINK_STEPS)
-        few, _ = _native.dead_set(part.instance.native, among, height, share)
+        few = _native.dead_set(part.instance.native, among, height, share).items
         budget.count(share.work)
         small = crowd.among([crowd.items[k] for k in few], self._item_of)
         core = replace(self._task, instance=instance_of(self._task.instance, small))
@@ -121,7 +120,7 @@ def _share(budget: _native.Budget, steps: int) -> _native.Budget:
     )
 
 
-def _packed(placed: tuple[bytes, bytes] | None, height: int) -> Packed | None:
+def _packed(placed: _native.Placed | None, height: int) -> Packed | None:
     if placed is None or height >= UNBOUNDED:
         return None
     offsets = tuple(layout_from(placed).offset)
@@ -140,11 +139,11 @@ def _layout(packed: Packed | None, pool: int) -> Layout | None:
 def _greedily(part: Task, pool: int, height: int, budget: _native.Budget) -> Packed | None:
     """A layout within the capacity by the greedy's first passes."""
     share = _share(budget, _GREEDY_PASSES * part.instance.item_count)
-    placed, values, _ = _native.greedy(
-        part.instance.native, [(TermKind.POOL_PEAK, pool)], None, [], 0, [height], part.seed, share, None
-    )
+    options = _native.GreedyOptions(lower_bounds=[height], seed=part.seed)
+    found = _native.greedy(part.instance.native, [Term(TermKind.POOL_PEAK, pool)], None, options, share, None)
     budget.count(share.work)
-    return None if values is None else _packed(placed, values[0])
+    values = found.values
+    return None if values is None else _packed(found.placed, values[0])
 
 
 def _exactly(
@@ -152,45 +151,41 @@ def _exactly(
 ) -> tuple[Packed | None, list[int] | None]:
     """A layout, and the items shown to have none below the height (none named: all of them)."""
     found = _searched(part, _layout(start, pool), True, height, effort, budget)
-    return _packed(found.placed, found.height), found.dead
+    return _packed(found.placed, found.height), found.dead if _infeasible(found) else None
 
 
 def _least_height(part: Task, budget: _native.Budget) -> int:
     """A height that no layout of these few is below."""
     capacity = part.instance.capacity[part.instance.choice_pool[0]]
     found = _searched(part, None, False, capacity, _SHRINK_STEPS, budget)
-    return UNBOUNDED if found.dead is not None else found.bound
+    return UNBOUNDED if _infeasible(found) else found.bound
 
 
-class _Found(NamedTuple):
-    """What the exact search says."""
-
-    placed: tuple[bytes, bytes] | None
-    height: int
-    bound: int
-    refuted: list[tuple[int, int]]
-    dead: list[int] | None
+def _infeasible(found: _native.ExactResult) -> bool:
+    return found.status is _native.ExactStatus.INFEASIBLE
 
 
 def _searched(
     part: Task, start: Layout | None, fit_only: bool, limit: int, effort: int, budget: _native.Budget
-) -> _Found:
+) -> _native.ExactResult:
     share = _share(budget, effort)
     found = _native.exact(
         part.instance.native,
         start,
-        fit_only,
-        0,
-        limit,
-        part.workers,
-        part.deterministic,
-        part.seed,
+        _native.ExactOptions(
+            limit=limit,
+            fit_only=fit_only,
+            bound=0,
+            workers=part.workers,
+            deterministic=part.deterministic,
+            seed=part.seed,
+        ),
         share,
         _ignore,
         _ignore,
     )
     budget.count(share.work)
-    return _Found(*found)
+    return found
 
 
 def _improved(
@@ -201,20 +196,22 @@ def _improved(
     if layout is None:
         return None
     share = _share(budget, effort)
-    placed, found = _native.improve(
+    found = _native.improve(
         part.instance.native,
         layout,
-        True,
-        0,
-        height,
-        part.workers,
-        part.deterministic,
-        part.seed,
+        _native.ImproveOptions(
+            limit=height,
+            fit_only=True,
+            bound=0,
+            workers=part.workers,
+            deterministic=part.deterministic,
+            seed=part.seed,
+        ),
         share,
         _ignore,
     )
     budget.count(share.work)
-    return _packed(placed, found)
+    return _packed(found.placed, found.height)
 
 
 def _ignore(*_: object) -> None:

@@ -242,19 +242,16 @@ class Turns:
         """A layout by the greedy in which items are in the pools given, where one is given."""
         instance = narrowed(self._task.instance, pools)
         share = _native.Budget(-1.0, _REPAIR_PASSES * instance.item_count, self._budget)
-        placed, values, _ = _native.greedy(
+        found = _native.greedy(
             instance.native,
-            [(term.kind, term.pool) for term in self._task.terms],
-            None,
-            self._task.stays,
-            self._task.hinted,
-            [],
-            self._task.seed,
+            self._task.terms,
+            _native.Hint(instance.native, None, self._task.kept, self._task.hinted),
+            _native.GreedyOptions(lower_bounds=[], seed=self._task.seed),
             share,
             None,
         )
         self._budget.count(share.work)
-        return values is not None and self._best.offer(layout_from(placed))
+        return found.values is not None and self._best.offer(layout_from(found.placed))
 
 
 def _prefer_relaxations(solver: cp_model.CpSolver) -> None:

@@ -46,13 +46,7 @@ Bytes LevelSearch::next(Side side, Index item, Bytes x) const {
 
 bool LevelSearch::reset(Bytes height, const Strategy& strategy, std::uint64_t seed) {
     height_ = height;
-    strategy_ = strategy;
-    std::size_t kind =
-        static_cast<std::size_t>(strategy.order) * 3 + static_cast<std::size_t>(strategy.sides);
-    kind = kind * 4 + (strategy.lowest ? 1 : 0) + (strategy.at_bound ? 2 : 0);
-    weight_ = &weights_[kind];
-    uses_[0] = strategy.sides != Strategy::Sides::top;
-    uses_[1] = strategy.sides != Strategy::Sides::bottom;
+    use(strategy);
     const auto n = packing_.items.size();
     least_trail_.clear();
     row_trail_.clear();
@@ -64,33 +58,56 @@ bool LevelSearch::reset(Bytes height, const Strategy& strategy, std::uint64_t se
     for (std::size_t r = 0; r < rows_[0].size(); ++r) {
         unplaced_in_[r] = packing_.rows.start[r + 1] - packing_.rows.start[r];
     }
+    if (!set_least(height)) return false;
+    sort_rows();
+    set_preferences(seed);
+    start_rows();
+    return true;
+}
 
+void LevelSearch::use(const Strategy& strategy) {
+    strategy_ = strategy;
+    std::size_t kind =
+        static_cast<std::size_t>(strategy.order) * 3 + static_cast<std::size_t>(strategy.sides);
+    kind = kind * 4 + (strategy.lowest ? 1 : 0) + (strategy.at_bound ? 2 : 0);
+    weight_ = &weights_[kind];
+    uses_[0] = strategy.sides != Strategy::Sides::top;
+    uses_[1] = strategy.sides != Strategy::Sides::bottom;
+}
+
+// Where each item may be when nothing is placed; false when one may be nowhere.
+bool LevelSearch::set_least(Bytes height) {
     top_ = 0;
     for (Index i = 0; i < packing_.count(); ++i) {
         top_ = std::max(top_, packing_.highest(i, height) + size_[i]);
     }
-    for (Side side : {Side{0}, Side{1}}) least_[side].assign(n, 0);
+    for (Side side : {Side{0}, Side{1}}) least_[side].assign(packing_.items.size(), 0);
     for (Index i = 0; i < packing_.count(); ++i) {
-        const Index at = i;
         const Bytes lowest = packing_.next(i, 0);
         const Bytes highest = packing_.previous(i, packing_.highest(i, height));
         if (lowest == kLimit || highest < lowest) return false;
-        least_[0][at] = lowest;
-        least_[1][at] = top_ - size_[at] - highest;
+        least_[0][i] = lowest;
+        least_[1][i] = top_ - size_[i] - highest;
     }
-    if (!sorted_) {
-        // Measuring a row expects little out of order, and takes the square of its length otherwise.
-        sorted_ = true;
-        for (Side side : {Side{0}, Side{1}}) {
-            for (std::size_t r = 0; r < rows_[side].size(); ++r) {
-                const auto first = order_[side].begin() + slot_start_[r];
-                std::stable_sort(first, order_[side].begin() + slot_start_[r + 1],
-                                 [&](Index a, Index b) { return least_[side][a] < least_[side][b]; });
-            }
+    return true;
+}
+
+// Measuring a row expects little out of order, and takes the square of its length otherwise.
+void LevelSearch::sort_rows() {
+    if (sorted_) return;
+    sorted_ = true;
+    for (Side side : {Side{0}, Side{1}}) {
+        for (std::size_t r = 0; r < rows_[side].size(); ++r) {
+            const auto first = order_[side].begin() + slot_start_[r];
+            std::stable_sort(first, order_[side].begin() + slot_start_[r + 1],
+                             [&](Index a, Index b) { return least_[side][a] < least_[side][b]; });
         }
     }
+}
 
+void LevelSearch::set_preferences(std::uint64_t seed) {
     Random random(seed);
+    const std::size_t n = packing_.items.size();
     double longest = 1, largest = 1, widest = 1;
     for (std::size_t i = 0; i < n; ++i) {
         longest = std::max<double>(longest, hull_end_[i] - hull_begin_[i]);
@@ -102,7 +119,7 @@ bool LevelSearch::reset(Bytes height, const Strategy& strategy, std::uint64_t se
         const double rows = packing_.rows_of[i].size() / widest;
         const double size = size_[i] / largest;
         double base = 0;
-        switch (strategy.order) {
+        switch (strategy_.order) {
             case Strategy::Order::life:
                 base = life;
                 break;
@@ -116,30 +133,27 @@ bool LevelSearch::reset(Bytes height, const Strategy& strategy, std::uint64_t se
                 base = size * rows;
                 break;
         }
-        preference_[i] = base * (1 + strategy.noise * random.unit());
+        preference_[i] = base * (1 + strategy_.noise * random.unit());
     }
+}
+
+// Rows without floors, all of them to be measured.
+void LevelSearch::start_rows() {
     for (Side side : {Side{0}, Side{1}}) {
-        if (!uses_[side]) {
-            // The side not branched on still limits the other: its floors are the least positions.
-            for (std::size_t r = 0; r < rows_[side].size(); ++r) {
-                Bytes floor = kLimit;
-                const Index whole = unplaced_in_[r];
-                for (const Entry& entry : packing_.rows[r]) {
-                    floor = std::min(floor, least_[side][entry.item]);
-                }
-                rows_[side][r] = {floor, 0, 0, kLimit, kLimit, -1, 0, whole, false};
-            }
-            continue;
-        }
         for (std::size_t r = 0; r < rows_[side].size(); ++r) {
-            rows_[side][r] = {0, 0, 0, kLimit, kLimit, -1, 0, unplaced_in_[r], false};
+            Bytes floor = 0;
+            if (!uses_[side]) {
+                // The side not branched on still limits the other: its floors are the least positions.
+                floor = kLimit;
+                for (const Entry& entry : packing_.rows[r]) floor = std::min(floor, least_[side][entry.item]);
+            }
+            rows_[side][r] = {floor, 0, 0, kLimit, kLimit, -1, 0, unplaced_in_[r], false};
         }
     }
     for (Side side : {Side{0}, Side{1}}) {
         if (!uses_[side]) continue;
         for (std::size_t r = 0; r < rows_[side].size(); ++r) touch(side, r, 1);
     }
-    return true;
 }
 
 // The row changed in a way that takes at most `lost` from its slack; of several changes at once, the worst
@@ -477,8 +491,8 @@ Answer LevelSearch::solve_parts(std::size_t first, std::size_t last, const std::
 Answer LevelSearch::branch(std::size_t first, std::size_t last, Index row_begin, Index row_end) {
     StateHash state;
     for (std::size_t k = first; k < last; ++k) {
-        const Index at = arena_[k];
-        state.add(arena_[k], least_[0][at], least_[1][at]);
+        const Index item = arena_[k];
+        state.add(item, least_[0][item], least_[1][item]);
     }
     steps_ += last - first + (row_end - row_begin) / 8;
     if (const std::uint64_t* known = refuted_.find(state, height_)) {
@@ -489,35 +503,43 @@ Answer LevelSearch::branch(std::size_t first, std::size_t last, Index row_begin,
     const std::int64_t before = nodes_++;
 
     const Choice choice = choose(row_begin, row_end);
-    const Side side = choice.side;
-    const Row row = rows_[side][choice.row];
     const std::size_t candidates = arena_.size();
-    for (const Entry& entry : packing_.rows[choice.row]) {
-        const Index at = entry.item;
-        if (!placed_[at] && least_[side][at] == row.floor) arena_.push_back(entry.item);
-    }
-    const std::size_t count = arena_.size() - candidates;
-    std::stable_sort(arena_.begin() + candidates, arena_.end(), [&](Index a, Index b) {
-        const auto x = a, y = b;
-        return preference_[x] + strategy_.learning * (*weight_)[x] >
-               preference_[y] + strategy_.learning * (*weight_)[y];
-    });
-    const std::size_t words = conflict_.size();
     const std::size_t blamed = blamed_.size();
-    blamed_.resize(blamed + words, 0);
-    const auto leave = [&](Answer answer) {
-        arena_.resize(candidates);
-        blamed_.resize(blamed);
-        return answer;
-    };
-    const auto refute = [&] {
-        refuted_.add(state, height_, nodes_ - before, conflict_.data());
-        return leave(Answer::refuted);
-    };
+    list_candidates(choice);
+    blamed_.resize(blamed + conflict_.size(), 0);
+    const Answer answer = try_each(choice, candidates, first, last);
+    if (answer == Answer::refuted) refuted_.add(state, height_, nodes_ - before, conflict_.data());
+    arena_.resize(candidates);
+    blamed_.resize(blamed);
+    return answer;
+}
+
+// The items that may start at the floor of the row, the preferred ones first, at the end of the arena.
+void LevelSearch::list_candidates(const Choice& choice) {
+    const std::size_t first = arena_.size();
+    const Bytes floor = rows_[choice.side][choice.row].floor;
+    for (const Entry& entry : packing_.rows[choice.row]) {
+        const Index item = entry.item;
+        if (!placed_[item] && least_[choice.side][item] == floor) arena_.push_back(item);
+    }
+    std::stable_sort(arena_.begin() + first, arena_.end(), [&](Index a, Index b) {
+        return preference_[a] + strategy_.learning * (*weight_)[a] >
+               preference_[b] + strategy_.learning * (*weight_)[b];
+    });
+}
+
+// Each of the candidates at the floor in its turn, and at last none of them. What the children blamed is at
+// the end of `blamed_`; when all are refuted, the conflict is what is to blame for that.
+Answer LevelSearch::try_each(const Choice& choice, std::size_t candidates, std::size_t first,
+                             std::size_t last) {
+    const std::size_t count = arena_.size() - candidates;
+    const std::size_t words = conflict_.size();
+    const std::size_t blamed = blamed_.size() - words;
+    const Bytes room = rows_[choice.side][choice.row].room;
     const Mark here = mark();
     for (std::size_t k = 0; k <= count; ++k) {
         const bool none = k == count;
-        if (none && row.room == 0) {  // all of the row would have to rise
+        if (none && room == 0) {  // all of the row would have to rise
             learn(choice.row);
             blame_row(choice.row);
         } else {
@@ -525,21 +547,21 @@ Answer LevelSearch::branch(std::size_t first, std::size_t last, Index row_begin,
                 const Index twin = packing_.twin[arena_[candidates + k]];
                 if (twin >= 0 && !placed_[twin]) continue;
             }
-            const bool alive =
-                none ? none_starts(side, candidates, count) : place(side, arena_[candidates + k]);
+            const bool alive = none ? none_starts(choice.side, candidates, count)
+                                    : place(choice.side, arena_[candidates + k]);
             if (alive) {
                 const Answer answer = solve(first, last);
-                if (answer != Answer::refuted) return leave(answer);
+                if (answer != Answer::refuted) return answer;
             }
             const bool dead_before = !blamed_a_rise(here.least);
             undo(here);
-            if (dead_before) return refute();
+            if (dead_before) return Answer::refuted;
         }
         for (std::size_t w = 0; w < words; ++w) blamed_[blamed + w] |= conflict_[w];
     }
     std::copy_n(blamed_.begin() + blamed, words, conflict_.begin());
     for (std::size_t k = 0; k < count; ++k) blame(arena_[candidates + k]);
-    return refute();
+    return Answer::refuted;
 }
 
 Answer LevelSearch::run(Bytes height, const Strategy& strategy, std::uint64_t seed, std::int64_t node_limit,

@@ -56,9 +56,16 @@ class LevelSearch : public Decision {
     };
 
     bool reset(Bytes height, const Strategy& strategy, std::uint64_t seed);
+    void use(const Strategy& strategy);
+    bool set_least(Bytes height);
+    void sort_rows();
+    void set_preferences(std::uint64_t seed);
+    void start_rows();
     Answer solve(std::size_t first, std::size_t last);
     Answer solve_parts(std::size_t first, std::size_t last, const std::vector<std::size_t>& cuts);
     Answer branch(std::size_t first, std::size_t last, Index row_begin, Index row_end);
+    void list_candidates(const Choice& choice);
+    Answer try_each(const Choice& choice, std::size_t candidates, std::size_t first, std::size_t last);
     Choice choose(Index row_begin, Index row_end);
     Bytes lowest_floor(Side side, Index row_begin, Index row_end);
     bool ready(Side side, Index row);

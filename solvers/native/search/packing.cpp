@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
+#include <utility>
 
 #include "cliques.hpp"
 
@@ -70,6 +72,63 @@ void remove_range(std::vector<Range>& allowed, Bytes begin, Bytes end) {  // hal
     allowed.swap(kept);
 }
 
+// By item: its rows, and the items that it shares some with.
+void list_neighbours(Packing& packing) {
+    std::vector<std::vector<Index>> rows_of(packing.items.size()), near(packing.items.size());
+    for (Index row = 0; row < packing.rows.size(); ++row) {
+        for (const Entry& entry : packing.rows[row]) {
+            auto& rows = rows_of[entry.item];
+            if (rows.empty() || rows.back() != row) rows.push_back(row);
+        }
+    }
+    std::vector<char> seen(packing.items.size(), 0);
+    for (Index i = 0; i < count_of(packing.items); ++i) {
+        for (Index row : rows_of[i]) {
+            for (const Entry& entry : packing.rows[row]) {
+                if (entry.item == i || seen[entry.item]) continue;
+                seen[entry.item] = 1;
+                near[i].push_back(entry.item);
+            }
+        }
+        std::sort(near[i].begin(), near[i].end());
+        for (Index j : near[i]) seen[j] = 0;
+        packing.rows_of.values.insert(packing.rows_of.values.end(), rows_of[i].begin(), rows_of[i].end());
+        packing.rows_of.close();
+        packing.near.values.insert(packing.near.values.end(), near[i].begin(), near[i].end());
+        packing.near.close();
+    }
+}
+
+// All that matters of an item of a plain packing; empty for one without rows.
+std::vector<Bytes> signature(const Packing& packing, Index i) {
+    if (packing.rows_of[i].empty()) return {};
+    const PackingItem& item = packing.items[i];
+    std::vector<Bytes> all{item.size, item.top, item.modulus, item.residue, packing.rows_of[i].front()};
+    for (Index row : packing.rows_of[i]) all.push_back(row);
+    all.push_back(-1);
+    for (const Range& range : packing.allowed[i]) {
+        all.push_back(range.begin);
+        all.push_back(range.end);
+    }
+    return all;
+}
+
+// Items that are the same in all that matters are used in their order only.
+void find_twins(Packing& packing) {
+    packing.twin.assign(packing.items.size(), -1);
+    if (!packing.plain) return;
+    std::vector<Index> order(packing.items.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::vector<std::vector<Bytes>> signatures;
+    for (Index i : order) signatures.push_back(signature(packing, i));
+    std::sort(order.begin(), order.end(),
+              [&](Index a, Index b) { return std::tie(signatures[a], a) < std::tie(signatures[b], b); });
+    for (std::size_t k = 1; k < order.size(); ++k) {
+        const auto& before = signatures[order[k - 1]];
+        if (!before.empty() && before == signatures[order[k]]) packing.twin[order[k]] = order[k - 1];
+    }
+}
+
 class Builder {
   public:
     Builder(const Instance& instance, Budget* budget) : in_(instance), unit_(common_unit(instance)) {
@@ -92,6 +151,7 @@ class Builder {
     std::vector<Index> components() const;
     Packing build(const std::vector<Index>& members, const std::vector<Index>& cliques) const;
     void add_rows(Packing& packing, const std::vector<Index>& local, const std::vector<Index>& cliques) const;
+    void add_row(Packing& packing, std::vector<Entry> entries) const;
     void add_pairs(Packing& packing, const std::vector<Index>& local,
                    const std::vector<Index>& members) const;
 
@@ -227,78 +287,32 @@ Packing Builder::build(const std::vector<Index>& members, const std::vector<Inde
 
 void Builder::add_rows(Packing& packing, const std::vector<Index>& local,
                        const std::vector<Index>& cliques) const {
-    std::vector<std::vector<Index>> rows_of(packing.items.size()), near(packing.items.size());
     for (Index c : cliques) {
         std::vector<Entry> entries;
         for (Index p : cliques_[c]) {
-            const Index at = p;
-            entries.push_back({local[in_.parts[at].item], scaled_.delta[at], scaled_.size[at]});
+            entries.push_back({local[in_.parts[p].item], scaled_.delta[p], scaled_.size[p]});
         }
-        std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-            return std::pair(a.item, a.delta) < std::pair(b.item, b.delta);
-        });
-        const Index row = packing.rows.size();
-        const std::size_t first = packing.rows.values.size();
-        for (const Entry& entry : entries) {
-            auto& made = packing.rows.values;
-            if (made.size() > first && made.back().item == entry.item &&
-                made.back().delta + made.back().size >= entry.delta) {  // parts of one item may overlap
-                made.back().size = std::max(made.back().size, entry.delta + entry.size - made.back().delta);
-                continue;
-            }
-            made.push_back(entry);
-            auto& rows = rows_of[entry.item];
-            if (rows.empty() || rows.back() != row) rows.push_back(row);
-        }
-        packing.rows.close();
+        add_row(packing, std::move(entries));
     }
-    std::vector<char> seen(packing.items.size(), 0);
-    for (Index i = 0; i < count_of(packing.items); ++i) {
-        for (Index row : rows_of[i]) {
-            for (const Entry& entry : packing.rows[row]) {
-                const Index other = entry.item;
-                if (other == i || seen[other]) continue;
-                seen[other] = 1;
-                near[i].push_back(entry.item);
-            }
-        }
-        std::sort(near[i].begin(), near[i].end());
-        for (Index j : near[i]) seen[j] = 0;
-        packing.rows_of.values.insert(packing.rows_of.values.end(), rows_of[i].begin(), rows_of[i].end());
-        packing.rows_of.close();
-        packing.near.values.insert(packing.near.values.end(), near[i].begin(), near[i].end());
-        packing.near.close();
-    }
+    list_neighbours(packing);
+    find_twins(packing);
+}
 
-    // Items that are the same in all that matters are used in their order only.
-    packing.twin.assign(packing.items.size(), -1);
-    if (!packing.plain) return;
-    std::vector<Index> order(packing.items.size());
-    std::iota(order.begin(), order.end(), 0);
-    const auto signature = [&](Index i) {
-        const PackingItem& item = packing.items[i];
-        std::vector<Bytes> all{item.size, item.top, item.modulus, item.residue, packing.rows_of[i].front()};
-        for (Index row : packing.rows_of[i]) all.push_back(row);
-        all.push_back(-1);
-        for (const Range& range : packing.allowed[i]) {
-            all.push_back(range.begin);
-            all.push_back(range.end);
-        }
-        return all;
-    };
-    std::vector<std::vector<Bytes>> signatures;
-    for (Index i : order) {
-        signatures.push_back(packing.rows_of[i].empty() ? std::vector<Bytes>{} : signature(i));
-    }
-    std::sort(order.begin(), order.end(), [&](Index a, Index b) {
-        return std::pair(std::cref(signatures[a]).get(), a) < std::pair(std::cref(signatures[b]).get(), b);
+void Builder::add_row(Packing& packing, std::vector<Entry> entries) const {
+    std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+        return std::pair(a.item, a.delta) < std::pair(b.item, b.delta);
     });
-    for (std::size_t k = 1; k < order.size(); ++k) {
-        const auto& signature_before = signatures[order[k - 1]];
-        if (!signature_before.empty() && signature_before == signatures[order[k]]) {
-            packing.twin[order[k]] = order[k - 1];
+    auto& made = packing.rows.values;
+    const std::size_t first = made.size();
+    for (const Entry& entry : entries) {
+        if (made.size() > first && made.back().item == entry.item &&
+            made.back().delta + made.back().size >= entry.delta) {  // parts of one item may overlap
+            made.back().size = std::max(made.back().size, entry.delta + entry.size - made.back().delta);
+        } else {
+            made.push_back(entry);
         }
     }
+    packing.rows.close();
 }
 
 void Builder::add_pairs(Packing& packing, const std::vector<Index>& local,

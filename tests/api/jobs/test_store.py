@@ -461,15 +461,18 @@ def test_an_answer_that_another_question_outdid_is_none_but_in_deterministic_mod
     """A deterministic answer is the same bytes whoever asked before."""
     cache = PlanCache(database)
     mine, theirs = (
-        b'{"status": "feasible", "objective": [{"term": "peak", "value": %d, "bound": 1, "gap": 0.5}]}'
-        % value
+        solved(
+            b'{"status": "feasible", "objective": [{"term": "peak", "value": %d, "bound": 1, "gap": 0.5}]}'
+            % value,
+            value,
+        )
         for value in (9, 8)
     )
-    cache.keep([Found("d", mine, {"status": "feasible"}, "k", True)])
-    assert cache.answer("k", "d", deterministic=False) == (mine, {"status": "feasible"})
-    cache.keep([Found("d", theirs, {"status": "feasible"}, "other", True)])
+    cache.keep([Found("d", mine, "k", True)])
+    assert cache.answer("k", "d", deterministic=False) == mine
+    cache.keep([Found("d", theirs, "other", True)])
     assert cache.answer("k", "d", deterministic=False) is None
-    assert cache.answer("k", "d", deterministic=True) == (mine, {"status": "feasible"})
+    assert cache.answer("k", "d", deterministic=True) == mine
 
 
 def test_a_key_is_known_by_its_text_until_it_is_revoked(database: Database) -> None:

@@ -14,6 +14,7 @@ from memstow.planner.solve import bounds as bounds_module
 from memstow.planner.solve.bounds import Bounds, height_for
 from memstow.planner.solve.engine import plan
 from memstow.planner.solve.task import task_of
+from memstow.solvers.core import LiveBound
 from memstow.solvers.cpsat import CpSat
 from memstow.solvers.instance import Instance
 from memstow.solvers.models import places
@@ -181,7 +182,7 @@ def test_a_pool_is_looked_at_alone_only_where_something_must_be_in_it(
     seen: list[tuple[int, ...]] = []
     look = bounds_module._most_at_once
 
-    def counted(instance: Instance, pools: tuple[int, ...], unit: int) -> bounds_module._Most:
+    def counted(instance: Instance, pools: tuple[int, ...], unit: int) -> LiveBound:
         seen.append(pools)
         return look(instance, pools, unit)
 

@@ -1,11 +1,13 @@
 """A bound under locks holds for the plans that keep within them, and for no other."""
 
+from memstow.planner.model.objective import parse_term
 from memstow.planner.model.plan import Exhausted, Model, Refuted
 from memstow.planner.solve.bounds import TermBound
 from memstow.planner.solve.proofs import Proven
 from memstow.solvers.solver import ModelBound
 
-NONE = {"peak": TermBound(0, None), "moves": TermBound(0, None)}
+PEAK, MOVES = parse_term("peak"), parse_term("moves")
+NONE = {PEAK: TermBound(0, None), MOVES: TermBound(0, None)}
 SCALES = (4, 1)
 
 
@@ -48,6 +50,6 @@ def test_searches_have_refuted_what_is_just_below_and_a_model_is_a_model() -> No
     proven.add("exact", [ModelBound(0, 3, (), 7)])
     proven.add("cpsat", [ModelBound(1, 2, (3,), 0)])
     better, prover = proven.improved(NONE, SCALES, (3, 5))
-    assert better["peak"].certificate == Exhausted(solver="exact", refuted=(Refuted(height=11, nodes=7),))
-    assert better["moves"].certificate == Model(solver="cpsat")
+    assert better[PEAK].certificate == Exhausted(solver="exact", refuted=(Refuted(height=11, nodes=7),))
+    assert better[MOVES].certificate == Model(solver="cpsat")
     assert prover == "cpsat"

@@ -1,0 +1,20 @@
+// What each file of this folder adds to the Python module.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace memstow::bindings {
+
+namespace nb = nanobind;
+
+void bind_budget(nb::module_& m);
+void bind_instance(nb::module_& m);
+void bind_score(nb::module_& m);
+void bind_bounds(nb::module_& m);
+void bind_greedy(nb::module_& m);
+void bind_classics(nb::module_& m);
+void bind_exact(nb::module_& m);
+void bind_improve(nb::module_& m);
+void bind_reuse(nb::module_& m);
+
+}  // namespace memstow::bindings

@@ -1,0 +1,57 @@
+// Values of Python and of the native core, each made from the other.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "../instance.hpp"
+#include "../score.hpp"
+
+namespace memstow::bindings {
+
+namespace nb = nanobind;
+
+// A Python array of 64-bit integers, read in place.
+class Column {
+  public:
+    Column(nb::handle owner, const char* name) : array_(nb::cast<Ints>(owner.attr(name))) {}
+    std::size_t size() const { return array_.size(); }
+    std::int64_t operator[](std::size_t i) const { return array_.data()[i]; }
+
+  private:
+    using Ints = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+    Ints array_;
+};
+
+// An instance and what only reports need: a moment for each of its time rows.
+struct NativeInstance {
+    Instance instance;
+    std::vector<std::int64_t> times;
+};
+
+// A layout that Python reads as the bytes of two arrays of 64-bit integers: pools and offsets.
+struct Placed {
+    Layout layout;
+};
+
+Index to_index(std::int64_t value);
+
+// From solvers.instance.Layout; empty for None. A place that the instance does not have is no place.
+Layout to_layout(const Instance& instance, nb::handle from);
+
+// From a sequence of solvers.solver.Term.
+std::vector<Term> to_terms(nb::handle from);
+
+// From a hint of Python, or none.
+Hint to_hint(const Hint* hint);
+
+nb::int_ to_python(Value value);
+
+// Values of the terms, or None while the layout does not fit.
+nb::object to_python(const Score& score);
+
+}  // namespace memstow::bindings

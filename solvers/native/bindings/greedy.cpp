@@ -1,0 +1,54 @@
+#include "../greedy/greedy.hpp"
+
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <functional>
+#include <optional>
+
+#include "../budget.hpp"
+#include "bindings.hpp"
+#include "convert.hpp"
+
+namespace memstow::bindings {
+namespace {
+
+using OnScore = std::function<void(nb::object, const std::string&, const Placed&)>;
+
+GreedyResult solve(const NativeInstance& self, nb::handle terms, const Hint* hint,
+                   const GreedyOptions& options, Budget& budget, const std::optional<OnScore>& on_score) {
+    const std::vector<Term> wanted = to_terms(terms);
+    const Hint start = to_hint(hint);
+    nb::gil_scoped_release release;
+    OnLayout on_layout;
+    if (on_score) {
+        on_layout = [&](const Layout& layout, const Score& score, const std::string& name) {
+            nb::gil_scoped_acquire acquire;
+            (*on_score)(to_python(score), name, Placed{layout});
+        };
+    }
+    return greedy(self.instance, wanted, start, options, budget, on_layout);
+}
+
+void make_options(GreedyOptions* self, const std::vector<std::int64_t>& lower_bounds, std::uint64_t seed) {
+    new (self) GreedyOptions;
+    self->lower_bounds.assign(lower_bounds.begin(), lower_bounds.end());
+    self->seed = seed;
+}
+
+}  // namespace
+
+void bind_greedy(nb::module_& m) {
+    nb::class_<GreedyOptions>(m, "GreedyOptions", "Lower bounds by term: met by all, the run ends.")
+        .def("__init__", &make_options, nb::kw_only(), nb::arg("lower_bounds"), nb::arg("seed"));
+    nb::class_<GreedyResult>(m, "GreedyResult", "The best layout of the greedy portfolio, and who found it.")
+        .def_prop_ro("placed", [](const GreedyResult& self) { return Placed{self.layout}; })
+        .def_prop_ro("values", [](const GreedyResult& self) { return to_python(self.score); })
+        .def_ro("name", &GreedyResult::name);
+    m.def("greedy", &solve, nb::arg("instance"), nb::arg("terms"), nb::arg("hint").none(), nb::arg("options"),
+          nb::arg("budget"), nb::arg("on_score").none(), "The best layout of the greedy portfolio.");
+}
+
+}  // namespace memstow::bindings

@@ -1,0 +1,54 @@
+#include "../improve/improve.hpp"
+
+#include <nanobind/stl/function.h>
+
+#include <functional>
+
+#include "../budget.hpp"
+#include "bindings.hpp"
+#include "convert.hpp"
+
+namespace memstow::bindings {
+namespace {
+
+using improver::ImproveOptions;
+using improver::ImproveResult;
+
+using OnHeight = std::function<void(Bytes, const Placed&)>;
+
+ImproveResult solve(const NativeInstance& self, nb::handle start, const ImproveOptions& options,
+                    Budget& budget, const OnHeight& on_height) {
+    const Layout from = to_layout(self.instance, start);
+    const auto told = [&](const Layout& layout, Bytes height) {
+        nb::gil_scoped_acquire acquire;
+        on_height(height, Placed{layout});
+    };
+    nb::gil_scoped_release release;
+    return improver::improve(self.instance, from, options, budget, told);
+}
+
+void make_options(ImproveOptions* self, Bytes limit, bool fit_only, Bytes bound, int workers,
+                  bool deterministic, std::uint64_t seed) {
+    new (self) ImproveOptions;
+    self->limit = limit;
+    self->fit_only = fit_only;
+    self->bound = bound;
+    self->workers = workers;
+    self->deterministic = deterministic;
+    self->seed = seed;
+}
+
+}  // namespace
+
+void bind_improve(nb::module_& m) {
+    nb::class_<ImproveOptions>(m, "ImproveOptions", "Where the search ends, and how it goes.")
+        .def("__init__", &make_options, nb::kw_only(), nb::arg("limit"), nb::arg("fit_only"),
+             nb::arg("bound"), nb::arg("workers"), nb::arg("deterministic"), nb::arg("seed"));
+    nb::class_<ImproveResult>(m, "ImproveResult", "A layout that is no higher than the start.")
+        .def_prop_ro("placed", [](const ImproveResult& self) { return Placed{self.layout}; })
+        .def_ro("height", &ImproveResult::height);
+    m.def("improve", &solve, nb::arg("instance"), nb::arg("start"), nb::arg("options"), nb::arg("budget"),
+          nb::arg("on_height"), "A layout that is no higher than the start.");
+}
+
+}  // namespace memstow::bindings

@@ -1,0 +1,102 @@
+// The arrays of solvers.instance.Instance, read into an instance of the native core.
+#include "../instance.hpp"
+
+#include <memory>
+#include <utility>
+
+#include "../assemble.hpp"
+#include "bindings.hpp"
+#include "convert.hpp"
+
+namespace memstow::bindings {
+namespace {
+
+std::vector<Index> to_indices(const Column& column) {
+    std::vector<Index> result(column.size());
+    for (std::size_t i = 0; i < column.size(); ++i) result[i] = to_index(column[i]);
+    return result;
+}
+
+void read_pools(nb::handle from, Instance& to) {
+    const Column capacity(from, "capacity");
+    const Column start(from, "reserved_start");
+    const Column begin(from, "reserved_begin");
+    const Column end(from, "reserved_end");
+    for (std::size_t p = 0; p < capacity.size(); ++p) {
+        Pool pool{capacity[p], {}};
+        for (Index r = start[p]; r < (start[p + 1]); ++r) {
+            pool.reserved.push_back({begin[r], end[r]});
+        }
+        to.pools.push_back(std::move(pool));
+    }
+}
+
+void read_choices(nb::handle from, Instance& to) {
+    to.choices.start = to_indices(Column(from, "choice_start"));
+    const Column pool(from, "choice_pool");
+    const Column modulus(from, "choice_modulus");
+    const Column residue(from, "choice_residue");
+    const Column low(from, "choice_low");
+    const Column high(from, "choice_high");
+    const Column cost(from, "choice_cost");
+    const Column rank(from, "choice_rank");
+    to.choices.values.reserve(pool.size());
+    for (std::size_t c = 0; c < pool.size(); ++c) {
+        to.choices.values.push_back(
+            {to_index(pool[c]), modulus[c], residue[c], low[c], high[c], cost[c], rank[c]});
+    }
+}
+
+void read_parts(nb::handle from, Instance& to) {
+    to.item_parts = to_indices(Column(from, "item_parts"));
+    const Column delta(from, "part_delta");
+    const Column size(from, "part_size");
+    to.parts.reserve(size.size());
+    for (Index item = 0; item < to.item_count(); ++item) {
+        for (Index p = to.item_parts[item]; p < (to.item_parts[item + 1]); ++p) {
+            to.parts.push_back({item, delta[p], size[p]});
+        }
+    }
+    to.lives.start = to_indices(Column(from, "life_start"));
+    const Column begin(from, "life_begin");
+    const Column end(from, "life_end");
+    to.lives.values.reserve(begin.size());
+    for (std::size_t i = 0; i < begin.size(); ++i) to.lives.values.push_back({begin[i], end[i]});
+}
+
+std::unique_ptr<NativeInstance> read_instance(nb::handle from) {
+    auto result = std::make_unique<NativeInstance>();
+    Instance& to = result->instance;
+    read_pools(from, to);
+    read_choices(from, to);
+    read_parts(from, to);
+    const Column exempt(from, "exempt");
+    for (std::size_t i = 0; i + 2 < exempt.size(); i += 3) {
+        to.exempt.push_back({to_index(exempt[i]), to_index(exempt[i + 1]), exempt[i + 2] != 0});
+    }
+    const Column reuse(from, "reuse");
+    for (std::size_t i = 0; i + 2 < reuse.size(); i += 3) {
+        to.reuse.push_back({to_index(reuse[i]), to_index(reuse[i + 1]), reuse[i + 2]});
+    }
+    const Column listed(from, "conflicts");
+    std::vector<std::pair<Index, Index>> conflicts;
+    conflicts.reserve(listed.size() / 2);
+    for (std::size_t i = 0; i + 1 < listed.size(); i += 2) {
+        conflicts.emplace_back(to_index(listed[i]), to_index(listed[i + 1]));
+    }
+    nb::gil_scoped_release release;
+    result->times = assemble_rows(to, conflicts);
+    return result;
+}
+
+}  // namespace
+
+void bind_instance(nb::module_& m) {
+    nb::class_<NativeInstance>(m, "Instance", "The arrays of solvers.instance.Instance, and their rows.")
+        .def("__init__", [](NativeInstance* self, nb::handle from) {
+            new (self) NativeInstance(std::move(*read_instance(from)));
+        });
+    m.attr("UNBOUNDED") = kLimit;
+}
+
+}  // namespace memstow::bindings

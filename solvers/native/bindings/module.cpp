@@ -1,0 +1,20 @@
+// The door between Python and the native core: converts arguments and results, nothing else.
+#include "bindings.hpp"
+
+NB_MODULE(_native, m) {
+    using namespace memstow::bindings;
+    m.doc() = "The native core of memstow.";
+    // What a caller still holds at exit is no defect.
+    nb::set_leak_warnings(false);
+
+    // What a later one takes or returns is known by then.
+    bind_budget(m);
+    bind_instance(m);
+    bind_score(m);
+    bind_bounds(m);
+    bind_greedy(m);
+    bind_classics(m);
+    bind_exact(m);
+    bind_improve(m);
+    bind_reuse(m);
+}

@@ -1,0 +1,103 @@
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include <functional>
+#include <optional>
+
+#include "../budget.hpp"
+#include "../reuse/cheapest.hpp"
+#include "../search/exact.hpp"
+#include "bindings.hpp"
+#include "convert.hpp"
+
+namespace memstow::bindings {
+namespace {
+
+using Items = std::vector<Index>;
+using OnOffsets = std::function<void(Bytes, const Cheapest::Offsets&)>;
+using OnBound = std::function<void(Bytes)>;
+
+// The items of one pool, and the search for their cheapest layout.
+struct PoolSearch {
+    Items items;
+    Cheapest search;
+};
+
+void make_search(PoolSearch* self, const NativeInstance& from, const Items& items, std::uint64_t seed) {
+    nb::gil_scoped_release release;
+    new (self) PoolSearch{items, Cheapest(restrict_to(from.instance, items), seed)};
+}
+
+Cheapest::Events telling(const OnOffsets& on_value, const OnBound& on_bound) {
+    Cheapest::Events events;
+    events.value = [&on_value](Bytes value, const Cheapest::Offsets& offsets) {
+        nb::gil_scoped_acquire acquire;
+        on_value(value, offsets);
+    };
+    events.bound = [&on_bound](Bytes value) {
+        nb::gil_scoped_acquire acquire;
+        on_bound(value);
+    };
+    return events;
+}
+
+// Dead items as the caller numbers them.
+Cheapest::Found renumbered(Cheapest::Found found, const Items& items) {
+    for (Index& item : found.dead) item = items[item];
+    return found;
+}
+
+Cheapest::Found cheapest_within(PoolSearch& self, Bytes height, std::optional<Bytes> enough, Budget& budget,
+                                const OnOffsets& on_cost, const OnBound& on_bound) {
+    nb::gil_scoped_release release;
+    const Cheapest::Events events = telling(on_cost, on_bound);
+    return renumbered(self.search.cheapest(height, enough, budget, events), self.items);
+}
+
+Cheapest::Found lowest_within(PoolSearch& self, const Cheapest::Limits& limits, Bytes bound, Budget& budget,
+                              const OnOffsets& on_height, const OnBound& on_bound) {
+    nb::gil_scoped_release release;
+    const Cheapest::Events events = telling(on_height, on_bound);
+    return renumbered(self.search.lowest(limits, bound, budget, events), self.items);
+}
+
+std::optional<Cheapest::Offsets> offsets(const Cheapest::Found& found) {
+    if (found.offsets.empty()) return std::nullopt;
+    return found.offsets;
+}
+
+void bind_values(nb::module_& m) {
+    nb::class_<Cheapest::Limits>(m, "CheapestLimits", "What a layout may be like.")
+        .def(
+            "__init__",
+            [](Cheapest::Limits* self, Bytes height, Bytes cost) {
+                new (self) Cheapest::Limits{height, cost};
+            },
+            nb::kw_only(), nb::arg("height"), nb::arg("cost"));
+    nb::class_<Cheapest::Found>(m, "CheapestResult", "The best layout within the limits, and what is proven.")
+        .def_prop_ro("offsets", &offsets)
+        .def_ro("cost", &Cheapest::Found::cost)
+        .def_ro("top", &Cheapest::Found::top)
+        .def_ro("bound", &Cheapest::Found::bound)
+        .def_ro("infeasible", &Cheapest::Found::none)
+        .def_ro("dead", &Cheapest::Found::dead)
+        .def_ro("refuted", &Cheapest::Found::refuted);
+}
+
+}  // namespace
+
+void bind_reuse(nb::module_& m) {
+    bind_values(m);
+    nb::class_<PoolSearch>(m, "Cheapest", "The search for layouts of least reuse cost of one pool.")
+        .def("__init__", &make_search, nb::arg("instance"), nb::arg("items"), nb::arg("seed"))
+        .def(
+            "offer", [](PoolSearch& self, const Cheapest::Offsets& offsets) { self.search.offer(offsets); },
+            nb::arg("offsets"))
+        .def("cheapest", &cheapest_within, nb::arg("height"), nb::arg("enough").none(), nb::arg("budget"),
+             nb::arg("on_cost"), nb::arg("on_bound"))
+        .def("lowest", &lowest_within, nb::arg("limits"), nb::arg("bound"), nb::arg("budget"),
+             nb::arg("on_height"), nb::arg("on_bound"));
+}
+
+}  // namespace memstow::bindings

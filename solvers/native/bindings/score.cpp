@@ -1,0 +1,90 @@
+#include "../score.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include <stdexcept>
+
+#include "../occupied.hpp"
+#include "bindings.hpp"
+#include "convert.hpp"
+
+namespace memstow::bindings {
+namespace {
+
+// From solvers.instance.Layout or None, a sequence of solvers.solver.Kept, and how many buffers the hint
+// places.
+Hint make_hint(const NativeInstance& self, nb::handle places, nb::handle kept, std::int64_t buffers) {
+    Hint hint{to_layout(self.instance, places), {}, buffers};
+    for (const nb::handle one : kept) {
+        const auto item = nb::cast<Index>(one.attr("item"));
+        if (item < 0 || item >= self.instance.item_count()) throw std::length_error("not of this instance");
+        const Place place{nb::cast<Index>(one.attr("pool")), nb::cast<Bytes>(one.attr("offset"))};
+        hint.kept.push_back({item, place, nb::cast<std::int64_t>(one.attr("count"))});
+    }
+    return hint;
+}
+
+nb::bytes bytes_of(const std::vector<std::int64_t>& values) {
+    return nb::bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(std::int64_t));
+}
+
+nb::bytes pools_of(const Placed& placed) {
+    std::vector<std::int64_t> pools;
+    pools.reserve(placed.layout.size());
+    for (const Place& place : placed.layout) pools.push_back(place.pool);
+    return bytes_of(pools);
+}
+
+nb::bytes offsets_of(const Placed& placed) {
+    std::vector<std::int64_t> offsets;
+    offsets.reserve(placed.layout.size());
+    for (const Place& place : placed.layout) offsets.push_back(place.offset);
+    return bytes_of(offsets);
+}
+
+nb::object score_of(const NativeInstance& self, nb::handle terms, const Hint* hint, nb::handle layout) {
+    const Scorer scorer(self.instance, to_terms(terms), to_hint(hint));
+    return to_python(scorer(to_layout(self.instance, layout)));
+}
+
+std::vector<Bytes> peaks_of(const NativeInstance& self, nb::handle layout) {
+    return pool_peaks(self.instance, to_layout(self.instance, layout));
+}
+
+std::vector<Occupied> occupied_by(const NativeInstance& self, nb::handle layout) {
+    return most_occupied(self.instance, to_layout(self.instance, layout));
+}
+
+}  // namespace
+
+void bind_score(nb::module_& m) {
+    nb::enum_<TermKind>(m, "TermKind", nb::is_arithmetic(), "Terms of the objective.")
+        .value("PEAK", TermKind::peak)
+        .value("POOL_PEAK", TermKind::pool_peak)
+        .value("MAX_PEAK", TermKind::max_peak)
+        .value("PLACEMENT_COST", TermKind::placement_cost)
+        .value("REUSE_COST", TermKind::reuse_cost)
+        .value("MOVES", TermKind::moves)
+        .value("PREFERENCE", TermKind::preference);
+    nb::class_<Hint>(m, "Hint", "Where items are wished to be, and what moves are counted from.")
+        .def(
+            "__init__",
+            [](Hint* self, const NativeInstance& instance, nb::handle places, nb::handle kept,
+               std::int64_t buffers) { new (self) Hint(make_hint(instance, places, kept, buffers)); },
+            nb::arg("instance"), nb::arg("places").none(), nb::arg("kept"), nb::arg("buffers"));
+    nb::class_<Placed>(m, "Placed", "By item, its place: bytes of arrays of 64-bit integers, -1 for none.")
+        .def_prop_ro("pools", &pools_of)
+        .def_prop_ro("offsets", &offsets_of);
+    nb::class_<Occupied>(m, "Occupied", "The most bytes in use at one moment, and the first such moment.")
+        .def_ro("bytes", &Occupied::bytes)
+        .def_ro("time", &Occupied::time);
+    m.def("score", &score_of, nb::arg("instance"), nb::arg("terms"), nb::arg("hint").none(),
+          nb::arg("layout"), "Values of a layout by term, or None where it does not fit.");
+    m.def("most_occupied", &occupied_by, nb::arg("instance"), nb::arg("layout"),
+          "By pool: what the layout occupies.");
+    m.def("pool_peaks", &peaks_of, nb::arg("instance"), nb::arg("layout"),
+          "By pool: the largest end of a part.");
+}
+
+}  // namespace memstow::bindings
