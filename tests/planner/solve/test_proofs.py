@@ -1,12 +1,12 @@
 """A bound under locks holds for the plans that keep within them, and for no other."""
 
-from memstow.planner.model.objective import parse_term
+from memstow.planner.model.objective import Kind, Term
 from memstow.planner.model.plan import Exhausted, Model, Refuted
 from memstow.planner.solve.bounds import TermBound
 from memstow.planner.solve.proofs import Proven
 from memstow.solvers.solver import ModelBound
 
-PEAK, MOVES = parse_term("peak"), parse_term("moves")
+PEAK, MOVES = Term(Kind.PEAK), Term(Kind.MOVES)
 NONE = {PEAK: TermBound(0, None), MOVES: TermBound(0, None)}
 SCALES = (4, 1)
 
