@@ -106,7 +106,7 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
         type=real(0, LONGEST_RUN),
         default=REPEAT_SECONDS,
         metavar="S",
-        help="a shorter run is repeated until so many seconds are measured; 0: never (default: "
+        help="a shorter run is repeated until this many seconds are measured; 0: never (default: "
         f"{REPEAT_SECONDS})",
     )
     limits.add_argument(

@@ -46,7 +46,7 @@ class Keys:
         self._database = database
 
     def create(self, name: str, scopes: frozenset[Scope]) -> tuple[Key, str]:
-        """A new key, and its text, which is not to be had again."""
+        """A new key, and its text, which is shown this once."""
         identity, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
         with self._database.write() as connection:
             created = now()

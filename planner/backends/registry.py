@@ -10,7 +10,7 @@ def find(name: str) -> Solver:
     """The solver of that name; KeyError when there is none, MissingBackEndError when it is not installed."""
     if name not in BACK_ENDS:
         return native.find(name)
-    missing = BACK_ENDS[name].how_to_get()
+    missing = how_to_get(name)
     if missing is not None:
         raise MissingBackEndError(f"solver {name!r} needs {missing}")
     # Processes and their pipes are nothing that a run without them should wait for.
@@ -39,7 +39,7 @@ def versioned(name: str) -> str:
 
 def is_installed(name: str) -> bool:
     """Whether nothing is missing for the solver of that name."""
-    return name not in BACK_ENDS or BACK_ENDS[name].how_to_get() is None
+    return name not in BACK_ENDS or how_to_get(name) is None
 
 
 def is_classic(name: str) -> bool:

@@ -60,7 +60,7 @@ class Forked(Group):
         return self.status is None and self._ended() is None
 
     def ending(self, within: float) -> str:
-        """How it ended, for people: it is given so many seconds to do so."""
+        """How it ended, for people: waits up to this many seconds for that."""
         end = time.monotonic() + within
         while self.alive() and time.monotonic() < end:
             time.sleep(0.001)

@@ -44,7 +44,7 @@ class Group(ABC):
 
     @abstractmethod
     def ending(self, within: float) -> str:
-        """How it ended, for people: it is given so many seconds to do so."""
+        """How it ended, for people: waits up to this many seconds for that."""
 
     def memory(self) -> int:
         """Resident bytes of the child and what it started; 0 where the system does not tell."""
@@ -108,7 +108,7 @@ class Process(Group):
         return self._popen.poll() is None
 
     def ending(self, within: float) -> str:
-        """How it ended, for people: it is given so many seconds to do so."""
+        """How it ended, for people: waits up to this many seconds for that."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             code = self._popen.wait(within)
             return f"killed by signal {-code}" if code < 0 else f"ended with status {code}"

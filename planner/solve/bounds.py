@@ -206,14 +206,15 @@ def _need(reduction: Reduction, pools: tuple[int, ...]) -> Need:
     """The most that must be in these pools at once, in bytes of the problem."""
     instance = reduction.instance
     plain = _most_at_once(instance, pools, 1)
-    best = Need(pools, plain.bytes, 0, plain.time, tuple(plain.parts))
+    parts = tuple(plain.parts)
+    best = Need(pools, plain.bytes, 0, plain.time, parts)
     if len(pools) == 1:
         pool = pools[0]
         first, last = instance.reserved_start[pool], instance.reserved_start[pool + 1]
         reserved = list(
             zip(instance.reserved_begin[first:last], instance.reserved_end[first:last], strict=True)
         )
-        best = Need(pools, plain.bytes, height_for(plain.bytes, 0, reserved), plain.time, tuple(plain.parts))
+        best = Need(pools, plain.bytes, height_for(plain.bytes, 0, reserved), plain.time, parts)
         grid = core.common_grid(instance, pool)
         if grid.unit > 1:
             gridded = _most_at_once(instance, pools, grid.unit)

@@ -42,8 +42,8 @@ def plan(
 ) -> "Plan":
     """Solve the problem within the options' limits.
 
-    Events, and better plans to be had for the asking, are told from threads of the run. When `cancel` is set,
-    the best plan so far is the answer. No plan is handed out that `judge` has not accepted.
+    `on_event` and `on_better` are called from threads of the run. When `cancel` is set, the best plan so far
+    is the answer. No plan is handed out that `judge` has not accepted.
     Raises InputError for a problem that contradicts itself, UnknownSolverError and DeclinedError for a solver
     that cannot be had.
     """

@@ -1,4 +1,4 @@
-"""What must be so for a run to be had as it is asked for, besides a problem that makes sense."""
+"""What a run needs besides a valid problem: a hint for `moves`, a solver that accepts the task."""
 
 from itertools import islice
 

@@ -8,7 +8,7 @@ from memstow.planner.targets.target import Target, retarget
 
 
 def changed(problem: Problem, target: Target | None, capacity: int | None, fit_only: bool) -> Problem:
-    """The problem in the memories of the target, with this capacity of an only pool, without an objective."""
+    """The problem in the memories of the target, its single pool of this capacity, without an objective."""
     if target is not None:
         problem = retarget(problem, target)
     if capacity is not None:
@@ -16,7 +16,7 @@ def changed(problem: Problem, target: Target | None, capacity: int | None, fit_o
             raise InputError.single(
                 "several_pools",
                 "capacity",
-                f"the problem has {len(problem.pools)} pools and this is the capacity of an only one; "
+                f"the problem has {len(problem.pools)} pools and a capacity can be given for a single one; "
                 "set the capacities in the file",
             )
         problem = replace(problem, pools=(replace(problem.pools[0], capacity=capacity),))
