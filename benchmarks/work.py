@@ -11,11 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from memstow.api.cli.exits import Exit
+from memstow.api.cli.exit_codes import Exit
+from memstow.api.cli.io.output_file import replace_file
 from memstow.api.cli.main import main as memstow
-from memstow.api.cli.output import replace_file
 from memstow.planner.bench.compare.measures import DECIDING
-from memstow.planner.bench.record import RESULTS, Machine, Record, from_line, to_line
+from memstow.planner.bench.records.record import RESULTS, Machine, Record, from_line, to_line
 
 BASELINE: Final = Path(__file__).with_name("work_baseline.jsonl")
 OUTPUT: Final = Path("build") / "work"

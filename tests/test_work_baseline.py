@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from benchmarks.work import BASELINE, baseline
-from memstow.planner.bench.record import Ending, Moment, from_line, to_line
-from tests.planner.bench.made import made
+from memstow.planner.bench.records.record import Ending, Moment, from_line, to_line
+from tests.planner.bench.make import made
 
 
 def test_the_baseline_holds_deterministic_runs_and_nothing_of_the_machine() -> None:

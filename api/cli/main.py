@@ -13,10 +13,10 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Final
 
-from memstow.api.cli.arguments import Help
-from memstow.api.cli.exits import Exit
+from memstow.api.cli.exit_codes import Exit
+from memstow.api.cli.io.arguments import Help
+from memstow.api.cli.io.terminal import complain
 from memstow.api.cli.parser import Parser
-from memstow.api.cli.terminal import complain
 from memstow.planner.show.formatting import plain
 
 COMMANDS: Final = (
@@ -63,7 +63,7 @@ def build_parser(commands: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="store_true", help="print the version")
     added = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
     for command in commands:
-        import_module(f"memstow.api.cli.{command}").add(added)
+        import_module(f"memstow.api.cli.commands.{command}").add(added)
     return parser
 
 
@@ -108,7 +108,7 @@ def _dispatch(arguments: Sequence[str]) -> int:
     parser = build_parser([name for name in COMMANDS if name in arguments[:1]] or COMMANDS)
     args = parser.parse_args(arguments)
     if args.version:
-        from memstow.api.cli import version
+        from memstow.api.cli.commands import version
 
         return version.run(args)
     if args.command is None:
@@ -120,7 +120,7 @@ def _dispatch(arguments: Sequence[str]) -> int:
 
 def _explain(error: Exception) -> int:
     from memstow.planner.model.errors import InputError, MemstowError, RefusedPlanError
-    from memstow.planner.reading.findings import MOST_REPORTED
+    from memstow.planner.reading.issues import MOST_REPORTED
 
     match error:
         case InputError():

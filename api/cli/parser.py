@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from memstow.api.cli.exits import Exit
-from memstow.api.cli.terminal import complain
+from memstow.api.cli.exit_codes import Exit
+from memstow.api.cli.io.terminal import complain
 from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Parser(argparse.ArgumentParser):
                 self.error(self._about_option(name, has_commands))
 
     def _about_option(self, name: str, has_commands: bool) -> str:
-        from memstow.planner.reading.likely import likely
+        from memstow.planner.reading.suggestion import likely
 
         begun = [option for option in self._option_string_actions if option.startswith(name)]
         close = begun[0] if begun else likely(name, self._option_string_actions, 0.7)
@@ -86,7 +86,7 @@ class Parser(argparse.ArgumentParser):
         """Refuse what is none of the choices; argparse would print them as Python does."""
         if action.choices is None or value in action.choices:
             return
-        from memstow.planner.reading.likely import likely
+        from memstow.planner.reading.suggestion import likely
 
         choices = [str(choice) for choice in action.choices]
         close = likely(str(value), choices)

@@ -11,9 +11,9 @@ from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.middleware.cors import CORSMiddleware
 
 import memstow
-from memstow.api.http import documents, problems
-from memstow.api.http.frame import Frame
-from memstow.api.http.routes import batches, health, jobs, plan, reference, start, tools
+from memstow.api.http import errors, schemas
+from memstow.api.http.middleware import Frame
+from memstow.api.http.routes import batches, health, home, jobs, plan, reference, tools
 from memstow.api.http.service import Service
 from memstow.api.http.settings import Settings
 
@@ -63,8 +63,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.service = service
-    groups = (plan, jobs, batches, tools, reference, health, start)
-    problems.install(app, [route for group in groups for route in group.router.routes])
+    groups = (plan, jobs, batches, tools, reference, health, home)
+    errors.install(app, [route for group in groups for route in group.router.routes])
     for group in groups:
         app.include_router(group.router)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
@@ -79,7 +79,7 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
         components = made.setdefault("components", {})
         components["schemas"] = {
             name: schema
-            for name, schema in {**components.get("schemas", {}), **documents.schemas()}.items()
+            for name, schema in {**components.get("schemas", {}), **schemas.schemas()}.items()
             if name not in ("HTTPValidationError", "ValidationError")
         }
         components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}

@@ -8,9 +8,9 @@ from typing import Final
 
 from starlette.requests import Request
 
-from memstow.api.http.problems import ProblemError
+from memstow.api.http.errors import ProblemError
 from memstow.api.http.settings import EVERYONE, Settings
-from memstow.api.jobs.keys import Key, Keys, Scope
+from memstow.api.store.keys import Key, Keys, Scope
 
 # How long a key is believed before the store is asked again: a revoked one works no longer than this.
 _BELIEF_SECONDS: Final = 2.0

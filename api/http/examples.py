@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from memstow.api.http.documents import PROBLEM
+from memstow.api.http.schemas import PROBLEM
 
 EXAMPLES: Final[dict[str, dict[str, Any]]] = {
     "first": PROBLEM,

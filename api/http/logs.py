@@ -12,7 +12,7 @@ from typing import Any, Final, TextIO
 import structlog
 from structlog.typing import Processor
 
-from memstow.planner.reading.shown import printable
+from memstow.planner.reading.printable import printable
 
 _LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 # Longer than anything the service logs; what a library says is cut there.

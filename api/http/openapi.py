@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from memstow.api.http.app import create_app
-from memstow.api.http.documents import pretty
+from memstow.api.http.schemas import pretty
 from memstow.api.http.settings import Settings
 
 FILE: Final = Path(__file__).parents[2] / "docs" / "openapi.json"

@@ -11,29 +11,29 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import structlog
 from starlette.requests import Request
 
+from memstow.api.http.answer_cache import remembered
 from memstow.api.http.auth import Caller, Gate, require
-from memstow.api.http.problems import ProblemError
-from memstow.api.http.rate import Rate
-from memstow.api.http.remembered import remembered
+from memstow.api.http.errors import ProblemError
+from memstow.api.http.rate_limit import Rate
 from memstow.api.http.settings import Settings
-from memstow.api.jobs import operations
-from memstow.api.jobs.asked import Limits
-from memstow.api.jobs.cache import PlanCache
-from memstow.api.jobs.database import Database, StoreError
-from memstow.api.jobs.fast import FastPath
-from memstow.api.jobs.hub import Hub
-from memstow.api.jobs.isolated import Children, Watch
-from memstow.api.jobs.keeping import Keeping
-from memstow.api.jobs.keys import Keys, Scope
-from memstow.api.jobs.migrate import upgrade
-from memstow.api.jobs.operations import Operation
-from memstow.api.jobs.queue import Queue
-from memstow.api.jobs.results import Result
-from memstow.api.jobs.runner import Runner
 from memstow.api.metrics import Metrics
+from memstow.api.operations import operations
+from memstow.api.operations.answers import Result
+from memstow.api.operations.operations import Operation
+from memstow.api.operations.requests import Limits
+from memstow.api.store.cache_writer import Keeping
+from memstow.api.store.database import Database, StoreError
+from memstow.api.store.keys import Keys, Scope
+from memstow.api.store.migrate import upgrade
+from memstow.api.store.plan_cache import PlanCache
+from memstow.api.store.queue import Queue
+from memstow.api.workers.event_hub import Hub
+from memstow.api.workers.isolated_run import Children, Watch
+from memstow.api.workers.quick_solve import FastPath
+from memstow.api.workers.runner import Runner
 
 if TYPE_CHECKING:
-    from memstow.api.jobs.on_dask import Cluster
+    from memstow.api.workers.dask.executor import Cluster
 
 _STORE_THREADS: Final = 8
 # Reading a large body in a child takes seconds, never minutes.
@@ -112,7 +112,7 @@ class Service:
         settings = self.settings
         if settings.executor == "local":
             return None
-        from memstow.api.jobs.on_dask import Cluster
+        from memstow.api.workers.dask.executor import Cluster
 
         cluster = Cluster(settings.scheduler or "", settings.lease_seconds)
         cluster.on_killed = self._count_killed

@@ -9,16 +9,16 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from memstow.api.jobs.asked import Limits
-from memstow.api.jobs.database import FILE, url_of
-from memstow.api.jobs.runner import Work
+from memstow.api.operations.requests import Limits
+from memstow.api.store.database import FILE, url_of
+from memstow.api.workers.runner import Work
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.processes import machine
 from memstow.planner.processes.scheduler_address import check_scheduler
-from memstow.planner.reading.likely import likely
-from memstow.planner.reading.shown import shown
+from memstow.planner.reading.messages import of_one_value
+from memstow.planner.reading.printable import shown
 from memstow.planner.reading.source import read_bytes
-from memstow.planner.reading.wording import of_one_value
+from memstow.planner.reading.suggestion import likely
 
 PREFIX: Final = "MEMSTOW_"
 # Variables of memstow that are not settings of the service.

@@ -11,7 +11,7 @@ import sys
 import threading
 from typing import Any
 
-from memstow.planner.backends.teller import Teller
+from memstow.planner.backends.messages import Teller
 from memstow.planner.backends.wire import read_layout, read_task, write_layout
 from memstow.planner.processes import lifeline
 from memstow.planner.processes.frames import Message, Reader

@@ -3,7 +3,7 @@
 from memstow.planner.model.plan import Explanation
 from memstow.planner.model.problem import reserved_bytes
 from memstow.planner.reduce import Reduction
-from memstow.planner.reduce.rooms import size_of
+from memstow.planner.reduce.allowed_places import size_of
 
 
 def no_layout(reduction: Reduction, items: tuple[int, ...]) -> Explanation:

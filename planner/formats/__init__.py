@@ -4,20 +4,20 @@ from importlib import import_module
 from typing import Any, Final
 
 from memstow.planner.formats.detect import is_plan, is_request, looks_like_json, plan_format, problem_format
-from memstow.planner.formats.form import Format
+from memstow.planner.formats.format import Format
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
-from memstow.planner.reading.jsontext import parse_json
-from memstow.planner.reading.shown import printable
+from memstow.planner.reading.json_text import parse_json
+from memstow.planner.reading.printable import printable
 
 # Loaded when used: nobody waits for the models of a format that is not asked for.
 _MODULES: Final = {
     "json": "native",
-    "csv": "csv_table",
-    "structured": "structured",
-    "executorch": "executorch",
-    "usmp": "usmp",
+    "csv": "csv.table",
+    "structured": "structured.format",
+    "executorch": "executorch.tensor_list",
+    "usmp": "usmp.cases",
 }
 _WITH_PLANS: Final = ("json", "csv", "structured")
 

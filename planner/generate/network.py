@@ -7,7 +7,7 @@ gives one, so any number of them makes a network of any size.
 
 from typing import Final
 
-from memstow.planner.generate.chance import Chance
+from memstow.planner.generate.random_numbers import Chance
 from memstow.planner.model.problem import Buffer, InPlace, Problem
 
 RESOLUTIONS: Final = (96, 112, 128, 160, 224, 256)

@@ -7,7 +7,7 @@ import re
 from typing import Final
 
 from memstow.planner.model.errors import InputError
-from memstow.planner.reading.shown import shown
+from memstow.planner.reading.printable import shown
 
 _ADDRESS: Final = re.compile(
     r"(?:(?:tcp|tls|ws|wss|ucx)://)?(?:\[[0-9a-f:.%]+\]|[^\s:/\[\]]+):(?P<port>\d{1,5})", re.ASCII | re.I

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from memstow.planner.reading.shown import LONGEST, shown
+from memstow.planner.reading.printable import LONGEST, shown
 
 Path = tuple[str | int, ...]
 

@@ -5,7 +5,7 @@ import sys
 from typing import BinaryIO, Final
 
 from memstow.planner.model.errors import InputError
-from memstow.planner.reading.shown import printable
+from memstow.planner.reading.printable import printable
 
 LARGEST_INPUT: Final = 256 << 20
 _CHUNK: Final = 1 << 20

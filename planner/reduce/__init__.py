@@ -11,9 +11,9 @@ from math import gcd
 from memstow.planner.model.plan import Explanation, Placement, Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.model.rigid_groups import rigid_groups
-from memstow.planner.reduce.build import build
+from memstow.planner.reduce.allowed_places import Body, Rooms, first_aligned, no_place
+from memstow.planner.reduce.arrays import build
 from memstow.planner.reduce.reduction import Reduction
-from memstow.planner.reduce.rooms import Body, Rooms, first_aligned, no_place
 from memstow.planner.reduce.unit import common_unit
 from memstow.planner.solve.garbage_collection import collector_at_rest
 

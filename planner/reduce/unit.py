@@ -3,7 +3,7 @@
 from math import gcd
 
 from memstow.planner.model.problem import Problem
-from memstow.planner.reduce.rooms import Body
+from memstow.planner.reduce.allowed_places import Body
 
 
 def common_unit(problem: Problem, bodies: list[Body]) -> int:

@@ -11,10 +11,10 @@ from xml.sax.saxutils import escape
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.show.drawing.frame import FOOT, HEAD
-from memstow.planner.show.drawing.lives import Scene, scene_of
+from memstow.planner.show.drawing.items import Scene, scene_of
 from memstow.planner.show.drawing.map import Drawn, drawn
 from memstow.planner.show.drawing.palette import HOLE, LEVELS, QUIET, RAMP, RESERVED, shade
-from memstow.planner.show.drawing.panel import LEFT, RIGHT, Panel
+from memstow.planner.show.drawing.scale import LEFT, RIGHT, Panel
 from memstow.planner.show.formatting import count, plain
 
 WIDTH: Final = 960

@@ -16,11 +16,11 @@ from typing import Final
 from memstow.planner.model.live_profile import Profile
 from memstow.planner.model.plan import Plan, PoolUse
 from memstow.planner.model.problem import Buffer, Pool, Problem
-from memstow.planner.show.drawing.lives import Axis, Life, scene_of
+from memstow.planner.show.drawing.fit_text import breadth, fitting
+from memstow.planner.show.drawing.items import Axis, Life, scene_of
 from memstow.planner.show.drawing.palette import LEVELS
 from memstow.planner.show.drawing.shade import Columns, runs
 from memstow.planner.show.drawing.ticks import round_addresses, round_times, time_text
-from memstow.planner.show.drawing.words import breadth, fitting
 from memstow.planner.show.formatting import human, plain
 
 MOST_POOLS: Final = 4

@@ -13,7 +13,7 @@ from memstow.planner.verify.facts import Facts
 from memstow.planner.verify.figures import Figures
 from memstow.planner.verify.findings import Code, Findings, Violation
 from memstow.planner.verify.layout import Layout
-from memstow.planner.verify.lives import Lives
+from memstow.planner.verify.lifetimes import Lives
 from memstow.planner.verify.overlaps import Pressure, Sweep, check_conflicts
 from memstow.planner.verify.places import check_distances, check_places
 from memstow.planner.verify.pressure import most_occupied, occupied_at

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, settings
 from schemathesis.specs.openapi.checks import response_schema_conformance
 
 from memstow.api.http.app import create_app
-from memstow.api.http.documents import CSV, PROBLEM
+from memstow.api.http.schemas import CSV, PROBLEM
 from memstow.api.http.settings import Settings
 from tests.api.serving import Server
 

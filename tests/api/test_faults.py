@@ -17,20 +17,20 @@ from types import SimpleNamespace
 import httpx2
 import pytest
 
-from memstow.api.http.documents import PROBLEM
+from memstow.api.http.schemas import PROBLEM
 from memstow.api.http.settings import Settings
-from memstow.api.jobs import database as store
-from memstow.api.jobs.cache import PlanCache
-from memstow.api.jobs.isolated import Children
-from memstow.api.jobs.migrate import upgrade
-from memstow.api.jobs.queue import Queue
-from memstow.api.jobs.runner import Runner
 from memstow.api.metrics import Metrics
+from memstow.api.store import database as store
+from memstow.api.store.migrate import upgrade
+from memstow.api.store.plan_cache import PlanCache
+from memstow.api.store.queue import Queue
+from memstow.api.workers.isolated_run import Children
+from memstow.api.workers.runner import Runner
 from tests.api.asking import OVER, Event, events, has_plan, job_of, over, read_events, submit
 from tests.api.http.conftest import hard
-from tests.api.jobs.drafts import draft
 from tests.api.postgres import Postgres
 from tests.api.serving import Server
+from tests.api.store.drafts import draft
 from tests.processes import children_of, solving, wait_ended
 from tests.waiting import PATIENCE, wait_for
 
@@ -362,7 +362,7 @@ def test_a_clock_that_jumps_takes_no_job_away(server: Server, monkeypatch: pytes
     work = Settings(slots=0, lease_seconds=1.0).work()
     runner = Runner(database, queue, PlanCache(database), Children(), work, Metrics())
     steady = SimpleNamespace(monotonic=lambda: 100.0)
-    monkeypatch.setattr("memstow.api.jobs.runner.time", steady)
+    monkeypatch.setattr("memstow.api.workers.runner.time", steady)
     for jump in (1e6, -1e6):
         monkeypatch.setattr(time, "time", lambda jump=jump: 1.8e9 + jump)
         queue.beat([(job, 1)])

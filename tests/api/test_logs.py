@@ -12,9 +12,9 @@ import pytest
 import structlog
 
 from memstow.api.http import logs
-from memstow.api.jobs.database import Database, url_of
-from memstow.api.jobs.keys import Keys, Scope
-from memstow.api.jobs.migrate import upgrade
+from memstow.api.store.database import Database, url_of
+from memstow.api.store.keys import Keys, Scope
+from memstow.api.store.migrate import upgrade
 from tests.api.http.conftest import hard
 from tests.api.serving import Server
 from tests.waiting import wait_for

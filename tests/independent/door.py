@@ -11,7 +11,7 @@ from memstow.planner.model.errors import DeclinedError, InputError
 from memstow.planner.model.events import Event
 from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Problem
-from memstow.planner.reading.jsontext import parse_json
+from memstow.planner.reading.json_text import parse_json
 from memstow.planner.reading.parse import parse_target
 from memstow.planner.solve.engine import plan
 from memstow.planner.targets.target import retarget

@@ -8,30 +8,30 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from memstow.api.http import documents
+from memstow.api.http import schemas
 from memstow.api.http.auth import Caller
-from memstow.api.http.body import read_body, require_json
-from memstow.api.http.problems import ProblemError
+from memstow.api.http.errors import ProblemError
+from memstow.api.http.request_body import read_body, require_json
+from memstow.api.http.requests import Here, as_json, job_json
 from memstow.api.http.service import Service
-from memstow.api.http.shared import Here, as_json, job_json
-from memstow.api.http.submit import IDEMPOTENCY_PARAMETER, made_before, promise_of
-from memstow.api.jobs.asked import LONGEST_NAME
-from memstow.api.jobs.job import Draft, Job, State, Stop, moment
-from memstow.api.jobs.operations import READ_MANY
-from memstow.api.jobs.queue import Idempotency
-from memstow.planner.reading.shown import printable
+from memstow.api.http.submission import IDEMPOTENCY_PARAMETER, made_before, promise_of
+from memstow.api.operations.operations import READ_MANY
+from memstow.api.operations.requests import LONGEST_NAME
+from memstow.api.store.job import Draft, Job, State, Stop, moment
+from memstow.api.store.queue import Idempotency
+from memstow.planner.reading.printable import printable
 
 router = APIRouter(tags=["batches"])
 
 _EXAMPLE: dict[str, Any] = {
-    "id": documents.JOB_ID,
+    "id": schemas.JOB_ID,
     "name": "nightly",
     "created": "2026-11-20T09:00:00.000Z",
     "jobs": 2,
     "states": {"done": 1, "running": 1},
     "done": False,
     "table": {
-        "first": {"quick": {"job": documents.JOB_ID, "state": "done", "status": "optimal", "peak": 12288}}
+        "first": {"quick": {"job": schemas.JOB_ID, "state": "done", "status": "optimal", "peak": 12288}}
     },
 }
 _SCHEMA: dict[str, Any] = {
@@ -71,9 +71,9 @@ _COLUMNS = (
     "compared.",
     status_code=202,
     response_class=Response,
-    responses=documents.answers(202, "The batch.", _EXAMPLE, _SCHEMA, "application/json", 400, 415),
+    responses=schemas.answers(202, "The batch.", _EXAMPLE, _SCHEMA, "application/json", 400, 415),
     openapi_extra={"parameters": [IDEMPOTENCY_PARAMETER]}
-    | documents.enveloped(
+    | schemas.enveloped(
         {
             "name": {"type": "string", "minLength": 1, "maxLength": 200},
             "priority": {"type": "integer", "minimum": -100, "maximum": 100, "default": 0},
@@ -83,7 +83,7 @@ _COLUMNS = (
                 "items": {
                     "type": "object",
                     "required": ["problem"],
-                    "properties": {"name": {"type": "string"}, "problem": documents.ref("Problem")},
+                    "properties": {"name": {"type": "string"}, "problem": schemas.ref("Problem")},
                 },
             },
             "settings": {
@@ -92,14 +92,14 @@ _COLUMNS = (
                 "items": {
                     "type": "object",
                     "required": ["options"],
-                    "properties": {"name": {"type": "string"}, "options": documents.ref("Options")},
+                    "properties": {"name": {"type": "string"}, "options": schemas.ref("Options")},
                 },
             },
         },
         ["problems"],
         {
             "name": "nightly",
-            "problems": [{"name": "first", "problem": documents.PROBLEM}],
+            "problems": [{"name": "first", "problem": schemas.PROBLEM}],
             "settings": [
                 {"name": "quick", "options": {"time_limit": 1.0}},
                 {"name": "greedy", "options": {"solver": "greedy"}},
@@ -152,7 +152,7 @@ async def _put(service: Service, caller: Caller, body: bytes, promise: Idempoten
     operation_id="get_batch",
     summary="How far a batch is, and its table",
     response_class=Response,
-    responses=documents.answers(200, "The batch.", _EXAMPLE, _SCHEMA, "application/json", 404),
+    responses=schemas.answers(200, "The batch.", _EXAMPLE, _SCHEMA, "application/json", 404),
 )
 async def get_batch(request: Request, service: Here, batch: str) -> Response:
     """Look."""
@@ -165,10 +165,10 @@ async def get_batch(request: Request, service: Here, batch: str) -> Response:
     operation_id="get_batch_results",
     summary="The results of a batch, a job a line",
     response_class=Response,
-    responses=documents.answers(
+    responses=schemas.answers(
         200,
         "The results.",
-        {"results": [{"problem": "first", "setting": "quick", "job": documents.JOB_ID, "status": "optimal"}]},
+        {"results": [{"problem": "first", "setting": "quick", "job": schemas.JOB_ID, "status": "optimal"}]},
         {"type": "object"},
         "application/json",
         404,
@@ -198,7 +198,7 @@ async def get_results(
     operation_id="end_batch",
     summary="Stop all jobs of a batch and keep their best plans, or remove all of it",
     response_class=Response,
-    responses=documents.answers(
+    responses=schemas.answers(
         200,
         "The batch as it is now.",
         _EXAMPLE,

@@ -4,10 +4,10 @@ from fastapi import APIRouter, Request
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import Response
 
-from memstow.api.http import documents
-from memstow.api.http.problems import ProblemError
-from memstow.api.http.shared import Here, as_json
-from memstow.api.jobs.keys import Scope
+from memstow.api.http import schemas
+from memstow.api.http.errors import ProblemError
+from memstow.api.http.requests import Here, as_json
+from memstow.api.store.keys import Scope
 
 router = APIRouter(tags=["health"])
 
@@ -20,7 +20,7 @@ _SCHEMA = {"type": "object", "required": ["status"], "properties": {"status": {"
     operation_id="livez",
     summary="Whether the process lives",
     response_class=Response,
-    responses=documents.answers(200, "It lives.", _OK, _SCHEMA),
+    responses=schemas.answers(200, "It lives.", _OK, _SCHEMA),
 )
 async def livez() -> Response:
     """Live."""
@@ -32,7 +32,7 @@ async def livez() -> Response:
     operation_id="readyz",
     summary="Whether it should get requests: store and cluster answer, the queue has room, it is not ending",
     response_class=Response,
-    responses=documents.answers(200, "It should.", _OK, _SCHEMA),
+    responses=schemas.answers(200, "It should.", _OK, _SCHEMA),
 )
 async def readyz(service: Here) -> Response:
     """Ready."""
@@ -50,7 +50,7 @@ async def readyz(service: Here) -> Response:
     summary="The figures of this server, for Prometheus",
     description="Where there are keys, this needs one with the scope `admin`.",
     response_class=Response,
-    responses=documents.answers(
+    responses=schemas.answers(
         200, "The figures.", "memstow_jobs_queued 0.0\n", {"type": "string"}, "text/plain"
     ),
 )

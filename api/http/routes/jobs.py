@@ -10,10 +10,9 @@ from fastapi import APIRouter, Depends, Header, Query, Request
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.responses import Response
 
-from memstow.api.http import documents
-from memstow.api.http.problems import NothingMoreError, ProblemError
-from memstow.api.http.routes.plan import plan_in
-from memstow.api.http.shared import (
+from memstow.api.http import schemas
+from memstow.api.http.errors import NothingMoreError, ProblemError
+from memstow.api.http.requests import (
     OPTION_PARAMETERS,
     FormatOfBody,
     Here,
@@ -25,14 +24,15 @@ from memstow.api.http.shared import (
     output_format,
     service_of,
 )
-from memstow.api.http.submit import IDEMPOTENCY_PARAMETER, draft_of, made_before, promise_of
-from memstow.api.jobs.job import Job, State, Stop
-from memstow.api.jobs.operations import READ
-from memstow.api.jobs.queue import Filter
+from memstow.api.http.routes.plan import plan_in
+from memstow.api.http.submission import IDEMPOTENCY_PARAMETER, draft_of, made_before, promise_of
+from memstow.api.operations.operations import READ
+from memstow.api.store.job import Job, State, Stop
+from memstow.api.store.queue import Filter
 
 router = APIRouter(tags=["jobs"])
 
-_JOB = documents.ref("Job")
+_JOB = schemas.ref("Job")
 
 
 @router.post(
@@ -43,22 +43,22 @@ _JOB = documents.ref("Job")
     "`Idempotency-Key` the same request may be sent again: it is the same job.",
     status_code=202,
     response_class=Response,
-    responses=documents.answers(202, "The job.", documents.JOB, _JOB, "application/json", 400, 415),
+    responses=schemas.answers(202, "The job.", schemas.JOB, _JOB, "application/json", 400, 415),
     openapi_extra={
         "parameters": [
             *OPTION_PARAMETERS,
             IDEMPOTENCY_PARAMETER,
         ],
-        **documents.enveloped(
+        **schemas.enveloped(
             {
-                "problem": documents.ref("Problem"),
-                "target": documents.target(),
-                "options": documents.ref("Options"),
+                "problem": schemas.ref("Problem"),
+                "target": schemas.target(),
+                "options": schemas.ref("Options"),
                 "priority": {"type": "integer", "minimum": -100, "maximum": 100, "default": 0},
                 "hint_job": {"type": "string", "description": "A job whose plan is where to start."},
             },
             ["problem"],
-            {"problem": documents.PROBLEM, "options": {"time_limit": 60.0}, "priority": 1},
+            {"problem": schemas.PROBLEM, "options": {"time_limit": 60.0}, "priority": 1},
         ),
     },
 )
@@ -90,10 +90,10 @@ async def submit(
     operation_id="list_jobs",
     summary="Jobs, newest first",
     response_class=Response,
-    responses=documents.answers(
+    responses=schemas.answers(
         200,
         "A page of jobs; `next` is the cursor of the one behind it.",
-        {"jobs": [documents.JOB], "next": None},
+        {"jobs": [schemas.JOB], "next": None},
         {
             "type": "object",
             "required": ["jobs", "next"],
@@ -129,7 +129,7 @@ async def list_jobs(
     operation_id="get_job",
     summary="One job: its state and the best so far",
     response_class=Response,
-    responses=documents.answers(200, "The job.", documents.JOB, _JOB, "application/json", 404),
+    responses=schemas.answers(200, "The job.", schemas.JOB, _JOB, "application/json", 404),
 )
 async def get_job(request: Request, service: Here, job: str) -> Response:
     """Look."""
@@ -142,8 +142,8 @@ async def get_job(request: Request, service: Here, job: str) -> Response:
     operation_id="get_job_problem",
     summary="The problem of a job",
     response_class=Response,
-    responses=documents.answers(
-        200, "The problem.", documents.PROBLEM, documents.ref("Problem"), "application/json", 404
+    responses=schemas.answers(
+        200, "The problem.", schemas.PROBLEM, schemas.ref("Problem"), "application/json", 404
     ),
 )
 async def get_problem(request: Request, service: Here, job: str) -> Response:
@@ -163,11 +163,11 @@ async def get_problem(request: Request, service: Here, job: str) -> Response:
     description="`Memstow-Final` says whether it can still become better. With `If-None-Match` an unchanged "
     "plan is answered with 304.",
     response_class=Response,
-    responses=documents.answers(
+    responses=schemas.answers(
         200,
         "The plan.",
-        documents.PLAN,
-        documents.ref("Plan"),
+        schemas.PLAN,
+        schemas.ref("Plan"),
         "application/json",
         404,
         409,
@@ -247,7 +247,7 @@ async def _followed(
             },
         },
         204: {"description": "The job is over, and you have all of its events."},
-        **documents.errors(404),
+        **schemas.errors(404),
     },
 )
 async def events(
@@ -269,10 +269,10 @@ async def events(
     operation_id="end_job",
     summary="Stop a job and keep its best plan, or remove all of it",
     response_class=Response,
-    responses=documents.answers(
+    responses=schemas.answers(
         200,
         "The job as it is now; one that runs ends in a moment.",
-        documents.JOB,
+        schemas.JOB,
         _JOB,
         "application/json",
         404,

@@ -7,12 +7,11 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from memstow.api.http import documents
+from memstow.api.http import schemas
+from memstow.api.http.answer_cache import Ready, ready
 from memstow.api.http.auth import Caller
-from memstow.api.http.problems import ProblemError
-from memstow.api.http.remembered import Ready, ready
-from memstow.api.http.service import Service
-from memstow.api.http.shared import (
+from memstow.api.http.errors import ProblemError
+from memstow.api.http.requests import (
     OPTION_PARAMETERS,
     FormatOfBody,
     Here,
@@ -24,12 +23,13 @@ from memstow.api.http.shared import (
     plan_media_type,
     wants_fresh,
 )
-from memstow.api.http.submit import IDEMPOTENCY_PARAMETER, draft_of, promise_of
-from memstow.api.jobs.asked import OPTION_NAMES
-from memstow.api.jobs.fast import Tried
-from memstow.api.jobs.job import State
-from memstow.api.jobs.operations import READ, REWRITE_PLAN
-from memstow.api.jobs.results import Accepted
+from memstow.api.http.service import Service
+from memstow.api.http.submission import IDEMPOTENCY_PARAMETER, draft_of, promise_of
+from memstow.api.operations.answers import Accepted
+from memstow.api.operations.operations import READ, REWRITE_PLAN
+from memstow.api.operations.requests import OPTION_NAMES
+from memstow.api.store.job import State
+from memstow.api.workers.quick_solve import Tried
 
 router = APIRouter(tags=["plan"])
 
@@ -37,7 +37,7 @@ _LOOK_SECONDS = 0.5
 
 _ACCEPTED = {
     "description": "It takes longer: a job, at `Location`.",
-    "content": {"application/json": {"schema": documents.ref("Job"), "example": documents.JOB}},
+    "content": {"application/json": {"schema": schemas.ref("Job"), "example": schemas.JOB}},
     "headers": {"Location": {"schema": {"type": "string"}}},
 }
 
@@ -49,11 +49,11 @@ _ACCEPTED = {
     description="That nothing fits is an answer (200, status `infeasible`), not an error. A problem that "
     "takes longer than the server waits, or one sent with `Prefer: respond-async`, becomes a job.",
     response_class=Response,
-    responses=documents.answers(
+    responses=schemas.answers(
         200,
         "The plan.",
-        documents.PLAN,
-        documents.ref("Plan"),
+        schemas.PLAN,
+        schemas.ref("Plan"),
         "application/json",
         400,
         415,
@@ -61,14 +61,14 @@ _ACCEPTED = {
     ),
     openapi_extra={
         "parameters": [*OPTION_PARAMETERS, IDEMPOTENCY_PARAMETER],
-        **documents.enveloped(
+        **schemas.enveloped(
             {
-                "problem": documents.ref("Problem"),
-                "target": documents.target(),
-                "options": documents.ref("Options"),
+                "problem": schemas.ref("Problem"),
+                "target": schemas.target(),
+                "options": schemas.ref("Options"),
             },
             ["problem"],
-            {"problem": documents.PROBLEM, "options": {"time_limit": 5.0}},
+            {"problem": schemas.PROBLEM, "options": {"time_limit": 5.0}},
         ),
     },
 )

@@ -9,10 +9,10 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 import memstow
-from memstow.api.http import documents
+from memstow.api.http import schemas
+from memstow.api.http.errors import ProblemError
 from memstow.api.http.examples import EXAMPLES
-from memstow.api.http.problems import ProblemError
-from memstow.api.http.shared import Here, as_json
+from memstow.api.http.requests import Here, as_json
 from memstow.planner.model.schema import KINDS, schema
 
 router = APIRouter(tags=["reference"])
@@ -23,7 +23,7 @@ router = APIRouter(tags=["reference"])
     operation_id="list_solvers",
     summary="Who can solve, and what",
     response_class=Response,
-    responses=documents.answers(
+    responses=schemas.answers(
         200,
         "The solvers.",
         {"solvers": [{"name": "greedy", "summary": "...", "supports": "...", "missing": None}]},
@@ -47,9 +47,7 @@ def _solvers() -> list[dict[str, Any]]:
     operation_id="get_schema",
     summary="The JSON Schema of the problem, the options, the plan or a target",
     response_class=Response,
-    responses=documents.answers(
-        200, "The schema.", {"type": "object", "title": "Problem"}, {"type": "object"}
-    ),
+    responses=schemas.answers(200, "The schema.", {"type": "object", "title": "Problem"}, {"type": "object"}),
 )
 async def get_schema(
     request: Request,
@@ -68,7 +66,7 @@ async def get_schema(
     operation_id="list_targets",
     summary="The targets that come with memstow, each with its pools and the source of its facts",
     response_class=Response,
-    responses=documents.answers(
+    responses=schemas.answers(
         200,
         "The targets.",
         {"targets": [{"version": 1, "name": "nrf52840", "pools": [{"id": "ram", "capacity": 262144}]}]},
@@ -93,7 +91,7 @@ def _targets() -> list[Any]:
     operation_id="list_examples",
     summary="Bodies ready to be sent to /v1/plan, by name",
     response_class=Response,
-    responses=documents.answers(
+    responses=schemas.answers(
         200,
         "Names and paths.",
         {"examples": [{"name": "first", "path": "/v1/examples/first"}]},
@@ -111,8 +109,8 @@ async def list_examples(request: Request, service: Here) -> Response:
     operation_id="get_example",
     summary="One of them",
     response_class=Response,
-    responses=documents.answers(
-        200, "The body.", {"problem": documents.PROBLEM}, {"type": "object"}, "application/json", 404
+    responses=schemas.answers(
+        200, "The body.", {"problem": schemas.PROBLEM}, {"type": "object"}, "application/json", 404
     ),
 )
 async def get_example(request: Request, service: Here, name: str) -> Response:
@@ -128,7 +126,7 @@ async def get_example(request: Request, service: Here, name: str) -> Response:
     operation_id="get_version",
     summary="The version",
     response_class=Response,
-    responses=documents.answers(
+    responses=schemas.answers(
         200,
         "The version.",
         {"name": "memstow", "version": memstow.__version__, "python": "3.11.7"},

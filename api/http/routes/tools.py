@@ -5,23 +5,23 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from memstow.api.http import documents
+from memstow.api.http import schemas
 from memstow.api.http.auth import Caller
-from memstow.api.http.body import MEDIA_TYPES, format_of, read_body, require_json
-from memstow.api.http.problems import ProblemError
+from memstow.api.http.errors import ProblemError
+from memstow.api.http.request_body import MEDIA_TYPES, format_of, read_body, require_json
+from memstow.api.http.requests import FormatOfBody, Here
 from memstow.api.http.service import Service
-from memstow.api.http.shared import FormatOfBody, Here
-from memstow.api.jobs.asked import Form
-from memstow.api.jobs.operations import CONVERT, INSPECT, VERIFY
-from memstow.api.jobs.results import Document
+from memstow.api.operations.answers import Document
+from memstow.api.operations.operations import CONVERT, INSPECT, VERIFY
+from memstow.api.operations.requests import Form
 from memstow.planner import formats
 
 router = APIRouter(tags=["tools"])
 
-_ALONE = documents.enveloped(
-    {"problem": documents.ref("Problem"), "target": documents.target()},
+_ALONE = schemas.enveloped(
+    {"problem": schemas.ref("Problem"), "target": schemas.target()},
     ["problem"],
-    {"problem": documents.PROBLEM},
+    {"problem": schemas.PROBLEM},
 )
 
 
@@ -33,24 +33,24 @@ _ALONE = documents.enveloped(
     "each thing that the plan says whether it was checked; `checked` is whether all were. With `recheck` the "
     "solvers are asked to check what is only claimed; never for longer than `sync_seconds`.",
     response_class=Response,
-    responses=documents.answers(
+    responses=schemas.answers(
         200,
         "The verdict.",
-        documents.VERDICT,
-        documents.ref("Verdict"),
+        schemas.VERDICT,
+        schemas.ref("Verdict"),
         "application/json",
         400,
         415,
     ),
-    openapi_extra=documents.enveloped(
+    openapi_extra=schemas.enveloped(
         {
-            "problem": documents.ref("Problem"),
-            "target": documents.target(),
-            "plan": documents.ref("Plan"),
-            "hint": documents.ref("Plan"),
+            "problem": schemas.ref("Problem"),
+            "target": schemas.target(),
+            "plan": schemas.ref("Plan"),
+            "hint": schemas.ref("Plan"),
         },
         ["problem", "plan"],
-        {"problem": documents.PROBLEM, "plan": documents.PLAN},
+        {"problem": schemas.PROBLEM, "plan": schemas.PLAN},
         alone=False,
     ),
 )
@@ -78,7 +78,7 @@ async def verify(
     description="With `needs` the solvers are asked for the smallest capacity of each pool, the others as "
     "given, and for constraints whose removal alone lets a plan exist; never for longer than `sync_seconds`.",
     response_class=Response,
-    responses=documents.answers(
+    responses=schemas.answers(
         200,
         "The facts.",
         {"name": "first", "objective": ["peak"], "peak_live": 12288},
@@ -114,7 +114,7 @@ async def inspect(
     summary="A problem in another format",
     description="What the other format has no place for is refused by name.",
     response_class=Response,
-    responses=documents.answers(200, "The problem.", documents.CSV, {"type": "string"}, "text/csv", 400, 415),
+    responses=schemas.answers(200, "The problem.", schemas.CSV, {"type": "string"}, "text/csv", 400, 415),
     openapi_extra=_ALONE,
 )
 async def convert(

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from memstow.planner.bench.best import ratio
+from memstow.planner.bench.analysis.best_known import ratio
 from memstow.planner.bench.compare.pairs import Pair
-from memstow.planner.bench.results import Run
+from memstow.planner.bench.records.results import Run
 
 Difference = float
 """The logarithm of new by old: above 0 is worse."""

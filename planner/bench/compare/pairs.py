@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from memstow.planner.bench.record import Machine, hash_of
-from memstow.planner.bench.results import Results, Run
+from memstow.planner.bench.records.record import Machine, hash_of
+from memstow.planner.bench.records.results import Results, Run
 from memstow.planner.model.errors import InputError
 from memstow.planner.show.formatting import count
 

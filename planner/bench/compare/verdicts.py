@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from memstow.planner.bench.claims import Contradiction
+from memstow.planner.bench.analysis.false_claims import Contradiction
+from memstow.planner.bench.analysis.paired_tests import holm, mean_interval, sign, signed_rank
+from memstow.planner.bench.analysis.ratios import rate
 from memstow.planner.bench.compare.measures import MEASURES, OUTCOMES, Difference, Measure, Outcome
 from memstow.planner.bench.compare.pairs import Pair, Pairs, pairs
-from memstow.planner.bench.paired import holm, mean_interval, sign, signed_rank
-from memstow.planner.bench.rated import rate
-from memstow.planner.bench.results import Results
+from memstow.planner.bench.records.results import Results
 
 _EQUAL: Final = 1e-9
 MOST_NAMED: Final = 5

@@ -3,17 +3,17 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from memstow.planner.bench.folder import RUNS, SUMMARY
-from memstow.planner.bench.rated import Bench
-from memstow.planner.bench.record import Instance
+from memstow.planner.bench.analysis.ratios import Bench
+from memstow.planner.bench.analysis.summary import Row, summary
+from memstow.planner.bench.records.folder import RUNS, SUMMARY
+from memstow.planner.bench.records.record import Instance
 from memstow.planner.bench.report.canvas import as_pdf, picture, styles
+from memstow.planner.bench.report.instance_table import InstanceRow, instance_rows, most_telling
 from memstow.planner.bench.report.markdown import markdown
-from memstow.planner.bench.report.memory import memory_picture
 from memstow.planner.bench.report.page import page
 from memstow.planner.bench.report.pictures import sketches
-from memstow.planner.bench.report.rows import InstanceRow, instance_rows, most_telling
+from memstow.planner.bench.report.plan_picture import memory_picture
 from memstow.planner.bench.report.spreadsheet import runs_csv, summary_csv
-from memstow.planner.bench.summary import Row, summary
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.problem import Problem
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
-from memstow.planner.bench.curves import Curve
+from memstow.planner.bench.analysis.curves import Curve
 from memstow.planner.bench.report.canvas import INK, Style
 from memstow.planner.show.formatting import plain
 

@@ -6,11 +6,11 @@ from html import escape
 from itertools import groupby
 from typing import Final
 
-from memstow.planner.bench.rated import Bench
-from memstow.planner.bench.report import words
+from memstow.planner.bench.analysis.ratios import Bench
+from memstow.planner.bench.analysis.summary import Row
+from memstow.planner.bench.report import text
 from memstow.planner.bench.report.canvas import Picture
-from memstow.planner.bench.report.rows import Cell, InstanceRow, most_telling
-from memstow.planner.bench.summary import Row
+from memstow.planner.bench.report.instance_table import Cell, InstanceRow, most_telling
 from memstow.planner.show.formatting import count
 
 MOST_ROWS: Final = 200
@@ -26,12 +26,12 @@ def markdown(
 ) -> str:
     """The text; each picture comes with the name of its file."""
     parts = [f"# {_text(title)}", ""]
-    parts += [f"- {what}: {_text(fact)}" for what, fact in words.facts(bench)]
+    parts += [f"- {what}: {_text(fact)}" for what, fact in text.facts(bench)]
     parts += _claims(bench)
-    parts += ["", "## Summary", "", _text(words.SUMMARY_TOLD)]
+    parts += ["", "## Summary", "", _text(text.SUMMARY_TOLD)]
     for family, inside in groupby(summary, key=lambda row: row.family):
-        parts += ["", f"### {_text(words.name(family))}", ""]
-        parts += _table(words.SUMMARY_HEAD, [words.summary_cells(row) for row in inside])
+        parts += ["", f"### {_text(text.name(family))}", ""]
+        parts += _table(text.SUMMARY_HEAD, [text.summary_cells(row) for row in inside])
     for picture, file in pictures:
         parts += [
             "",
@@ -56,16 +56,16 @@ def _claims(bench: Bench) -> Iterator[str]:
 
 def _instances(solvers: Sequence[str], rows: Sequence[InstanceRow]) -> Iterator[str]:
     shown = most_telling(rows, MOST_ROWS)
-    yield f"{words.INSTANCES_TOLD} {words.how_many(len(shown), len(rows))}".rstrip()
+    yield f"{text.INSTANCES_TOLD} {text.how_many(len(shown), len(rows))}".rstrip()
     yield ""
     yield from _table(
-        ("instance", "family", "buffers", "best known", *map(words.name, solvers)),
+        ("instance", "family", "buffers", "best known", *map(text.name, solvers)),
         [
             (
-                words.instance_name(row.instance),
-                words.name(row.instance.family),
+                text.instance_name(row.instance),
+                text.name(row.instance.family),
                 count(row.instance.features.get("buffers", 0)),
-                words.best_known(row.best),
+                text.best_known(row.best),
                 *map(_cell, row.cells),
             )
             for row in shown

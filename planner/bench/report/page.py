@@ -5,12 +5,12 @@ from html import escape
 from itertools import groupby
 from typing import Final
 
-from memstow.planner.bench.rated import Bench
-from memstow.planner.bench.report import words
+from memstow.planner.bench.analysis.ratios import Bench
+from memstow.planner.bench.analysis.summary import Row
+from memstow.planner.bench.report import text
 from memstow.planner.bench.report.canvas import Picture
-from memstow.planner.bench.report.rows import Cell, InstanceRow, most_telling
-from memstow.planner.bench.report.style import STYLE
-from memstow.planner.bench.summary import Row
+from memstow.planner.bench.report.instance_table import Cell, InstanceRow, most_telling
+from memstow.planner.bench.report.stylesheet import STYLE
 from memstow.planner.show.formatting import count
 
 MOST_ROWS: Final = 2_000
@@ -37,7 +37,7 @@ def page(
         f"<title>{_text(title)}</title><style>{STYLE}</style></head><body>",
         f"<h1>{_text(title)}</h1>",
         "<dl>",
-        *(f"<dt>{_text(what)}</dt><dd>{_text(fact)}</dd>" for what, fact in words.facts(bench)),
+        *(f"<dt>{_text(what)}</dt><dd>{_text(fact)}</dd>" for what, fact in text.facts(bench)),
         "</dl>",
         *_claims(bench),
         *_summary(summary),
@@ -62,13 +62,13 @@ def _claims(bench: Bench) -> Iterator[str]:
 
 
 def _summary(summary: Sequence[Row]) -> Iterator[str]:
-    yield f"<h2>Summary</h2><p>{_text(words.SUMMARY_TOLD)}</p>"
+    yield f"<h2>Summary</h2><p>{_text(text.SUMMARY_TOLD)}</p>"
     for family, rows in groupby(summary, key=lambda row: row.family):
-        yield f'<h3>{_text(words.name(family))}</h3><div class="wide"><table><thead><tr>'
-        yield "".join(f'<th scope="col">{_text(head)}</th>' for head in words.SUMMARY_HEAD)
+        yield f'<h3>{_text(text.name(family))}</h3><div class="wide"><table><thead><tr>'
+        yield "".join(f'<th scope="col">{_text(head)}</th>' for head in text.SUMMARY_HEAD)
         yield "</tr></thead><tbody>"
         for row in rows:
-            yield f"<tr>{''.join(f'<td>{_text(cell)}</td>' for cell in words.summary_cells(row))}</tr>"
+            yield f"<tr>{''.join(f'<td>{_text(cell)}</td>' for cell in text.summary_cells(row))}</tr>"
         yield "</tbody></table></div>"
 
 
@@ -81,13 +81,13 @@ def _figure(picture: Picture) -> str:
 
 def _instances(solvers: Sequence[str], rows: Sequence[InstanceRow], memory_of: MemoryOf) -> Iterator[str]:
     shown = most_telling(rows, MOST_ROWS)
-    yield f"<h2>Instances</h2><p>{words.INSTANCES_TOLD} A row with a mark before its name opens the picture "
-    yield f"of its best plan. {words.how_many(len(shown), len(rows))}</p>"
+    yield f"<h2>Instances</h2><p>{text.INSTANCES_TOLD} A row with a mark before its name opens the picture "
+    yield f"of its best plan. {text.how_many(len(shown), len(rows))}</p>"
     for family, inside in groupby(shown, key=lambda row: row.instance.family):
-        yield f'<h3>{_text(words.name(family))}</h3><div class="wide">'
+        yield f'<h3>{_text(text.name(family))}</h3><div class="wide">'
         yield f'<div class="rows" style="--solvers: {len(solvers)}"><div class="head">'
         yield "<i>instance</i><span>buffers</span><span>best known<small>bound</small></span>"
-        yield "".join(f"<span>{_text(words.name(solver))}</span>" for solver in solvers)
+        yield "".join(f"<span>{_text(text.name(solver))}</span>" for solver in solvers)
         yield "</div>"
         for row in inside:
             drawn = memory_of(row)
@@ -100,10 +100,10 @@ def _instances(solvers: Sequence[str], rows: Sequence[InstanceRow], memory_of: M
 
 
 def _instance(row: InstanceRow) -> str:
-    best = words.best_known(row.best)
-    bound = words.NONE if row.bound is None else count(row.bound)
+    best = text.best_known(row.best)
+    bound = text.NONE if row.bound is None else count(row.bound)
     buffers = count(row.instance.features.get("buffers", 0))
-    name = _text(words.instance_name(row.instance))
+    name = _text(text.instance_name(row.instance))
     return f"<i>{name}</i><span>{buffers}</span><span>{best}<small>{bound}</small></span>"
 
 

@@ -6,8 +6,16 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from memstow.planner.bench.curves import Curve, apart, cactus, mean_over_time, moments, profile, together
-from memstow.planner.bench.rated import Bench, Rated, Steps
+from memstow.planner.bench.analysis.curves import (
+    Curve,
+    apart,
+    cactus,
+    mean_over_time,
+    moments,
+    profile,
+    together,
+)
+from memstow.planner.bench.analysis.ratios import Bench, Rated, Steps
 from memstow.planner.bench.report.axes import (
     SHORTEST,
     crowds,
@@ -21,7 +29,7 @@ from memstow.planner.bench.report.axes import (
     whole,
 )
 from memstow.planner.bench.report.canvas import Sketch, Style
-from memstow.planner.bench.report.words import name
+from memstow.planner.bench.report.text import name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

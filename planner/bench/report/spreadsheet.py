@@ -5,8 +5,8 @@ import io
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, fields
 
-from memstow.planner.bench.rated import Bench, Rated
-from memstow.planner.bench.summary import Row
+from memstow.planner.bench.analysis.ratios import Bench, Rated
+from memstow.planner.bench.analysis.summary import Row
 
 WORK = ("nodes", "steps")
 

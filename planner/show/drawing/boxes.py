@@ -7,10 +7,10 @@ from typing import Final
 from xml.sax.saxutils import escape
 
 from memstow.planner.model.problem import ALWAYS
+from memstow.planner.show.drawing.fit_text import fitting
 from memstow.planner.show.drawing.palette import RAMP, ink_on
-from memstow.planner.show.drawing.panel import RIGHT, Box, Panel, px
+from memstow.planner.show.drawing.scale import RIGHT, Box, Panel, px
 from memstow.planner.show.drawing.ticks import time_text
-from memstow.planner.show.drawing.words import fitting
 from memstow.planner.show.formatting import count, human, plain
 
 MOST_TOLD: Final = 1_500

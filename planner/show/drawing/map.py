@@ -6,9 +6,9 @@ from typing import Final
 
 from memstow.planner.show.drawing import frame
 from memstow.planner.show.drawing.boxes import MOST_TOLD, names, plain_boxes, readable, summits, told_boxes
-from memstow.planner.show.drawing.panel import ACROSS, Box, Panel
+from memstow.planner.show.drawing.scale import ACROSS, Box, Panel
 from memstow.planner.show.drawing.shade import columns_of
-from memstow.planner.show.drawing.spots import spots
+from memstow.planner.show.drawing.shade_svg import spots
 
 MOST_BOXES: Final = 10_000
 """Drawn one by one in one picture; the rest is shade."""

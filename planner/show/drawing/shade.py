@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, groupby
 
-from memstow.planner.show.drawing.lives import Axis, Life
+from memstow.planner.show.drawing.items import Axis, Life
 from memstow.planner.show.drawing.palette import LEVELS
 
 

@@ -4,7 +4,7 @@ import argparse
 
 import pytest
 
-from memstow.api.cli.arguments import amount, duration, real, whole
+from memstow.api.cli.io.arguments import amount, duration, real, whole
 
 
 @pytest.mark.parametrize(

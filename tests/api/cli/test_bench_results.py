@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from memstow.api.cli.exits import Exit
-from memstow.planner.bench.record import Ending
+from memstow.api.cli.exit_codes import Exit
+from memstow.planner.bench.records.record import Ending
 from tests.api.cli.conftest import Cli
-from tests.planner.bench.made import made, write
+from tests.planner.bench.make import made, write
 
 FILES = {"report.html", "report.md", "runs.csv", "summary.csv"}
 EXACT = {"time_limit": 10.0, "deterministic": True}

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from memstow.api.cli.bench_run import Progress
-from memstow.api.cli.exits import Exit
-from memstow.planner.bench.record import RESULTS, Record, from_line
-from memstow.planner.bench.tally import Tally
+from memstow.api.cli.commands.bench_run import Progress
+from memstow.api.cli.exit_codes import Exit
+from memstow.planner.bench.records.record import RESULTS, Record, from_line
+from memstow.planner.bench.runs.progress import Tally
 from tests.api.cli.conftest import ROOT, Cli
-from tests.planner.bench.asking import timeless
+from tests.planner.bench.requests import timeless
 from tests.waiting import PATIENCE, wait_for
 
 DETERMINISTIC = ("--deterministic", "--work-limit", "1000000")

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from memstow.api.cli.exits import Exit
+from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.main import COMMANDS, build_parser
 from tests.api.cli.conftest import ROOT, Cli
 from tests.api.serving import Server
-from tests.planner.bench.asking import SIDE_BY_SIDE
 from tests.planner.bench.farm import Farm
+from tests.planner.bench.requests import SIDE_BY_SIDE
 
 PAGE = (ROOT / "docs" / "cli.md").read_text()
 README = (ROOT / "README.md").read_text()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from memstow.api.cli.exits import Exit
+from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.main import COMMANDS, build_parser, main
 from memstow.planner.model.errors import DeclinedError, InputError, Issue, RefusedPlanError
 from memstow.planner.model.problem import Problem

@@ -14,13 +14,13 @@ from starlette.testclient import TestClient
 
 import memstow
 from memstow.api.http.app import create_app
-from memstow.api.http.documents import PROBLEM
 from memstow.api.http.routes.plan import failure_of
+from memstow.api.http.schemas import PROBLEM
 from memstow.api.http.service import Service
 from memstow.api.http.settings import Settings
-from memstow.api.jobs.asked import cache_key
-from memstow.api.jobs.isolated import ChildError
-from memstow.api.jobs.job import Job
+from memstow.api.operations.requests import cache_key
+from memstow.api.store.job import Job
+from memstow.api.workers.isolated_run import ChildError
 from memstow.planner import formats
 from memstow.planner.generate.planted import planted
 from memstow.planner.model.options import Options

@@ -8,12 +8,12 @@ from starlette.testclient import TestClient
 
 from memstow.api.http.app import create_app
 from memstow.api.http.auth import is_loopback
-from memstow.api.http.documents import PROBLEM
-from memstow.api.http.problems import ProblemError
-from memstow.api.http.rate import Rate
+from memstow.api.http.errors import ProblemError
+from memstow.api.http.rate_limit import Rate
+from memstow.api.http.schemas import PROBLEM
 from memstow.api.http.service import Service
 from memstow.api.http.settings import Settings
-from memstow.api.jobs.keys import Keys, Scope
+from memstow.api.store.keys import Keys, Scope
 from tests.api.http.conftest import problem_document
 
 

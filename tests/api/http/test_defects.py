@@ -8,9 +8,9 @@ import structlog
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from memstow.api.http.documents import PROBLEM
-from memstow.api.http.problems import problem_of
-from memstow.api.jobs.isolated import ChildError
+from memstow.api.http.errors import problem_of
+from memstow.api.http.schemas import PROBLEM
+from memstow.api.workers.isolated_run import ChildError
 from memstow.planner.model.errors import RefusedPlanError
 from tests.api.http.conftest import problem_document
 

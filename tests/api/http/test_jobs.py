@@ -10,7 +10,7 @@ from typing import Any
 from starlette.testclient import TestClient
 
 from memstow.api.http.app import create_app
-from memstow.api.http.documents import PROBLEM
+from memstow.api.http.schemas import PROBLEM
 from memstow.api.http.settings import Settings
 from memstow.planner import formats
 from memstow.planner.generate.planted import planted

@@ -8,10 +8,10 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from memstow.api.http.app import create_app
-from memstow.api.http.documents import PROBLEM
+from memstow.api.http.schemas import PROBLEM
 from memstow.api.http.service import Service
 from memstow.api.http.settings import Settings
-from memstow.api.jobs.keys import Scope
+from memstow.api.store.keys import Scope
 from tests.api.asking import over
 from tests.api.http.conftest import problem_document
 

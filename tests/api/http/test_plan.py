@@ -9,9 +9,9 @@ import pytest
 from httpx2 import Response
 from starlette.testclient import TestClient
 
-from memstow.api.http.body import MEDIA_TYPES
-from memstow.api.http.documents import CSV, EXAMPLES_ALONE, PROBLEM
 from memstow.api.http.examples import EXAMPLES
+from memstow.api.http.request_body import MEDIA_TYPES
+from memstow.api.http.schemas import CSV, EXAMPLES_ALONE, PROBLEM
 from memstow.planner import formats
 from memstow.planner.generate.planted import planted
 from memstow.planner.model.digest import digest

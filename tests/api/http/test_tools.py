@@ -11,8 +11,8 @@ from starlette.testclient import TestClient
 
 import memstow
 from memstow.api.http.app import create_app
-from memstow.api.http.documents import CSV, PLAN, PROBLEM, pretty
 from memstow.api.http.examples import EXAMPLES
+from memstow.api.http.schemas import CSV, PLAN, PROBLEM, pretty
 from memstow.api.http.settings import Settings
 from memstow.planner.model.schema import schema
 from tests.api.http.conftest import problem_document

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from memstow.planner.bench.keepers import Keepers
+from memstow.planner.bench.runs.supervisors import Keepers
 from tests.waiting import wait_for
 
 

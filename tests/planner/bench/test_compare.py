@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from memstow.planner.bench.compare.measures import DECIDING, NAMES
-from memstow.planner.bench.compare.told import told, values
+from memstow.planner.bench.compare.text import told, values
 from memstow.planner.bench.compare.verdicts import Comparison, Line, Strictness, Verdict, compare
-from memstow.planner.bench.record import RESULTS, Ending, Record
-from memstow.planner.bench.results import read
+from memstow.planner.bench.records.record import RESULTS, Ending, Record
+from memstow.planner.bench.records.results import read
 from memstow.planner.model.errors import InputError
-from tests.planner.bench.made import made, results, write
+from tests.planner.bench.make import made, results, write
 
 EXACT = {"time_limit": 10.0, "deterministic": True}
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstow.planner.bench.curves import (
+from memstow.planner.bench.analysis.curves import (
     MOST_POINTS,
     apart,
     cactus,
@@ -17,7 +17,7 @@ from memstow.planner.bench.curves import (
     profile,
     together,
 )
-from memstow.planner.bench.means import arithmetic, geometric, shifted_geometric
+from memstow.planner.bench.analysis.means import arithmetic, geometric, shifted_geometric
 
 STEPS = st.lists(st.tuples(st.floats(0, 10), st.floats(0, 1)), max_size=6).map(sorted)
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from memstow.planner.bench.journal import Journal, Known
-from memstow.planner.bench.record import RESULTS, from_line
+from memstow.planner.bench.records.journal import Journal, Known
+from memstow.planner.bench.records.record import RESULTS, from_line
 from memstow.planner.model.errors import InputError, MemstowError
-from tests.planner.bench.asking import given, line, solver, task
+from tests.planner.bench.requests import given, line, solver, task
 
 
 def written(folder: Path) -> list[int]:

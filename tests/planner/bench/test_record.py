@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from memstow.planner.bench.record import (
+from memstow.planner.bench.records.record import (
     Ending,
     Instance,
     Judged,

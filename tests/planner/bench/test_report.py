@@ -12,14 +12,14 @@ from xml.etree import ElementTree
 
 import pytest
 
-from memstow.planner.bench.rated import rate
-from memstow.planner.bench.record import Ending, Instance, Layout, Moment, Record
+from memstow.planner.bench.analysis.ratios import rate
+from memstow.planner.bench.records.record import Ending, Instance, Layout, Moment, Record
 from memstow.planner.bench.report import figures, report
 from memstow.planner.bench.report.axes import whole
 from memstow.planner.bench.report.page import MOST_ROWS
 from memstow.planner.model.errors import InputError, MissingBackEndError
 from memstow.planner.model.problem import Buffer, Pool, Problem
-from tests.planner.bench.made import made, results
+from tests.planner.bench.make import made, results
 
 EVIL = "<script>alert('&\"')</script> | $x_1$ *b* \x1b[31m"
 PICTURES = ("profiles", "cactus", "gap", "size")

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from memstow.planner.bench.record import RESULTS, Ending, Layout, to_line
-from memstow.planner.bench.results import read
+from memstow.planner.bench.records.record import RESULTS, Ending, Layout, to_line
+from memstow.planner.bench.records.results import read
 from memstow.planner.model.errors import InputError
-from tests.planner.bench.made import made, results
+from tests.planner.bench.make import made, results
 
 
 def test_the_order_of_lines_does_not_matter(tmp_path: Path) -> None:

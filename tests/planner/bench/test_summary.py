@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from memstow.planner.bench.rated import rate
-from memstow.planner.bench.record import Ending, Moment, Record
-from memstow.planner.bench.summary import Row, summary
-from tests.planner.bench.made import made, results
+from memstow.planner.bench.analysis.ratios import rate
+from memstow.planner.bench.analysis.summary import Row, summary
+from memstow.planner.bench.records.record import Ending, Moment, Record
+from tests.planner.bench.make import made, results
 
 
 def _row(rows: list[Row], solver: str, family: str = "all") -> Row:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memstow.api.cli.exits import Exit
+from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.main import main
 from memstow.planner import formats
 from memstow.planner.generate.planted import planted

@@ -9,7 +9,7 @@ import pytest
 
 from memstow.planner.backends.registry import versioned
 from memstow.planner.formats import read_problem
-from memstow.planner.generate.mixed import mixed
+from memstow.planner.generate.random import mixed
 from memstow.planner.model.events import Event, Incumbent, Phase
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Model, Placement, Plan, Status

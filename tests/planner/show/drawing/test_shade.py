@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from memstow.planner.model.problem import Buffer
-from memstow.planner.show.drawing.lives import Axis, Life
+from memstow.planner.show.drawing.items import Axis, Life
 from memstow.planner.show.drawing.palette import LEVELS
 from memstow.planner.show.drawing.shade import Run, columns_of, runs, skyline
 

@@ -1,0 +1,181 @@
+"""What `memstow bench run` is asked: its paths as instances, its arguments as solvers with options."""
+
+import argparse
+import os
+import re
+import shlex
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from memstow.planner.bench.instances.sources import Generated, Instances
+    from memstow.planner.bench.runs.task import Asked
+
+_GENERATE: Final = "generate:"
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
+_RANGE: Final = re.compile(r"(\d+)\.\.(\d+)", re.ASCII)
+_RANGED: Final = ("n", "seed")
+# The name of an outside program where two that run side by side have one.
+_PROGRAM: Final = "program"
+_WATCHES: Final = "memstow.planner.bench.runs.supervisor"
+# Options of `memstow generate` that are not the problem's.
+_OF_A_FILE: Final = ("output", "output-format")
+_MOST_GENERATED: Final = 1_000_000_000
+_COMMON: Final = ("format", "target", "capacity", "fit_only", "time_limit", "memory")
+_OURS: Final = ("gap", "deterministic", "work_limit", "workers")
+
+
+def instances_of(path: str) -> "Instances":
+    """The instances of one argument."""
+    from memstow.planner.bench.instances.sources import files
+
+    return _generated(path) if path.startswith(_GENERATE) else files(path)
+
+
+def asked_of(args: argparse.Namespace) -> "list[Asked]":
+    """Every solver that takes part."""
+    asked = _solvers(args)
+    asked += [_external(text, args, args.executor == "local") for text in args.external]
+    return _each_once(asked)
+
+
+def sides_of(args: argparse.Namespace) -> "list[tuple[list[Asked], str]]":
+    """Of each of the two that run side by side who solves, and the Python that runs it."""
+    from memstow.planner.model.errors import InputError
+
+    if args.external or args.executor != "local" or args.jobs != 1:
+        message = "it goes neither with --external nor with --executor nor with --jobs: runs are in pairs"
+        raise InputError.single("bad_interleave", "--interleave", message)
+    programs = ["{input" in one for one in args.interleave]
+    if any(programs):
+        if not all(programs) or args.solvers is not None:
+            message = "give two commands with a place for {input}, and no --solvers; or two of memstow"
+            raise InputError.single("bad_interleave", "--interleave", message)
+        return [([_external(f"{_PROGRAM}={one}", args, True)], sys.executable) for one in args.interleave]
+    return [(_each_once(_solvers(args)), _python_of(one)) for one in args.interleave]
+
+
+def _python_of(text: str) -> str:
+    """The Python that a memstow, or that of a venv, runs by."""
+    import subprocess
+    from pathlib import Path
+    from shutil import which
+
+    from memstow.planner.model.errors import InputError
+
+    found = which(str(Path(text) / "bin" / "memstow") if Path(text).is_dir() else text)
+    # The link is followed to the program, and the Python beside it is not: it may be a link out of its venv.
+    python = None if found is None else str(Path(found).resolve().with_name("python"))
+    if python is not None and os.access(python, os.X_OK):
+        runs = [python, "-P", "-c", f"import {_WATCHES}"]
+        if subprocess.run(runs, capture_output=True, check=False).returncode == 0:  # noqa: S603
+            return python
+    message = f"{text!r} is no venv or program of a memstow whose runs can be watched, and has no {{input}}"
+    raise InputError.single("bad_interleave", "--interleave", message)
+
+
+def _solvers(args: argparse.Namespace) -> "list[Asked]":
+    names = args.solvers if args.solvers is not None else "" if args.external else "auto"
+    local = args.executor == "local" and args.interleave is None
+    return [_solver(name.strip(), args, local) for name in names.split(",") if name.strip()]
+
+
+def _each_once(asked: "list[Asked]") -> "list[Asked]":
+    from memstow.planner.model.errors import InputError
+
+    seen = [one.name for one in asked]
+    if not asked or len(set(seen)) < len(seen):
+        raise InputError.single("bad_solvers", "--solvers", "give some solvers, each name once")
+    return asked
+
+
+def _solver(name: str, args: argparse.Namespace, local: bool) -> "Asked":
+    from memstow.planner.bench.runs.task import Asked
+    from memstow.planner.model.errors import MissingBackEndError
+    from memstow.planner.solve.portfolio import asked_for
+    from memstow.solvers.models.register import BACK_ENDS
+
+    asked_for(name)
+    missing = BACK_ENDS[name].how_to_get() if name in BACK_ENDS and local else None
+    if missing is not None:
+        raise MissingBackEndError(f"solver {name!r} needs {missing}")
+    return Asked(name, _options(args, (*_COMMON, *_OURS)), repeat_seconds=args.repeat_for)
+
+
+def _external(text: str, args: argparse.Namespace, local: bool) -> "Asked":
+    # Slow to import, and this module is, whenever there is help to print.
+    from shutil import which
+
+    from memstow.planner.bench.runs.task import Asked
+    from memstow.planner.model.errors import InputError
+    from memstow.solvers.solver import names
+
+    name, equals, command = text.partition("=")
+    try:
+        parts = shlex.split(command)
+        command.encode()  # it is recorded, which bytes that are no text cannot be
+    except ValueError as error:
+        raise InputError.single("bad_external", "--external", f"{command!r}: {error}") from None
+    if not (equals and parts and _NAME.fullmatch(name)):
+        raise InputError.single(
+            "bad_external", "--external", f"{text!r} is not like 'name=command {{input}} {{output}}'"
+        )
+    if name in ("auto", *names()):
+        raise InputError.single("bad_external", "--external", f"{name!r} is the name of a solver of memstow")
+    if "{input" not in command:
+        raise InputError.single("bad_external", "--external", f"{text!r} has no place for {{input}}")
+    if os.sep in parts[0]:
+        parts[0] = os.path.abspath(parts[0])
+    if local and which(parts[0]) is None:
+        raise InputError.single(
+            "bad_external", "--external", f"{parts[0]!r} is no program that can be started"
+        )
+    return Asked(name, _options(args, _COMMON), tuple(parts), os.getcwd(), args.repeat_for)
+
+
+def _options(args: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]:
+    from memstow.api.cli.io.problem_input import read_target
+
+    options = {name: getattr(args, name) for name in names}
+    if args.target is not None:
+        # Whole, since where it is run there may be no such file.
+        options["target"] = asdict(read_target(args.target))
+    return options
+
+
+def _generated(path: str) -> "Generated":
+    """`generate:KIND,n=N,seed=A..B,option=value`: the options of `memstow generate`."""
+    from memstow.planner.bench.instances.sources import Generated
+    from memstow.planner.model.errors import InputError
+
+    kind, *settings = (part.strip() for part in path.removeprefix(_GENERATE).split(","))
+    settings = [setting for setting in settings if setting]
+    named = [setting.partition("=")[0] for setting in settings]
+    for name in named:
+        if named.count(name) > 1 or name in _OF_A_FILE:
+            why = "is given twice" if name not in _OF_A_FILE else "is of a file: nothing is written here"
+            raise InputError.single("bad_generate", path, f"{name!r} {why}")
+    first, last = (_generator_arguments(kind, settings, end) for end in (1, 2))
+    counts, seeds = (range(first.pop(name), last[name] + 1) for name in _RANGED)
+    if not counts or not seeds:
+        raise InputError.single("empty_range", path, "a range is empty: write the smaller first")
+    if seeds.stop - seeds.start > _MOST_GENERATED // len(counts):
+        raise InputError.single("too_many", path, f"more than {_MOST_GENERATED:,} problems")
+    return Generated(kind, first, counts, seeds)
+
+
+def _generator_arguments(kind: str, settings: list[str], end: int) -> dict[str, Any]:
+    """What the generator is told; of a range, its first (1) or its last (2) end."""
+    from memstow.api.cli.commands import generate
+    from memstow.api.cli.parser import Parser
+
+    words = [kind]
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        ends = _RANGE.fullmatch(value) if name in _RANGED else None
+        # A list has + between its words, since commas are between settings.
+        words += [f"--{name}", *([ends[end] if ends else value.replace("+", ",")] if equals else [])]
+    parser: argparse.ArgumentParser = Parser(prog="memstow", allow_abbrev=False)
+    generate.add(parser.add_subparsers())
+    return generate.arguments_of(parser.parse_args(["generate", *words]))

@@ -1,0 +1,139 @@
+"""`memstow bench report`: what the results of a run say, in tables and pictures."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memstow.api.cli.commands.bench_arguments import instances_of
+from memstow.api.cli.exit_codes import Exit
+from memstow.api.cli.io.arguments import Commands, add_command, whole
+from memstow.api.cli.io.output_file import replace_file
+from memstow.api.cli.io.problem_input import told_of_option
+
+if TYPE_CHECKING:
+    from memstow.planner.bench.analysis.best_known import Best
+    from memstow.planner.bench.instances.sources import Instances
+
+MOST_PICTURES = 10_000
+
+
+def add(commands: "Commands[argparse.ArgumentParser]") -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "report",
+        "turn the results of a run into a page, Markdown and CSV",
+        details="""
+Writes report.html, which needs nothing else and can be sent anywhere; report.md with its pictures; and
+runs.csv and summary.csv. The same results give the same files. Needs matplotlib (extra: bench).""",
+        examples="""
+memstow bench report results
+memstow bench report results --update-best --best best_known.json
+memstow bench report results --figures pdf --output paper
+memstow bench report results --output page --title 'Release 1.2' --scatter exact,cpsat
+""",
+    )
+    parser.add_argument("folder", metavar="DIR", help="folder of the results, or a results.jsonl")
+    parser.add_argument(
+        "-o", "--output", metavar="DIR", help="where to write (default: the folder of the results)"
+    )
+    parser.add_argument("--title", metavar="TEXT", help="title of the report (default: the folder's name)")
+    parser.add_argument(
+        "--best", metavar="FILE", help="best values known (default: best_known.json beside the results)"
+    )
+    parser.add_argument(
+        "--update-best", action="store_true", help="put better values into that file, from judged plans only"
+    )
+    parser.add_argument(
+        "--scatter",
+        type=_two,
+        metavar="A,B",
+        help="solvers to set against each other (default: the best two)",
+    )
+    parser.add_argument(
+        "--figures",
+        choices=("svg", "pdf"),
+        default="svg",
+        help="form of the pictures' files: pdf writes them for papers as well (default: svg)",
+    )
+    parser.add_argument(
+        "--problems",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="where problems are now, as for `bench run`; may be repeated (default: where the run had them)",
+    )
+    parser.add_argument(
+        "--pictures",
+        type=whole(0, MOST_PICTURES),
+        metavar="N",
+        help="memory pictures at most, where solvers differ most first (default: 100)",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read, draw, write, and say what was written."""
+    from memstow.planner.bench.analysis.best_known import to_json
+    from memstow.planner.bench.analysis.ratios import rate
+    from memstow.planner.bench.instances.problem import found_again
+    from memstow.planner.bench.records.folder import BEST
+    from memstow.planner.bench.records.results import read
+    from memstow.planner.bench.report import MOST_MEMORY_PICTURES, figures, report
+    from memstow.planner.show.formatting import plain
+
+    results = read(Path(args.folder))
+    folder = results.path.parent
+    best = folder / BEST if args.best is None else Path(args.best)
+    bench = rate(results, _known(best, needed=args.best is not None and not args.update_best))
+    sources = _sources(args.problems, folder)
+    with told_of_option("pair", "--scatter"):
+        made = report(
+            bench,
+            args.title or f"memstow bench: {folder.resolve().name}",
+            lambda wanted: found_again(sources, results.runs, wanted),
+            pair=args.scatter,
+            memory_pictures=MOST_MEMORY_PICTURES if args.pictures is None else args.pictures,
+        )
+    output = folder if args.output is None else Path(args.output)
+    output.mkdir(parents=True, exist_ok=True)
+    written = {name: text.encode() for name, text in made.items()}
+    if args.figures == "pdf":
+        written |= figures(bench, args.scatter)
+    for name, data in written.items():
+        replace_file(output / name, data)
+        print(plain(str(output / name)))
+    if args.update_best:
+        replace_file(best, to_json(bench.known))
+        print(plain(str(best)))
+    return Exit.DONE
+
+
+def _known(path: Path, needed: bool) -> "dict[str, Best]":
+    from memstow.planner.bench.analysis.best_known import from_json
+    from memstow.planner.reading.source import read_bytes
+
+    return from_json(read_bytes(path), str(path)) if needed or path.exists() else {}
+
+
+def _sources(paths: list[str], folder: Path) -> "list[Instances]":
+    """Where the problems are: as told, or where the run had them, as far as that is still there."""
+    from memstow.planner.bench.instances.problem import recall
+    from memstow.planner.model.errors import InputError
+
+    if paths:
+        return [instances_of(path) for path in paths]
+    found = []
+    for path in recall(folder):
+        try:
+            found.append(instances_of(path))
+        except InputError:
+            continue
+    return found
+
+
+def _two(text: str) -> tuple[str, str]:
+    first, comma, second = text.partition(",")
+    if not (comma and first and second) or first == second:
+        raise argparse.ArgumentTypeError(f"{text!r} is not two solvers with a comma between")
+    return first, second

@@ -1,0 +1,86 @@
+"""`memstow bench sets`: what instances others have published, and which of them are here."""
+
+import argparse
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memstow.api.cli.exit_codes import Exit
+from memstow.api.cli.io.arguments import Commands, add_command
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memstow.planner.bench.instances.public_sets import Here
+
+VARIABLE = "MEMSTOW_SETS"
+
+
+def add(commands: "Commands[argparse.ArgumentParser]") -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "sets",
+        "list public sets of instances, and what of them is here",
+        details="Each set is looked for in the folder of its name.",
+        examples="""
+memstow bench sets
+memstow bench sets --folder instances
+memstow bench run instances/minimalloc --solvers greedy,exact --output results
+""",
+    )
+    parser.add_argument(
+        "--folder", metavar="DIR", help=f"folder of the sets that are here (default: {VARIABLE}, or none)"
+    )
+    parser.add_argument("--json", action="store_true", help="print a JSON list")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """List the sets."""
+    from memstow.planner.bench.instances.public_sets import here
+
+    named = args.folder or os.environ.get(VARIABLE)
+    if named is not None and not Path(named).is_dir():
+        from memstow.planner.model.errors import InputError
+
+        raise InputError.single("not_found", named, "there is no such folder")
+    found = here(None if named is None else Path(named))
+    if args.json:
+        _print_json(found)
+    else:
+        _print(found)
+    return Exit.DONE
+
+
+def _print_json(found: "Sequence[Here]") -> None:
+    import json
+
+    listed = [
+        {
+            "name": one.public.name,
+            "about": one.public.told,
+            "source": one.public.source,
+            "licence": one.public.licence,
+            "instances": one.public.known,
+            "folder": None if one.folder is None else str(one.folder),
+            "files": one.files,
+        }
+        for one in found
+    ]
+    print(json.dumps(listed, indent=2))
+
+
+def _print(found: "Sequence[Here]") -> None:
+    from memstow.planner.show.formatting import plain
+
+    for one in found:
+        public = one.public
+        print(public.name)
+        print(f"    {public.told}")
+        print(f"    from {public.source}; licence {public.licence}")
+        if one.folder is None:
+            print("    not here")
+        else:
+            of = "" if public.known is None else f" of {public.known}"
+            print(f"    here: {one.files}{of} files in {plain(str(one.folder))}")

@@ -1,0 +1,162 @@
+"""`memstow generate`: problems of any size, made from a seed."""
+
+import argparse
+from typing import Any
+
+from memstow.api.cli.exit_codes import Exit
+from memstow.api.cli.io.arguments import Commands, add_command, amount_from, real, whole
+from memstow.api.cli.io.output_file import WRITABLE, format_of, refuse_unwritable, write_out
+from memstow.planner.generate.features import FEATURES
+
+# What a generator is not told: where its problem goes.
+_OURS = {"command", "version", "kind", "output", "output_format", "run"}
+
+
+def add(commands: "Commands[argparse.ArgumentParser]") -> None:
+    """Add the command, with one of its own for each kind."""
+    parser = add_command(
+        commands,
+        "generate",
+        "make a problem from a seed",
+        details="The same arguments give the same bytes, on any machine.",
+        examples="""
+memstow generate planted --n 1000 --seed 7 --output planted.json
+memstow generate planted --n 200 --slack 0.1 --drop 0.05 | memstow solve -
+memstow generate network --n 300 --output network.csv
+memstow generate random --n 50 --features pools,pins,alignments
+""",
+    )
+    kinds = parser.add_subparsers(title="kinds", metavar="KIND", dest="kind", required=True)
+    _add_planted(kinds)
+    _add_network(kinds)
+    _add_random(kinds)
+
+
+def _add_kind(
+    kinds: "Commands[argparse.ArgumentParser]", name: str, summary: str, examples: str
+) -> argparse.ArgumentParser:
+    parser = add_command(kinds, name, summary, examples=examples)
+    parser.add_argument(
+        "--n", type=whole(1, 10_000_000), default=100, metavar="N", help="buffers (default: 100)"
+    )
+    parser.add_argument(
+        "--seed", type=whole(0), default=0, metavar="S", help="seed of all chance (default: 0)"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="the file to write (default: standard output)")
+    parser.add_argument(
+        "--output-format",
+        choices=WRITABLE,
+        help="format to write (default: as the file's name ends, .json or .csv)",
+    )
+    parser.set_defaults(run=run)
+    return parser
+
+
+def _add_planted(kinds: "Commands[argparse.ArgumentParser]") -> None:
+    parser = _add_kind(
+        kinds,
+        "planted",
+        "an exact tiling of height x horizon, so that the optimum is known: the height",
+        """
+memstow generate planted --n 100
+memstow generate planted --n 1000000 --output million.csv
+memstow generate planted --n 500 --height 64KiB --horizon 400 --slack 0.2
+""",
+    )
+    parser.add_argument(
+        "--height", type=amount_from(1), metavar="H", help="the optimum in bytes (default: 1MiB)"
+    )
+    parser.add_argument(
+        "--horizon", type=whole(1), metavar="T", help="moments of time (default: grows with n)"
+    )
+    parser.add_argument(
+        "--live", type=whole(1), metavar="L", help="buffers live at once, about (default: 4 to 100)"
+    )
+    parser.add_argument(
+        "--alignment", type=amount_from(1), default=1, metavar="A", help="of sizes and offsets (default: 1)"
+    )
+    parser.add_argument(
+        "--slack",
+        type=real(0, 1),
+        default=0.0,
+        metavar="F",
+        help="shrink buffers by up to this fraction (default: 0)",
+    )
+    parser.add_argument(
+        "--drop",
+        type=real(0, 0.9),
+        default=0.0,
+        metavar="F",
+        help="leave this fraction of the tiles out (default: 0)",
+    )
+
+
+def _add_network(kinds: "Commands[argparse.ArgumentParser]") -> None:
+    parser = _add_kind(
+        kinds,
+        "network",
+        "tensors of made-up neural networks: chains, residuals, branches",
+        "memstow generate network --n 300\nmemstow generate network --n 40 --element 1 --in-place",
+    )
+    parser.add_argument(
+        "--element", type=whole(1, 16), default=4, metavar="B", help="bytes of an element (default: 4)"
+    )
+    parser.add_argument(
+        "--alignment", type=amount_from(1), default=64, metavar="A", help="of every tensor (default: 64)"
+    )
+    parser.add_argument(
+        "--in-place", action="store_true", help="let element-wise operators share input and output"
+    )
+
+
+def _add_random(kinds: "Commands[argparse.ArgumentParser]") -> None:
+    parser = _add_kind(
+        kinds,
+        "random",
+        "buffers at random, with any mixture of the features a problem can have",
+        """
+memstow generate random --n 20
+memstow generate random --n 50 --features pools,pins,alignments
+memstow generate random --n 12 --features all --seed 3
+""",
+    )
+    parser.add_argument(
+        "--features",
+        type=_features,
+        default=(),
+        metavar="LIST",
+        help=f"all, or any of: {', '.join(FEATURES)}",
+    )
+    parser.add_argument("--horizon", type=whole(2), metavar="T", help="moments of time (default: n)")
+    parser.add_argument(
+        "--largest", type=amount_from(1), default=4096, metavar="N", help="largest size (default: 4096)"
+    )
+
+
+def _features(text: str) -> tuple[str, ...]:
+    if text == "all":
+        return FEATURES
+    names = tuple(name for name in text.split(",") if name)
+    for name in names:
+        if name not in FEATURES:
+            raise argparse.ArgumentTypeError(
+                f"{name!r} is not a feature; there are: all, {', '.join(FEATURES)}"
+            )
+    return names
+
+
+def run(args: argparse.Namespace) -> int:
+    """Make the problem and write it."""
+    from memstow.planner import formats
+    from memstow.planner.generate.by_name import make
+
+    refuse_unwritable(args.output)
+    form = format_of(args.output, args.output_format)
+    problem = make(args.kind, arguments_of(args))
+    write_out(formats.write_problem(problem, form), args.output)
+    return Exit.DONE
+
+
+def arguments_of(args: argparse.Namespace) -> dict[str, Any]:
+    """What the generator is told; what was left out is its to choose."""
+    return {name: value for name, value in vars(args).items() if name not in _OURS and value is not None}

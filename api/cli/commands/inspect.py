@@ -1,0 +1,91 @@
+"""`memstow inspect`: what is in a problem, and where it is hard."""
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from memstow.api.cli.exit_codes import Exit
+from memstow.api.cli.io.arguments import LONGEST_RUN, Commands, add_command, duration, whole
+from memstow.api.cli.io.problem_input import (
+    add_changes,
+    add_problem,
+    read_problem,
+    refuse_two_stdins,
+    warn_if_terminal,
+)
+from memstow.api.cli.io.terminal import columns, draws_unicode
+
+if TYPE_CHECKING:
+    from memstow.planner.explain.needs import Needs
+    from memstow.planner.model.problem import Problem
+
+
+def add(commands: "Commands[argparse.ArgumentParser]") -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "inspect",
+        "show what is in a problem: counts, bounds, pressure over time, the hardest moments, what it needs",
+        examples="""
+memstow inspect model.json
+memstow inspect model.csv --rows 20
+memstow inspect model.json --json
+memstow inspect model.json --needs --time-limit 60
+""",
+    )
+    add_problem(parser)
+    add_changes(parser)
+    parser.add_argument(
+        "--rows", type=whole(0, 1000), default=5, metavar="N", help="hardest moments to list (default: 5)"
+    )
+    parser.add_argument(
+        "--needs",
+        action="store_true",
+        help="say what it would take for a plan to exist: the smallest capacity of each pool, the others as "
+        "given, and constraints whose removal alone would do",
+    )
+    parser.add_argument(
+        "--time-limit",
+        type=duration(LONGEST_RUN),
+        default=10.0,
+        metavar="S",
+        help="time that --needs may take, in seconds or as 50ms, 2m (default: 10)",
+    )
+    parser.add_argument("--json", action="store_true", help="print the facts as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read and describe."""
+    refuse_two_stdins(args.file, args.target)
+    warn_if_terminal(args.file)
+    problem = read_problem(args.file, args)
+
+    from memstow.planner.show.survey import facts, survey
+
+    if args.json:
+        import json
+
+        told = facts(problem, args.rows)
+        if args.needs:
+            from memstow.planner.explain.needs import as_data
+
+            told["needs"] = as_data(_needs(problem, args.time_limit))
+        print(json.dumps(told, indent=2))
+        return Exit.DONE
+
+    from memstow.planner.show.text_picture import ASCII, UNICODE
+
+    glyphs = UNICODE if draws_unicode(sys.stdout) else ASCII
+    print(survey(problem, args.rows, columns(sys.stdout), glyphs))
+    if args.needs:
+        from memstow.planner.show.report import needs_report
+
+        print("", needs_report(_needs(problem, args.time_limit)), sep="\n")
+    return Exit.DONE
+
+
+def _needs(problem: "Problem", seconds: float) -> "Needs":
+    from memstow.planner.explain.needs import needs
+
+    return needs(problem, seconds)

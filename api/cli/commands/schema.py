@@ -1,0 +1,36 @@
+"""`memstow schema`: the JSON Schemas of what goes in and what comes out."""
+
+import argparse
+
+from memstow.api.cli.exit_codes import Exit
+from memstow.api.cli.io.arguments import Commands, add_command
+from memstow.api.cli.io.output_file import to_stdout
+
+KINDS = ("problem", "options", "plan", "target")
+
+
+def add(commands: "Commands[argparse.ArgumentParser]") -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "schema",
+        "print the JSON Schema of the problem, the options, the plan or a target",
+        examples="memstow schema\nmemstow schema plan > plan.schema.json",
+    )
+    parser.add_argument(
+        "kind",
+        nargs="?",
+        choices=KINDS,
+        default=KINDS[0],
+        metavar="WHAT",
+        help=f"{', '.join(KINDS)} (default: {KINDS[0]})",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the schema."""
+    from memstow.planner.model.schema import schema_text
+
+    to_stdout(schema_text(args.kind).encode())
+    return Exit.DONE

@@ -1,0 +1,76 @@
+"""`memstow serve`: the HTTP service."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memstow.api.cli.exit_codes import Exit
+from memstow.api.cli.io.arguments import Commands, add_command, whole
+from memstow.api.cli.io.output_file import to_stdout
+
+if TYPE_CHECKING:
+    from memstow.api.http.settings import Settings
+
+MISSING = "the service needs more than is installed: pip install 'memstow[service]'"
+
+
+def add(commands: "Commands[argparse.ArgumentParser]") -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "serve",
+        "start the HTTP service",
+        details="""
+Every setting can be given as MEMSTOW_NAME in the environment or in a TOML file; --print-settings lists them.
+Without keys the service answers this machine only; `memstow keys create` makes one.""",
+        examples="""
+memstow serve
+memstow serve --port 9000 --data /var/lib/memstow
+memstow serve --config memstow.toml
+memstow serve --executor dask --scheduler tcp://localhost:8786
+memstow serve --print-settings > memstow.toml
+""",
+    )
+    add_store(parser)
+    parser.add_argument("--host", metavar="H", help="address to listen on (default: 127.0.0.1)")
+    parser.add_argument("--port", type=whole(0, 65535), metavar="P", help="port to listen on (default: 8080)")
+    parser.add_argument(
+        "--executor", choices=("local", "dask"), help="where jobs run: here, or on a cluster (default: local)"
+    )
+    parser.add_argument(
+        "--scheduler", metavar="URL", help="where the cluster's scheduler is, as tcp://host:port"
+    )
+    parser.add_argument("--print-settings", action="store_true", help="print the settings in force and end")
+    parser.set_defaults(run=run)
+
+
+def add_store(parser: argparse.ArgumentParser) -> None:
+    """Where the settings and the store are."""
+    parser.add_argument("--config", type=Path, metavar="FILE", help="settings as TOML")
+    parser.add_argument(
+        "--data", type=Path, metavar="FOLDER", help="folder of the store (default: memstow-data)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve."""
+    settings = load(args, host=args.host, port=args.port, executor=args.executor, scheduler=args.scheduler)
+    if args.print_settings:
+        from memstow.api.http.settings import printed
+
+        to_stdout(printed(settings).encode())
+        return Exit.DONE
+    from memstow.api.http.server import serve
+
+    return serve(settings)
+
+
+def load(args: argparse.Namespace, **chosen: object) -> "Settings":
+    """The settings in force; a word on what to install where the service is not."""
+    try:
+        from memstow.api.http import settings
+    except ModuleNotFoundError as error:
+        from memstow.planner.model.errors import InputError
+
+        raise InputError.single("missing_extra", error.name or "memstow", MISSING) from None
+    return settings.load(config=args.config, chosen={"data": args.data, **chosen})

@@ -1,0 +1,164 @@
+"""`memstow verify`: judge a plan from anyone."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from memstow.api.cli.exit_codes import Exit
+from memstow.api.cli.io.arguments import LONGEST_RUN, Commands, add_command, real
+from memstow.api.cli.io.problem_input import (
+    READABLE,
+    add_changes,
+    add_problem,
+    read_plan,
+    read_problem,
+    refuse_two_stdins,
+    warn_if_terminal,
+)
+from memstow.api.cli.io.terminal import complain
+from memstow.planner.show.formatting import plain
+
+if TYPE_CHECKING:
+    from memstow.planner.model.plan import Plan
+    from memstow.planner.model.problem import Problem
+    from memstow.planner.verify import Verdict
+
+MOST_SHOWN = 100
+MOST_CHECKED_SHOWN = 20
+
+
+def add(commands: "Commands[argparse.ArgumentParser]") -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "verify",
+        "check that a plan is valid and that its figures are true",
+        details="""
+Says of each claim of the plan whether it was checked, or is claimed by who made the plan. Exit code 0: valid;
+1: not valid, and every violation is listed, or with --strict something is only claimed. A plan that was made
+with --target, --capacity or --fit-only is for the problem so changed: give the same here.""",
+        examples="""
+memstow verify model.json plan.json
+memstow verify model.csv offsets.csv --capacity 64KiB
+memstow verify model.json plan.json --strict --recheck --time-limit 60
+memstow solve model.json --json | memstow verify model.json -
+""",
+    )
+    add_problem(parser, "problem")
+    parser.add_argument("plan", metavar="PLAN", help="the plan; - reads it from standard input")
+    parser.add_argument(
+        "--plan-format", choices=READABLE, help="format of the plan (default: told from its content)"
+    )
+    add_changes(parser)
+    parser.add_argument("--hint", metavar="PLAN", help="the plan that `moves` in the objective counts from")
+    parser.add_argument(
+        "--strict", action="store_true", help="fail where something is claimed and was not checked"
+    )
+    parser.add_argument(
+        "--recheck",
+        action="store_true",
+        help="solve again to check what is only claimed, within --time-limit",
+    )
+    parser.add_argument(
+        "--time-limit",
+        type=real(0, LONGEST_RUN),
+        default=10.0,
+        metavar="S",
+        help="seconds that --recheck may take (default: 10)",
+    )
+    parser.add_argument("--json", action="store_true", help="print the verdict as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Judge."""
+    refuse_two_stdins(args.problem, args.plan, args.hint, args.target)
+    for path in (args.problem, args.plan, args.hint):
+        warn_if_terminal(path)
+    problem = read_problem(args.problem, args)
+    plan = read_plan(args.plan, problem, args.plan_format)
+    hint = None if args.hint is None else read_plan(args.hint, problem)
+
+    from memstow.planner.model.objective import MOVES, parse_term
+    from memstow.planner.verify import judge
+
+    verdict, interrupted = judge(problem, plan, hint), False
+    if args.recheck:
+        verdict, interrupted = _rechecked(args, problem, plan, verdict, hint)
+    if hint is None and any(parse_term(term.term) == MOVES for term in plan.objective):
+        complain("`moves` was not checked: give the plan that it counts from as --hint")
+    if args.json:
+        _print_json(verdict)
+    else:
+        if verdict.valid:
+            _print_praise(problem, plan)
+        else:
+            _print_violations(verdict)
+        _print_claims(verdict)
+    if interrupted:
+        complain("interrupted: what was not decided by then is only claimed")
+        return Exit.INTERRUPTED
+    failed = not verdict.valid or (args.strict and verdict.unchecked)
+    return Exit.INVALID if failed else Exit.DONE
+
+
+def _rechecked(
+    args: argparse.Namespace, problem: "Problem", plan: "Plan", verdict: "Verdict", hint: "Plan | None"
+) -> "tuple[Verdict, bool]":
+    """The verdict after solving again, and whether that was interrupted."""
+    import threading
+
+    from memstow.api.cli.io.interruptible import Interruptible
+    from memstow.planner.solve.recheck import recheck
+
+    def work(cancel: threading.Event) -> "Verdict":
+        return recheck(problem, plan, verdict, args.time_limit, hint, cancel)
+
+    call = Interruptible(work)
+    return call.run(None), call.interrupted
+
+
+def _print_json(verdict: "Verdict") -> None:
+    import json
+
+    from memstow.planner.verify.verdict import as_data
+
+    print(json.dumps(as_data(verdict), indent=2))
+
+
+def _print_violations(verdict: "Verdict") -> None:
+    violations = verdict.violations
+    noun = "violation" if len(violations) == 1 else "violations"
+    print(f"invalid: {len(violations):,} {noun}")
+    for violation in violations[:MOST_SHOWN]:
+        print(f"  {plain(violation.message)} [{violation.code}]")
+    if len(violations) > MOST_SHOWN:
+        print(f"  and {len(violations) - MOST_SHOWN:,} more")
+
+
+def _print_claims(verdict: "Verdict") -> None:
+    """What stands behind each claim, those that nobody checked first."""
+    from memstow.planner.verify import Standing
+
+    checked = [claim for claim in verdict.claims if claim.standing is Standing.CHECKED]
+    others = [claim for claim in verdict.claims if claim.standing is not Standing.CHECKED]
+    for claims, most, kind in (
+        (others, MOST_SHOWN, "claims"),
+        (checked, MOST_CHECKED_SHOWN, "claims, checked"),
+    ):
+        for claim in claims[:most]:
+            print(f"  {plain(claim.says)}: {plain(claim.told)}")
+        if len(claims) > most:
+            print(f"  and {len(claims) - most:,} more {kind}")
+
+
+def _print_praise(problem: "Problem", plan: "Plan") -> None:
+    from memstow.planner.model.plan import PLANNED, is_bare
+    from memstow.planner.solve.objective_values import peaks
+
+    status = "" if is_bare(plan) else f" {plan.status},"
+    if plan.status in PLANNED and not problem.terms():
+        # Nothing was to be minimised, so nothing is optimal.
+        status = " fits,"
+    found = list(peaks(problem, plan.placements).items())[:4]
+    shown = "".join(f", peak {peak:,} in {plain(pool)}" for pool, peak in found)
+    print(f"valid:{status} {len(plan.placements):,} placements{shown}")

@@ -1,0 +1,1 @@
+"""What every command needs: arguments, a problem to read, a plan to write, the terminal, progress."""

@@ -1,0 +1,155 @@
+"""How a command gets its problem: the arguments for it, reading it, and what the arguments change in it."""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from memstow.api.cli.io.arguments import amount
+
+if TYPE_CHECKING:
+    from memstow.planner.model.errors import Issue
+    from memstow.planner.model.plan import Plan
+    from memstow.planner.model.problem import Problem
+    from memstow.planner.targets.target import Target
+
+STDIN = "-"
+READABLE = ("json", "csv", "structured", "executorch", "usmp")
+
+
+def add_problem(parser: argparse.ArgumentParser, name: str = "file") -> None:
+    """The problem file and its format."""
+    parser.add_argument(name, metavar=name.upper(), help="the problem; - reads it from standard input")
+    parser.add_argument(
+        "--format", choices=READABLE, help="format of the problem (default: told from its content)"
+    )
+
+
+def add_changes(parser: argparse.ArgumentParser) -> None:
+    """What may be changed in the problem without editing its file."""
+    parser.add_argument(
+        "--target",
+        metavar="TARGET",
+        help="plan for the pools of this target instead: a file, or a name that `memstow targets` lists",
+    )
+    parser.add_argument(
+        "--capacity", type=amount, metavar="N", help="capacity of the only pool: 65536, 64KiB, 0x10000"
+    )
+    parser.add_argument(
+        "--fit-only", action="store_true", help="ask for any plan that fits, not for the best"
+    )
+
+
+def read_problem(path: str, args: argparse.Namespace) -> "Problem":
+    """The problem in the file, with the changes that the arguments ask for."""
+    from memstow.planner import formats
+    from memstow.planner.targets.overrides import changed
+
+    data = _read(path)
+    with told_of(path):
+        problem = formats.read_problem(data, args.format)
+    target = None if args.target is None else read_target(args.target)
+    with told_of_option("capacity", "--capacity"):
+        return changed(problem, target, args.capacity, args.fit_only)
+
+
+def read_target(name: str) -> "Target":
+    """The target that ships under the name, or the one in the file."""
+    from memstow.planner.model.errors import InputError
+    from memstow.planner.reading.json_text import parse_json
+    from memstow.planner.reading.parse import parse_target
+    from memstow.planner.targets.by_name import shipped_target
+    from memstow.planner.targets.target import shipped
+
+    if name in shipped():
+        return shipped_target(name)
+    try:
+        data = _read(name)
+    except InputError as error:
+        raise InputError(_with_shipped(name, issue) for issue in error.issues) from None
+    with told_of(name):
+        return parse_target(parse_json(data))
+
+
+def _with_shipped(name: str, issue: "Issue") -> "Issue":
+    """The issue; of a file that is not there, with the names it may have been meant for."""
+    from dataclasses import replace
+
+    from memstow.planner.reading.suggestion import likely
+    from memstow.planner.targets.target import shipped
+
+    if issue.code != "not_found":
+        return issue
+    close = likely(name, shipped())
+    meant = f"did you mean {close}? " if close is not None else ""
+    known = f"no target of that name comes with memstow; {meant}there are {', '.join(shipped())}"
+    return replace(issue, message=f"{issue.message}, and {known}")
+
+
+def read_plan(path: str, problem: "Problem", form: str | None = None) -> "Plan":
+    """The plan for this problem in the file."""
+    from memstow.planner import formats
+
+    data = _read(path)
+    with told_of(path):
+        return formats.read_plan(data, problem, form)
+
+
+@contextmanager
+def told_of_option(name: str, option: str) -> Iterator[None]:
+    """Who types an option knows it by no other name."""
+    from dataclasses import replace
+
+    from memstow.planner.model.errors import InputError
+
+    try:
+        yield
+    except InputError as error:
+        raise InputError(
+            replace(issue, path=option) if issue.path == name else issue for issue in error.issues
+        ) from None
+
+
+@contextmanager
+def told_of(path: str) -> Iterator[None]:
+    """A place inside a document says nothing without the name of its file."""
+    from dataclasses import replace
+
+    from memstow.planner.model.errors import InputError
+    from memstow.planner.show.formatting import plain
+
+    try:
+        yield
+    except InputError as error:
+        name = "standard input" if path == STDIN else plain(path, most=200)
+        raise InputError(
+            replace(issue, path=f"{name}: {issue.path}".removesuffix(": $")) for issue in error.issues
+        ) from None
+
+
+def refuse_two_stdins(*paths: str | None) -> None:
+    """Standard input can be read once only."""
+    if sum(path == STDIN for path in paths) > 1:
+        from memstow.planner.model.errors import InputError
+
+        raise InputError.single("two_stdins", "arguments", "only one of the files can be standard input (-)")
+
+
+def _read(path: str) -> bytes:
+    from memstow.planner.model.errors import InputError
+    from memstow.planner.reading.source import read_bytes
+
+    if path == STDIN and sys.stdin is None:
+        raise InputError.single("no_stdin", "standard input", "it is closed; name a file instead of -")
+    if not path:
+        raise InputError.single("no_name", "FILE", "the name of the file is empty; - is standard input")
+    return read_bytes(sys.stdin.buffer if path == STDIN else path)
+
+
+def warn_if_terminal(path: str | None) -> None:
+    """A person who typed - may not know that the program now waits for them."""
+    from memstow.api.cli.io.terminal import complain, is_terminal
+
+    if path == STDIN and is_terminal(sys.stdin):
+        complain("reading from standard input; end with Ctrl-D")

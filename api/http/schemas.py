@@ -1,0 +1,336 @@
+"""What OpenAPI says of bodies and answers: schemas from the models, and an example for every operation."""
+
+import json
+from typing import Any, Final
+
+from pydantic import TypeAdapter
+
+from memstow.api.http.errors import MEDIA_TYPE
+from memstow.api.http.request_body import MEDIA_TYPES
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Plan
+from memstow.planner.model.problem import Problem
+from memstow.planner.targets.target import Target
+from memstow.planner.verify import Code, Standing, Subject
+
+PROBLEM: Final[dict[str, Any]] = {
+    "version": 1,
+    "name": "first",
+    "buffers": [
+        {"id": "input", "size": 4096, "lifetime": [0, 2]},
+        {"id": "conv1", "size": 8192, "lifetime": [1, 3]},
+        {"id": "conv2", "size": 4096, "lifetime": [2, 5]},
+        {"id": "relu", "size": 4096, "lifetime": [3, 5]},
+        {"id": "output", "size": 1024, "lifetime": [4, 6]},
+    ],
+}
+CSV: Final = "id,lower,upper,size\ninput,0,2,4096\nconv1,1,3,8192\n"
+PLAN: Final[dict[str, Any]] = {
+    "status": "optimal",
+    "placements": [
+        {"buffer": "input", "pool": "memory", "offset": 8192},
+        {"buffer": "conv1", "pool": "memory", "offset": 0},
+        {"buffer": "conv2", "pool": "memory", "offset": 8192},
+        {"buffer": "relu", "pool": "memory", "offset": 0},
+        {"buffer": "output", "pool": "memory", "offset": 4096},
+    ],
+    "pools": [
+        {
+            "pool": "memory",
+            "capacity": None,
+            "peak": 12288,
+            "bound": 12288,
+            "live": {"bytes": 12288, "time": 1},
+        }
+    ],
+    "objective": [
+        {
+            "term": "peak",
+            "value": 12288,
+            "bound": 12288,
+            "gap": 0.0,
+            "certificate": {
+                "kind": "live_bytes",
+                "pool": "memory",
+                "time": 1,
+                "buffers": ["input", "conv1"],
+            },
+        }
+    ],
+    "solver": "greedy lowest/size",
+    "prover": "live bytes",
+    "seconds": 0.002,
+}
+VERDICT: Final[dict[str, Any]] = {
+    "valid": True,
+    "checked": False,
+    "violations": [],
+    "claims": [
+        {
+            "subject": "bound",
+            "name": "peak",
+            "says": "no plan has peak below 12288",
+            "standing": "claimed",
+            "by": "memstow 0.1.0 (exact)",
+        }
+    ],
+}
+JOB_ID: Final = "2e3fefc7bebb4b32a6c9086daa32ce31"
+JOB: Final[dict[str, Any]] = {
+    "id": JOB_ID,
+    "state": "running",
+    "priority": 0,
+    "name": "first",
+    "setting": None,
+    "batch": None,
+    "digest": "4c3b" * 16,
+    "buffers": 5,
+    "options": {"time_limit": 60.0, "solver": "auto"},
+    "created": "2026-11-20T09:00:00.000Z",
+    "started": "2026-11-20T09:00:00.010Z",
+    "improved": "2026-11-20T09:00:00.300Z",
+    "finished": None,
+    "expires": None,
+    "status": "feasible",
+    "objective": "peak",
+    "value": 12800,
+    "peak": 12800,
+    "bound": 12288,
+    "gap": 0.04,
+    "solver": "greedy lowest/size",
+    "error": None,
+}
+
+_PROBLEM_DOCUMENT: Final[dict[str, Any]] = {
+    "type": "object",
+    "description": "RFC 9457. `errors` lists every issue with its code and its JSON path.",
+    "required": ["type", "title", "status", "detail", "code"],
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+        "code": {"type": "string"},
+        "instance": {"type": "string"},
+        "errors": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["code", "path", "message"],
+                "properties": {
+                    "code": {"type": "string"},
+                    "path": {"type": "string"},
+                    "message": {"type": "string"},
+                },
+            },
+        },
+    },
+}
+_NULLABLE_TIME: Final = {"type": ["string", "null"], "format": "date-time"}
+_NULLABLE_WHOLE: Final = {"type": ["integer", "null"]}
+_NULLABLE_TEXT: Final = {"type": ["string", "null"]}
+_JOB: Final[dict[str, Any]] = {
+    "type": "object",
+    "required": list(JOB),
+    "properties": {
+        "id": {"type": "string"},
+        "state": {"enum": ["queued", "running", "done", "failed", "cancelled"]},
+        "priority": {"type": "integer"},
+        "name": _NULLABLE_TEXT,
+        "setting": _NULLABLE_TEXT,
+        "batch": _NULLABLE_TEXT,
+        "digest": {"type": "string"},
+        "buffers": {"type": "integer"},
+        "options": {"type": "object"},
+        **dict.fromkeys(("created", "started", "improved", "finished", "expires"), _NULLABLE_TIME),
+        "status": _NULLABLE_TEXT,
+        "objective": {**_NULLABLE_TEXT, "description": "The first term; `value`, `bound`, `gap` are its."},
+        "value": _NULLABLE_WHOLE,
+        "peak": _NULLABLE_WHOLE,
+        "bound": _NULLABLE_WHOLE,
+        "gap": {"type": ["number", "null"]},
+        "solver": _NULLABLE_TEXT,
+        "error": _NULLABLE_TEXT,
+    },
+}
+
+_VERDICT: Final[dict[str, Any]] = {
+    "type": "object",
+    "required": list(VERDICT),
+    "properties": {
+        "valid": {"type": "boolean"},
+        "checked": {"type": "boolean", "description": "Whether no claim was left unchecked."},
+        "violations": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["code", "message", "buffers", "pool"],
+                "properties": {
+                    "code": {"enum": [code.value for code in Code]},
+                    "message": {"type": "string"},
+                    "buffers": {"type": "array", "items": {"type": "string"}},
+                    "pool": _NULLABLE_TEXT,
+                },
+            },
+        },
+        "claims": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": list(VERDICT["claims"][0]),
+                "properties": {
+                    "subject": {"enum": [subject.value for subject in Subject]},
+                    "name": {**_NULLABLE_TEXT, "description": "The pool or the term that it is about."},
+                    "says": {"type": "string"},
+                    "standing": {"enum": [standing.value for standing in Standing]},
+                    "by": {"type": "string", "description": "What checked it, or who claims it."},
+                },
+            },
+        },
+    },
+}
+
+_MODELS: Final[dict[str, Any]] = {"Problem": Problem, "Options": Options, "Plan": Plan, "Target": Target}
+
+TITLES: Final = {
+    400: "The body cannot be read.",
+    401: "A key is needed, or the one sent is not known.",
+    403: "The key may not do this.",
+    404: "There is no such thing, or it is not yours.",
+    405: "This path takes other methods.",
+    406: "There is no plan, so it cannot be had in this form.",
+    408: "The body came too slowly.",
+    409: "Not in this state.",
+    413: "Larger than a setting allows.",
+    415: "A media type or encoding that is not taken.",
+    422: "What the request says is wrong; every issue is listed.",
+    429: "Too much for now; `Retry-After` says when to come again.",
+    500: "A defect of memstow.",
+    503: "Not now: the store is away or the server is ending.",
+}
+# What any operation may answer with.
+_ALWAYS: Final = (401, 403, 408, 413, 422, 429, 500, 503)
+
+
+def schemas() -> dict[str, Any]:
+    """The schemas that operations refer to."""
+    found: dict[str, Any] = {"ProblemDocument": _PROBLEM_DOCUMENT, "Job": _JOB, "Verdict": _VERDICT}
+    for name, model in _MODELS.items():
+        made = TypeAdapter(model).json_schema(ref_template="#/components/schemas/{model}")
+        found |= made.pop("$defs", {})
+        found[name] = made
+    return found
+
+
+def ref(name: str) -> dict[str, str]:
+    """A reference to one of them."""
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def target() -> dict[str, Any]:
+    """What a member `target` may be."""
+    named = {"type": "string", "description": "The name of a target that comes with memstow."}
+    return {"anyOf": [ref("Target"), named]}
+
+
+def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The answers of an operation that are errors: these, and what any may answer with."""
+    return {
+        status: {
+            "description": TITLES[status],
+            "content": {MEDIA_TYPE: {"schema": ref("ProblemDocument"), "example": _error_example(status)}},
+        }
+        for status in sorted({*statuses, *_ALWAYS})
+    }
+
+
+def _error_example(status: int) -> dict[str, Any]:
+    return {
+        "type": "urn:memstow:problem:example",
+        "title": TITLES[status],
+        "status": status,
+        "detail": TITLES[status],
+        "code": "example",
+    }
+
+
+def answers(
+    status: int,
+    description: str,
+    example: Any,
+    schema: dict[str, Any] | None = None,
+    media_type: str = "application/json",
+    *failures: int,
+    also: dict[int | str, dict[str, Any]] | None = None,
+) -> dict[int | str, dict[str, Any]]:
+    """The answers of an operation."""
+    content = {media_type: {"schema": schema or {}, "example": example}}
+    return {status: {"description": description, "content": content}, **(also or {}), **errors(*failures)}
+
+
+def enveloped(
+    members: dict[str, Any], required: list[str], example: dict[str, Any], alone: bool = True
+) -> dict[str, Any]:
+    """The body of an operation: our envelope, and where allowed a problem alone in any format."""
+    schema = {
+        "type": "object",
+        "required": required,
+        "properties": members,
+        "additionalProperties": False,
+    }
+    content: dict[str, Any] = {"application/json": {"schema": schema, "example": example}}
+    if alone:
+        # Told apart by what they hold: only an envelope has a member `problem` without a version beside it.
+        content["application/json"]["schema"] = {"anyOf": [schema, ref("Problem")]}
+        content[MEDIA_TYPES["json"]] = {"schema": ref("Problem"), "example": PROBLEM}
+        content[MEDIA_TYPES["csv"]] = {"schema": {"type": "string"}, "example": CSV}
+        for name in ("structured", "executorch", "usmp"):
+            content[MEDIA_TYPES[name]] = {
+                "schema": {"type": "object" if name == "structured" else ["array", "object"]},
+                "example": EXAMPLES_ALONE[name],
+            }
+    return {"requestBody": {"required": True, "content": content}}
+
+
+EXAMPLES_ALONE: Final[dict[str, Any]] = {
+    "executorch": [
+        {"id": "b0", "size": 196608, "lower": 0, "upper": 49, "alignment": 16},
+        {"id": "b1", "size": 2097152, "lower": 47, "upper": 51, "alignment": 16},
+    ],
+    "usmp": {
+        "sizes": {"a": 301056, "b": 802816},
+        "edges": [["a", "b"]],
+        "pools": [{"name": "fast", "size": None}],
+    },
+    "structured": {
+        "schema_version": 1,
+        "profile": "pypto_structured",
+        "instance": "kernel",
+        "metadata": {},
+        "problem": {
+            "pools": [{"id": 1, "name": "Vec", "capacity": 65536, "reserved_ranges": []}],
+            "buffers": [
+                {
+                    "id": 0,
+                    "name": "x",
+                    "size": 1024,
+                    "alignment": 32,
+                    "live_intervals": [{"lower": 15, "upper": 19}],
+                    "allowed_pools": [1],
+                }
+            ],
+            "constraints": {
+                "colocations": [],
+                "separations": [],
+                "temporal_exclusions": [],
+                "pinned_allocations": [],
+            },
+            "objective": {"aggregation": "lexicographic", "terms": ["total_peak", "max_peak"]},
+        },
+    },
+}
+
+
+def pretty(document: Any) -> str:
+    """A document as it is committed."""
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

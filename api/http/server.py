@@ -1,0 +1,129 @@
+"""Runs the app: the lock on the data folder, who may reach it, uvicorn, and the way to the end."""
+
+import asyncio
+import fcntl
+import gc
+import os
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+import structlog
+import uvicorn
+
+from memstow.api.cli.exit_codes import Exit
+from memstow.api.http import logs
+from memstow.api.http.app import create_app
+from memstow.api.http.auth import is_loopback
+from memstow.api.http.service import Service
+from memstow.api.http.settings import EVERYONE, Settings
+from memstow.api.http.sockets import listening_on
+from memstow.api.store.database import Database
+from memstow.api.store.keys import Keys
+from memstow.api.store.migrate import upgrade
+from memstow.planner.model.errors import InputError
+
+_BACKLOG = 2048
+# Threads that compute hand over to the event loop this often.
+_SWITCH_SECONDS = 0.001
+
+log = structlog.get_logger("memstow.service")
+
+
+class _Server(uvicorn.Server):
+    """Tells the service of the signal to end, before the connections are waited for."""
+
+    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+        super().__init__(config)
+        self._service = service
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """SIGTERM or SIGINT, between any two steps of this thread: it may hold the lock of the log now."""
+        asyncio.get_running_loop().call_soon_threadsafe(self._service.drain)
+        super().handle_exit(sig, frame)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and say where."""
+        await super().startup(sockets)
+        for listener in sockets or ():
+            host, port = listener.getsockname()[:2]
+            shown = f"[{host}]" if ":" in host else host
+            log.info("listening", url=f"http://{shown}:{port}", pid=os.getpid())
+
+
+def _nothing_more(_number: int, _frame: FrameType | None) -> None:
+    """The end has come already."""
+
+
+def serve(settings: Settings) -> int:
+    """Serve until told to end; the exit code."""
+    with _sole_owner(settings):
+        _require_usable(settings)
+        sockets = listening_on(settings.host, settings.port, _BACKLOG)
+        logs.set_up(settings.log_level, settings.log_format)
+        # The command line runs without; a server that runs for weeks must not.
+        gc.enable()
+        sys.setswitchinterval(_SWITCH_SECONDS)
+        app = create_app(settings)
+        gc.collect()
+        gc.freeze()
+        config = uvicorn.Config(
+            app,
+            http="httptools",
+            lifespan="on",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            date_header=True,
+            backlog=_BACKLOG,
+            timeout_graceful_shutdown=max(1, int(settings.grace_seconds)),
+        )
+        server = _Server(config, app.state.service)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            # uvicorn sends itself the signal again when all is done; to have been told to end is no failure.
+            signal.signal(number, _nothing_more)
+        try:
+            server.run(sockets)
+        except SystemExit:
+            # The log says why it could not start; uvicorn's own code would mean something else of memstow.
+            return Exit.DEFECT
+    return Exit.DONE
+
+
+@contextmanager
+def _sole_owner(settings: Settings) -> Iterator[None]:
+    """One server a data folder: what a dead one left running is then known to be nobody's."""
+    if settings.database is not None:
+        yield
+        return
+    settings.data.mkdir(parents=True, exist_ok=True)
+    with (settings.data / "lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError.single(
+                "data_in_use",
+                str(settings.data),
+                "another server works in this folder; give another with --data",
+            ) from None
+        yield
+
+
+def _require_usable(settings: Settings) -> None:
+    """The store can be had, and nobody is let in unasked: told in a line each, before anything is started."""
+    database = Database(settings.store_url, connections=1)
+    try:
+        upgrade(database)
+        if is_loopback(settings.host) or settings.anonymous in (EVERYONE, "never") or Keys(database).any():
+            return
+    finally:
+        database.close()
+    raise InputError.single(
+        "no_keys",
+        f"host {settings.host}",
+        "this address can be reached from elsewhere, and there are no keys: make one with "
+        "`memstow keys create`, or say that everyone may use the server: MEMSTOW_ANONYMOUS=everyone",
+    )

@@ -1,0 +1,106 @@
+"""API keys: the store holds only their hashes, so whoever reads it cannot use them.
+
+A key is `msk_ID_SECRET`. The secret has 256 random bits: a plain SHA-256 of it cannot be guessed backwards,
+and a slow hash would only slow down every request.
+"""
+
+import hashlib
+import hmac
+import secrets
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import func, insert, select, update
+
+from memstow.api.store.database import Database, now
+from memstow.api.store.tables import keys
+
+_PREFIX = "msk"
+
+
+class Scope(StrEnum):
+    """What a key lets its holder do."""
+
+    PLAN = "plan"
+    """Plan, and see one's own jobs."""
+    ADMIN = "admin"
+    """See and end the jobs of everyone, and read the metrics."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key as the store knows it."""
+
+    id: str
+    name: str
+    scopes: frozenset[Scope]
+    created: float
+    revoked: float | None
+
+
+class Keys:
+    """The keys of one store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def create(self, name: str, scopes: frozenset[Scope]) -> tuple[Key, str]:
+        """A new key, and its text, which is shown this once."""
+        identity, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
+        with self._database.write() as connection:
+            created = now()
+            connection.execute(
+                insert(keys).values(
+                    id=identity,
+                    name=name,
+                    hash=_hash(secret),
+                    scopes=" ".join(sorted(scopes)),
+                    created=created,
+                )
+            )
+        return Key(identity, name, scopes, created, None), f"{_PREFIX}_{identity}_{secret}"
+
+    def list(self) -> "list[Key]":
+        """Every key there was, oldest first."""
+        with self._database.read() as connection:
+            rows = connection.execute(select(keys).order_by(keys.c.created, keys.c.id))
+            return [_key(row) for row in rows]
+
+    def revoke(self, identity: str) -> bool:
+        """Make a key worthless; False when there is none of this id that was worth something."""
+        with self._database.write() as connection:
+            revoked = connection.execute(
+                update(keys).where(keys.c.id == identity, keys.c.revoked.is_(None)).values(revoked=now())
+            )
+            return bool(revoked.rowcount)
+
+    def any(self) -> bool:
+        """Whether there is a key that is not revoked."""
+        with self._database.read() as connection:
+            count = connection.execute(select(func.count()).where(keys.c.revoked.is_(None))).scalar_one()
+            return bool(count)
+
+    def find(self, text: str) -> Key | None:
+        """The key with this text, unless it is revoked."""
+        prefix, _, rest = text.partition("_")
+        identity, _, secret = rest.partition("_")
+        if not (identity.isalnum() and identity.isascii()):
+            identity = ""
+        with self._database.read() as connection:
+            row = connection.execute(select(keys).where(keys.c.id == identity)).first()
+        # Compared even where there is no such key: how long it takes must not tell.
+        known = row.hash if row is not None else _hash("")
+        same = hmac.compare_digest(known, _hash(secret))
+        if row is None or not same or prefix != _PREFIX or row.revoked is not None:
+            return None
+        return _key(row)
+
+
+def _hash(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _key(row: Any) -> Key:
+    scopes = frozenset(Scope(scope) for scope in row.scopes.split())
+    return Key(row.id, row.name, scopes, row.created, row.revoked)

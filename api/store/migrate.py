@@ -1,0 +1,56 @@
+"""Brings the store to the shape this version needs, one server at a time."""
+
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, text
+
+from memstow.api.store.database import Database
+
+# Any number will do, as long as nothing else in the database takes the same advisory lock.
+_LOCK = 7_266_353_041
+
+
+def upgrade(database: Database) -> tuple[str | None, str | None]:
+    """Run the steps that are missing; the revision before and after.
+
+    On SQLite the write transaction is the lock, on PostgreSQL an advisory lock: of two servers that start at
+    once the second finds nothing left to do.
+    """
+    with database.write() as connection:
+        if not database.sqlite:
+            # Waiting for another server's steps is no reason to give up.
+            connection.execute(text("SET LOCAL lock_timeout = 0"))
+            connection.execute(text("SET LOCAL statement_timeout = 0"))
+            connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
+        before = _revision(connection)
+        config = _config()
+        config.attributes["connection"] = connection
+        if before != newest():
+            command.upgrade(config, "head")
+        return before, _revision(connection)
+
+
+def current(database: Database) -> str | None:
+    """The revision the store is at; None for an empty one."""
+    with database.read() as connection:
+        return _revision(connection)
+
+
+def newest() -> str | None:
+    """The revision this version needs."""
+    return ScriptDirectory.from_config(_config()).get_current_head()
+
+
+def _revision(connection: Connection) -> str | None:
+    return MigrationContext.configure(connection).get_current_revision()
+
+
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.set_main_option("path_separator", "os")
+    return config

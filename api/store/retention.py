@@ -1,0 +1,56 @@
+"""What the store forgets: finished jobs after their time, and cached plans that nobody asked for longest."""
+
+from typing import Final
+
+from sqlalchemy import Connection, delete, exists, func, select
+
+from memstow.api.store.database import Database, now
+from memstow.api.store.job import OVER
+from memstow.api.store.tables import batches, best, idempotency, jobs, plans
+
+_AT_ONCE: Final = 500
+_PAGES_AT_ONCE: Final = 1_000
+# A queue that a clock jump made look old must not vanish; promises have no other end.
+_PROMISE_SECONDS: Final = 86_400.0
+
+
+def forget(database: Database, most_plans: int) -> int:
+    """Remove what is over its time, a part at a time; the jobs removed."""
+    at = now()
+    removed = 0
+    while True:
+        with database.write() as connection:
+            old = list(
+                connection.execute(
+                    select(jobs.c.id)
+                    .where(jobs.c.state.in_(OVER), jobs.c.expires.is_not(None), jobs.c.expires < at)
+                    .limit(_AT_ONCE)
+                ).scalars()
+            )
+            if old:
+                connection.execute(delete(jobs).where(jobs.c.id.in_(old)))
+        removed += len(old)
+        if len(old) < _AT_ONCE:
+            break
+    with database.write() as connection:
+        connection.execute(delete(idempotency).where(idempotency.c.created < at - _PROMISE_SECONDS))
+        connection.execute(
+            delete(batches).where(
+                batches.c.created < at - 60, ~exists(select(jobs.c.id).where(jobs.c.batch_id == batches.c.id))
+            )
+        )
+        for table, name in ((plans, plans.c.cache_key), (best, best.c.digest)):
+            surplus = connection.execute(select(func.count()).select_from(table)).scalar_one() - most_plans
+            if surplus > 0:
+                oldest = select(name).order_by(table.c.used).limit(surplus)
+                connection.execute(delete(table).where(name.in_(oldest.scalar_subquery())))
+        if database.sqlite:
+            _shrink(connection)
+    return removed
+
+
+def _shrink(connection: Connection) -> None:
+    """Give free pages back to the disk. One by one: the driver takes one step of what has no rows."""
+    free = connection.exec_driver_sql("PRAGMA freelist_count").scalar_one()
+    for _ in range(min(free, _PAGES_AT_ONCE)):
+        connection.exec_driver_sql("PRAGMA incremental_vacuum(1)")

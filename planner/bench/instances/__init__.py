@@ -1,0 +1,1 @@
+"""The problems of a bench: where they come from and what tells them apart."""

@@ -1,0 +1,1 @@
+"""Runs of the bench: what is to be run, who runs it where, and what it takes."""

@@ -1,0 +1,1 @@
+"""CSV, a buffer a line, as MiniMalloc reads and writes it."""

@@ -1,0 +1,1 @@
+"""The structured JSON of kernel compilers."""

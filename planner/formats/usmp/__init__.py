@@ -1,0 +1,1 @@
+"""What TVM's Unified Static Memory Planner reads and gets."""

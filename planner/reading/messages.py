@@ -1,0 +1,189 @@
+"""Pydantic's errors in our words: a code of our own, the place, what was given, what would be right."""
+
+from collections.abc import Iterable
+from math import isfinite
+from typing import Final, NamedTuple
+
+from pydantic_core import ErrorDetails
+
+from memstow.planner.reading.paths import Path, value_at
+from memstow.planner.reading.printable import printable, shown
+from memstow.planner.reading.suggestion import likely
+from memstow.planner.reading.wire_types import Place, fields_of, place_of
+
+
+class Found(NamedTuple):
+    """One thing that is wrong."""
+
+    code: str
+    path: Path
+    message: str
+
+
+_WRONG_TYPES: Final = {
+    "int_type": ("not_an_integer", "an integer"),
+    "int_from_float": ("not_an_integer", "an integer"),
+    "int_parsing": ("not_an_integer", "an integer"),
+    "float_type": ("not_a_number", "a number"),
+    "float_parsing": ("not_a_number", "a number"),
+    "bool_type": ("not_a_boolean", "true or false"),
+    "bool_parsing": ("not_a_boolean", "true or false"),
+    "string_type": ("not_a_string", "a string"),
+    "tuple_type": ("not_a_list", "a list"),
+    "list_type": ("not_a_list", "a list"),
+    "dict_type": ("not_an_object", "an object"),
+    "dataclass_type": ("not_an_object", "an object"),
+    "model_type": ("not_an_object", "an object"),
+    "model_attributes_type": ("not_an_object", "an object"),
+}
+_LIMITS: Final = {
+    "greater_than_equal": ("too_small", "ge", "at least"),
+    "greater_than": ("too_small", "gt", "more than"),
+    "less_than_equal": ("too_large", "le", "at most"),
+    "less_than": ("too_large", "lt", "less than"),
+}
+_NUMBERS: Final = {2: "two", 3: "three"}
+_FOREIGN_NAMES: Final = {
+    "lower": "lifetime",
+    "upper": "lifetime",
+    "start": "lifetime",
+    "begin": "lifetime",
+    "end": "lifetime",
+    "live_intervals": "lifetimes",
+    "allowed_pools": "pools",
+    "align": "alignment",
+    "name": "id",
+    "address": "offset",
+    "bytes": "size",
+}
+
+
+def in_our_words(errors: Iterable[ErrorDetails], kind: object, raw: object, at: Path) -> list[Found]:
+    """The errors of validating `raw`, found at `at`, as the type `kind`; those of a choice made one."""
+    found: dict[tuple[str, Path], Found] = {}
+    for error in errors:
+        inside = place_of(kind, error["loc"])
+        place = inside._replace(path=(*at, *inside.path))
+        if inside.union is None:
+            said: Found | None = _said(error, place)
+        else:
+            said = _said_of_a_lifetime(error, place, value_at(raw, inside.union), (*at, *inside.union))
+        if said is not None and said.code == "wrong_length":
+            # Each value that is missing is an error of its own: the last tells how many there must be.
+            found[said.code, said.path] = said
+        elif said is not None:
+            found.setdefault((said.code, said.path), said)
+    return list(found.values())
+
+
+def of_one_value(error: ErrorDetails) -> str:
+    """What is wrong with a single value that is no part of a document: a setting, a parameter."""
+    return _said(error, Place((), None, None)).message
+
+
+def unknown_field(name: str, known: Iterable[str]) -> str:
+    """What to say of a field that is none."""
+    allowed = list(known)
+    close = _likely(name, allowed)
+    hint = f" did you mean {close}?" if close else ""
+    return f"there is no field {shown(name)} here;{hint} allowed: {', '.join(allowed) or 'none'}"
+
+
+def missing_field(name: str) -> str:
+    """What to say of a field that must be there."""
+    return f"the field {shown(name)} is missing"
+
+
+def wrong_type(expected: str, given: object) -> str:
+    """What to say of a value of the wrong type."""
+    if expected == "an integer" and isinstance(given, float):
+        hint = f"; write {int(given)}" if given.is_integer() and abs(given) < 2.0**63 else ""
+        return f"expected an integer, given {shown(given)}{hint}"
+    if expected == "an integer" and isinstance(given, str) and given.isascii() and given.isdigit():
+        return f"expected an integer, given the string {shown(given)}; leave out the quotes"
+    return f"expected {expected}, given {shown(given)}"
+
+
+def _said_of_a_lifetime(error: ErrorDetails, place: Place, given: object, at: Path) -> Found | None:
+    if isinstance(given, list):
+        # It was meant as an interval: what is wrong in it says more than that it is not "always".
+        return None if error["type"] == "literal_error" else _said(error, place)
+    return Found("not_a_lifetime", at, f'expected [begin, end] or "always", given {shown(given)}')
+
+
+def _said(error: ErrorDetails, place: Place) -> Found:
+    said = _said_of_a_type(error, place) or _said_of_a_length(error, place) or _said_of_a_choice(error, place)
+    return said or Found(
+        "invalid", place.path, f"{printable(error['msg'], 200)}, given {shown(error['input'])}"
+    )
+
+
+def _said_of_a_type(error: ErrorDetails, place: Place) -> Found | None:
+    code, given = error["type"], error["input"]
+    if code in _WRONG_TYPES:
+        ours, expected = _WRONG_TYPES[code]
+        return Found(ours, place.path, wrong_type(expected, given))
+    if code in ("string_unicode", "invalid_key"):
+        return Found("not_text", place.path, f"expected text, given {shown(given)}: half a character or none")
+    if code == "finite_number" or (isinstance(given, float) and not isfinite(given)):
+        return Found("not_finite", place.path, f"expected a finite number, given {shown(given)}")
+    if code in _LIMITS:
+        ours, key, words = _LIMITS[code]
+        if place.path and place.path[-1] in ("version", "schema_version"):
+            return Found("unsupported_version", place.path, f"expected version 1, given {shown(given)}")
+        limit = _limit(error["ctx"][key])
+        return Found(ours, place.path, f"expected {words} {limit}, given {shown(given)}")
+    return None
+
+
+def _said_of_a_length(error: ErrorDetails, place: Place) -> Found | None:
+    code, given, path = error["type"], error["input"], place.path
+    if code == "missing" and isinstance(path[-1], int):
+        return Found("wrong_length", path[:-1], _wrong_length(path[-1] + 1, given))
+    if code == "missing":
+        return Found("missing_field", path, missing_field(str(path[-1])))
+    if code in ("unexpected_keyword_argument", "extra_forbidden"):
+        return Found("unknown_field", path, unknown_field(str(path[-1]), fields_of(place.holder)))
+    if code == "too_long":
+        return Found("wrong_length", path, _wrong_length(error["ctx"]["max_length"], given))
+    if code in ("too_short", "string_too_short"):
+        what = "character" if isinstance(given, str) else "element"
+        return Found("empty", path, f"expected at least one {what}, given {shown(given)}")
+    if code == "string_too_long" and isinstance(given, str):
+        most = error["ctx"]["max_length"]
+        return Found("too_long", path, f"expected at most {most:,} characters, given {len(given):,}")
+    return None
+
+
+def _wrong_length(expected: int, given: object) -> str:
+    return f"expected {_NUMBERS.get(expected, expected)} values, given {shown(given)}"
+
+
+def _said_of_a_choice(error: ErrorDetails, place: Place) -> Found | None:
+    code, given, path = error["type"], error["input"], place.path
+    if code in ("literal_error", "enum"):
+        expected = error["ctx"]["expected"].replace("'", '"')
+        return Found("unknown_choice", path, f"expected {expected}, given {shown(given)}")
+    if code == "union_tag_invalid":
+        expected = error["ctx"]["expected_tags"].replace("'", '"')
+        tag = shown(error["ctx"]["tag"])
+        return Found("unknown_choice", (*path, "kind"), f"expected one of {expected}, given {tag}")
+    if code == "union_tag_not_found":
+        return Found("missing_field", (*path, "kind"), missing_field("kind"))
+    return None
+
+
+def _limit(value: object) -> str:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, int) and value >= 1 << 40 and value & (value - 1) == 0:
+        return f"2^{value.bit_length() - 1}"
+    return f"{value:,}" if isinstance(value, int) else shown(value)
+
+
+def _likely(name: str, allowed: list[str]) -> str | None:
+    close = likely(name, allowed)
+    if close is not None:
+        return close
+    foreign = _FOREIGN_NAMES.get(name.lower())
+    return foreign if foreign in allowed else None

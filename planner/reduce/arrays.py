@@ -1,0 +1,146 @@
+"""The arrays of bodies whose places and unit are known."""
+
+from array import array
+
+from memstow.planner.model.objective import Kind, counts
+from memstow.planner.model.plan import Placement
+from memstow.planner.model.problem import LIMIT, Problem, access_count, end_of, place_of
+from memstow.planner.model.ranges import merged
+from memstow.planner.reduce.allowed_places import Body, Spot
+from memstow.planner.reduce.lifetimes import Lives
+from memstow.planner.reduce.pairs import add_pairs, paired
+from memstow.planner.reduce.reduction import Reduction
+from memstow.solvers.instance import Instance
+
+
+def build(
+    problem: Problem,
+    index_of: dict[str, int],
+    bodies: list[Body],
+    alone: tuple[tuple[int, Placement], ...],
+    unit: int,
+) -> Reduction:
+    """Items, parts, pools and pairs, in units."""
+    arrays = Instance()
+    lives = Lives(problem)
+    parts = _Parts(problem, lives, unit)
+    for item, body in enumerate(bodies):
+        parts.add(item, body)
+    parts.fill(arrays)
+    _add_choices(problem, bodies, unit, arrays)
+    _add_pools(problem, unit, arrays)
+    add_pairs(problem, index_of, parts.part_of, parts.item_of, arrays)
+    return Reduction(problem, arrays, unit, array("q", parts.buffer), alone, lives.moments)
+
+
+class _Parts:
+    """The buffers of the items, in lists as long as they grow."""
+
+    def __init__(self, problem: Problem, lives: Lives, unit: int) -> None:
+        self._buffers = problem.buffers
+        self._lives = lives
+        self._unit = unit
+        self._paired = paired(problem)
+        self.part_of: dict[int, int] = {}
+        self.item_of: dict[int, int] = {}
+        self.buffer: list[int] = []
+        self._delta: list[int] = []
+        self._size: list[int] = []
+        self._ends: list[int] = [0]
+        self._life_begin: list[int] = []
+        self._life_end: list[int] = []
+        self._life_start: list[int] = [0]
+
+    def add(self, item: int, body: Body) -> None:
+        for index, delta in zip(body.members, body.deltas, strict=True):
+            buffer = self._buffers[index]
+            if buffer.id in self._paired:
+                self.item_of[index] = item
+                self.part_of[index] = len(self.buffer)
+            self.buffer.append(index)
+            self._delta.append(delta // self._unit)
+            self._size.append(buffer.size // self._unit)
+            for begin, end in self._lives.of(buffer):
+                self._life_begin.append(begin)
+                self._life_end.append(end)
+            self._life_start.append(len(self._life_begin))
+        self._ends.append(len(self.buffer))
+
+    def fill(self, arrays: Instance) -> None:
+        arrays.part_delta.extend(self._delta)
+        arrays.part_size.extend(self._size)
+        arrays.item_parts.extend(self._ends[1:])
+        arrays.life_begin.extend(self._life_begin)
+        arrays.life_end.extend(self._life_end)
+        arrays.life_start.extend(self._life_start[1:])
+
+
+def _add_choices(problem: Problem, bodies: list[Body], unit: int, arrays: Instance) -> None:
+    costly = any(pool.cost for pool in problem.pools)
+    choices: dict[int, _Choices] = {}
+    low: list[int] = []
+    high: list[int] = []
+    cost: list[int] = []
+    rank: list[int] = []
+    ranked = counts(problem, Kind.PREFERENCE)
+    order: list[_Choices] = []
+    for body in bodies:
+        spots = body.spots
+        found = choices.get(id(spots))
+        if found is None:
+            found = choices[id(spots)] = _Choices(spots, unit)
+        order.append(found)
+        low += found.limits(body.low // unit)
+        high += found.limits(LIMIT if body.high == LIMIT else body.high // unit)
+        accesses = sum(access_count(problem.buffers[i]) for i in body.members) if costly else 0
+        cost += [spot.cost * accesses for spot in spots] if accesses else [0] * len(spots)
+        if ranked:
+            rank += [_rank(problem, body, problem.pools[spot.pool].id) for spot in spots]
+        else:
+            rank += [0] * len(spots)
+    count = 0
+    for found in order:
+        arrays.choice_pool.extend(found.pool)
+        arrays.choice_modulus.extend(found.modulus)
+        arrays.choice_residue.extend(found.residue)
+        count += len(found.pool)
+        arrays.choice_start.append(count)
+    arrays.choice_low.extend(low)
+    arrays.choice_high.extend(high)
+    arrays.choice_cost.extend(cost)
+    arrays.choice_rank.extend(rank)
+
+
+def _rank(problem: Problem, body: Body, pool: str) -> int:
+    """What its members add to the preference in that pool."""
+    buffers = (problem.buffers[i] for i in body.members)
+    return sum(place_of(problem, buffer, pool) * buffer.size for buffer in buffers)
+
+
+class _Choices:
+    """What items with the same spots have in common, in units."""
+
+    def __init__(self, spots: list[Spot], unit: int) -> None:
+        grids = [spot.where for spot in spots]
+        self.pool = array("q", [spot.pool for spot in spots])
+        free = [g.modulus % unit == 0 and g.modulus <= LIMIT for g in grids]
+        self.modulus = array("q", [g.modulus // unit if f else 1 for g, f in zip(grids, free, strict=True)])
+        self.residue = array("q", [g.residue // unit if f else 0 for g, f in zip(grids, free, strict=True)])
+        # A modulus beyond the largest address leaves one offset: that is a pin.
+        self._pins = {i: grid.residue // unit for i, grid in enumerate(grids) if grid.modulus > LIMIT}
+
+    def limits(self, limit: int) -> list[int]:
+        """By spot, the limit of the offsets of an item that has this one wherever it is free."""
+        found = [limit] * len(self.pool)
+        for spot, offset in self._pins.items():
+            found[spot] = offset
+        return found
+
+
+def _add_pools(problem: Problem, unit: int, arrays: Instance) -> None:
+    for pool in problem.pools:
+        arrays.capacity.append(end_of(pool) // unit)
+        for low, high in merged([(r.offset, r.offset + r.size) for r in pool.reserved]):
+            arrays.reserved_begin.append(low // unit)
+            arrays.reserved_end.append(high // unit)
+        arrays.reserved_start.append(len(arrays.reserved_begin))

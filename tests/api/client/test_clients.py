@@ -1,0 +1,246 @@
+"""The client against real servers: plans, events, retries, stops; and the command line through it."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memstow.api.cli.exit_codes import Exit
+from memstow.api.client import AsyncClient, Client, ServerError, solve
+from memstow.planner import formats
+from memstow.planner.generate.planted import planted
+from memstow.planner.model.digest import digest
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.events import Event, Incumbent
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Status
+from memstow.planner.model.problem import Buffer, Pool, Problem
+from memstow.planner.verify import verify
+from tests.api.serving import ROOT, Server
+from tests.waiting import PATIENCE, wait_for
+
+# Longer than anything is waited for: what runs so long ends because it is told to.
+LONG = 300.0
+SMALL = Problem(version=1, buffers=(Buffer(id="a", size=64, lifetime=(0, 2)),))
+IMPOSSIBLE = Problem(version=1, pools=(Pool(id="p", capacity=8),), buffers=SMALL.buffers)
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    server = Server(tmp_path_factory.mktemp("client") / "data").start()
+    yield server
+    server.kill()
+
+
+def test_a_plan_comes_back_whole(running: Server) -> None:
+    with Client(running.url) as client:
+        assert client.plan(SMALL).status is Status.OPTIMAL
+        assert client.plan(IMPOSSIBLE).status is Status.INFEASIBLE
+        problem = planted(300, 3, slack=0.01)
+        plan = client.plan(problem, Options(time_limit=1.0))
+        assert verify(problem, plan) == []
+        again = client.plan(problem, Options(time_limit=0.5, hint=plan))
+        assert again.objective[0].value <= plan.objective[0].value
+
+
+def test_a_run_by_a_server_tells_what_a_run_here_tells(running: Server) -> None:
+    heard: list[Event] = []
+    problem = planted(150, 8, slack=0.01)
+    with Client(running.url) as client:
+        plan = solve(client, problem, Options(time_limit=1.0, seed=4), heard.append, lambda: False)
+    assert verify(problem, plan) == []
+    assert all(isinstance(event, Event) for event in heard)
+
+
+def test_a_stopped_run_gives_its_best_plan(running: Server) -> None:
+    heard = threading.Event()
+
+    def listen(event: Event) -> None:
+        if isinstance(event, Incumbent):
+            heard.set()
+
+    with Client(running.url) as client:
+        plan = solve(
+            client, planted(700, 12, slack=0.01), Options(time_limit=LONG), listen, stopped=heard.is_set
+        )
+    assert plan.placements
+
+
+def test_the_same_for_an_event_loop(running: Server) -> None:
+    async def work() -> None:
+        async with AsyncClient(running.url) as client:
+            assert (await client.plan(SMALL)).status is Status.OPTIMAL
+            job = await client.submit(SMALL, Options(seed=77), priority=1)
+            kinds = [happening.kind async for happening in client.events(job)]
+            assert kinds[-1] == "done"
+            assert [happening async for happening in client.events(job, len(kinds))] == []
+            assert (await client.result(job, SMALL)).placements
+            assert (await client.job(job))["state"] == "done"
+            await client.stop(job, discard=True)
+            with pytest.raises(ServerError) as gone:
+                await client.job(job)
+            assert gone.value.code == "no_such_job"
+
+    asyncio.run(work())
+
+
+def test_mistakes_raise_what_they_raise_here(running: Server) -> None:
+    with Client(running.url) as client:
+        with pytest.raises(InputError) as wrong:
+            client.plan(SMALL, Options(solver="nobody"))
+        assert wrong.value.issues[0].code == "unknown_solver"
+        with pytest.raises(ServerError, match="no_such_job"):
+            client.job("0" * 32)
+    with pytest.raises(InputError):
+        Client("localhost:8080")
+    with (
+        Client("http://127.0.0.1:9", attempts=2) as nowhere,
+        pytest.raises(ServerError, match="cannot be reached"),
+    ):
+        nowhere.plan(SMALL)
+
+
+class _Moody(BaseHTTPRequestHandler):
+    """Busy, then gone in the middle, then fine."""
+
+    seen: list[str | None] = []  # noqa: RUF012
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["content-length"]))
+        self.seen.append(self.headers["idempotency-key"])
+        if len(self.seen) == 1:
+            self.send_response(429)
+            self.send_header("Retry-After", "0")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+        elif len(self.seen) == 2:
+            self.close_connection = True
+            self.connection.close()
+        else:
+            body = b'{"id": "x"}'
+            self.send_response(202)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+def test_a_request_is_sent_again_with_the_same_idempotency_key() -> None:
+    with HTTPServer(("127.0.0.1", 0), _Moody) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            with Client(f"http://127.0.0.1:{server.server_port}") as client:
+                assert client.submit(SMALL) == "x"
+        finally:
+            server.shutdown()
+            thread.join()
+    assert len(_Moody.seen) == 3
+    assert len(set(_Moody.seen)) == 1
+
+
+def test_a_client_hears_the_end_though_the_server_was_killed_in_between(tmp_path: Path) -> None:
+    server = Server(tmp_path / "data", port=_free_port()).start()
+    try:
+        with Client(server.url, attempts=30) as client:
+            job = client.submit(planted(600, 4, slack=0.01), Options(time_limit=LONG))
+            kinds: list[str] = []
+            reader = threading.Thread(target=lambda: kinds.extend(it.kind for it in client.events(job)))
+            reader.start()
+            wait_for(lambda: kinds, "an event")
+            server.kill()
+            server.start()
+            wait_for(lambda: client.job(job)["state"] == "running", "it to run again")
+            client.stop(job)
+            reader.join(PATIENCE)
+            assert kinds[-1] == "done"
+            assert kinds.count("done") == 1
+            assert client.job(job)["state"] == "cancelled"
+    finally:
+        server.kill()
+
+
+def _free_port() -> int:
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return int(probe.getsockname()[1])
+
+
+def memstow(*arguments: object, **environment: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "memstow.api.cli.main", *map(str, arguments)]
+    given = {**os.environ, **environment}
+    return subprocess.run(
+        command, cwd=ROOT, env=given, capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("problem", "code"), [(SMALL, Exit.DONE), (IMPOSSIBLE, Exit.INFEASIBLE)], ids=["optimal", "infeasible"]
+)
+def test_the_command_line_says_the_same_with_a_server(
+    running: Server, tmp_path: Path, problem: Problem, code: Exit
+) -> None:
+    path = tmp_path / "problem.json"
+    path.write_bytes(formats.write_problem(problem))
+    here = memstow("solve", path, "--deterministic")
+    there = memstow("solve", path, "--deterministic", "--server", running.url)
+    assert (there.returncode, there.stderr) == (here.returncode, here.stderr) == (code, "")
+    assert there.stdout == here.stdout
+    by_environment = memstow("solve", path, "--json", MEMSTOW_SERVER=running.url)
+    assert json.loads(by_environment.stdout)["status"]
+
+
+def test_the_command_line_tells_of_a_server_that_is_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "problem.json"
+    path.write_bytes(formats.write_problem(SMALL))
+    ran = memstow("solve", path, "--server", "http://127.0.0.1:9")
+    assert ran.returncode == Exit.USAGE
+    assert "cannot be reached" in ran.stderr
+
+
+def test_ctrl_c_prints_the_best_plan_of_the_server(running: Server, tmp_path: Path) -> None:
+    path = tmp_path / "problem.json"
+    problem = planted(800, 5, slack=0.01)
+    path.write_bytes(formats.write_problem(problem))
+    command = [
+        sys.executable,
+        "-m",
+        "memstow.api.cli.main",
+        "solve",
+        str(path),
+        "--json",
+        "--time-limit",
+        str(LONG),
+    ]
+    process = subprocess.Popen(
+        [*command, "--server", running.url], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    with running.client() as client:
+        asked = f"/v1/jobs?state=running&digest={digest(problem)}"
+        wait_for(lambda: client.get(asked).json()["jobs"], "its job to run")
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == Exit.INTERRUPTED, err
+    assert json.loads(out)["placements"]
+
+
+def test_importing_the_planner_imports_none_of_this() -> None:
+    code = (
+        "import sys; import memstow.planner.solve.engine, memstow.api.cli.main; "
+        "import memstow.api.cli.commands.solve; "
+        "print([m for m in ('fastapi', 'sqlalchemy', 'httpx2', 'uvicorn', 'structlog') if m in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"

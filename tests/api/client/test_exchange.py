@@ -1,0 +1,163 @@
+"""What both clients decide: when to ask again, after how long, and what an error means. Nothing is sent."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import httpx2
+import pytest
+
+from memstow.api.client.exchange import Exchange, Flow, Follow, Following, Heard, Request, ServerError, Wait
+from memstow.planner import formats
+from memstow.planner.model.errors import DeclinedError, InputError
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Plan, Status
+from memstow.planner.model.problem import Buffer, Problem
+
+PROBLEM = Problem(version=1, buffers=(Buffer(id="a", size=64, lifetime=(0, 2)),))
+LOST = httpx2.ConnectError("no route")
+
+
+def answer(status: int, document: Any = None, **headers: str) -> httpx2.Response:
+    return httpx2.Response(
+        status, json=document, headers={k.replace("_", "-"): v for k, v in headers.items()}
+    )
+
+
+def refusal(status: int, code: str, **members: Any) -> httpx2.Response:
+    return answer(status, {"code": code, "detail": "it is so", **members})
+
+
+def carried_out(flow: Flow[Any], heard: Iterable[Heard]) -> tuple[list[Any], Any]:
+    """The steps of a flow that hears this, requests, waits and all, and what it comes to."""
+    coming = iter(heard)
+    steps: list[Any] = []
+    told: Heard = None
+    while True:
+        try:
+            step = flow.send(told)
+        except StopIteration as end:
+            assert next(coming, None) is None, "everything was heard"
+            return steps, end.value
+        steps.append(step)
+        told = next(coming) if isinstance(step, Request) else None
+
+
+def test_a_busy_server_is_asked_again_when_it_says_so_with_the_same_key() -> None:
+    flow = Exchange(6).submit(PROBLEM, None, 3, None, None)
+    heard: list[Heard] = [
+        refusal(429, "queue_full"),
+        LOST,
+        answer(503, retry_after="4"),
+        answer(202, {"id": "j"}),
+    ]
+    steps, job = carried_out(flow, heard)
+    assert job == "j"
+    requests = [step for step in steps if isinstance(step, Request)]
+    waits = [step.seconds for step in steps if isinstance(step, Wait)]
+    assert len(requests) == 4
+    assert requests[0].headers["idempotency-key"]
+    assert all(request == requests[0] for request in requests)
+    assert json.loads(requests[0].content or b"")["priority"] == 3
+    assert waits[2] == 4.0
+    assert 0 < waits[0] <= 0.1 < waits[0] + waits[1] <= 0.3
+
+
+def test_a_pause_grows_and_has_an_end() -> None:
+    flow = Exchange(20).job("j")
+    steps, _ = carried_out(flow, [*[LOST] * 18, answer(200, {})])
+    waits = [step.seconds for step in steps if isinstance(step, Wait)]
+    assert max(waits[:3]) < min(waits[8:])
+    assert max(waits) <= 10.0
+    steps, _ = carried_out(Exchange(2).job("j"), [answer(503, retry_after="86400"), answer(200, {})])
+    assert steps[1].seconds == 10.0
+
+
+@pytest.mark.parametrize("last", [LOST, refusal(503, "draining")])
+def test_after_the_last_attempt_it_is_an_error(last: Heard) -> None:
+    with pytest.raises(ServerError) as gone:
+        carried_out(Exchange(3).job("j"), [LOST, LOST, last])
+    assert gone.value.code in ("unreachable", "draining")
+
+
+@pytest.mark.parametrize(
+    ("told", "error", "text"),
+    [
+        (refusal(404, "no_such_job"), ServerError, "no_such_job"),
+        (refusal(422, "declined"), DeclinedError, "it is so"),
+        (answer(400, ["no", "document"]), ServerError, "answered 400"),
+        (
+            refusal(
+                422,
+                "wrong",
+                errors=[{"code": "empty_lifetime", "path": "$.problem.buffers[0]", "message": "never"}],
+            ),
+            InputError,
+            r"\$.buffers\[0\]",
+        ),
+    ],
+)
+def test_a_mistake_is_not_sent_again_and_raises_what_it_raises_here(
+    told: Heard, error: type[Exception], text: str
+) -> None:
+    with pytest.raises(error, match=text):
+        carried_out(Exchange(6).plan(PROBLEM, None), [told])
+
+
+def test_a_plan_that_takes_longer_is_followed_and_fetched() -> None:
+    plan = Plan(status=Status.UNKNOWN)
+    body = httpx2.Response(200, content=formats.write_plan(PROBLEM, plan))
+    steps, found = carried_out(
+        Exchange(6).plan(PROBLEM, Options(time_limit=2.0, hint=plan)), [answer(202, {"id": "j"}), body]
+    )
+    assert found == plan
+    assert [type(step) for step in steps] == [Request, Follow, Request]
+    assert steps[0].headers["idempotency-key"], "sent again, it is not another job"
+    asked = json.loads(steps[0].content)
+    assert asked["options"]["time_limit"] == 2.0
+    assert asked["options"]["hint"]["status"] == "unknown"
+    assert (steps[1].job, steps[2].path) == ("j", "/v1/jobs/j/plan")
+
+
+def hear(following: Following, text: str) -> list[tuple[int, str]]:
+    return [(one.number, one.kind) for line in text.splitlines() for one in following.hear(line)]
+
+
+def test_a_stream_goes_on_behind_the_last_event_that_was_whole() -> None:
+    following = Exchange(3).following("j", 0)
+    assert following.headers() == {"last-event-id": "0"}
+    first = ": a comment\nretry: 1000\n\nid: 1\nevent: phase\ndata: {}\n\nid: 2\nevent: bou"
+    assert hear(following, first) == [(1, "phase")]
+    following.fail(LOST)
+    assert following.headers() == {"last-event-id": "1"}
+    assert hear(following, 'id: 2\nevent: bound\ndata: {"value": 3}\n\n') == [(2, "bound")]
+    assert not following.over
+    assert hear(following, "id: 3\nevent: done\ndata: {}\n\n") == [(3, "done")]
+    assert following.over
+
+
+def test_a_stream_that_has_nothing_more_is_over() -> None:
+    following = Exchange(3).following("j", 7)
+    following.headers()
+    following.fail(httpx2.Response(204))
+    assert following.over
+
+
+def test_failures_count_from_the_last_event() -> None:
+    following = Exchange(2).following("j", 0)
+    for number in (1, 2, 3):
+        following.headers()
+        following.fail(refusal(503, "draining"))
+        following.headers()
+        assert hear(following, f"id: {number}\nevent: bound\ndata: {{}}\n\n") == [(number, "bound")]
+    following.fail(LOST)
+    with pytest.raises(ServerError, match="cannot be reached"):
+        following.fail(LOST)
+
+
+def test_a_server_that_ends_its_streams_at_once_is_not_asked_at_once() -> None:
+    following = Exchange(3).following("j", 0)
+    following.headers()
+    assert 0 < following.pause() <= 0.1
+    following.fail(answer(503, retry_after="2"))
+    assert following.pause() == 2.0

@@ -1,0 +1,89 @@
+"""Which plan the service answers with: when it is enough, and when a known one is the better answer."""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from memstow.api.operations.solve import at_length, preferred, settled
+from memstow.planner.formats import read_problem
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Placement, Plan, Status, TermValue
+from memstow.planner.model.problem import Problem
+from memstow.planner.solve.engine import plan
+from memstow.planner.verify import verify
+
+PROBLEM = read_problem(
+    b"""{"version": 1, "pools": [{"id": "m"}], "buffers": [
+    {"id": "a", "size": 4, "lifetime": [0, 2]}, {"id": "b", "size": 4, "lifetime": [1, 3]}]}"""
+)
+
+
+def of_gaps(*gaps: float, status: Status = Status.FEASIBLE) -> Plan:
+    terms = (TermValue(term="peak", value=100, bound=100, gap=gap, certificate=None) for gap in gaps)
+    return Plan(status=status, objective=tuple(terms))
+
+
+@pytest.mark.parametrize(
+    ("gaps", "enough"), [((0.1, 0.1), True), ((0.1, 0.2), False), ((0.2, 0.1), False), ((0.1,), True)]
+)
+def test_enough_is_every_term_within_the_gap(gaps: Sequence[float], enough: bool) -> None:
+    assert settled(of_gaps(*gaps), Options(gap=0.1)) is enough
+
+
+def test_no_plan_is_never_enough_and_a_proof_always_is() -> None:
+    assert not settled(Plan(status=Status.UNKNOWN), Options(gap=1.0))
+    assert settled(Plan(status=Status.INFEASIBLE), Options())
+    assert settled(of_gaps(0.0, status=Status.OPTIMAL), Options())
+
+
+def laid(problem: Problem, *offsets: int) -> Plan:
+    """A plan with figures that are so, at these offsets."""
+    start = Plan(
+        status=Status.FEASIBLE,
+        placements=tuple(
+            Placement(buffer=buffer.id, pool="m", offset=offset)
+            for buffer, offset in zip(problem.buffers, offsets, strict=True)
+        ),
+    )
+    terms = tuple(
+        TermValue(
+            term=term, value=max(offsets) + 4 if term == "peak" else 0, bound=0, gap=1.0, certificate=None
+        )
+        for term in problem.terms()
+    )
+    return replace(start, objective=terms)
+
+
+def test_a_known_plan_that_is_better_is_the_answer() -> None:
+    low, high = plan(PROBLEM, Options()), laid(PROBLEM, 0, 8)
+    assert preferred(PROBLEM, high, low) is low
+    assert preferred(PROBLEM, low, high) is low
+    assert preferred(PROBLEM, high, None) is high
+
+
+def test_a_known_plan_that_is_not_valid_is_no_answer() -> None:
+    high, overlapping = laid(PROBLEM, 0, 8), laid(PROBLEM, 0, 0)
+    assert verify(PROBLEM, overlapping)
+    assert preferred(PROBLEM, high, overlapping) is high
+
+
+def test_moves_count_from_each_question_so_no_other_plan_is_its_answer() -> None:
+    problem = replace(PROBLEM, objective=("peak", "moves"))
+    known = plan(problem, Options(hint=laid(PROBLEM, 0, 4)))
+    asked = laid(problem, 0, 8)
+    assert not verify(problem, known)
+    assert preferred(problem, asked, known) is asked
+
+
+def test_a_deterministic_run_knows_nothing_of_other_plans() -> None:
+    """What it found would depend on who asked before."""
+    options = Options(deterministic=True)
+    alone = plan(PROBLEM, options)
+    upside_down = plan(PROBLEM, Options(hint=laid(PROBLEM, 4, 0)))
+    other = replace(upside_down, placements=laid(PROBLEM, 4, 0).placements)
+    assert not verify(PROBLEM, other)
+    assert other.placements != alone.placements
+    again = at_length(PROBLEM, options, other, lambda _: None, lambda _: None, threading.Event())
+    assert again == alone

@@ -1,0 +1,502 @@
+"""The store keeps its promises, on SQLite and on PostgreSQL alike."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import text
+
+from memstow.api.operations.answers import Solved
+from memstow.api.store import migrate, queue, retention
+from memstow.api.store.database import Database, StoreError, url_of, write_ahead
+from memstow.api.store.job import State, Stop
+from memstow.api.store.keys import Keys, Scope
+from memstow.api.store.plan_cache import Found, PlanCache
+from memstow.api.store.queue import Filter, FullError, Idempotency, Known, Queue, ReusedError
+from memstow.api.store.tables import metadata
+from tests.api.store.drafts import draft
+
+
+def solved(plan: bytes, value: int | None = None) -> Solved:
+    return Solved(plan=plan, status="feasible", value=value, bound=0, peak=value, solver="greedy")
+
+
+@pytest.fixture
+def database(store_url: str) -> Iterator[Database]:
+    database = Database(store_url)
+    migrate.upgrade(database)
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def jobs(database: Database) -> Queue:
+    return Queue(database, 100)
+
+
+def test_the_steps_lead_to_the_tables(database: Database) -> None:
+    with database.read() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+    assert migrate.current(database) == migrate.newest()
+
+
+def test_of_many_servers_that_start_at_once_one_runs_the_steps(store_url: str) -> None:
+    def start(_: int) -> tuple[str | None, str | None]:
+        database = Database(store_url)
+        try:
+            return migrate.upgrade(database)
+        finally:
+            database.close()
+
+    with ThreadPoolExecutor(4) as pool:
+        ran = list(pool.map(start, range(4)))
+    newest = migrate.newest()
+    assert sorted(ran, key=str) == sorted([(None, newest), *[(newest, newest)] * 3], key=str)
+
+
+_OPENS = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from sqlalchemy import text
+from memstow.api.store.database import Database, url_of
+from pathlib import Path
+
+def open_it(folder):
+    database = Database(url_of(Path(folder)), lock_seconds=300.0)
+    try:
+        with database.read() as connection:
+            return connection.execute(text("PRAGMA journal_mode")).scalar()
+    finally:
+        database.close()
+
+print("ready", flush=True)
+with ThreadPoolExecutor(4) as pool:
+    for line in sys.stdin:
+        print(*pool.map(open_it, [line.strip()] * 4), flush=True)
+"""
+
+
+def test_a_new_file_can_be_opened_from_many_threads_and_processes_at_once(tmp_path: Path) -> None:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with ExitStack() as stack:
+        openers = [
+            stack.enter_context(subprocess.Popen([sys.executable, "-c", _OPENS], **pipes))  # type: ignore[call-overload]
+            for _ in range(3)
+        ]
+        for opener in openers:
+            assert opener.stdout.readline() == "ready\n"
+        for number in range(10):
+            (tmp_path / str(number)).mkdir()
+            for opener in openers:
+                print(tmp_path / str(number), file=opener.stdin, flush=True)
+            for opener in openers:
+                assert opener.stdout.readline().split() == ["wal"] * 4
+        for opener in openers:
+            opener.stdin.close()
+
+
+class _Refusing:
+    """A cursor that SQLite refuses the log a few times, at once, as it does in a race."""
+
+    def __init__(self, times: int, code: int) -> None:
+        self.left = times
+        self._code = code
+
+    def execute(self, statement: str) -> "_Refusing":
+        if "=" in statement and self.left:
+            self.left -= 1
+            error = sqlite3.OperationalError("database is locked")
+            error.sqlite_errorcode = self._code
+            raise error
+        return self
+
+    def fetchone(self) -> tuple[str]:
+        return ("delete",)
+
+
+def test_what_sqlite_refuses_at_once_for_a_race_is_tried_again_and_nothing_else_is() -> None:
+    for code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_BUSY_SNAPSHOT, sqlite3.SQLITE_LOCKED):
+        cursor = _Refusing(3, code)
+        write_ahead(cursor, 300.0)
+        assert cursor.left == 0
+    cursor = _Refusing(3, sqlite3.SQLITE_READONLY)
+    with pytest.raises(sqlite3.OperationalError):
+        write_ahead(cursor, 300.0)
+    assert cursor.left == 2
+    with pytest.raises(sqlite3.OperationalError):
+        write_ahead(_Refusing(1 << 30, sqlite3.SQLITE_BUSY), 0.02)
+
+
+def test_a_file_that_stays_locked_is_told_in_time(tmp_path: Path) -> None:
+    file = tmp_path / "memstow.sqlite"
+    held = sqlite3.connect(file, isolation_level=None)
+    held.execute("CREATE TABLE some (thing)")
+    held.execute("BEGIN EXCLUSIVE")
+    database = Database(url_of(tmp_path), lock_seconds=0.1)
+    with pytest.raises(StoreError, match="locked"), database.read():
+        pass
+    held.execute("ROLLBACK")
+    with database.read() as connection:
+        assert connection.execute(text("PRAGMA journal_mode")).scalar() == "wal"
+    held.close()
+    database.close()
+
+
+def test_a_job_comes_back_as_it_was_put_in(jobs: Queue) -> None:
+    job, made = jobs.submit(draft(problem=b"problem", hint=b"hint", name="n", priority=3, term="peak"))
+    found = jobs.get(job)
+    assert made
+    assert found is not None
+    assert (found.state, found.name, found.priority, found.term) == (State.QUEUED, "n", 3, "peak")
+    assert jobs.document(job, "problem") == b"problem"
+    assert jobs.document(job, "hint") == b"hint"
+    assert jobs.document(job, "plan") is None
+
+
+def test_priority_comes_before_age(jobs: Queue) -> None:
+    old, _ = jobs.submit(draft())
+    new, _ = jobs.submit(draft())
+    urgent, _ = jobs.submit(draft(priority=5))
+    taken = [jobs.take("me", 9) for _ in range(4)]
+    names = [it.job.id if it else None for it in taken]
+    assert names[0] == urgent
+    assert set(names[1:3]) == {old, new}
+    assert names[3] is None
+
+
+def test_a_full_queue_refuses_and_room_comes_back(database: Database) -> None:
+    jobs = Queue(database, 2)
+    jobs.submit(draft())
+    jobs.submit(draft())
+    with pytest.raises(FullError):
+        jobs.submit(draft())
+    assert not jobs.has_room()
+    jobs.take("me", 9)
+    jobs.submit(draft())
+
+
+def test_a_batch_is_there_whole_or_not_at_all(database: Database) -> None:
+    jobs = Queue(database, 3)
+    with pytest.raises(FullError):
+        jobs.submit_batch(None, "b", [draft() for _ in range(4)])
+    assert jobs.page(Filter(), 10) == []
+    batch, _ = jobs.submit_batch(None, "b", [draft(name=f"{i}") for i in range(3)])
+    assert [job.name for job in jobs.batch_jobs(batch)] == ["0", "1", "2"]
+
+
+def test_two_workers_never_take_the_same_job(jobs: Queue) -> None:
+    names = {jobs.submit(draft())[0] for _ in range(20)}
+    taken: list[str] = []
+    lock = threading.Lock()
+
+    def work() -> None:
+        while (one := jobs.take(threading.current_thread().name, 99)) is not None:
+            with lock:
+                taken.append(one.job.id)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(taken) == sorted(names)
+
+
+def test_a_key_has_no_more_running_than_its_share(jobs: Queue) -> None:
+    for _ in range(2):
+        jobs.submit(draft(key_id="k"))
+    other, _ = jobs.submit(draft(key_id="o"))
+    first, second, third = (jobs.take("me", 1) for _ in range(3))
+    assert first is not None
+    assert second is not None
+    assert {first.job.key_id, second.job.key_id} == {"k", "o"}
+    assert other in (first.job.id, second.job.id)
+    assert third is None
+
+
+def test_of_equal_jobs_one_runs_unless_it_must_be_solved_anew(jobs: Queue) -> None:
+    jobs.submit(draft(cache_key="same"))
+    jobs.submit(draft(cache_key="same"))
+    fresh, _ = jobs.submit(draft(cache_key="same", fresh=True, priority=-1))
+    assert jobs.take("me", 9) is not None
+    second = jobs.take("me", 9)
+    assert second is not None
+    assert second.job.id == fresh
+    assert jobs.take("me", 9) is None
+
+
+def test_what_a_run_says_counts_only_while_it_is_the_current_one(jobs: Queue) -> None:
+    job, _ = jobs.submit(draft())
+    first = jobs.take("a", 9)
+    assert first is not None
+    assert jobs.learn(job, 1, Known(value=9, plan=b"nine"), [("incumbent", {"value": 9})])
+    assert jobs.requeue(job, 1)
+    second = jobs.take("b", 9)
+    assert second is not None
+    assert (second.job.attempt, second.plan) == (2, b"nine")
+    assert not jobs.learn(job, 1, Known(value=1), [])
+    assert not jobs.finish(job, 1, State.DONE, Known(value=1), [("done", {})], 60)
+    assert jobs.finish(job, 2, State.DONE, Known(value=8, plan=b"eight"), [("done", {})], 60)
+    assert not jobs.finish(job, 2, State.DONE, Known(value=7), [("done", {})], 60)
+    found = jobs.get(job)
+    assert found is not None
+    assert (found.state, found.value, jobs.document(job, "plan")) == (State.DONE, 8, b"eight")
+    assert [kind for _, kind, _ in jobs.events_after(job, 0)] == ["incumbent", "done"]
+
+
+def test_only_the_current_run_of_a_job_is_put_back(jobs: Queue) -> None:
+    job, _ = jobs.submit(draft())
+    jobs.take("a", 9)
+    assert jobs.requeue(job, 1)
+    assert not jobs.requeue(job, 1), "it does not run"
+    jobs.take("b", 9)
+    assert not jobs.requeue(job, 1), "another has it by now"
+    found = jobs.get(job)
+    assert found is not None
+    assert (found.state, found.attempt) == (State.RUNNING, 2)
+    assert jobs.requeue(job, 2)
+
+
+def test_the_times_of_a_job_are_those_of_its_first_begin_and_its_last_improvement(
+    jobs: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = [1000.0]
+    monkeypatch.setattr(time, "time", lambda: at[0])
+
+    def times(job: str) -> tuple[float | None, ...]:
+        found = jobs.get(job)
+        assert found is not None
+        return found.started, found.improved, found.finished, found.expires
+
+    job, _ = jobs.submit(draft())
+    jobs.take("a", 9)
+    at[0] = 1010.0
+    jobs.learn(job, 1, Known(value=9), [])
+    assert times(job) == (1000.0, 1010.0, None, None)
+    at[0] = 1020.0
+    jobs.learn(job, 1, Known(bound=3), [])
+    jobs.requeue(job, 1)
+    jobs.take("b", 9)
+    at[0] = 1030.0
+    jobs.finish(job, 2, State.DONE, Known(), [], 60.0)
+    assert times(job) == (1000.0, 1010.0, 1030.0, 1090.0)
+
+
+def test_jobs_of_one_moment_are_in_one_page_or_the_other(
+    jobs: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time, "time", lambda: 1000.0)
+    names = sorted((jobs.submit(draft())[0] for _ in range(3)), reverse=True)
+    first = jobs.page(Filter(), 2)
+    second = jobs.page(Filter(before=(first[-1].created, first[-1].id)), 2)
+    assert [job.id for job in (*first, *second)] == names
+
+
+def test_a_heartbeat_is_of_the_current_run(jobs: Queue) -> None:
+    job, _ = jobs.submit(draft())
+    jobs.take("a", 9)
+    jobs.requeue(job, 1)
+    jobs.take("b", 9)
+    assert jobs.beat([(job, 1)]) == {job: None}
+    assert jobs.beats() == {job: (2, 0)}
+
+
+def test_a_batch_whose_jobs_run_is_there_until_they_have_ended(jobs: Queue) -> None:
+    batch, _ = jobs.submit_batch(None, "b", [draft(), draft()])
+    jobs.take("a", 9)
+    jobs.stop_batch(batch, discard=True, keep_seconds=60)
+    assert jobs.batch(batch) is not None
+    (running,) = jobs.batch_jobs(batch)
+    assert (running.state, running.stop) == (State.RUNNING, Stop.DISCARD)
+    other, _ = jobs.submit_batch(None, "b", [draft()])
+    jobs.stop_batch(other, discard=True, keep_seconds=60)
+    assert jobs.batch(other) is None
+
+
+def test_an_answer_that_is_asked_for_is_kept_before_one_that_is_not(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = [1000.0]
+    monkeypatch.setattr(time, "time", lambda: at[0])
+    cache = PlanCache(database)
+    for name in ("first", "second"):
+        cache.keep([Found(name, solved(b"p"), name, False)])
+        assert cache.best_of(name) is None, "it was not said to be the best"
+        at[0] += 10
+    at[0] += 7200
+    assert cache.find("first") is not None
+    retention.forget(database, 1)
+    assert cache.find("first") is not None
+    assert cache.find("second") is None
+
+
+def test_values_can_be_larger_than_any_machine_integer(jobs: Queue) -> None:
+    job, _ = jobs.submit(draft())
+    jobs.take("me", 9)
+    jobs.finish(job, 1, State.DONE, Known(value=1 << 70, bound=(1 << 70) - 1), [], 60)
+    found = jobs.get(job)
+    assert found is not None
+    assert (found.value, found.bound) == (1 << 70, (1 << 70) - 1)
+
+
+def test_a_heartbeat_tells_what_the_owner_wants(jobs: Queue) -> None:
+    job, _ = jobs.submit(draft())
+    jobs.take("me", 9)
+    assert jobs.beat([(job, 1)]) == {job: Stop.NO}
+    assert jobs.beats() == {job: (1, 1)}
+    assert jobs.stop(job, False, 60)
+    assert jobs.beat([(job, 1), ("gone", 1)]) == {job: Stop.KEEP, "gone": None}
+
+
+def test_a_stopped_job_is_not_put_back(jobs: Queue) -> None:
+    keep, _ = jobs.submit(draft())
+    discard, _ = jobs.submit(draft())
+    for job in (keep, discard):
+        jobs.take("me", 9)
+        jobs.stop(job, job == discard, 60)
+        assert not jobs.requeue(job, 1)
+    found = jobs.get(keep)
+    assert found is not None
+    assert found.state is State.CANCELLED
+    assert jobs.get(discard) is None
+
+
+def test_an_idempotency_key_makes_one_job(jobs: Queue) -> None:
+    promise = Idempotency("", "once", "print")
+    with ThreadPoolExecutor(4) as pool:
+        made = list(pool.map(lambda _: jobs.submit(draft(), promise), range(4)))
+    assert len({job for job, _ in made}) == 1
+    assert sum(new for _, new in made) == 1
+    with pytest.raises(ReusedError):
+        jobs.submit(draft(), Idempotency("", "once", "other"))
+    assert jobs.submit(draft(), Idempotency("someone", "once", "other"))[1]
+
+
+def test_a_promise_is_kept_for_a_day(
+    database: Database, jobs: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A day from when it was made, though its job is gone long before."""
+    promise, made = Idempotency("", "once", "print"), time.time()
+    job, _ = jobs.submit(draft(), promise)
+    jobs.stop(job, discard=True, keep_seconds=0)
+    for hours, kept in ((1, True), (23.9, True), (24.1, False)):
+        monkeypatch.setattr(time, "time", lambda at=made + hours * 3600: at)
+        retention.forget(database, 10)
+        assert jobs.promised(promise) == (job if kept else None)
+    again, new = jobs.submit(draft(), promise)
+    assert new
+    assert again != job
+
+
+def test_pages_go_on_where_they_ended(jobs: Queue) -> None:
+    names = {jobs.submit(draft(key_id="k"))[0] for _ in range(5)}
+    jobs.submit(draft(key_id="o"))
+    first = jobs.page(Filter(key_id="k"), 3)
+    last = first[-1]
+    second = jobs.page(Filter(key_id="k", before=(last.created, last.id)), 3)
+    assert {job.id for job in [*first, *second]} == names
+    assert jobs.page(Filter(state=State.DONE), 3) == []
+
+
+def test_a_job_never_says_more_than_a_bounded_number_of_things(
+    jobs: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queue, "MOST_EVENTS", 3)
+    job, _ = jobs.submit(draft())
+    jobs.take("me", 9)
+    for value in range(9):
+        jobs.learn(job, 1, Known(), [("incumbent", {"value": value})])
+    jobs.finish(job, 1, State.DONE, Known(), [("done", {})], 60)
+    assert [kind for _, kind, _ in jobs.events_after(job, 0)] == ["incumbent"] * 3 + ["done"]
+    assert jobs.last_events([job, "gone"]) == {job: 4}
+
+
+def test_what_is_over_its_time_goes_with_all_that_belongs_to_it(database: Database, jobs: Queue) -> None:
+    over, _ = jobs.submit(draft())
+    jobs.take("me", 9)
+    jobs.finish(over, 1, State.DONE, Known(plan=b"p"), [("done", {})], -1)
+    waiting, _ = jobs.submit(draft())
+    assert retention.forget(database, 10) == 1
+    assert jobs.get(over) is None
+    assert jobs.document(over, "problem") is None
+    assert jobs.events_after(over, 0) == []
+    assert jobs.get(waiting) is not None
+
+
+def test_the_file_of_a_store_shrinks_when_what_it_held_is_gone(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'store.sqlite'}")
+    migrate.upgrade(database)
+    jobs = Queue(database, 100)
+    job, _ = jobs.submit(draft(problem=os.urandom(3 << 20)))
+    jobs.stop(job, discard=True, keep_seconds=0)
+    retention.forget(database, 10)
+    with database.read() as connection:
+        assert connection.exec_driver_sql("PRAGMA freelist_count").scalar_one() == 0
+    database.close()
+    assert (tmp_path / "store.sqlite").stat().st_size < 1 << 20
+
+
+def test_the_cache_keeps_the_latest_and_no_more_than_it_may(database: Database) -> None:
+    cache = PlanCache(database)
+    cache.keep([Found("d", solved(b"old", 2), "k", True), Found("d", solved(b"new", 1), "k", True)])
+    assert cache.find("k") == solved(b"new", 1)
+    assert cache.best_of("d") == b"new"
+    cache.keep([Found(f"d{i}", solved(b"p"), f"k{i}", True) for i in range(5)])
+    retention.forget(database, 2)
+    assert sum(cache.find(f"k{i}") is not None for i in range(5)) <= 2
+    assert cache.find("nothing") is None
+
+
+def test_an_answer_that_another_question_outdid_is_none_but_in_deterministic_mode(database: Database) -> None:
+    """A deterministic answer is the same bytes whoever asked before."""
+    cache = PlanCache(database)
+    mine, theirs = (
+        solved(
+            b'{"status": "feasible", "objective": [{"term": "peak", "value": %d, "bound": 1, "gap": 0.5}]}'
+            % value,
+            value,
+        )
+        for value in (9, 8)
+    )
+    cache.keep([Found("d", mine, "k", True)])
+    assert cache.answer("k", "d", deterministic=False) == mine
+    cache.keep([Found("d", theirs, "other", True)])
+    assert cache.answer("k", "d", deterministic=False) is None
+    assert cache.answer("k", "d", deterministic=True) == mine
+
+
+def test_a_key_is_known_by_its_text_until_it_is_revoked(database: Database) -> None:
+    keys = Keys(database)
+    assert not keys.any()
+    key, text = keys.create("ci", frozenset({Scope.PLAN}))
+    assert keys.find(text) == key
+    for wrong in (text[:-1], text + "x", text.replace("msk_", "msx_"), "", "msk__", "msk_\udcff_x"):
+        assert keys.find(wrong) is None
+    with database.read() as connection:
+        stored = connection.exec_driver_sql("SELECT * FROM keys").mappings().one()
+    assert text.split("_", 2)[2] not in str(dict(stored))
+    assert keys.revoke(key.id)
+    assert not keys.revoke(key.id)
+    assert keys.find(text) is None
+    assert not keys.any()
+
+
+def test_a_store_that_cannot_be_reached_says_so_in_one_way() -> None:
+    for url in ("sqlite:////nowhere/at/all/store.sqlite", "postgresql://nobody@/none?host=/nowhere"):
+        database = Database(url)
+        seen: list[str] = []
+        database.on_error = seen.append
+        with pytest.raises(StoreError), database.read() as connection:
+            connection.exec_driver_sql("SELECT 1")
+        assert seen == ["OperationalError"]
+        database.close()

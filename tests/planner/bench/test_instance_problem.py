@@ -1,0 +1,64 @@
+"""Problems are found again when they are where they were and what they were."""
+
+import json
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+from memstow.planner import formats
+from memstow.planner.bench.instances.problem import found_again, recall, remembered
+from memstow.planner.bench.instances.sources import Generated, files
+from memstow.planner.bench.records.record import Record
+from memstow.planner.bench.records.results import Results
+from memstow.planner.generate.network import network
+from memstow.planner.model.digest import digest
+from memstow.planner.model.problem import Problem
+from tests.planner.bench.make import made, results
+
+OPTIONS = {"time_limit": 1.0, "format": None, "target": None, "capacity": None, "fit_only": False}
+
+
+def _of(problem: Problem, content: str) -> Record:
+    record = made("a", "x", 10, options=OPTIONS, digest=digest(problem))
+    return replace(record, instance=replace(record.instance, content=content))
+
+
+def _found(found: Results, *sources: Generated) -> dict[str, Problem]:
+    return found_again(sources, found.runs, [run.instance for run in found.runs])
+
+
+def test_a_generated_problem_is_made_again(tmp_path: Path) -> None:
+    source = Generated("network", {"element": 4}, range(5, 6), range(3))
+    wanted = list(source)[1]
+    problem = network(5, 1)
+    found = results(tmp_path, _of(problem, wanted.content))
+    assert _found(found, source) == {digest(problem): problem}
+
+
+def test_a_file_is_read_again_with_the_changes_asked_for(tmp_path: Path) -> None:
+    data = formats.write_problem(network(5, 1))
+    (tmp_path / "a.json").write_bytes(data)
+    fit_only = replace(network(5, 1), objective=())
+    record = _of(fit_only, sha256(data).hexdigest())
+    asked = replace(record, solver=replace(record.solver, options={**OPTIONS, "fit_only": True}))
+    found = results(tmp_path / "run", asked)
+    sources = [files(str(tmp_path / "a.json"))]
+    again = found_again(sources, found.runs, [run.instance for run in found.runs])
+    assert again == {digest(fit_only): formats.read_problem(formats.write_problem(fit_only))}
+
+
+def test_another_problem_in_its_place_is_not_taken_for_it(tmp_path: Path) -> None:
+    source = Generated("network", {"element": 4}, range(5, 6), range(3))
+    found = results(tmp_path, _of(network(6, 1), next(iter(source)).content))
+    assert _found(found, source) == {}
+
+
+def test_what_a_folder_was_told_to_run_is_remembered(tmp_path: Path) -> None:
+    for paths in (["generate:network,n=5", "here"], ["generate:network,n=5", "there", "caf\udce9"]):
+        (tmp_path / "paths.json").write_bytes(remembered(tmp_path, paths))
+    here = [str(Path.cwd() / name) for name in ("here", "there", "caf\udce9")]
+    assert recall(tmp_path) == ["generate:network,n=5", *here]
+    for other in ("{", json.dumps({"a": 1})):
+        (tmp_path / "paths.json").write_text(other)
+        assert recall(tmp_path) == []
+    assert recall(tmp_path / "none") == []
