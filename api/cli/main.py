@@ -32,6 +32,7 @@ COMMANDS: Final = (
     "serve",
     "keys",
     "db",
+    "completion",
     "version",
 )
 

@@ -18,10 +18,18 @@ LONGEST_RUN = 366 * 86_400
 
 
 class Help(argparse.HelpFormatter):
-    """Help as wide as the terminal; asking for the width ourselves spares importing shutil at every start."""
+    """Help as wide as the terminal; finding the width here spares importing shutil at every start."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=28, width=columns(sys.stdout) - 2)
+
+    def add_argument(self, action: argparse.Action) -> None:
+        """Add the argument; argparse does not count the indentation of the names of commands."""
+        super().add_argument(action)
+        if isinstance(action, argparse._SubParsersAction):
+            longest = max(map(len, action.choices), default=0)
+            indent = self._current_indent + self._indent_increment
+            self._action_max_length = max(self._action_max_length, longest + indent)
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         """Paragraphs as wide as the terminal; what is indented, as examples are, stays as it is."""
