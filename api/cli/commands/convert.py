@@ -1,4 +1,4 @@
-"""`memstow convert`: a problem from one format to another."""
+"""`memstow convert`: convert a problem to another format."""
 
 import argparse
 
@@ -9,9 +9,9 @@ from memstow.api.cli.io.problem_input import (
     READABLE,
     add_changes,
     add_problem,
+    naming_file,
     read_problem,
     refuse_two_stdins,
-    told_of,
     warn_if_terminal,
 )
 
@@ -40,7 +40,7 @@ memstow convert - model.json --format executorch < exported.json
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read, write."""
+    """Read the problem and write it in the other format."""
     from memstow.planner import formats
 
     source = getattr(args, "in")
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     warn_if_terminal(source)
     form = format_of(args.out, args.output_format)
     problem = read_problem(source, args)
-    with told_of(source):
+    with naming_file(source):
         data = formats.write_problem(problem, form)
     write_out(data, args.out)
     return Exit.DONE

@@ -1,4 +1,4 @@
-"""`memstow schema`: the JSON Schemas of what goes in and what comes out."""
+"""`memstow schema`: print the JSON Schemas."""
 
 import argparse
 
@@ -22,7 +22,7 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
         nargs="?",
         choices=KINDS,
         default=KINDS[0],
-        metavar="WHAT",
+        metavar="KIND",
         help=f"{', '.join(KINDS)} (default: {KINDS[0]})",
     )
     parser.set_defaults(run=run)

@@ -1,4 +1,4 @@
-"""Where results go: standard output, or a file that is either whole or not there."""
+"""Writing results to standard output, or to a file atomically."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ _FORMAT_OF = {"": "json", ".json": "json", ".csv": "csv"}
 
 
 def write_out(data: bytes, path: str | None) -> None:
-    """Write to the file, or to standard output where there is none."""
+    """Write to the file, or to standard output if the path is None or -."""
     if path is None or path == STDOUT:
         to_stdout(data)
     else:
@@ -20,19 +20,19 @@ def write_out(data: bytes, path: str | None) -> None:
 
 
 def to_stdout(data: bytes) -> None:
-    """Bytes as they are: what is piped on must not depend on the terminal's encoding."""
+    """Write bytes to standard output, whatever encoding the terminal has."""
     sys.stdout.flush()
     rest = memoryview(data)
     while rest:
-        # Where Python runs unbuffered this is the bare file, which may take a part only.
+        # If Python runs unbuffered, this is a raw file, which may write only a part.
         rest = rest[sys.stdout.buffer.write(rest) :]
     sys.stdout.buffer.flush()
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Write beside the file, then rename: a reader sees the old content or the new, never a part.
+    """Write a temporary file and rename it: readers see the old content or the new, never a part.
 
-    What is not a plain file (a pipe, /dev/stdout) cannot be renamed onto and is written to directly.
+    A pipe or a device such as /dev/stdout cannot be replaced and is written to directly.
     """
     if path.exists() and not path.is_file():
         path.write_bytes(data)
@@ -51,13 +51,13 @@ def replace_file(path: Path, data: bytes) -> None:
         with suppress(OSError):
             scratch.unlink()
         if isinstance(error, OSError):
-            # Whoever reads of it knows nothing of the scratch file.
+            # The user does not know about the temporary file.
             error.filename, error.filename2 = str(path), None
         raise
 
 
 def refuse_unwritable(*paths: str | None) -> None:
-    """Told before the work, not after it: where a file is to be written there must be a folder for it."""
+    """Report files that cannot be written before the work, not after it."""
     for path in paths:
         if path is None or path == STDOUT:
             continue
@@ -67,7 +67,7 @@ def refuse_unwritable(*paths: str | None) -> None:
         elif not os.path.isdir(folder):
             why = "there is no such folder"
         elif not os.access(path if os.path.exists(path) else folder, os.W_OK):
-            why = "the permissions do not let it be written"
+            why = "permission to write is missing"
         else:
             continue
         from memstow.planner.model.errors import InputError
@@ -77,7 +77,7 @@ def refuse_unwritable(*paths: str | None) -> None:
 
 
 def format_of(path: str | None, chosen: str | None) -> str:
-    """The format to write: the one asked for, or that of the name; JSON where the name says nothing."""
+    """The format to write: the chosen one, else by the suffix of the name; JSON if it has none."""
     if chosen is not None:
         return chosen
     suffix = _suffix(path)
@@ -86,24 +86,26 @@ def format_of(path: str | None, chosen: str | None) -> str:
         from memstow.planner.show.formatting import plain
 
         hint = "a picture is drawn with --picture" if suffix == PICTURE else "or choose with --output-format"
-        message = f"nothing is written as {plain(suffix)}: let the name end with .json or .csv; {hint}"
+        message = (
+            f"{plain(suffix)} is not a supported format: use a name that ends with .json or .csv; {hint}"
+        )
         raise InputError.single("unknown_suffix", plain(path or ""), message)
     return _FORMAT_OF[suffix]
 
 
 def refuse_other_pictures(path: str | None) -> None:
-    """A picture is SVG: a name that promises something else would be a lie."""
+    """Reject a picture whose file name has the suffix of another format."""
     suffix = _suffix(path)
     if suffix not in ("", PICTURE):
         from memstow.planner.model.errors import InputError
         from memstow.planner.show.formatting import plain
 
-        message = f"pictures are not written as {plain(suffix)}: let the name end with {PICTURE}"
+        message = f"{plain(suffix)} is not supported for pictures: use a name that ends with {PICTURE}"
         raise InputError.single("unknown_suffix", plain(path or ""), message)
 
 
 def _suffix(path: str | None) -> str:
-    """How the name of a file ends; of `model-1.5`, of a pipe or a device it says nothing."""
+    """The suffix of a file name; empty for names like `model-1.5`, pipes and devices."""
     if path is None or path == STDOUT or (os.path.exists(path) and not os.path.isfile(path)):
         return ""
     suffix = os.path.splitext(path)[1].lower()

@@ -1,4 +1,4 @@
-"""Where a plan goes: a file, a picture, and standard output, which holds one thing."""
+"""Writing a plan to a file, as a picture, and to standard output."""
 
 import argparse
 import os
@@ -13,7 +13,7 @@ from memstow.api.cli.io.output_file import (
     refuse_unwritable,
     write_out,
 )
-from memstow.api.cli.io.terminal import columns, complain, draws_unicode
+from memstow.api.cli.io.terminal import columns, draws_unicode, print_error
 from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
@@ -24,28 +24,26 @@ _PICTURE = "svg"
 
 
 def add_results(parser: argparse.ArgumentParser) -> None:
-    """The arguments that say where it goes."""
+    """Add the arguments that select the outputs."""
     results = parser.add_argument_group("results")
-    results.add_argument(
-        "-o", "--output", metavar="FILE", help="write the plan to the file, whole or not at all"
-    )
+    results.add_argument("-o", "--output", metavar="FILE", help="write the plan to this file")
     results.add_argument(
         "--output-format",
         choices=WRITABLE,
         help="format of the plan (default: as the file's name ends, .json or .csv); "
-        "without --output, the plan alone is printed in it",
+        "without --output, prints only the plan in this format",
     )
-    results.add_argument("--picture", metavar="FILE", help="draw the plan into the file, an .svg")
-    results.add_argument("--json", action="store_true", help="print the plan alone, as JSON")
+    results.add_argument("--picture", metavar="FILE", help="draw the plan to this .svg file")
+    results.add_argument("--json", action="store_true", help="print only the plan, as JSON")
 
 
-def refuse_impossible_results(args: argparse.Namespace) -> None:
-    """Told before the search, not after it: that its plan could not be handed out as asked."""
+def check_results(args: argparse.Namespace) -> None:
+    """Report outputs that are impossible before the search, not after it."""
     from memstow.planner.model.errors import InputError
 
-    if len(_alone(args)) > 1:
-        asked = " and ".join(sorted(_alone(args)))
-        message = f"standard output cannot hold {asked} at once; write one of them to a file"
+    if len(_printed_forms(args)) > 1:
+        listed = " and ".join(sorted(_printed_forms(args)))
+        message = f"standard output can hold only one of {listed}; write the other to a file"
         raise InputError.single("two_outputs", "arguments", message)
     refuse_unwritable(args.output, args.picture)
     for one, other, what in (
@@ -54,20 +52,20 @@ def refuse_impossible_results(args: argparse.Namespace) -> None:
         (args.picture, args.file, "the picture and the problem"),
     ):
         if one != STDOUT and _same_file(one, other):
-            message = f"{what} cannot be one file; give the one that is written another name"
+            message = f"{what} cannot be the same file; choose another name for the output"
             raise InputError.single("one_file_twice", plain(one), message)
     format_of(args.output, args.output_format)
     refuse_other_pictures(args.picture)
 
 
-def hand_out(args: argparse.Namespace, problem: "Problem", plan: "Plan") -> None:
-    """Write and print the plan where it was asked for."""
+def write_results(args: argparse.Namespace, problem: "Problem", plan: "Plan") -> None:
+    """Write the plan to all outputs that were selected."""
     from memstow.planner.model.plan import PLANNED
 
     has_plan = plan.status in PLANNED
     if args.output is not None and args.output != STDOUT:
         _write(args.output, format_of(args.output, args.output_format), problem, plan, has_plan)
-    alone = _alone(args)
+    alone = _printed_forms(args)
     if not alone:
         _show(problem, plan)
     for form in alone - {_PICTURE}:
@@ -76,8 +74,8 @@ def hand_out(args: argparse.Namespace, problem: "Problem", plan: "Plan") -> None
         _draw(args.picture, problem, plan, has_plan)
 
 
-def _alone(args: argparse.Namespace) -> set[str]:
-    """What standard output is for, instead of the table."""
+def _printed_forms(args: argparse.Namespace) -> set[str]:
+    """The formats to print to standard output instead of the table."""
     forms = {"json"} if args.json else set()
     if args.output == STDOUT or (args.output is None and args.output_format is not None):
         forms.add(format_of(None, args.output_format))
@@ -87,7 +85,7 @@ def _alone(args: argparse.Namespace) -> set[str]:
 
 
 def _same_file(one: str | None, other: str | None) -> bool:
-    """Whether what is written to the one is what is in the other; a device takes everything."""
+    """Whether both paths are the same plain file."""
     if one is None or other is None or (os.path.exists(one) and not os.path.isfile(one)):
         return False
     return os.path.realpath(one) == os.path.realpath(other)
@@ -100,13 +98,13 @@ def _write(path: str, form: str, problem: "Problem", plan: "Plan", has_plan: boo
         write_out(formats.write_plan(problem, plan, form), path)
     else:
         what = "nothing is printed" if path == STDOUT else f"{plain(path)} is not written"
-        complain(f"{what}: there is no plan ({plan.status}), and {form} cannot say so")
+        print_error(f"{what}: there is no plan ({plan.status}), and {form} cannot represent that")
 
 
 def _draw(path: str, problem: "Problem", plan: "Plan", has_plan: bool) -> None:
     if not has_plan:
         what = "no picture" if path == STDOUT else f"{plain(path)} is not drawn"
-        complain(f"{what}: there is no plan ({plan.status})")
+        print_error(f"{what}: there is no plan ({plan.status})")
         return
     from memstow.planner.show.svg_picture import svg
 

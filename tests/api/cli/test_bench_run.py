@@ -179,7 +179,7 @@ def test_two_outside_programs_run_side_by_side(cli: Cli, three: Path, tmp_path: 
         (("nowhere", "nowhere"), "'nowhere' is no venv"),
         ((sys.executable, "cat {input}"), "give two commands"),
         (("cat {input}", "cat {input}", "--solvers", "greedy"), "give two commands"),
-        (("/no/such {input}", "cat {input}"), "no program"),
+        (("/no/such {input}", "cat {input}"), "not an executable program"),
         ((VENV, VENV, "--jobs", "2"), "in pairs"),
         ((VENV, VENV, "--external", "mine=cat {input}"), "in pairs"),
         ((VENV, VENV, "--solvers", "greedy,greedy"), "each name once"),
@@ -201,12 +201,12 @@ def test_what_cannot_run_side_by_side_is_told(
         (("three.json", "--solvers", "nobody"), "there is no solver 'nobody'"),
         (("three.json", "--solvers", "greedy,greedy"), "each name once"),
         (("three.json", "--solvers", ","), "give some solvers"),
-        (("three.json", "--external", "mine"), "is not like"),
+        (("three.json", "--external", "mine"), "does not have the form"),
         (("three.json", "--external", "mine=/bin/cat {output}"), "{input}"),
-        (("three.json", "--external", "mine=/no/such {input}"), "no program"),
+        (("three.json", "--external", "mine=/no/such {input}"), "not an executable program"),
         (("three.json", "--external", "mine=cat {input} '"), "No closing quotation"),
         (("three.json", "--external", "greedy=cat {input}"), "a solver of memstow"),
-        (("generate:planted,n=5..3",), "write the smaller first"),
+        (("generate:planted,n=5..3",), "write the smaller number first"),
         (("generate:planted,n=many",), "not a whole number"),
         (("generate:planted,n=5..99999999999",), "out of range"),
         (("generate:planted,seed=1..9999999999",), "more than 1,000,000,000 problems"),
@@ -214,8 +214,8 @@ def test_what_cannot_run_side_by_side_is_told(
         (("generate:planted,n=5,output=a.csv",), "'output' is of a file"),
         (("generate:spirals",), "there is no kind 'spirals'"),
         (("three.json", "--external", "mine=caf\udce9 {input}"), "bad_external"),
-        (("three.json", "--executor", "dask"), "go together"),
-        (("three.json", "--scheduler", "tcp://localhost:1"), "go together"),
+        (("three.json", "--executor", "dask"), "must be given together"),
+        (("three.json", "--scheduler", "tcp://localhost:1"), "must be given together"),
         (("three.json", "--executor", "dask", "--scheduler", "http://localhost:1"), "tcp://host:8786"),
     ],
 )
@@ -284,7 +284,7 @@ def test_ctrl_c_keeps_what_is_recorded(tmp_path: Path) -> None:
     run.send_signal(signal.SIGINT)
     out, complaint = run.communicate(timeout=PATIENCE)
     assert run.returncode == Exit.INTERRUPTED
-    assert "--resume goes on" in complaint
+    assert "--resume continues" in complaint
     assert "improve" in out
     assert records(tmp_path / "out")
 
@@ -345,7 +345,7 @@ def test_the_progress_line_tells_the_time_left() -> None:
     progress.hear(tally)
     assert progress.line(30.2) == "300 of 1,200 runs  0:30 gone  about 1:30 left"
     tally.lost = 1
-    assert progress.line(4000.0).startswith("301 of 1,200 runs  1:06:40 gone")
+    assert progress.line(4000.0).startswith("301 of 1,200 runs  1:06:40 elapsed")
     assert progress.line(30.2).endswith("1 lost")
 
 

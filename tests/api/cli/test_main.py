@@ -100,7 +100,7 @@ def test_bad_usage_exits_with_2_and_says_why(cli: Cli, arguments: str) -> None:
     said, usage, more = ran.err.splitlines()
     assert said.startswith("memstow: ")
     assert usage.startswith("usage: memstow")
-    assert more.endswith("--help` tells more")
+    assert more.endswith("--help` shows all options")
     assert ran.out == ""
 
 
