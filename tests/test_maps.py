@@ -9,13 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
 PAGES = sorted(
-    [
-        ARCHITECTURE,
-        ROOT / "docs" / "glossary.md",
-        ROOT / "CONTRIBUTING.md",
-        ROOT / "SECURITY.md",
-        *(ROOT / "docs" / "decisions").glob("*.md"),
-    ]
+    [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "decisions").glob("*.md")]
 )
 _FOLDERS = r"(?:api|benchmarks|docker|docs|memstow|planner|solvers|tests)"
 _PATH = re.compile(rf"`({_FOLDERS}/[\w./-]*|\.?[\w-]+\.(?:md|toml|txt|yaml)|Makefile|Dockerfile)`")
