@@ -56,7 +56,7 @@ def build_parser(commands: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
     """The argument parser, with these commands."""
     parser = Parser(
         prog="memstow",
-        description="Plans where every buffer of a program lives in memory.",
+        description="Static memory planner: chooses a pool and an offset for every buffer of a program.",
         epilog=_EPILOG,
         formatter_class=Help,
         allow_abbrev=False,
