@@ -93,7 +93,7 @@ def examples() -> list[Example]:
 
 def table() -> str:
     """Who honours what, as the page has it."""
-    lines = ["| constraint | honoured by |", "| --- | --- |"]
+    lines = ["| constraint | supported by |", "| --- | --- |"]
     for example in examples():
         honoured = ", ".join(f"`{name}`" for name in example.honoured_by())
         lines.append(f"| [{example.title}](#{example.name}) | {honoured} |")

@@ -1,7 +1,7 @@
 """`memstow completion`: the script by which a shell completes commands, options and their values."""
 
 import argparse
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import Commands, add_command
@@ -70,6 +70,6 @@ def _set_values(action: argparse.Action) -> None:
         action.choices = ("auto", *names())
 
 
-def _takes(action: argparse.Action, values: Iterable[str]) -> bool:
+def _takes(action: argparse.Action, values: tuple[str, ...]) -> bool:
     shown = action.metavar if isinstance(action.metavar, tuple) else (action.metavar,)
     return any(name in values for name in shown)
