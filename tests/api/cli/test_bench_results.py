@@ -76,7 +76,7 @@ def test_a_memory_picture_is_drawn_from_the_problem_of_the_run(cli: Cli, tmp_pat
     [
         (["report", "nowhere"], "no such file"),
         (["report", "run", "--best", "nowhere.json"], "no such file"),
-        (["report", "run", "--scatter", "x"], "two solvers"),
+        (["report", "run", "--scatter", "x"], "two solver names"),
         (["report", "run", "--scatter", "x,nobody"], "--scatter: there are no results of 'nobody'"),
         (["compare", "run", "nowhere"], "no such file"),
         (["compare", "run", "run", "--measures", "beauty"], "beauty"),

@@ -176,13 +176,13 @@ def test_two_outside_programs_run_side_by_side(cli: Cli, three: Path, tmp_path: 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("nowhere", "nowhere"), "'nowhere' is no venv"),
+        (("nowhere", "nowhere"), "'nowhere' is neither a venv"),
         ((sys.executable, "cat {input}"), "give two commands"),
         (("cat {input}", "cat {input}", "--solvers", "greedy"), "give two commands"),
         (("/no/such {input}", "cat {input}"), "not an executable program"),
         ((VENV, VENV, "--jobs", "2"), "in pairs"),
         ((VENV, VENV, "--external", "mine=cat {input}"), "in pairs"),
-        ((VENV, VENV, "--solvers", "greedy,greedy"), "each name once"),
+        ((VENV, VENV, "--solvers", "greedy,greedy"), "each only once"),
     ],
 )
 def test_what_cannot_run_side_by_side_is_told(
@@ -199,8 +199,8 @@ def test_what_cannot_run_side_by_side_is_told(
     [
         (("nothing.csv",), "no_instances"),
         (("three.json", "--solvers", "nobody"), "there is no solver 'nobody'"),
-        (("three.json", "--solvers", "greedy,greedy"), "each name once"),
-        (("three.json", "--solvers", ","), "give some solvers"),
+        (("three.json", "--solvers", "greedy,greedy"), "each only once"),
+        (("three.json", "--solvers", ","), "name at least one solver"),
         (("three.json", "--external", "mine"), "does not have the form"),
         (("three.json", "--external", "mine=/bin/cat {output}"), "{input}"),
         (("three.json", "--external", "mine=/no/such {input}"), "not an executable program"),
@@ -211,7 +211,7 @@ def test_what_cannot_run_side_by_side_is_told(
         (("generate:planted,n=5..99999999999",), "out of range"),
         (("generate:planted,seed=1..9999999999",), "more than 1,000,000,000 problems"),
         (("generate:planted,n=5,n=6..7",), "'n' is given twice"),
-        (("generate:planted,n=5,output=a.csv",), "'output' is of a file"),
+        (("generate:planted,n=5,output=a.csv",), "'output' selects an output file"),
         (("generate:spirals",), "there is no kind 'spirals'"),
         (("three.json", "--external", "mine=caf\udce9 {input}"), "bad_external"),
         (("three.json", "--executor", "dask"), "must be given together"),
@@ -343,7 +343,7 @@ def test_the_progress_line_tells_the_time_left() -> None:
     assert progress.line(0.0) == "start"
     tally = Tally(total=1200, begin=time.monotonic() - 30, done=300, before=0)
     progress.hear(tally)
-    assert progress.line(30.2) == "300 of 1,200 runs  0:30 gone  about 1:30 left"
+    assert progress.line(30.2) == "300 of 1,200 runs  0:30 elapsed  about 1:30 left"
     tally.lost = 1
     assert progress.line(4000.0).startswith("301 of 1,200 runs  1:06:40 elapsed")
     assert progress.line(30.2).endswith("1 lost")
