@@ -102,6 +102,23 @@ def test_the_order_of_terms_decides_between_height_and_cost() -> None:
     assert values(plan(replace(wide, objective=("peak", "reuse_cost")))) == [2, 6]
 
 
+def test_pools_that_have_many_short_turns_agree_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memstow.solvers.reuse._FIRST_TURN", 1)
+    several = 0
+    for seed in range(TINY // 4):
+        problem = costly_problem(Random(seed))
+        if len(problem.pools) == 1:
+            continue
+        truth = judge(problem)
+        found = plan(problem, Options(solver="reuse", workers=1))
+        assert found.status is truth.status, seed
+        if truth.vector is not None:
+            assert tuple(values(found)) == truth.vector, seed
+            assert tuple(term.bound for term in found.objective) == truth.vector, seed
+            several += 1
+    assert several > TINY // 20
+
+
 def test_several_pools_are_settled_one_by_one_where_no_buffer_has_a_choice() -> None:
     one, two = chain(5, 2), chain(4, 3)
     problem = Problem(
