@@ -89,12 +89,11 @@ def test_a_job_whose_child_is_lost_is_tried_again_as_often_as_it_may_be(
 ) -> None:
     job, _ = jobs.submit(draft(options=options(), fresh=True))
     mine = runner_of(database, jobs, Place())
-    for state in (State.QUEUED, State.FAILED):
+    for state, error in ((State.QUEUED, None), (State.FAILED, "child_lost: it is gone")):
         attend_next(mine, jobs)
         found = jobs.get(job)
         assert found is not None
-        assert found.state is state
-    assert found.error == "child_lost: it is gone"
+        assert (found.state, found.error) == (state, error)
 
 
 @pytest.mark.parametrize(("asked", "given"), [(None, MEMORY), (5 << 20, 5 << 20), (MEMORY + 1, MEMORY)])
