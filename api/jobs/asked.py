@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import memstow
-from memstow.api.jobs.alone import format_alone
+from memstow.api.jobs.alone import format_alone, refuse_alone
 from memstow.planner import formats
 from memstow.planner.formats.detect import looks_like_json
 from memstow.planner.model.digest import digest
@@ -136,6 +136,8 @@ def envelope(
     issues: list[Issue], raw: object, allowed: Sequence[str], required: Sequence[str], path: str = "$"
 ) -> dict[str, Any]:
     """The object a body must be. What is missing and what is too much is added to the issues."""
+    if not isinstance(raw, dict) or required[0] not in raw or "schema_version" in raw:
+        refuse_alone(raw, required, path)
     if not isinstance(raw, dict):
         raise InputError.single("not_an_object", path, wrong_type("an object", raw))
     issues += [

@@ -105,6 +105,15 @@ def test_what_may_be_either_is_refused_with_the_way_out(
     assert '{"problem": ' in document["detail"]
 
 
+@pytest.mark.parametrize("path", ["plan", "jobs", "inspect", "convert"])
+def test_an_empty_list_is_no_problem_unless_the_format_says_so(client: TestClient, path: str) -> None:
+    document = problem_document(client.post(f"/v1/{path}", json=[]), 422, "no_problem")
+    assert "an empty list" in document["detail"]
+    assert '{"version": 1, "buffers": [...]}' in document["detail"]
+    named = client.post(f"/v1/{path}?format=executorch", json=[])
+    assert named.status_code in (200, 202), named.text
+
+
 @pytest.mark.parametrize("body", [{}, {"options": {}}, {"problems": []}, "text", 5])
 def test_what_is_neither_is_told_what_is_missing(client: TestClient, body: Any) -> None:
     response = client.post("/v1/plan", json=body)
