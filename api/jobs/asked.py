@@ -16,6 +16,7 @@ from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.reading.jsontext import parse_json
+from memstow.planner.reading.likely import likely
 from memstow.planner.reading.parse import parse_options, parse_problem, parse_target
 from memstow.planner.reading.shown import shown
 from memstow.planner.reading.wording import missing_field, unknown_field, wrong_type
@@ -213,7 +214,9 @@ def checked_options(options: Options, limits: Limits) -> Options:
         raise over("$.memory_limit", "bytes", options.memory_limit, limits.solve_memory, "solve_memory")
     known = (AUTO, *names())
     if options.solver not in known:
-        message = f"there is no solver {shown(options.solver)}; use one of {', '.join(known)}"
+        close = likely(options.solver, known)
+        meant = f"did you mean {close}? " if close is not None else ""
+        message = f"there is no solver {shown(options.solver)}; {meant}use one of {', '.join(known)}"
         raise InputError.single("unknown_solver", "$.solver", message)
     return options
 

@@ -79,6 +79,11 @@ def test_a_large_problem_alone_is_read_like_a_small_one(client: TestClient) -> N
     assert len(response.json()["placements"]) == 3000
 
 
+def test_a_solver_that_is_misspelt_is_told_with_what_may_have_been_meant(client: TestClient) -> None:
+    document = problem_document(client.post("/v1/plan?solver=exakt", json=PROBLEM), 422, "unknown_solver")
+    assert document["detail"].startswith('there is no solver "exakt"; did you mean exact? use one of auto, ')
+
+
 def test_options_in_the_query_hold_for_a_problem_alone(client: TestClient) -> None:
     document = problem_document(client.post("/v1/plan?gap=2", json=PROBLEM), 422, "too_large")
     assert [error["path"] for error in document["errors"]] == ["$.query.gap"]

@@ -99,6 +99,15 @@ def test_what_a_plan_only_claims_is_said_and_checked_when_asked_for(client: Test
     problem_document(client.post("/v1/verify?recheck=true&time_limit=-1", json=body), 422, "invalid_request")
 
 
+@pytest.mark.parametrize(
+    ("asked", "meant"),
+    [("verify?rechek=true", "recheck"), ("inspect?row=3", "rows"), ("convert?too=csv", "to")],
+)
+def test_a_parameter_that_is_misspelt_is_refused(client: TestClient, asked: str, meant: str) -> None:
+    document = problem_document(client.post(f"/v1/{asked}", json=PROBLEM), 422, "unknown_parameter")
+    assert f"did you mean {meant}?" in document["detail"]
+
+
 def test_a_problem_is_inspected(client: TestClient) -> None:
     facts = client.post("/v1/inspect?rows=1", json={"problem": PROBLEM}).json()
     assert (facts["peak_live"], facts["buffers"]["count"], len(facts["hardest"])) == (12288, 5, 1)
