@@ -82,12 +82,17 @@ def answer(problem: ProblemDocument, hint: PlanDocument | None, run: Run) -> Pla
 
 
 def _on_target(problem: ProblemDocument) -> Problem:
-    """The problem with pools of the same names and nothing else in common, then in its own as a target."""
+    """The problem with pools of the same names and nothing else in common, then in its own as a target.
+
+    The bases are the same: what is pinned to an aligned address must be so before the target is there.
+    """
     memory: list[PoolDocument] = [{"id": "memory"}]
     pools = problem.get("pools", memory)
-    others: list[PoolDocument] = [
-        {"id": pool["id"], "capacity": 1 << 40, "cost": 5} for pool in reversed(pools)
-    ]
+    others: list[PoolDocument] = []
+    for pool in reversed(pools):
+        others.append({"id": pool["id"], "capacity": 1 << 40, "cost": 5})
+        if "base" in pool:
+            others[-1]["base"] = pool["base"]
     other: ProblemDocument = {**problem, "pools": others}
     target = {"version": 1, "name": "board", "pools": pools}
     return retarget(read(other), parse_target(parse_json(json.dumps(target).encode())))
