@@ -255,7 +255,6 @@ def _faults_of_live_bytes(
         return wrong
     if len(set(names)) < len(names):
         wrong.append("a buffer is counted twice")
-    names = [name for name in names if meaning.buffers[name]["size"]]
     for one, other in combinations(names, 2):
         apart = meaning.must_be_apart(one, other) and not meaning.may_start_together(one, other)
         if not apart and not meaning.tied(one, other):
