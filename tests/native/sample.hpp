@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "assemble.hpp"
-#include "instance.hpp"
-#include "random.hpp"
+#include "core/assemble.hpp"
+#include "core/instance.hpp"
+#include "core/random.hpp"
 
 namespace sample {
 

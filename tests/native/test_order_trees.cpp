@@ -2,7 +2,7 @@
 #include <numeric>
 
 #include "check.hpp"
-#include "random.hpp"
+#include "core/random.hpp"
 #include "search/order_trees.hpp"
 
 using namespace memstow;

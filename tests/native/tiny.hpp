@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "instance.hpp"
-#include "random.hpp"
+#include "core/instance.hpp"
+#include "core/random.hpp"
 
 namespace tiny {
 

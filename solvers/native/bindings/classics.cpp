@@ -1,4 +1,4 @@
-#include "../greedy/classics.hpp"
+#include "greedy/classics.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -7,9 +7,9 @@
 #include <optional>
 #include <string>
 
-#include "../budget.hpp"
-#include "bindings.hpp"
-#include "convert.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/convert.hpp"
+#include "core/budget.hpp"
 
 namespace memstow::bindings {
 namespace {

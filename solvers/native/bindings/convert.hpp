@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "../instance.hpp"
-#include "../score.hpp"
+#include "core/instance.hpp"
+#include "core/score.hpp"
 
 namespace memstow::bindings {
 

@@ -1,4 +1,4 @@
-#include "../greedy/greedy.hpp"
+#include "greedy/greedy.hpp"
 
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
@@ -8,9 +8,9 @@
 #include <functional>
 #include <optional>
 
-#include "../budget.hpp"
-#include "bindings.hpp"
-#include "convert.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/convert.hpp"
+#include "core/budget.hpp"
 
 namespace memstow::bindings {
 namespace {

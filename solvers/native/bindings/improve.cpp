@@ -1,12 +1,12 @@
-#include "../improve/improve.hpp"
+#include "improve/improve.hpp"
 
 #include <nanobind/stl/function.h>
 
 #include <functional>
 
-#include "../budget.hpp"
-#include "bindings.hpp"
-#include "convert.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/convert.hpp"
+#include "core/budget.hpp"
 
 namespace memstow::bindings {
 namespace {

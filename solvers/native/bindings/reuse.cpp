@@ -5,11 +5,11 @@
 #include <functional>
 #include <optional>
 
-#include "../budget.hpp"
-#include "../reuse/cheapest.hpp"
-#include "../search/exact.hpp"
-#include "bindings.hpp"
-#include "convert.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/convert.hpp"
+#include "core/budget.hpp"
+#include "reuse/cheapest.hpp"
+#include "search/exact.hpp"
 
 namespace memstow::bindings {
 namespace {

@@ -12,8 +12,8 @@
 #include <string>
 #include <string_view>
 
-#include "budget.hpp"
-#include "instance.hpp"
+#include "core/budget.hpp"
+#include "core/instance.hpp"
 
 namespace memstow {
 

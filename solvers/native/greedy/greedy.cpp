@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/random.hpp"
 #include "greedy/improve.hpp"
 #include "greedy/incumbent.hpp"
 #include "greedy/orders.hpp"
@@ -11,7 +12,6 @@
 #include "greedy/skyline.hpp"
 #include "greedy/sweep.hpp"
 #include "greedy/tree_board.hpp"
-#include "random.hpp"
 
 namespace memstow {
 

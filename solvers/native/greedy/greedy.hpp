@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "budget.hpp"
-#include "instance.hpp"
-#include "score.hpp"
+#include "core/budget.hpp"
+#include "core/instance.hpp"
+#include "core/score.hpp"
 
 namespace memstow {
 

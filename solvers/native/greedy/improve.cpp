@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "core/random.hpp"
 #include "greedy/incumbent.hpp"
-#include "random.hpp"
 
 namespace memstow {
 

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "budget.hpp"
+#include "core/budget.hpp"
+#include "core/score.hpp"
 #include "greedy/pair_board.hpp"
 #include "greedy/placer.hpp"
-#include "score.hpp"
 
 namespace memstow {
 

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "instance.hpp"
+#include "core/instance.hpp"
 
 namespace memstow {
 

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "budget.hpp"
+#include "core/budget.hpp"
+#include "core/instance.hpp"
 #include "greedy/tactics.hpp"
-#include "instance.hpp"
 
 namespace memstow {
 

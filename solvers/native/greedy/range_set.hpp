@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "instance.hpp"
+#include "core/instance.hpp"
 
 namespace memstow {
 

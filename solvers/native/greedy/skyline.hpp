@@ -6,8 +6,8 @@
 
 #include <vector>
 
-#include "instance.hpp"
-#include "random.hpp"
+#include "core/instance.hpp"
+#include "core/random.hpp"
 
 namespace memstow {
 

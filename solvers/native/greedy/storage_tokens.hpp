@@ -12,7 +12,7 @@
 #include <optional>
 #include <string>
 
-#include "instance.hpp"
+#include "core/instance.hpp"
 
 namespace memstow {
 

@@ -1,7 +1,7 @@
 // How a greedy pass decides: where in a pool, and in which pool.
 #pragma once
 
-#include "instance.hpp"
+#include "core/instance.hpp"
 
 namespace memstow {
 

@@ -10,8 +10,8 @@
 
 #include <vector>
 
+#include "core/instance.hpp"
 #include "greedy/range_set.hpp"
-#include "instance.hpp"
 
 namespace memstow {
 

@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "instance.hpp"
+#include "core/instance.hpp"
 
 namespace memstow::improver {
 

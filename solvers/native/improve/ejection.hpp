@@ -7,9 +7,9 @@
 #include <functional>
 #include <vector>
 
+#include "core/instance.hpp"
+#include "core/random.hpp"
 #include "improve/conflicts.hpp"
-#include "instance.hpp"
-#include "random.hpp"
 
 namespace memstow::improver {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "budget.hpp"
+#include "core/budget.hpp"
 #include "greedy/pair_board.hpp"
 #include "greedy/placer.hpp"
 #include "greedy/tree_board.hpp"

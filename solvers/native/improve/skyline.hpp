@@ -7,8 +7,8 @@
 #include <functional>
 #include <vector>
 
-#include "instance.hpp"
-#include "random.hpp"
+#include "core/instance.hpp"
+#include "core/random.hpp"
 
 namespace memstow::improver {
 

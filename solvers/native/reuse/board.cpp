@@ -1,8 +1,8 @@
-#include "board.hpp"
+#include "reuse/board.hpp"
 
 #include <algorithm>
 
-#include "../search/packing.hpp"
+#include "search/packing.hpp"
 
 namespace memstow {
 namespace {}  // namespace

@@ -5,9 +5,9 @@
 #include <limits>
 #include <vector>
 
-#include "../instance.hpp"
-#include "../random.hpp"
-#include "costs.hpp"
+#include "core/instance.hpp"
+#include "core/random.hpp"
+#include "reuse/costs.hpp"
 
 namespace memstow {
 

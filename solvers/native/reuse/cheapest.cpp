@@ -1,8 +1,8 @@
-#include "cheapest.hpp"
+#include "reuse/cheapest.hpp"
 
 #include <algorithm>
 
-#include "../search/exact.hpp"
+#include "search/exact.hpp"
 
 namespace memstow {
 namespace {

@@ -10,9 +10,9 @@
 #include <optional>
 #include <vector>
 
-#include "../budget.hpp"
-#include "hitting_set.hpp"
-#include "local_search.hpp"
+#include "core/budget.hpp"
+#include "reuse/hitting_set.hpp"
+#include "reuse/local_search.hpp"
 
 namespace memstow {
 

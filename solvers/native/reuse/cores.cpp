@@ -1,9 +1,9 @@
 // Which pairs cannot all be apart within a height: the cores, each made as small as can be done quickly.
 #include <algorithm>
 
-#include "../bounds.hpp"
-#include "../search/exact.hpp"
-#include "cheapest.hpp"
+#include "core/bounds.hpp"
+#include "reuse/cheapest.hpp"
+#include "search/exact.hpp"
 
 namespace memstow {
 namespace {

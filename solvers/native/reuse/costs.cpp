@@ -1,4 +1,4 @@
-#include "costs.hpp"
+#include "reuse/costs.hpp"
 
 #include <algorithm>
 #include <map>

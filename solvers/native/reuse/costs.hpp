@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "../instance.hpp"
-#include "../search/cliques.hpp"
+#include "core/instance.hpp"
+#include "search/cliques.hpp"
 
 namespace memstow {
 

@@ -1,7 +1,7 @@
 // The lowest layout within a cost: lowered by searches and by the improver, bounded by heights refuted.
-#include "../improve/improve.hpp"
-#include "../search/exact.hpp"
-#include "cheapest.hpp"
+#include "improve/improve.hpp"
+#include "reuse/cheapest.hpp"
+#include "search/exact.hpp"
 
 namespace memstow {
 namespace {

@@ -1,4 +1,4 @@
-#include "hitting_set.hpp"
+#include "reuse/hitting_set.hpp"
 
 #include <algorithm>
 #include <limits>

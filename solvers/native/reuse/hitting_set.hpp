@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "../budget.hpp"
-#include "../instance.hpp"
+#include "core/budget.hpp"
+#include "core/instance.hpp"
 
 namespace memstow {
 

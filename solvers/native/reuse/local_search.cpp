@@ -1,4 +1,4 @@
-#include "local_search.hpp"
+#include "reuse/local_search.hpp"
 
 #include <algorithm>
 #include <cmath>

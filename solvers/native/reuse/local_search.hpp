@@ -5,8 +5,8 @@
 #include <functional>
 #include <vector>
 
-#include "../budget.hpp"
-#include "board.hpp"
+#include "core/budget.hpp"
+#include "reuse/board.hpp"
 
 namespace memstow {
 

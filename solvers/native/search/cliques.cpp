@@ -1,4 +1,4 @@
-#include "cliques.hpp"
+#include "search/cliques.hpp"
 
 #include <algorithm>
 #include <bit>

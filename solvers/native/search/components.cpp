@@ -1,9 +1,9 @@
-#include "components.hpp"
+#include "search/components.hpp"
 
 #include <algorithm>
 #include <numeric>
 
-#include "../bounds.hpp"
+#include "core/bounds.hpp"
 
 namespace memstow {
 namespace {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "exact.hpp"
+#include "search/exact.hpp"
 
 namespace memstow {
 

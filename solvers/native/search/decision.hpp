@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "../instance.hpp"
+#include "core/instance.hpp"
 
 namespace memstow {
 

@@ -1,4 +1,4 @@
-#include "equal_sums.hpp"
+#include "search/equal_sums.hpp"
 
 #include <algorithm>
 #include <bit>

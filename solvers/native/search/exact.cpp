@@ -1,4 +1,4 @@
-#include "exact.hpp"
+#include "search/exact.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -10,11 +10,11 @@
 #include <stdexcept>
 #include <thread>
 
-#include "components.hpp"
-#include "ladder.hpp"
-#include "level_search.hpp"
-#include "pair_search.hpp"
-#include "tiling.hpp"
+#include "search/components.hpp"
+#include "search/ladder.hpp"
+#include "search/level_search.hpp"
+#include "search/pair_search.hpp"
+#include "search/tiling.hpp"
 
 namespace memstow {
 namespace {

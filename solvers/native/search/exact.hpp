@@ -6,8 +6,8 @@
 #include <functional>
 #include <vector>
 
-#include "../budget.hpp"
-#include "../instance.hpp"
+#include "core/budget.hpp"
+#include "core/instance.hpp"
 
 namespace memstow {
 

@@ -1,4 +1,4 @@
-#include "ladder.hpp"
+#include "search/ladder.hpp"
 
 #include <algorithm>
 

@@ -7,10 +7,10 @@
 #include <atomic>
 #include <vector>
 
-#include "decision.hpp"
-#include "exact.hpp"
-#include "packing.hpp"
-#include "row_bounds.hpp"
+#include "search/decision.hpp"
+#include "search/exact.hpp"
+#include "search/packing.hpp"
+#include "search/row_bounds.hpp"
 
 namespace memstow {
 

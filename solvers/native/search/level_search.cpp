@@ -1,9 +1,9 @@
-#include "level_search.hpp"
+#include "search/level_search.hpp"
 
 #include <algorithm>
 #include <limits>
 
-#include "random.hpp"
+#include "core/random.hpp"
 
 namespace memstow {
 namespace {}  // namespace

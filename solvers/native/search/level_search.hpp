@@ -5,9 +5,9 @@
 
 #include <vector>
 
-#include "decision.hpp"
-#include "packing.hpp"
-#include "refuted.hpp"
+#include "search/decision.hpp"
+#include "search/packing.hpp"
+#include "search/refuted.hpp"
 
 namespace memstow {
 

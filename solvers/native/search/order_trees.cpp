@@ -1,4 +1,4 @@
-#include "order_trees.hpp"
+#include "search/order_trees.hpp"
 
 #include <algorithm>
 

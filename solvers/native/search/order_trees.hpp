@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "../instance.hpp"
-#include "log2.hpp"
+#include "core/instance.hpp"
+#include "search/log2.hpp"
 
 namespace memstow {
 

@@ -1,11 +1,11 @@
-#include "packing.hpp"
+#include "search/packing.hpp"
 
 #include <algorithm>
 #include <numeric>
 #include <tuple>
 #include <utility>
 
-#include "cliques.hpp"
+#include "search/cliques.hpp"
 
 namespace memstow {
 namespace {

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "../budget.hpp"
-#include "../instance.hpp"
+#include "core/budget.hpp"
+#include "core/instance.hpp"
 
 namespace memstow {
 

@@ -1,9 +1,9 @@
-#include "pair_search.hpp"
+#include "search/pair_search.hpp"
 
 #include <algorithm>
 #include <bit>
 
-#include "random.hpp"
+#include "core/random.hpp"
 
 namespace memstow {
 namespace {

@@ -6,8 +6,8 @@
 
 #include <vector>
 
-#include "decision.hpp"
-#include "packing.hpp"
+#include "search/decision.hpp"
+#include "search/packing.hpp"
 
 namespace memstow {
 

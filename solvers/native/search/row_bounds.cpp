@@ -1,10 +1,10 @@
-#include "row_bounds.hpp"
+#include "search/row_bounds.hpp"
 
 #include <algorithm>
 #include <map>
 #include <numeric>
 
-#include "../bounds.hpp"
+#include "core/bounds.hpp"
 
 namespace memstow {
 namespace {

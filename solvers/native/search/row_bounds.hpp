@@ -2,7 +2,7 @@
 // in the way, or alignments keep items apart. See docs/search.md, "Root bounds".
 #pragma once
 
-#include "packing.hpp"
+#include "search/packing.hpp"
 
 namespace memstow {
 

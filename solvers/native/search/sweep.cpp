@@ -1,4 +1,4 @@
-#include "sweep.hpp"
+#include "search/sweep.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include "decision.hpp"
-#include "equal_sums.hpp"
-#include "order_trees.hpp"
+#include "search/decision.hpp"
+#include "search/equal_sums.hpp"
+#include "search/order_trees.hpp"
 
 namespace memstow {
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "equal_sums.hpp"
-#include "sweep.hpp"
+#include "search/equal_sums.hpp"
+#include "search/sweep.hpp"
 
 namespace memstow {
 namespace {

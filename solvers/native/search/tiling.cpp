@@ -1,4 +1,4 @@
-#include "tiling.hpp"
+#include "search/tiling.hpp"
 
 #include <algorithm>
 #include <numeric>

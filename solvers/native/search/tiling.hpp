@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
-#include "../instance.hpp"
-#include "decision.hpp"
-#include "sweep.hpp"
+#include "core/instance.hpp"
+#include "search/decision.hpp"
+#include "search/sweep.hpp"
 
 namespace memstow {
 

@@ -1,4 +1,4 @@
-#include "bounds.hpp"
+#include "core/bounds.hpp"
 
 #include <algorithm>
 #include <numeric>
