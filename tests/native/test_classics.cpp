@@ -8,6 +8,7 @@
 #include "sample.hpp"
 
 using namespace memstow;
+using namespace memstow::greedy;
 
 namespace {
 

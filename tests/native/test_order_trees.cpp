@@ -6,6 +6,7 @@
 #include "search/order_trees.hpp"
 
 using namespace memstow;
+using namespace memstow::search;
 
 namespace {
 

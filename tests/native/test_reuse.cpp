@@ -8,6 +8,7 @@
 #include "tiny.hpp"
 
 using namespace memstow;
+using namespace memstow::reuse;
 
 namespace {
 

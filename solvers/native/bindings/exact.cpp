@@ -14,6 +14,13 @@
 namespace memstow::bindings {
 namespace {
 
+using search::DeadSet;
+using search::ExactOptions;
+using search::ExactResult;
+using search::ExactStatus;
+using search::Reach;
+using search::Refutation;
+
 using OnHeight = std::function<void(Bytes, const Placed&)>;
 using OnBound = std::function<void(Bytes)>;
 
@@ -22,7 +29,7 @@ ExactResult solve(const NativeInstance& self, nb::handle start, const ExactOptio
     ExactOptions options = wanted;
     options.start = to_layout(self.instance, start);
     nb::gil_scoped_release release;
-    ExactEvents events;
+    search::ExactEvents events;
     events.incumbent = [&](const Layout& layout, Bytes height) {
         nb::gil_scoped_acquire acquire;
         on_height(height, Placed{layout});
@@ -31,16 +38,16 @@ ExactResult solve(const NativeInstance& self, nb::handle start, const ExactOptio
         nb::gil_scoped_acquire acquire;
         on_bound(proven);
     };
-    return solve_exact(self.instance, options, budget, events);
+    return search::solve_exact(self.instance, options, budget, events);
 }
 
 Reach reach(const NativeInstance& self, nb::handle start, Bytes bound) {
-    return reach_of(self.instance, to_layout(self.instance, start), bound);
+    return search::reach_of(self.instance, to_layout(self.instance, start), bound);
 }
 
 DeadSet shrink(const NativeInstance& self, const std::vector<Index>& items, Bytes height, Budget& budget) {
     nb::gil_scoped_release release;
-    return dead_set(self.instance, items, height, budget);
+    return search::dead_set(self.instance, items, height, budget);
 }
 
 std::optional<Placed> placed(const ExactResult& result) {
@@ -98,7 +105,7 @@ void bind_exact(nb::module_& m) {
           "What an exact search could do from here.");
     m.def("dead_set", &shrink, nb::arg("instance"), nb::arg("items"), nb::arg("height"), nb::arg("budget"),
           "A small set that has no layout of this height.");
-    m.attr("MOST_ITEMS") = kMostItems;
+    m.attr("MOST_ITEMS") = search::kMostItems;
 }
 
 }  // namespace memstow::bindings

@@ -11,8 +11,8 @@
 namespace memstow::bindings {
 namespace {
 
-using improver::ImproveOptions;
-using improver::ImproveResult;
+using improve::ImproveOptions;
+using improve::ImproveResult;
 
 using OnHeight = std::function<void(Bytes, const Placed&)>;
 
@@ -24,7 +24,7 @@ ImproveResult solve(const NativeInstance& self, nb::handle start, const ImproveO
         on_height(height, Placed{layout});
     };
     nb::gil_scoped_release release;
-    return improver::improve(self.instance, from, options, budget, told);
+    return improve::improve_layout(self.instance, from, options, budget, told);
 }
 
 void make_options(ImproveOptions* self, Bytes limit, bool fit_only, Bytes bound, int workers,

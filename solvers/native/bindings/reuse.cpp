@@ -14,6 +14,8 @@
 namespace memstow::bindings {
 namespace {
 
+using reuse::Cheapest;
+
 using Items = std::vector<Index>;
 using OnOffsets = std::function<void(Bytes, const Cheapest::Offsets&)>;
 using OnBound = std::function<void(Bytes)>;
@@ -26,7 +28,7 @@ struct PoolSearch {
 
 void make_search(PoolSearch* self, const NativeInstance& from, const Items& items, std::uint64_t seed) {
     nb::gil_scoped_release release;
-    new (self) PoolSearch{items, Cheapest(restrict_to(from.instance, items), seed)};
+    new (self) PoolSearch{items, Cheapest(search::restrict_to(from.instance, items), seed)};
 }
 
 Cheapest::Events telling(const OnOffsets& on_value, const OnBound& on_bound) {

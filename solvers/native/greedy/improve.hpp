@@ -9,7 +9,7 @@
 #include "greedy/pair_board.hpp"
 #include "greedy/placer.hpp"
 
-namespace memstow {
+namespace memstow::greedy {
 
 class Incumbent;
 
@@ -17,4 +17,4 @@ void improve(const Instance& instance, Placer<PairBoard>& placer, const Scorer& 
              std::vector<Index> order, const Tactics& tactics, std::uint64_t seed, std::int64_t passes,
              Budget& budget, Incumbent& incumbent, const std::string& name);
 
-}  // namespace memstow
+}  // namespace memstow::greedy

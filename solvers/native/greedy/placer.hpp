@@ -13,7 +13,7 @@
 #include "core/instance.hpp"
 #include "greedy/tactics.hpp"
 
-namespace memstow {
+namespace memstow::greedy {
 
 // The least offset of the choice at `from` or above; nothing when it would be above `high`.
 inline std::optional<Bytes> align_up(const Choice& choice, Bytes from) {
@@ -313,4 +313,4 @@ class Placer {
     Layout* layout_ = nullptr;
 };
 
-}  // namespace memstow
+}  // namespace memstow::greedy

@@ -14,9 +14,9 @@
 
 #include "core/instance.hpp"
 
-namespace memstow {
+namespace memstow::greedy {
 
 std::optional<std::string> storage_tokens_decline(const Instance& instance);
 Layout storage_tokens(const Instance& instance);
 
-}  // namespace memstow
+}  // namespace memstow::greedy

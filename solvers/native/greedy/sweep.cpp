@@ -8,7 +8,7 @@
 
 #include "greedy/placer.hpp"
 
-namespace memstow {
+namespace memstow::greedy {
 
 namespace {
 
@@ -151,4 +151,4 @@ Layout sweep(const Instance& instance, std::span<const Index> order, bool backwa
     return layout;
 }
 
-}  // namespace memstow
+}  // namespace memstow::greedy

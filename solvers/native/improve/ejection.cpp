@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-namespace memstow::improver {
+namespace memstow::improve {
 
 namespace {
 
@@ -357,4 +357,4 @@ Ejection::Spot Ejection::lowest_free(Index item, Bytes height) {
     return offset <= high ? Spot{offset, 0} : Spot{};
 }
 
-}  // namespace memstow::improver
+}  // namespace memstow::improve

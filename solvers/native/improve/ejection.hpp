@@ -11,7 +11,7 @@
 #include "core/random.hpp"
 #include "improve/conflicts.hpp"
 
-namespace memstow::improver {
+namespace memstow::improve {
 
 class Ejection {
   public:
@@ -92,4 +92,4 @@ class Ejection {
     std::vector<std::uint32_t> buckets_;
 };
 
-}  // namespace memstow::improver
+}  // namespace memstow::improve

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <queue>
 
-namespace memstow::improver {
+namespace memstow::improve {
 
 namespace {
 
@@ -253,4 +253,4 @@ bool Skyline::run(const std::vector<double>& keys, Bytes height, std::vector<Ind
     return !stop(steps);
 }
 
-}  // namespace memstow::improver
+}  // namespace memstow::improve

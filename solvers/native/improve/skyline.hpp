@@ -10,7 +10,7 @@
 #include "core/instance.hpp"
 #include "core/random.hpp"
 
-namespace memstow::improver {
+namespace memstow::improve {
 
 // About e^x for x from -1 to 1, but the same on every machine, unlike the library's.
 inline double growth(double x) { return (2 + x) / (2 - x); }
@@ -62,4 +62,4 @@ class Skyline {
     std::vector<Index> loose_;  // items without rows of lifetimes
 };
 
-}  // namespace memstow::improver
+}  // namespace memstow::improve

@@ -4,7 +4,7 @@
 
 #include "search/packing.hpp"
 
-namespace memstow {
+namespace memstow::reuse {
 namespace {}  // namespace
 
 Board::Board(const Instance& instance, const Costs& costs) {
@@ -15,7 +15,7 @@ Board::Board(const Instance& instance, const Costs& costs) {
         Bytes top = 0;
         for (const Part& part : instance.parts_of(i)) top = std::max(top, part.delta + part.size);
         tops_.push_back(top);
-        for (const Range& range : allowed_offsets(instance, i, 1)) allowed_.values.push_back(range);
+        for (const Range& range : search::allowed_offsets(instance, i, 1)) allowed_.values.push_back(range);
         allowed_.close();
     }
     list_relations(instance, costs);
@@ -196,4 +196,4 @@ Board::Spot Board::cheapest(Index item, const std::vector<Bytes>& offsets, bool 
     return best_;
 }
 
-}  // namespace memstow
+}  // namespace memstow::reuse

@@ -9,7 +9,7 @@
 #include "core/random.hpp"
 #include "reuse/costs.hpp"
 
-namespace memstow {
+namespace memstow::reuse {
 
 // With the other item at offset x, this one overlaps it strictly between x + below and x + above.
 struct Relation {
@@ -84,4 +84,4 @@ class Board {
     int equals_ = 0;
 };
 
-}  // namespace memstow
+}  // namespace memstow::reuse

@@ -14,7 +14,7 @@
 #include "reuse/hitting_set.hpp"
 #include "reuse/local_search.hpp"
 
-namespace memstow {
+namespace memstow::reuse {
 
 class Cheapest {
   public:
@@ -108,4 +108,4 @@ class Cheapest {
     const Events* events_ = nullptr;  // while costs are asked for
 };
 
-}  // namespace memstow
+}  // namespace memstow::reuse

@@ -4,7 +4,7 @@
 #include <bit>
 #include <numeric>
 
-namespace memstow {
+namespace memstow::search {
 namespace {
 
 std::vector<std::vector<Index>> parts_of_rows(const Instance& instance) {
@@ -217,4 +217,4 @@ std::vector<std::vector<Index>> cover_by_cliques(const Instance& instance, const
     return Cover(instance, conflicts, patience).run();
 }
 
-}  // namespace memstow
+}  // namespace memstow::search

@@ -11,7 +11,7 @@
 #include "core/budget.hpp"
 #include "core/instance.hpp"
 
-namespace memstow {
+namespace memstow::search {
 
 class PartSet {
   public:
@@ -78,4 +78,4 @@ PartConflicts part_conflicts(const Instance& instance, Patience& patience);
 std::vector<std::vector<Index>> cover_by_cliques(const Instance& instance, const PartConflicts& conflicts,
                                                  Patience& patience);
 
-}  // namespace memstow
+}  // namespace memstow::search

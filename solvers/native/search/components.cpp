@@ -5,7 +5,7 @@
 
 #include "core/bounds.hpp"
 
-namespace memstow {
+namespace memstow::search {
 namespace {
 
 class Joined {
@@ -173,4 +173,4 @@ Instance Components::instance_of(Index c) const {
     return result;
 }
 
-}  // namespace memstow
+}  // namespace memstow::search

@@ -7,7 +7,7 @@
 
 #include "core/instance.hpp"
 
-namespace memstow {
+namespace memstow::search {
 
 class Components {
   public:
@@ -46,4 +46,4 @@ class Components {
     Lists<ExemptPair> exempt_;                  // by component
 };
 
-}  // namespace memstow
+}  // namespace memstow::search

@@ -7,7 +7,7 @@
 
 #include "core/instance.hpp"
 
-namespace memstow {
+namespace memstow::search {
 
 enum class Answer { found, refuted, stopped };
 
@@ -36,4 +36,4 @@ class Decision {
     virtual std::int64_t nodes() const = 0;                 // of the last run
 };
 
-}  // namespace memstow
+}  // namespace memstow::search

@@ -16,7 +16,7 @@
 #include "search/pair_search.hpp"
 #include "search/tiling.hpp"
 
-namespace memstow {
+namespace memstow::search {
 namespace {
 
 // Where more components are to be searched than may be open, each has its turn until it has had so many
@@ -402,4 +402,4 @@ Reach reach_of(const Instance& instance, const Layout& start, Bytes bound) {
     return reach;
 }
 
-}  // namespace memstow
+}  // namespace memstow::search

@@ -12,7 +12,7 @@
 #include "search/packing.hpp"
 #include "search/row_bounds.hpp"
 
-namespace memstow {
+namespace memstow::search {
 
 struct Attempt {
     Bytes height = 0;
@@ -63,4 +63,4 @@ class Ladder {
     std::atomic<Bytes> mark_bound;
 };
 
-}  // namespace memstow
+}  // namespace memstow::search

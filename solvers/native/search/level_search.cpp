@@ -5,7 +5,7 @@
 
 #include "core/random.hpp"
 
-namespace memstow {
+namespace memstow::search {
 namespace {}  // namespace
 
 LevelSearch::LevelSearch(const Packing& packing, std::size_t table_bytes)
@@ -587,4 +587,4 @@ Answer LevelSearch::run(Bytes height, const Strategy& strategy, std::uint64_t se
     return answer;
 }
 
-}  // namespace memstow
+}  // namespace memstow::search

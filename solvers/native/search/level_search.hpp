@@ -9,7 +9,7 @@
 #include "search/packing.hpp"
 #include "search/refuted.hpp"
 
-namespace memstow {
+namespace memstow::search {
 
 class LevelSearch : public Decision {
   public:
@@ -132,4 +132,4 @@ class LevelSearch : public Decision {
     bool stopped_ = false;
 };
 
-}  // namespace memstow
+}  // namespace memstow::search

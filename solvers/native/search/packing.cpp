@@ -7,7 +7,7 @@
 
 #include "search/cliques.hpp"
 
-namespace memstow {
+namespace memstow::search {
 namespace {
 
 Bytes floor_div(Bytes a, Bytes b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
@@ -453,4 +453,4 @@ std::vector<Packing> packings(const Instance& instance, Budget* budget) {
     return Builder(instance, budget).split();
 }
 
-}  // namespace memstow
+}  // namespace memstow::search

@@ -9,7 +9,7 @@
 #include "core/budget.hpp"
 #include "core/instance.hpp"
 
-namespace memstow {
+namespace memstow::search {
 
 // A footprint of an item in one clique row, in units from the item's offset. Entries of one row that belong
 // to different items may not share a byte; those of one item are disjoint and move together.
@@ -74,4 +74,4 @@ std::vector<Range> allowed_offsets(const Instance& instance, Index item, Bytes u
 // budget, if one is given; nothing comes back when that is spent first.
 std::vector<Packing> packings(const Instance& instance, Budget* budget = nullptr);
 
-}  // namespace memstow
+}  // namespace memstow::search

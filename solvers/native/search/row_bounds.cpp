@@ -6,7 +6,7 @@
 
 #include "core/bounds.hpp"
 
-namespace memstow {
+namespace memstow::search {
 namespace {
 
 constexpr Bytes kMostCells = 1 << 16;
@@ -247,4 +247,4 @@ WideBytes RowBound::apart_by_alignment() const {
 
 Bytes row_bound(const Packing& packing) { return RowBound(packing).run(); }
 
-}  // namespace memstow
+}  // namespace memstow::search

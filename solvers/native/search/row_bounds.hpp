@@ -4,10 +4,10 @@
 
 #include "search/packing.hpp"
 
-namespace memstow {
+namespace memstow::search {
 
 // Bytes that no layout can be lower than; kLimit when there is none at all. At most the effort of some
 // milliseconds; 0 when there is nothing in the way.
 Bytes row_bound(const Packing& packing);
 
-}  // namespace memstow
+}  // namespace memstow::search

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace memstow {
+namespace memstow::search {
 namespace {
 
 // Trees are walked by recursion, and are at most this deep.
@@ -111,4 +111,4 @@ std::optional<std::vector<Bytes>> tile(const FullRows& full, std::size_t memory,
     return {};
 }
 
-}  // namespace memstow
+}  // namespace memstow::search
