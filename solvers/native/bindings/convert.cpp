@@ -48,4 +48,11 @@ nb::object to_python(const Score& score) {
     return values;
 }
 
+std::function<void(const Layout&, Bytes)> holding_the_lock(const OnHeight& on_height) {
+    return [&on_height](const Layout& layout, Bytes height) {
+        const nb::gil_scoped_acquire acquire;
+        on_height(height, Placed{layout});
+    };
+}
+
 }  // namespace memstow::bindings

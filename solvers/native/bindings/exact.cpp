@@ -21,7 +21,6 @@ using search::ExactStatus;
 using search::Reach;
 using search::Refutation;
 
-using OnHeight = std::function<void(Bytes, const Placed&)>;
 using OnBound = std::function<void(Bytes)>;
 
 ExactResult solve(const NativeInstance& self, nb::handle start, const ExactOptions& wanted, Budget& budget,
@@ -30,10 +29,7 @@ ExactResult solve(const NativeInstance& self, nb::handle start, const ExactOptio
     options.start = to_layout(self.instance, start);
     nb::gil_scoped_release release;
     search::ExactEvents events;
-    events.incumbent = [&](const Layout& layout, Bytes height) {
-        nb::gil_scoped_acquire acquire;
-        on_height(height, Placed{layout});
-    };
+    events.incumbent = holding_the_lock(on_height);
     events.bound = [&](Bytes proven, std::int64_t) {
         nb::gil_scoped_acquire acquire;
         on_bound(proven);

@@ -2,8 +2,6 @@
 
 #include <nanobind/stl/function.h>
 
-#include <functional>
-
 #include "bindings/bindings.hpp"
 #include "bindings/convert.hpp"
 #include "core/budget.hpp"
@@ -14,17 +12,11 @@ namespace {
 using improve::ImproveOptions;
 using improve::ImproveResult;
 
-using OnHeight = std::function<void(Bytes, const Placed&)>;
-
 ImproveResult solve(const NativeInstance& self, nb::handle start, const ImproveOptions& options,
                     Budget& budget, const OnHeight& on_height) {
     const Layout from = to_layout(self.instance, start);
-    const auto told = [&](const Layout& layout, Bytes height) {
-        nb::gil_scoped_acquire acquire;
-        on_height(height, Placed{layout});
-    };
     nb::gil_scoped_release release;
-    return improve::improve_layout(self.instance, from, options, budget, told);
+    return improve::improve_layout(self.instance, from, options, budget, holding_the_lock(on_height));
 }
 
 void make_options(ImproveOptions* self, Bytes limit, bool fit_only, Bytes bound, int workers,
