@@ -58,6 +58,8 @@ class Ejection {
         std::int64_t cost = 0;
     };
 
+    class Scan;
+
     const Choice& choice(Index item) const { return choices_[item]; }
     Bytes raised(Index item, Bytes offset) const;
     Bytes lowered(Index item, Bytes offset) const;
