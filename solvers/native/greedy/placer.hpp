@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/arithmetic.hpp"
 #include "core/budget.hpp"
 #include "core/instance.hpp"
 #include "greedy/tactics.hpp"
@@ -19,8 +20,7 @@ namespace memstow::greedy {
 inline std::optional<Bytes> align_up(const Choice& choice, Bytes from) {
     from = std::max(from, choice.low);
     if (from > choice.high) return std::nullopt;
-    const Bytes above = (from - choice.residue) % choice.modulus;
-    const Bytes step = above == 0 ? 0 : above > 0 ? choice.modulus - above : -above;
+    const Bytes step = floor_mod(choice.residue - from, choice.modulus);
     if (step > choice.high - from) return std::nullopt;
     return from + step;
 }

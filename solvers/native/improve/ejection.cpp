@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 
+#include "core/arithmetic.hpp"
+
 namespace memstow::improve {
 
 namespace {
@@ -27,11 +29,6 @@ std::vector<char> in_pool(const Layout& layout, Index pool) {
     for (std::size_t i = 0; i < layout.size(); ++i)
         result[i] = layout[i].pool == pool && layout[i].offset >= 0;
     return result;
-}
-
-Bytes floor_mod(Bytes value, Bytes modulus) {
-    const Bytes rest = value % modulus;
-    return rest < 0 ? rest + modulus : rest;
 }
 
 }  // namespace
@@ -101,16 +98,6 @@ Bytes Ejection::height() const {
         if (item.offset >= 0) height = std::max(height, item.offset + item.extent);
     }
     return height;
-}
-
-Bytes Ejection::raised(Index item, Bytes offset) const {
-    const Choice& c = choice(item);
-    return c.modulus == 1 ? offset : offset + floor_mod(c.residue - offset, c.modulus);
-}
-
-Bytes Ejection::lowered(Index item, Bytes offset) const {
-    const Choice& c = choice(item);
-    return c.modulus == 1 ? offset : offset - floor_mod(offset - c.residue, c.modulus);
 }
 
 // By place. Spread over as many buckets as there are edges, which are then sorted: mostly linear.
@@ -224,7 +211,8 @@ class Ejection::Scan {
     }
     void consider_gap(Bytes offset) {
         const bool bounded = begun_ < of_.begins_.size();
-        const Bytes end = bounded ? std::min(high_, of_.lowered(item_, of_.begins_[begun_].at)) : high_;
+        const Bytes end =
+            bounded ? std::min(high_, lowered(of_.choice(item_), of_.begins_[begun_].at)) : high_;
         const Bytes room = end - offset;
         if (room < 0 || (free_ && room >= least_room_)) return;
         free_ = true;
@@ -259,8 +247,8 @@ class Ejection::Scan {
 // and highest place, and those right above or below something.
 Ejection::Spot Ejection::best_spot(Index item) {
     const Choice& c = choice(item);
-    const Bytes low = raised(item, c.low);
-    const Bytes high = lowered(item, std::min(c.high, height_ - items_[item].extent));
+    const Bytes low = raised(choice(item), c.low);
+    const Bytes high = lowered(choice(item), std::min(c.high, height_ - items_[item].extent));
     if (low > high) return {};
     gather(item, low, high);
 
@@ -271,8 +259,8 @@ Ejection::Spot Ejection::best_spot(Index item) {
     std::size_t down = 0;
     Bytes last = low;
     while (up < n || down < n) {
-        const Bytes on_top = up < n ? raised(item, ends_[up].at) : kLimit;
-        const Bytes under = down < n ? lowered(item, begins_[down].at) : kLimit;
+        const Bytes on_top = up < n ? raised(choice(item), ends_[up].at) : kLimit;
+        const Bytes under = down < n ? lowered(choice(item), begins_[down].at) : kLimit;
         const Bytes next = std::min(on_top, under);
         if (on_top <= next) ++up;
         if (under <= next) ++down;
@@ -285,7 +273,7 @@ Ejection::Spot Ejection::best_spot(Index item) {
     for (const Obstacle& obstacle : obstacles_) {
         if (scan.free()) break;
         if (obstacle.hole == kNoHole || obstacle.hole < low || obstacle.hole > high) continue;
-        if (raised(item, obstacle.hole) == obstacle.hole) scan.consider_hole(obstacle);
+        if (raised(choice(item), obstacle.hole) == obstacle.hole) scan.consider_hole(obstacle);
     }
     return scan.best();
 }
@@ -376,13 +364,13 @@ bool Ejection::complete(Bytes height, const Stop& stop) {
 Ejection::Spot Ejection::lowest_free(Index item, Bytes height) {
     const Choice& c = choice(item);
     const Bytes high = std::min(c.high, height - items_[item].extent);
-    Bytes offset = raised(item, c.low);
+    Bytes offset = raised(choice(item), c.low);
     gather(item, offset, high);
     std::sort(obstacles_.begin(), obstacles_.end(),
               [](const Obstacle& a, const Obstacle& b) { return a.low < b.low; });
     for (const Obstacle& obstacle : obstacles_) {
         if (obstacle.low >= offset) break;
-        if (obstacle.high > offset) offset = raised(item, obstacle.high);
+        if (obstacle.high > offset) offset = raised(choice(item), obstacle.high);
     }
     return offset <= high ? Spot{offset, 0} : Spot{};
 }

@@ -61,8 +61,6 @@ class Ejection {
     class Scan;
 
     const Choice& choice(Index item) const { return choices_[item]; }
-    Bytes raised(Index item, Bytes offset) const;
-    Bytes lowered(Index item, Bytes offset) const;
     void sort_edges(std::vector<Edge>& edges);
     void gather(Index item, Bytes low, Bytes high);
     Spot best_spot(Index item);

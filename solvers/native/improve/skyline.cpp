@@ -4,17 +4,13 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/arithmetic.hpp"
+
 namespace memstow::improve {
 
 namespace {
 
 constexpr std::int64_t kStepsBetweenStops = 2048;
-
-Bytes raised(const Choice& choice, Bytes offset) {
-    if (choice.modulus == 1) return offset;
-    const Bytes rest = (choice.residue - offset) % choice.modulus;
-    return offset + (rest < 0 ? rest + choice.modulus : rest);
-}
 
 }  // namespace
 

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "search/packing.hpp"
+#include "core/arithmetic.hpp"
+#include "search/allowed_offsets.hpp"
 
 namespace memstow::reuse {
 namespace {}  // namespace
@@ -44,11 +45,7 @@ void Board::list_relations(const Instance& instance, const Costs& costs) {
     }
 }
 
-Bytes Board::next(Index item, Bytes from) const {
-    const Bytes past = (from - residue_[item]) % modulus_[item];
-    if (past == 0) return from;
-    return from - past + (past > 0 ? modulus_[item] : 0);
-}
+Bytes Board::next(Index item, Bytes from) const { return align_up(from, modulus_[item], residue_[item]); }
 
 bool Board::allowed(Index item, Bytes offset) const {
     if (offset > height_ - tops_[item] || next(item, offset) != offset) return false;

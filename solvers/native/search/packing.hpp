@@ -65,10 +65,6 @@ class Packing {
     bool holds(const std::vector<Bytes>& offsets) const;    // checks every constraint
 };
 
-// Where an item may be when it is alone in its pool, whatever its alignment: ranges of offsets in units,
-// sorted, disjoint, both ends included.
-std::vector<Range> allowed_offsets(const Instance& instance, Index item, Bytes unit);
-
 // The items must have one choice each, all in one pool. Items whose fixed places already clash, or that have
 // no place at all, come back as one packing with an item whose `allowed` is empty. The work is counted in the
 // budget, if one is given; nothing comes back when that is spent first.

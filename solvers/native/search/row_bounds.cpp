@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 
+#include "core/arithmetic.hpp"
 #include "core/bounds.hpp"
 
 namespace memstow::search {
@@ -13,8 +14,6 @@ constexpr Bytes kMostCells = 1 << 16;
 // For all rows of a packing, in words of bitsets; what else is done counts for as much as it takes.
 constexpr std::int64_t kEffort = 20'000'000;
 constexpr std::int64_t kEffortOfPiece = 32;
-
-WideBytes ceil_div(WideBytes a, WideBytes b) { return a <= 0 ? -(-a / b) : (a + b - 1) / b; }
 
 Bytes limited(WideBytes x) { return static_cast<Bytes>(std::min<WideBytes>(x, kLimit)); }
 
@@ -188,7 +187,7 @@ RowBound::Able RowBound::able_in(const Gap& gap) const {
     const WideBytes unit = packing_.unit;
     Able able;
     for (const Piece& piece : movable_) {
-        const auto from = static_cast<Bytes>(ceil_div(gap.begin, unit)) - piece.delta;
+        const auto from = static_cast<Bytes>(ceil_div<WideBytes>(gap.begin, unit)) - piece.delta;
         const Bytes offset = packing_.next(piece.item, from);
         if (offset == kLimit) continue;
         const WideBytes place = WideBytes{offset + piece.delta} * unit;

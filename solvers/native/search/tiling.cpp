@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/arithmetic.hpp"
+
 namespace memstow::search {
 namespace {
 
@@ -38,7 +40,7 @@ Bytes common_base(const Instance& in, Bytes height) {
         *std::max_element(in.choices.values.begin(), in.choices.values.end(),
                           [](const Choice& a, const Choice& b) { return a.modulus < b.modulus; });
     if (base > kLimit - height - first.modulus) return -1;
-    base += (first.residue - base % first.modulus + first.modulus) % first.modulus;
+    base = align_up(base, first.modulus, first.residue);
     for (Index i = 0; i < in.item_count(); ++i) {
         const Choice& choice = in.choices[i][0];
         if (base % choice.modulus != choice.residue % choice.modulus) return -1;
