@@ -218,12 +218,11 @@ Cheapest::Found Cheapest::found(const Limits& limits, bool lowest, Bytes bound) 
     return result;
 }
 
-Cheapest::Found Cheapest::cheapest(Bytes height, std::optional<Bytes> enough, Budget& budget,
-                                   const Events& events) {
+Cheapest::Found Cheapest::cheapest(const CheapestOptions& options, Budget& budget, const Events& events) {
     events_ = &events;
-    decide(height, enough, budget);
+    decide(options.height, options.enough, budget);
     events_ = nullptr;
-    return found({height}, false, bound_);
+    return found({options.height}, false, bound_);
 }
 
 }  // namespace memstow::reuse

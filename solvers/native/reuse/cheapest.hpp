@@ -30,6 +30,15 @@ class Cheapest {
         Bytes height = kLimit;
         Bytes cost = std::numeric_limits<Bytes>::max();
     };
+    struct CheapestOptions {
+        Bytes height = kLimit;  // layouts above this height are no answer
+        std::optional<Bytes>
+            enough;  // stop at a layout that costs no more, or at the proof that there is none
+    };
+    struct LowestOptions {
+        Limits limits;    // layouts beyond them are no answer
+        Bytes bound = 0;  // a known lower bound on the height
+    };
     struct Found {
         Offsets offsets;           // of the best layout within the limits; empty when none is known
         Bytes cost = 0, top = 0;   // of it
@@ -45,9 +54,8 @@ class Cheapest {
     };
 
     // Both go on from what earlier calls have found and proven.
-    // `enough`: a layout that costs no more is all that is wanted, or the proof that there is none.
-    Found cheapest(Bytes height, std::optional<Bytes> enough, Budget& budget, const Events& events);
-    Found lowest(const Limits& limits, Bytes bound, Budget& budget, const Events& events);
+    Found cheapest(const CheapestOptions& options, Budget& budget, const Events& events);
+    Found lowest(const LowestOptions& options, Budget& budget, const Events& events);
 
   private:
     struct Core {

@@ -93,7 +93,9 @@ Bytes Cheapest::ignore_costs(Bytes height, Bytes bound, Budget& budget, const Ev
     return bound;
 }
 
-Cheapest::Found Cheapest::lowest(const Limits& limits, Bytes bound, Budget& budget, const Events& events) {
+Cheapest::Found Cheapest::lowest(const LowestOptions& options, Budget& budget, const Events& events) {
+    const Limits& limits = options.limits;
+    Bytes bound = options.bound;
     if (limits.cost >= costs_.fixed + sum_of(weights_)) {
         bound = ignore_costs(limits.height, bound, budget, events);
         return found(limits, true, bound);
