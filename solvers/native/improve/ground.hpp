@@ -1,5 +1,5 @@
 // What a layout that is built upwards stands on: stretches of rows, each with a floor. The one to build on
-// next is the lowest. Defined here, since a call across files for each box costs a tenth of a dive.
+// next is the lowest. All in the header, to be inlined: every box of a layout asks for it.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The items of one pool and what two of them may not, may, or may at a cost share: asked for by who looks for
-// the cheapest offset of one item while the others stand.
+// The items of one pool, and for each two of them whether they may overlap and at what cost. From that comes
+// the cheapest offset of one item while the others stay where they are.
 #pragma once
 
 #include <limits>

@@ -1,6 +1,6 @@
-// The independent parts of an instance, found before anything is built that grows faster than the instance:
-// items that share no row, not even through others. Exempt pairs count as sharing; a packing made from one
-// part may still fall into several.
+// The independent components of an instance, found before anything is built that grows faster than the
+// instance: items of two components share no row, not even through others. Exempt pairs count as sharing, so
+// that several packings may be made from one component.
 #pragma once
 
 #include <vector>

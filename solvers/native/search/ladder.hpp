@@ -1,5 +1,5 @@
-// One independent part of the problem between its best layout and its bound: which heights to try next, in
-// which way and for how long. It outlives its packing, which may be dropped and made again. Guarded by the
+// One packing between its best layout and its bound: which heights to try next, in which way and for how
+// long. It outlives the packing, which may be dropped and made again. Guarded by the
 // engine's mutex, except for the marks that searches watch.
 #pragma once
 
