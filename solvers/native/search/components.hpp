@@ -29,6 +29,9 @@ class Components {
   private:
     void number_rows();
     void number_items();
+    void list_items();
+    void number_within();
+    void list_exempt();
     void find_bounds();
 
     const Instance& in_;
