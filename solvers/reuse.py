@@ -78,16 +78,18 @@ class _Pool:
 
     def fit(self, budget: _native.Budget) -> None:
         """Any layout within the height."""
-        self._take(self._search.cheapest(self.height, _MOST_COST, budget, _unheard, _unheard))
+        options = _native.CheapestOptions(height=self.height, enough=_MOST_COST)
+        self._take(self._search.cheapest(options, budget, _unheard, _unheard))
 
     def lower_cost(self, budget: _native.Budget, on_cost: _OnValue, on_bound: _OnBound) -> None:
         """The cheapest layout within the height."""
-        self._take(self._search.cheapest(self.height, None, budget, on_cost, on_bound))
+        options = _native.CheapestOptions(height=self.height, enough=None)
+        self._take(self._search.cheapest(options, budget, on_cost, on_bound))
 
     def lower_top(self, budget: _native.Budget, on_top: _OnValue, on_bound: _OnBound) -> None:
         """The lowest layout within the cost."""
-        limits = _native.CheapestLimits(height=self.height, cost=self.cost)
-        self._take(self._search.lowest(limits, self.bound, budget, on_top, on_bound))
+        options = _native.LowestOptions(height=self.height, cost=self.cost, bound=self.bound)
+        self._take(self._search.lowest(options, budget, on_top, on_bound))
 
     def _take(self, found: _native.CheapestResult) -> None:
         self.dead = found.dead if found.infeasible else None

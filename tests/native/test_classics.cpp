@@ -2,12 +2,13 @@
 #include <vector>
 
 #include "check.hpp"
+#include "core/score.hpp"
 #include "greedy/classics.hpp"
 #include "referee.hpp"
 #include "sample.hpp"
-#include "score.hpp"
 
 using namespace memstow;
+using namespace memstow::greedy;
 
 namespace {
 

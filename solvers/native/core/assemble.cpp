@@ -1,6 +1,6 @@
-#include "assemble.hpp"
+#include "core/assemble.hpp"
 
-#include "rows.hpp"
+#include "core/rows.hpp"
 
 namespace memstow {
 

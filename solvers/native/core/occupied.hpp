@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "instance.hpp"
+#include "core/instance.hpp"
 
 namespace memstow {
 

@@ -1,14 +1,16 @@
-#include "bounds.hpp"
+#include "core/bounds.hpp"
 
 #include <algorithm>
 #include <numeric>
 #include <set>
 #include <utility>
 
+#include "core/arithmetic.hpp"
+
 namespace memstow {
 namespace {
 
-Bytes round_up(Bytes size, Bytes unit) { return (size + unit - 1) / unit * unit; }
+Bytes round_up(Bytes size, Bytes unit) { return align_up(size, unit, 0); }
 
 // By item: whether it can go to no other than these pools.
 std::vector<char> bound_items(const Instance& instance, const std::vector<bool>& pools) {

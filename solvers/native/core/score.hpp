@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "instance.hpp"
+#include "core/instance.hpp"
 
 namespace memstow {
 

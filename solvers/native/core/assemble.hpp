@@ -4,7 +4,7 @@
 #include <span>
 #include <utility>
 
-#include "instance.hpp"
+#include "core/instance.hpp"
 
 namespace memstow {
 

@@ -1,4 +1,4 @@
-#include "rows.hpp"
+#include "core/rows.hpp"
 
 #include <algorithm>
 #include <numeric>

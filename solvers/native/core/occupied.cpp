@@ -1,4 +1,4 @@
-#include "occupied.hpp"
+#include "core/occupied.hpp"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "instance.hpp"
+#include "core/instance.hpp"
 
 namespace memstow {
 
