@@ -73,7 +73,7 @@ class Parser(argparse.ArgumentParser):
                 self.error(self._about_option(name, has_commands))
 
     def _about_option(self, name: str, has_commands: bool) -> str:
-        from memstow.planner.reading.suggestion import likely
+        from memstow.planner.model.suggestion import likely
 
         begun = [option for option in self._option_string_actions if option.startswith(name)]
         close = begun[0] if begun else likely(name, self._option_string_actions, 0.7)
@@ -86,7 +86,7 @@ class Parser(argparse.ArgumentParser):
         """Refuse what is none of the choices; argparse would print them as Python does."""
         if action.choices is None or value in action.choices:
             return
-        from memstow.planner.reading.suggestion import likely
+        from memstow.planner.model.suggestion import likely
 
         choices = [str(choice) for choice in action.choices]
         close = likely(str(value), choices)

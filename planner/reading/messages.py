@@ -6,9 +6,9 @@ from typing import Final, NamedTuple
 
 from pydantic_core import ErrorDetails
 
+from memstow.planner.model.suggestion import likely
 from memstow.planner.reading.paths import Path, value_at
 from memstow.planner.reading.printable import printable, shown
-from memstow.planner.reading.suggestion import likely
 from memstow.planner.reading.wire_types import Place, fields_of, place_of
 
 

@@ -8,6 +8,7 @@ Buffers of size 0 are placed here, since nothing depends on where they are.
 from collections.abc import Iterator
 from math import gcd
 
+from memstow.planner.model.garbage_collection import collector_at_rest
 from memstow.planner.model.plan import Explanation, Placement, Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.model.rigid_groups import rigid_groups
@@ -15,7 +16,6 @@ from memstow.planner.reduce.allowed_places import Body, Rooms, first_aligned, no
 from memstow.planner.reduce.arrays import build
 from memstow.planner.reduce.reduction import Reduction
 from memstow.planner.reduce.unit import common_unit
-from memstow.planner.solve.garbage_collection import collector_at_rest
 
 __all__ = ["Reduction", "reduce"]
 

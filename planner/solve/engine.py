@@ -8,8 +8,8 @@ from functools import partial
 
 from memstow.planner.backends.registry import how_to_get, is_classic, is_model, prepare, versioned
 from memstow.planner.check import require_valid
-from memstow.planner.explain.no_layout import no_layout
 from memstow.planner.model.events import Bound, Event, Incumbent, Listener, OnBetter, Phase, given_up, missing
+from memstow.planner.model.garbage_collection import collector_at_rest
 from memstow.planner.model.objective import Kind, Term, counts, terms_of
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Exhausted, Explanation, LiveBytes, Plan, Refuted, Sum, gap_of
@@ -21,7 +21,7 @@ from memstow.planner.solve.bounds import Bounds, TermBound
 from memstow.planner.solve.budget import budget_of, share_of
 from memstow.planner.solve.cancellation import watched
 from memstow.planner.solve.gap_reached import NearEnough
-from memstow.planner.solve.garbage_collection import collector_at_rest
+from memstow.planner.solve.no_layout import no_layout
 from memstow.planner.solve.portfolio import Stage, asked_for, team_for, would_help
 from memstow.planner.solve.preconditions import require_hint, require_willing
 from memstow.planner.solve.proofs import Proven

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from memstow.planner.backends.registry import find, is_installed, is_model
 from memstow.planner.model.errors import UnknownSolverError
-from memstow.planner.reading.suggestion import likely
+from memstow.planner.model.suggestion import likely
 from memstow.solvers.exact import largest_part
 from memstow.solvers.solver import Solver, Task, TermKind, names
 

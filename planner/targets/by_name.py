@@ -1,11 +1,11 @@
 """Targets by name: those that ship with memstow."""
 
 from memstow.planner.model.errors import InputError
+from memstow.planner.model.suggestion import likely
 from memstow.planner.reading.json_text import parse_json
 from memstow.planner.reading.parse import parse_target
 from memstow.planner.reading.printable import shown
 from memstow.planner.reading.source import read_bytes
-from memstow.planner.reading.suggestion import likely
 from memstow.planner.targets.target import Target, path_of, shipped
 
 

@@ -76,7 +76,7 @@ def _with_shipped(name: str, issue: "Issue") -> "Issue":
     """The issue; of a file that is not there, with the names it may have been meant for."""
     from dataclasses import replace
 
-    from memstow.planner.reading.suggestion import likely
+    from memstow.planner.model.suggestion import likely
     from memstow.planner.targets.target import shipped
 
     if issue.code != "not_found":
