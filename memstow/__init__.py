@@ -33,10 +33,11 @@ if TYPE_CHECKING:
         TermValue,
     )
     from memstow.planner.model.problem import Buffer, InPlace, Pool, Problem, Relative, Reserved, ReuseCost
+    from memstow.planner.model.target import Target
     from memstow.planner.solve.engine import plan
     from memstow.planner.solve.recheck import recheck
     from memstow.planner.targets.by_name import shipped_target
-    from memstow.planner.targets.target import Target, retarget
+    from memstow.planner.targets.target import retarget
     from memstow.planner.verify import Claim, Code, Standing, Subject, Verdict, Violation, judge, verify
 
 __version__ = "0.1.0"
@@ -131,7 +132,8 @@ _HOMES: Final = {
     "memstow.planner.solve.engine": ("plan",),
     "memstow.planner.solve.recheck": ("recheck",),
     "memstow.planner.targets.by_name": ("shipped_target",),
-    "memstow.planner.targets.target": ("Target", "retarget"),
+    "memstow.planner.model.target": ("Target",),
+    "memstow.planner.targets.target": ("retarget",),
     "memstow.planner.verify": (
         "Claim",
         "Code",

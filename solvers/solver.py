@@ -1,14 +1,12 @@
-"""What a solver is: a task in, an outcome out, under a budget; and the register of solvers by name."""
+"""The interface of a solver: it takes a task and a budget, and returns an outcome."""
 
 from array import array
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Final, Protocol
 
 from memstow.solvers import _native
 from memstow.solvers.instance import Instance, Layout
-from memstow.solvers.models.register import BACK_ENDS
 
 TermKind = _native.TermKind
 
@@ -132,57 +130,3 @@ class Solver(Protocol):
 
     def solve(self, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:
         """The best layout within the budget."""
-
-
-@dataclass(frozen=True, slots=True)
-class Description:
-    """One line of the list of solvers."""
-
-    name: str
-    summary: str
-    supports: str
-    missing: str | None = None
-
-
-# By name: where the solver is made, so that only the one that is used is imported.
-_HOMES = {
-    "greedy": "memstow.solvers.greedy",
-    "exact": "memstow.solvers.exact",
-    "improve": "memstow.solvers.improve",
-    "reuse": "memstow.solvers.reuse",
-    "first-fit": "memstow.solvers.classics",
-    "tflm": "memstow.solvers.classics",
-    "cadence-position": "memstow.solvers.classics",
-    "cadence-gap": "memstow.solvers.classics",
-    "usmp-size": "memstow.solvers.classics",
-    "usmp-conflicts": "memstow.solvers.classics",
-    "storage-tokens": "memstow.solvers.classics",
-    "xla-heap": "memstow.solvers.classics",
-}
-
-
-def names() -> Iterable[str]:
-    """Every solver that can be asked for by name. Back ends are run by `planner.isolate`."""
-    return (*_HOMES, *BACK_ENDS)
-
-
-def find(name: str) -> Solver:
-    """The native solver of that name; KeyError when there is none."""
-    home = import_module(_HOMES[name])
-    found: Solver = home.make(name)
-    return found
-
-
-def is_classic(name: str) -> bool:
-    """Whether it is a published planner."""
-    return _HOMES.get(name) == "memstow.solvers.classics"
-
-
-def describe() -> list[Description]:
-    """Every solver, for people."""
-    native = [Description(name, find(name).summary, find(name).supports) for name in _HOMES]
-    back_ends = [
-        Description(name, back_end.summary, back_end.supports, back_end.how_to_get())
-        for name, back_end in BACK_ENDS.items()
-    ]
-    return native + back_ends

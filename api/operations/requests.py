@@ -15,12 +15,13 @@ from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
+from memstow.planner.model.target import Target
 from memstow.planner.reading.json_text import parse_json
 from memstow.planner.reading.messages import missing_field, unknown_field, wrong_type
 from memstow.planner.reading.parse import parse_options, parse_problem, parse_target
 from memstow.planner.reading.printable import shown
 from memstow.planner.targets.by_name import shipped_target
-from memstow.planner.targets.target import Target, retarget
+from memstow.planner.targets.target import retarget
 
 # How much is asked of a solver is part of the question; from where it starts is not, unless it was told.
 OPTION_NAMES: Final = (
@@ -201,7 +202,7 @@ def options_of(raw: object, limits: Limits) -> Options:
 def checked_options(options: Options, limits: Limits) -> Options:
     """The options, unless they ask for more than the server gives."""
     from memstow.planner.solve.portfolio import AUTO
-    from memstow.solvers.solver import names
+    from memstow.solvers.registry import names
 
     if options.time_limit > limits.max_time_limit:
         raise over("$.time_limit", "seconds", options.time_limit, limits.max_time_limit, limits.time_setting)

@@ -1,7 +1,7 @@
 """Any solver by name: the native ones, and the back ends that run in processes of their own."""
 
 from memstow.planner.model.errors import MissingBackEndError
-from memstow.solvers import solver as native
+from memstow.solvers import registry as native
 from memstow.solvers.models.register import BACK_ENDS
 from memstow.solvers.solver import Solver
 

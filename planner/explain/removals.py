@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Literal
 
 from memstow.planner.model.problem import Buffer, Pool, Problem
-from memstow.planner.model.rigid_groups import Distances
+from memstow.planner.model.rigid_groups import with_groups
 
 Kind = Literal["reserved", "pool_alignment", "offset", "pool", "pools", "alignment", "conflict", "relative"]
 
@@ -48,16 +48,6 @@ def removals(problem: Problem, among: Collection[str] = ()) -> Iterator[Removal]
             yield Removal(
                 "relative", f"$.relative[{index}]", message, partial(_without, problem, "relative", index)
             )
-
-
-def with_groups(problem: Problem, among: Collection[str]) -> set[str]:
-    """These buffers and all that are tied to them, those tied through a buffer of size 0 as well."""
-    index_of = {buffer.id: index for index, buffer in enumerate(problem.buffers)}
-    distances = Distances()
-    for tie in problem.relative:
-        distances.tie(index_of[tie.buffer], index_of[tie.base], tie.offset)
-    groups = {distances.find(index_of[name])[0] for name in among}
-    return {buffer.id for index, buffer in enumerate(problem.buffers) if distances.find(index)[0] in groups}
 
 
 def _of_pools(problem: Problem) -> Iterator[Removal]:

@@ -1,6 +1,6 @@
 """Rigid groups: buffers that `relative` ties at fixed distances, and the places such a group may take."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from math import gcd, lcm
 
@@ -91,6 +91,16 @@ def rigid_groups(problem: Problem, index_of: dict[str, int]) -> list[Group]:
         groups.append(Group(tuple(i for i, _ in found), tuple(at - lowest for _, at in found)))
     groups.sort(key=lambda group: group.members[0])
     return groups
+
+
+def with_groups(problem: Problem, among: Collection[str]) -> set[str]:
+    """These buffers and all that are tied to them, those tied through a buffer of size 0 as well."""
+    index_of = {buffer.id: index for index, buffer in enumerate(problem.buffers)}
+    distances = Distances()
+    for tie in problem.relative:
+        distances.tie(index_of[tie.buffer], index_of[tie.base], tie.offset)
+    groups = {distances.find(index_of[name])[0] for name in among}
+    return {buffer.id for index, buffer in enumerate(problem.buffers) if distances.find(index)[0] in groups}
 
 
 def alignment_in(buffer: Buffer, pool: Pool, delta: int = 0) -> Congruence:

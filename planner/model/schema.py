@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
-from memstow.planner.targets.target import Target
+from memstow.planner.model.target import Target
 
 _MODELS: Final[dict[str, Any]] = {
     "problem": Problem,

@@ -14,10 +14,10 @@ from memstow.planner.model.garbage_collection import collector_at_rest
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import REPEATED, Plan, placed_again
 from memstow.planner.model.problem import DEFAULT_POOL, Pool, Problem
+from memstow.planner.model.target import Target
 from memstow.planner.reading.issues import Findings, Renamed
 from memstow.planner.reading.paths import Path, parse_path
 from memstow.planner.reading.sections import Section, index_before, read_section, read_whole
-from memstow.planner.targets.target import Target
 
 _T = TypeVar("_T")
 

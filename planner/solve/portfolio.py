@@ -6,7 +6,8 @@ from memstow.planner.backends.registry import find, is_installed, is_model
 from memstow.planner.model.errors import UnknownSolverError
 from memstow.planner.model.suggestion import likely
 from memstow.solvers.exact import largest_part
-from memstow.solvers.solver import Solver, Task, TermKind, names
+from memstow.solvers.registry import names
+from memstow.solvers.solver import Solver, Task, TermKind
 
 AUTO = "auto"
 

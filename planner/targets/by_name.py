@@ -2,11 +2,12 @@
 
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.suggestion import likely
+from memstow.planner.model.target import Target
 from memstow.planner.reading.json_text import parse_json
 from memstow.planner.reading.parse import parse_target
 from memstow.planner.reading.printable import shown
 from memstow.planner.reading.source import read_bytes
-from memstow.planner.targets.target import Target, path_of, shipped
+from memstow.planner.targets.target import path_of, shipped
 
 
 def shipped_target(name: str, place: str = "$") -> Target:

@@ -109,7 +109,7 @@ def _external(text: str, args: argparse.Namespace, local: bool) -> "Asked":
 
     from memstow.planner.bench.runs.task import Asked
     from memstow.planner.model.errors import InputError
-    from memstow.solvers.solver import names
+    from memstow.solvers.registry import names
 
     name, equals, command = text.partition("=")
     try:

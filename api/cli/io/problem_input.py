@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from memstow.planner.model.errors import Issue
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
-    from memstow.planner.targets.target import Target
+    from memstow.planner.model.target import Target
 
 STDIN = "-"
 READABLE = ("json", "csv", "structured", "executorch", "usmp")

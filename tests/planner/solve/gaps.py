@@ -24,7 +24,8 @@ from memstow.planner.solve.engine import plan
 from memstow.planner.solve.portfolio import Stage
 from memstow.planner.verify import verify
 from memstow.solvers.models.register import BACK_ENDS
-from memstow.solvers.solver import Solver, Task, find
+from memstow.solvers.registry import find
+from memstow.solvers.solver import Solver, Task
 from tests.in_process import run_back_ends_in_process
 from tests.planner.solve.test_agreement import mixed
 from tests.problems import costly_problem, random_problem
