@@ -200,11 +200,15 @@ def access_count(buffer: Buffer) -> int:
     return buffer.size if buffer.accesses is None else buffer.accesses
 
 
+def named_pools(buffer: Buffer) -> tuple[str, ...] | None:
+    """The pool that the buffer is pinned to, or its list of pools; None: it may go to any."""
+    return (buffer.pool,) if buffer.pool is not None else buffer.pools
+
+
 def allowed_pools(problem: Problem, buffer: Buffer) -> tuple[str, ...]:
-    """Ids of the pools the buffer may go to, preferred first, its pin respected."""
-    if buffer.pool is not None:
-        return (buffer.pool,)
-    return buffer.pools if buffer.pools is not None else tuple(pool.id for pool in problem.pools)
+    """Ids of the pools the buffer may go to, preferred first."""
+    named = named_pools(buffer)
+    return named if named is not None else tuple(pool.id for pool in problem.pools)
 
 
 def end_of(pool: Pool) -> int:

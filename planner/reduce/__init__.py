@@ -15,7 +15,6 @@ from memstow.planner.model.rigid_groups import rigid_groups
 from memstow.planner.reduce.allowed_places import Body, Rooms, first_aligned, no_place
 from memstow.planner.reduce.arrays import build
 from memstow.planner.reduce.reduction import Reduction
-from memstow.planner.reduce.unit import common_unit
 
 __all__ = ["Reduction", "reduce"]
 
@@ -43,7 +42,7 @@ def _reduce(problem: Problem, kept: Plan | None) -> Reduction | Explanation:
             bodies.append(body)
         else:
             alone.append((members[0], _anywhere(problem, body)))
-    unit = gcd(common_unit(problem, bodies), *_offsets(problem, kept))
+    unit = gcd(_common_unit(problem, bodies), *_offsets(problem, kept))
     return build(problem, index_of, bodies, tuple(alone), max(unit, 1))
 
 
@@ -73,3 +72,32 @@ def _offsets(problem: Problem, kept: Plan | None) -> Iterator[int]:
     if kept is not None:
         sized = {buffer.id for buffer in problem.buffers if buffer.size}
         yield from (place.offset for place in kept.placements if place.buffer in sized)
+
+
+def _common_unit(problem: Problem, bodies: list[Body]) -> int:
+    """The greatest unit of which every size, distance, given offset and alignment is a multiple.
+
+    An alignment that divides the unit asks for nothing more, so it does not count.
+    """
+    buffers = problem.buffers
+    unit = gcd(*(buffers[i].size for body in bodies for i in body.members))
+    for pool in problem.pools:
+        for reserved in pool.reserved:
+            unit = gcd(unit, reserved.offset, reserved.size)
+    for body in bodies:
+        if len(body.deltas) > 1:
+            unit = gcd(unit, *body.deltas)
+        if body.low == body.high:
+            unit = gcd(unit, body.low)
+    # Most bodies share one list of spots.
+    grids = {
+        spot.where for spots in {id(body.spots): body.spots for body in bodies}.values() for spot in spots
+    }
+    before = 0
+    while unit != before:
+        before = unit
+        for where in grids:
+            unit = gcd(unit, where.residue)
+            if unit % where.modulus:
+                unit = gcd(unit, where.modulus)
+    return unit

@@ -8,7 +8,6 @@ from memstow.planner.model.problem import LIMIT, Problem, access_count, end_of, 
 from memstow.planner.model.ranges import merged
 from memstow.planner.reduce.allowed_places import Body, Spot
 from memstow.planner.reduce.lifetimes import Lives
-from memstow.planner.reduce.pairs import add_pairs, paired
 from memstow.planner.reduce.reduction import Reduction
 from memstow.solvers.instance import Instance
 
@@ -29,7 +28,7 @@ def build(
     parts.fill(arrays)
     _add_choices(problem, bodies, unit, arrays)
     _add_pools(problem, unit, arrays)
-    add_pairs(problem, index_of, parts.part_of, parts.item_of, arrays)
+    _add_pairs(problem, index_of, parts.part_of, parts.item_of, arrays)
     return Reduction(problem, arrays, unit, array("q", parts.buffer), alone, lives.moments)
 
 
@@ -40,7 +39,7 @@ class _Parts:
         self._buffers = problem.buffers
         self._lives = lives
         self._unit = unit
-        self._paired = paired(problem)
+        self._paired = _paired_ids(problem)
         self.part_of: dict[int, int] = {}
         self.item_of: dict[int, int] = {}
         self.buffer: list[int] = []
@@ -144,3 +143,42 @@ def _add_pools(problem: Problem, unit: int, arrays: Instance) -> None:
             arrays.reserved_begin.append(low // unit)
             arrays.reserved_end.append(high // unit)
         arrays.reserved_start.append(len(arrays.reserved_begin))
+
+
+def _paired_ids(problem: Problem) -> set[str]:
+    """Ids of the buffers that some pair names."""
+    ids = {name for pair in (*problem.conflicts, *problem.exclusive) for name in pair}
+    ids.update(name for share in problem.in_place for name in (share.input, share.output))
+    ids.update(name for cost in problem.reuse_costs for name in cost.buffers)
+    return ids
+
+
+def _add_pairs(
+    problem: Problem,
+    index_of: dict[str, int],
+    part_of: dict[int, int],
+    item_of: dict[int, int],
+    arrays: Instance,
+) -> None:
+    """Pairs of buffers as pairs of parts. Pairs within an item or with an empty buffer say nothing."""
+
+    def parts(first: str, second: str) -> tuple[int, int] | None:
+        one, two = index_of[first], index_of[second]
+        if one not in part_of or two not in part_of or item_of[one] == item_of[two]:
+            return None
+        a, b = part_of[one], part_of[two]
+        return (a, b) if a < b else (b, a)
+
+    conflicts = {pair for entry in problem.conflicts if (pair := parts(*entry))}
+    exclusive = {pair for entry in problem.exclusive if (pair := parts(*entry))} - conflicts
+    shared = {pair for entry in problem.in_place if (pair := parts(entry.input, entry.output))} - exclusive
+    for a, b in sorted(conflicts):
+        arrays.conflicts.extend((a, b))
+    for a, b in sorted(exclusive):
+        arrays.exempt.extend((a, b, 0))
+    for a, b in sorted(shared):
+        arrays.exempt.extend((a, b, 1))
+    for cost in problem.reuse_costs:
+        one, two = (index_of[name] for name in cost.buffers)
+        if one in part_of and two in part_of:
+            arrays.reuse.extend((part_of[one], part_of[two], cost.cost))

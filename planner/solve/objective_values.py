@@ -1,4 +1,4 @@
-"""What a plan is worth: its peaks, its costs, and the moments at which most is in use."""
+"""The values of a plan: its peaks, its costs, and when most bytes are in use."""
 
 from collections.abc import Iterable
 
@@ -10,8 +10,8 @@ from memstow.solvers import core
 from memstow.solvers.instance import Layout
 
 
-class Worth:
-    """The figures of one layout and its placements, in bytes of the problem."""
+class PlanValues:
+    """The values of one layout and its placements, in bytes of the problem."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class Worth:
             for most in core.most_occupied(instance, layout)
         ]
 
-    def value(self, term: Term) -> int:
+    def of(self, term: Term) -> int:
         """The value of a term of the objective."""
         match term.kind:
             case Kind.PEAK:

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 from memstow.planner.backends.registry import find, is_installed, is_model
-from memstow.planner.model.errors import UnknownSolverError
+from memstow.planner.model.errors import DeclinedError, UnknownSolverError
 from memstow.planner.model.suggestion import likely
+from memstow.solvers.core import Budget
 from memstow.solvers.exact import largest_part
 from memstow.solvers.registry import names
 from memstow.solvers.solver import Solver, Task, TermKind
@@ -36,8 +37,16 @@ class Stage:
     most_work: int | None = None  # and no more than so many steps
     stands_in: bool = False  # only has a turn where the one before failed
 
+    def share_of(self, budget: Budget) -> Budget:
+        """The stage's part of what is left of a budget; it can be cancelled on its own."""
+        seconds, work = budget.seconds_left, budget.work_left
+        limits = [work if self.share >= 1.0 else int(work * self.share)] if work is not None else []
+        if self.most_work is not None:
+            limits.append(self.most_work)
+        return Budget(-1.0 if seconds is None else seconds * self.share, min(limits, default=-1), budget)
 
-def asked_for(name: str) -> Solver | None:
+
+def solver_named(name: str) -> Solver | None:
     """The solver of that name, None for auto; UnknownSolverError when there is none."""
     if name == AUTO:
         return None
@@ -50,7 +59,14 @@ def asked_for(name: str) -> Solver | None:
         raise UnknownSolverError(f"there is no solver {name!r}; {meant}use one of {known}") from None
 
 
-def _reuse_team(task: Task) -> list[Stage]:
+def require_willing(solver: Solver, task: Task) -> None:
+    """Raise DeclinedError if the solver that the caller named cannot honour the task."""
+    reason = solver.declines(task)
+    if reason is not None:
+        raise DeclinedError(f"solver {solver.name!r} cannot honour {reason}; use {AUTO!r}")
+
+
+def _reuse_stages(task: Task) -> list[Stage]:
     """The search for the least reuse cost after a quick start; then a model, where items are few."""
     count = task.instance.item_count
     start = Stage(find("greedy"), _START_SHARE, _FIRST_PASSES * count)
@@ -60,16 +76,16 @@ def _reuse_team(task: Task) -> list[Stage]:
     return [start, Stage(find("reuse"), _BEFORE_MODEL), Stage(find(model), 1.0)]
 
 
-def team_for(asked: Solver | None, task: Task) -> list[Stage]:
+def stages_for(requested: Solver | None, task: Task) -> list[Stage]:
     """The turns of a run. Greedy comes first wherever another starts from a plan."""
     greedy, exact, improve = find("greedy"), find("exact"), find("improve")
-    if asked is not None:
-        if is_model(asked.name):
-            return [Stage(greedy, _START_SHARE), Stage(asked, 1.0)]
-        before = [Stage(greedy, 1.0)] if asked.name in (exact.name, improve.name, "reuse") else []
-        return [*before, Stage(asked, 1.0)]
+    if requested is not None:
+        if is_model(requested.name):
+            return [Stage(greedy, _START_SHARE), Stage(requested, 1.0)]
+        before = [Stage(greedy, 1.0)] if requested.name in (exact.name, improve.name, "reuse") else []
+        return [*before, Stage(requested, 1.0)]
     if any(term.kind is TermKind.REUSE_COST for term in task.terms) and find("reuse").declines(task) is None:
-        return _reuse_team(task)
+        return _reuse_stages(task)
     if improve.declines(task) is not None:
         models = _models_for(task)
         start = Stage(greedy, _START_SHARE if models else 1.0)
@@ -110,9 +126,9 @@ def _installed(task: Task, *models: str) -> list[str]:
     return [] if task.deterministic else [name for name in models if is_installed(name)]
 
 
-def would_help(asked: Solver | None, task: Task) -> str | None:
+def missing_model(requested: Solver | None, task: Task) -> str | None:
     """The model that would take part in this run if it were installed."""
-    if asked is not None or task.deterministic or find("improve").declines(task) is None:
+    if requested is not None or task.deterministic or find("improve").declines(task) is None:
         return None
     if is_installed("cpsat") or find("reuse").declines(task) is None:
         return None

@@ -3,7 +3,7 @@
 from memstow.planner.model.plan import Placement, Plan, Status
 from memstow.planner.reading.parse import parse_problem
 from memstow.planner.reduce import Reduction, reduce
-from memstow.planner.solve.kept_places import kept_places
+from memstow.planner.solve.task import hint_places
 from memstow.solvers.solver import Kept
 
 TIED = parse_problem(
@@ -51,7 +51,7 @@ def test_a_buffer_that_is_nowhere_or_in_no_pool_says_nothing() -> None:
 
 def test_what_is_kept_is_counted_by_where_the_item_would_be() -> None:
     def kept(*placements: Placement) -> tuple[Kept, ...]:
-        return kept_places(reduced(), Plan(status=Status.FEASIBLE, placements=placements)).places
+        return hint_places(reduced(), Plan(status=Status.FEASIBLE, placements=placements)).by_item
 
     assert kept(*at(a=4, b=12)) == (Kept(0, 0, 1, 2),), "both would be where they were"
     assert kept(*at(a=4, b=16)) == (Kept(0, 0, 1, 1), Kept(0, 0, 2, 1)), "one of the two at a time"

@@ -42,7 +42,7 @@ def main(solver: str, first: int, number: int) -> dict[str, object]:
     with pytest.MonkeyPatch.context() as patch:
         run_back_ends_in_process(patch)
         if solver in BACK_ENDS:
-            patch.setattr(engine, "team_for", _badly_started)
+            patch.setattr(engine, "stages_for", _badly_started)
         for seed in range(first, first + number):
             problem, hint = problem_for(solver, seed)
             truth = judge(problem, hint)
