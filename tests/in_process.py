@@ -6,7 +6,7 @@ Starting one for each of thousands of tiny problems takes fifty times as long as
 import pytest
 
 from memstow.planner.backends import warm_children
-from memstow.planner.backends.child import Finder, serve
+from memstow.planner.backends.child import ReportSender, solve
 from memstow.planner.backends.isolated_solver import Hearing, Isolated, request_of
 from memstow.planner.processes.frames import Message, Reader, pack
 from memstow.solvers import _native
@@ -14,7 +14,7 @@ from memstow.solvers.models.register import model
 from memstow.solvers.solver import Listeners, Outcome, Task
 
 
-class _Wire(Finder):
+class _Wire(ReportSender):
     """Hands each message on as it comes out at the other end."""
 
     def __init__(self, hearing: Hearing) -> None:
@@ -35,7 +35,7 @@ def _solve(isolated: Isolated, task: Task, budget: _native.Budget, listeners: Li
     hearing = Hearing(isolated.name, task, listeners)
     request = _travelled(request_of(task, 0, budget.seconds_left, budget))
     wire = _Wire(hearing)
-    wire.send(serve(model(isolated.name), request, wire))
+    wire.send(solve(model(isolated.name), request, wire))
     budget.count(hearing.work)
     return hearing.outcome(None)
 

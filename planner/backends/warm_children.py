@@ -6,9 +6,10 @@ child of a name waits; it ends with this process.
 
 import atexit
 import os
+import sys
 import threading
 
-from memstow.planner.processes.process import Process, command_for
+from memstow.planner.processes.process import Process
 
 _LAST_SECONDS = 5.0
 
@@ -37,6 +38,12 @@ def take(name: str) -> Process:
             return spare
         spare.close()
     return Process(command_for(name))
+
+
+def command_for(name: str) -> list[str]:
+    """The command that starts a child of this back end; `Process` fills in `{events}`."""
+    # -P: the child's folder, where anyone may write a file of any name, is no place to import from.
+    return [sys.executable, "-P", "-m", "memstow.planner.backends.child", name, "{events}"]
 
 
 def dismiss() -> None:

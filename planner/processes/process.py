@@ -20,12 +20,6 @@ _PREFIX = "memstow-"
 _graves: list[threading.Thread] = []
 
 
-def command_for(name: str) -> list[str]:
-    """The program of a child; `{events}` is filled in."""
-    # -P: the child's folder, where anyone may write a file of any name, is no place to import from.
-    return [sys.executable, "-P", "-m", "memstow.planner.backends.child", name, "{events}"]
-
-
 class Group(ABC):
     """A child that leads a process group, its pipes and its temporary folder."""
 

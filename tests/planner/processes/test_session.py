@@ -182,7 +182,8 @@ def test_when_the_parent_is_killed_its_children_end_by_themselves(tmp_path: Path
             "-c",
             textwrap.dedent("""
             import sys, time
-            from memstow.planner.processes.process import Process, command_for
+            from memstow.planner.backends.warm_children import command_for
+            from memstow.planner.processes.process import Process
             for name in ("cbc", "cpsat"):
                 print(Process(command_for(name)).id, flush=True)
             time.sleep(600)
