@@ -124,7 +124,7 @@ _HOMES: Final = {
 }
 _HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = sorted(["__version__", *_HOME_OF])  # noqa: PLE0605
+__all__ = sorted(["__version__", *_HOME_OF])
 
 
 def __getattr__(name: str) -> object:
