@@ -2,7 +2,7 @@
 
 from memstow.solvers import _native
 from memstow.solvers.greedy import layout_from
-from memstow.solvers.one_pool import declined, telling_heights
+from memstow.solvers.one_pool import height_reporter, reason_to_decline
 from memstow.solvers.solver import Listeners, Outcome, Proof, Task
 
 # Tables of who conflicts with whom grow with the square of this.
@@ -27,7 +27,7 @@ class Exact:
 
     def declines(self, task: Task) -> str | None:
         """It knows one pool and its height, and parts of the problem that are not too large."""
-        reason = declined(task)
+        reason = reason_to_decline(task)
         if reason is None and task.instance.item_count > MOST_ITEMS:
             bound = task.lower_bounds[0] if task.lower_bounds else 0
             if not _native.exact_reach(task.instance.native, task.start, bound).searchable:
@@ -49,7 +49,7 @@ class Exact:
                 seed=task.seed,
             ),
             budget,
-            telling_heights(task, listeners, self.name),
+            height_reporter(task, listeners, self.name),
             lambda value: listeners.bound(self.name, value),
         )
         if found.status is _native.ExactStatus.INFEASIBLE:

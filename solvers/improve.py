@@ -2,7 +2,7 @@
 
 from memstow.solvers import _native
 from memstow.solvers.greedy import layout_from
-from memstow.solvers.one_pool import declined, telling_heights
+from memstow.solvers.one_pool import height_reporter, reason_to_decline
 from memstow.solvers.solver import Listeners, Outcome, Task
 
 
@@ -15,7 +15,7 @@ class Improve:
 
     def declines(self, task: Task) -> str | None:
         """It knows one pool and its height."""
-        return declined(task)
+        return reason_to_decline(task)
 
     def solve(self, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:
         """A layout no higher than the one it starts from."""
@@ -34,7 +34,7 @@ class Improve:
                 seed=task.seed,
             ),
             budget,
-            telling_heights(task, listeners, self.name),
+            height_reporter(task, listeners, self.name),
         )
         fits = found.height <= capacity
         values = (found.height,) if task.terms and fits else ()

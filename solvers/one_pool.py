@@ -11,7 +11,7 @@ from memstow.solvers.solver import Listeners, Task, TermKind
 _HEIGHTS: Final = {TermKind.PEAK, TermKind.POOL_PEAK, TermKind.MAX_PEAK}
 
 
-def declined(task: Task) -> str | None:
+def reason_to_decline(task: Task) -> str | None:
     """What they cannot honour."""
     if task.instance.pool_count > 1:
         return "several pools"
@@ -29,7 +29,7 @@ def too_high(instance: Instance) -> str | None:
     return f"heights of up to {stacked} units: it adds up to less than 2^62"
 
 
-def telling_heights(task: Task, listeners: Listeners, name: str) -> Callable[[int, _native.Placed], None]:
+def height_reporter(task: Task, listeners: Listeners, name: str) -> Callable[[int, _native.Placed], None]:
     """What native code calls for each lower layout: those that fit are told, where the height counts."""
     capacity = task.instance.capacity[0]
 

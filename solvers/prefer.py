@@ -14,7 +14,7 @@ _MOST_COMPARED = 40_000
 _MOST_ITEMS = 2_000
 
 
-def preferred(task: Task, layout: Layout) -> Layout:
+def move_to_preferred_pools(task: Task, layout: Layout) -> Layout:
     """The layout with items moved to pools they prefer; the same one where none can or there are too many."""
     instance = task.instance
     if instance.item_count > _MOST_ITEMS:
@@ -65,7 +65,7 @@ class _Mover:
         if TermKind.REUSE_COST in kinds:
             tied |= {item_of[part] for i, part in enumerate(task.instance.reuse) if i % 3 != 2}
         if TermKind.MOVES in kinds:
-            tied |= {place.item for place in task.kept}
+            tied |= {place.item for place in task.hint_places}
         return tied
 
     def _move(self, item: int) -> None:

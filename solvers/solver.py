@@ -36,7 +36,7 @@ def most_summed(instance: Instance, kind: TermKind) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class HintPlace:
     """How many buffers stay where the hint has them when an item is at this place."""
 
     item: int
@@ -59,13 +59,13 @@ class Task:
     workers: int = 1
     deterministic: bool = False
     memory: int | None = None  # bytes that a child process may use; None: a share of what there is
-    kept: tuple[Kept, ...] = ()  # for the moves: all else is a move
-    hinted: int = 0  # how many buffers of some size the hint places
+    hint_places: tuple[HintPlace, ...] = ()  # for the moves: all else is a move
+    hint_buffers: int = 0  # how many buffers of some size the hint places
 
     @property
     def native_hint(self) -> _native.Hint:
         """The hint and the moves, for the native core."""
-        return _native.Hint(self.instance.native, self.hint, self.kept, self.hinted)
+        return _native.Hint(self.instance.native, self.hint, self.hint_places, self.hint_buffers)
 
 
 OnIncumbent = Callable[[str, int, Layout], None]

@@ -26,7 +26,7 @@ _CLOSING_SECONDS = 0.05
 _MEMORY_SHARE = 0.5
 
 
-class Isolated:
+class IsolatedSolver:
     """Runs one back end in a child process."""
 
     def __init__(self, name: str) -> None:
@@ -50,13 +50,13 @@ class Isolated:
         if seconds is not None:
             seconds = max(seconds - max(_MARGIN_SECONDS, seconds * _MARGIN_SHARE), seconds * 0.5)
         request = request_of(task, memory, seconds, budget)
-        hearing = Hearing(self.name, task, listeners)
+        hearing = ResponseReader(self.name, task, listeners)
         failure = converse(process, request, Terms(until, memory, lambda: budget.cancelled), hearing.hear)
         budget.count(hearing.work)
-        return _explained(task, hearing.outcome(failure), budget)
+        return _with_smaller_core(task, hearing.outcome(failure), budget)
 
 
-def _explained(task: Task, outcome: Outcome, budget: Budget) -> Outcome:
+def _with_smaller_core(task: Task, outcome: Outcome, budget: Budget) -> Outcome:
     """Fewer items that have no layout, where the back end names all: the native search knows one pool."""
     instance = task.instance
     if outcome.misfit is None or instance.pool_count != 1 or instance.item_count > MOST_ITEMS:
@@ -79,7 +79,7 @@ def request_of(task: Task, memory: int, seconds: float | None, budget: Budget) -
     }
 
 
-class Hearing:
+class ResponseReader:
     """Takes in what a child says and believes only what it can check. Bounds it must take on trust."""
 
     def __init__(self, name: str, task: Task, listeners: Listeners) -> None:

@@ -14,9 +14,9 @@ def find(name: str) -> Solver:
     if missing is not None:
         raise MissingBackEndError(f"solver {name!r} needs {missing}")
     # Processes and their pipes are nothing that a run without them should wait for.
-    from memstow.planner.backends.isolated_solver import Isolated
+    from memstow.planner.backends.isolated_solver import IsolatedSolver
 
-    return Isolated(name)
+    return IsolatedSolver(name)
 
 
 def prepare(name: str) -> None:
@@ -32,7 +32,7 @@ def how_to_get(name: str) -> str | None:
     return BACK_ENDS[name].how_to_get()
 
 
-def versioned(name: str) -> str:
+def name_with_version(name: str) -> str:
     """A back end with what it is made of; any other name as it is."""
     return f"{name} ({BACK_ENDS[name].library()})" if name in BACK_ENDS else name
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from memstow.planner.processes.frames import GarbageError
 from memstow.solvers.instance import Instance, Layout
-from memstow.solvers.solver import Kept, Task, Term, TermKind
+from memstow.solvers.solver import HintPlace, Task, Term, TermKind
 
 
 def write_array(values: "array[int]") -> str:
@@ -57,8 +57,8 @@ def write_task(task: Task) -> dict[str, Any]:
         "seed": task.seed,
         "workers": task.workers,
         "deterministic": task.deterministic,
-        "kept": [list(asdict(place).values()) for place in task.kept],
-        "hinted": task.hinted,
+        "hint_places": [list(asdict(place).values()) for place in task.hint_places],
+        "hint_buffers": task.hint_buffers,
     }
 
 
@@ -73,6 +73,6 @@ def read_task(value: dict[str, Any]) -> Task:
         seed=value["seed"],
         workers=value["workers"],
         deterministic=value["deterministic"],
-        kept=tuple(Kept(*entry) for entry in value["kept"]),
-        hinted=value["hinted"],
+        hint_places=tuple(HintPlace(*entry) for entry in value["hint_places"]),
+        hint_buffers=value["hint_buffers"],
     )

@@ -17,7 +17,7 @@ from memstow.planner.check.pools import pool_issues, repeated_ids
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.memo import Memo
 from memstow.planner.model.objective import Kind, counts
-from memstow.planner.model.plan import REPEATED, Plan, placed_again
+from memstow.planner.model.plan import REPEATED, Plan, repeated_placements
 from memstow.planner.model.problem import Problem
 
 MOST_ISSUES = 1000
@@ -45,7 +45,7 @@ def require_valid(problem: Problem) -> None:
 
 def require_hint(problem: Problem, hint: Plan | None) -> None:
     """Raise InputError if the hint places a buffer twice, or if `moves` counts and there is no hint."""
-    repeated = () if hint is None else islice(placed_again(hint.placements), MOST_ISSUES)
+    repeated = () if hint is None else islice(repeated_placements(hint.placements), MOST_ISSUES)
     issues = [Issue(REPEATED, f"$.hint.placements[{index}]", message) for index, message in repeated]
     if issues:
         raise InputError(issues)

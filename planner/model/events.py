@@ -22,12 +22,12 @@ class Phase:
         return _ENDED_EARLY in self.name or _MISSING in self.name
 
 
-def missing(solver: str, needs: str, seconds: float) -> Phase:
+def solver_missing(solver: str, needs: str, seconds: float) -> Phase:
     """That a solver which is not installed could do more."""
     return Phase(f"{solver}{_MISSING}{needs}", seconds)
 
 
-def given_up(solver: str, reason: str, seconds: float) -> Phase:
+def solver_gave_up(solver: str, reason: str, seconds: float) -> Phase:
     """That a solver had to give up its turn."""
     return Phase(f"{solver}{_ENDED_EARLY}{reason}", seconds)
 

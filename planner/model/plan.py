@@ -37,7 +37,7 @@ class Placement:
     def __init__(self, *, buffer: "str", pool: "str", offset: "SupportsIndex") -> None: ...
 
 
-def placed(buffer: str, pool: str, offset: int) -> Placement:
+def make_placement(buffer: str, pool: str, offset: int) -> Placement:
     """A placement of values known to be right: checking each is most of the time of a large plan."""
     place = object.__new__(Placement)
     _set_buffer(place, buffer)
@@ -210,7 +210,7 @@ class Plan:
 REPEATED: Final = "repeated_placement"
 
 
-def placed_again(placements: Iterable[Placement]) -> Iterator[tuple[int, str]]:
+def repeated_placements(placements: Iterable[Placement]) -> Iterator[tuple[int, str]]:
     """What is wrong with placements of a buffer that has one already: where in the list, and a message."""
     first: dict[str, int] = {}
     for index, place in enumerate(placements):

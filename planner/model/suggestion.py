@@ -5,7 +5,7 @@ from collections.abc import Iterable
 _LONGEST = 64
 
 
-def likely(word: str, known: Iterable[str], alike: float = 0.6) -> str | None:
+def closest_match(word: str, known: Iterable[str], alike: float = 0.6) -> str | None:
     """The known word that is most like this one; None where none is alike."""
     # Costs time at start-up, and only those who make a mistake need it.
     from difflib import get_close_matches

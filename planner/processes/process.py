@@ -133,7 +133,7 @@ class Process(Group):
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def see_buried(seconds: float) -> None:
+def wait_for_killed(seconds: float) -> None:
     """Wait, at most so long, until what was killed and let go is gone: only then it is known what it used."""
     end = time.monotonic() + seconds
     for grave in _graves:

@@ -12,7 +12,7 @@ from memstow.planner.model.garbage_collection import collector_at_rest
 from memstow.planner.model.plan import Explanation, Placement, Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.model.rigid_groups import rigid_groups
-from memstow.planner.reduce.allowed_places import Body, Rooms, first_aligned, no_place
+from memstow.planner.reduce.allowed_places import Body, Rooms, align_up, no_place
 from memstow.planner.reduce.arrays import build
 from memstow.planner.reduce.reduction import Reduction
 
@@ -34,7 +34,7 @@ def _reduce(problem: Problem, kept: Plan | None) -> Reduction | Explanation:
     rooms = Rooms(problem)
     bodies: list[Body] = []
     alone: list[tuple[int, Placement]] = []
-    for members, deltas in _tied_together(problem, index_of):
+    for members, deltas in _groups_and_single_buffers(problem, index_of):
         body = rooms.body(members, deltas)
         if not body.spots:
             return no_place(problem, members)
@@ -46,7 +46,7 @@ def _reduce(problem: Problem, kept: Plan | None) -> Reduction | Explanation:
     return build(problem, index_of, bodies, tuple(alone), max(unit, 1))
 
 
-def _tied_together(
+def _groups_and_single_buffers(
     problem: Problem, index_of: dict[str, int]
 ) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Buffers and groups as (members, deltas), in the order of their first buffers."""
@@ -63,7 +63,7 @@ def _tied_together(
 def _anywhere(problem: Problem, body: Body) -> Placement:
     """The first place in the preferred pool, for a buffer without a byte: where it is costs nothing."""
     (index,), preferred = body.members, body.spots[0]
-    start = first_aligned(preferred.where, body.low)
+    start = align_up(preferred.where, body.low)
     return Placement(buffer=problem.buffers[index].id, pool=problem.pools[preferred.pool].id, offset=start)
 
 

@@ -45,7 +45,7 @@ class _Room:
         """Whether the footprints (delta, size) fit, at an offset allowed within [low, high]."""
         if low != high and len(footprints) == 1 and footprints[0][1] + where.modulus <= self.widest:
             return True
-        start = first_aligned(where, low)
+        start = align_up(where, low)
         moved = True
         while moved:
             if start > high or any(start + delta + size > self.end for delta, size in footprints):
@@ -55,12 +55,12 @@ class _Room:
                 begin = start + delta
                 after = bisect_right(self.reserved, begin, key=lambda r: r[1])
                 if size and after < len(self.reserved) and self.reserved[after][0] < begin + size:
-                    start = first_aligned(where, self.reserved[after][1] - delta)
+                    start = align_up(where, self.reserved[after][1] - delta)
                     moved = True
         return True
 
 
-def first_aligned(where: Congruence, low: int) -> int:
+def align_up(where: Congruence, low: int) -> int:
     return low + (where.residue - low) % where.modulus
 
 

@@ -3,7 +3,7 @@
 from array import array
 from dataclasses import dataclass
 
-from memstow.planner.model.plan import Placement, placed
+from memstow.planner.model.plan import Placement, make_placement
 from memstow.planner.model.problem import Problem
 from memstow.solvers.instance import Instance, Layout
 
@@ -34,7 +34,7 @@ class Reduction:
             for part in range(starts[item], starts[item + 1]):
                 index = self.part_buffer[part]
                 place = (offset + deltas[part]) * self.unit
-                found[index] = placed(buffers[index].id, name, place)
+                found[index] = make_placement(buffers[index].id, name, place)
         for index, placement in self.alone:
             found[index] = placement
         return tuple(p for p in found if p is not None)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import memstow
-from memstow.planner.backends.registry import versioned
+from memstow.planner.backends.registry import name_with_version
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import RefusedPlanError
 from memstow.planner.model.garbage_collection import collector_at_rest
@@ -63,7 +63,7 @@ class Answers:
         )
         return replace(blank, closest=closest)
 
-    def accepted(
+    def accept(
         self,
         reduction: Reduction,
         bounds: Bounds,
@@ -118,7 +118,7 @@ class Answers:
 
     def _versioned(self, solver: str) -> str:
         """A back end with its version in a deterministic run: another version may give another plan."""
-        return versioned(solver) if self.options.deterministic else solver
+        return name_with_version(solver) if self.options.deterministic else solver
 
 
 def _pool_uses(

@@ -6,15 +6,15 @@ from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Problem, named_pools
 from memstow.solvers.core import Budget
 
-# The steps of a deterministic run: about the default time limit's worth. Where it was measured it took 8 to
-# 11 s of a processor: minimalloc D and J, perfect tilings of 500, random lives of 5,000.
+# Steps of a deterministic run: about as much as the default time limit allows. Measured: 8 to 11 s of a
+# processor for minimalloc D and J, perfect tilings of 500, random lives of 5,000.
 DEFAULT_WORK: Final = 1_300_000_000
-# Building, naming and judging a plan takes about so long for each buffer; the search ends earlier by it.
+# Building and judging a plan takes about this long for each buffer, so the search ends earlier.
 _SECONDS_PER_BUFFER: Final = 10e-6
-# The judge looks at each pool that each buffer may go to.
+# The judge checks each pool that each buffer may go to.
 _SECONDS_PER_CHOICE: Final = 0.5e-6
 
-# Letting buffers go to pools they prefer, at the end, takes up to so long (`solvers.prefer`).
+# Moving buffers to pools they prefer, at the end, takes up to this long (`solvers.prefer`).
 _SECONDS_TO_PREFER: Final = 0.05
 _SHARE_TO_PREFER: Final = 0.1
 

@@ -91,7 +91,7 @@ class _Run:
         task, state.scales = task_of(reduction, values, self._options)
         if solver is not None:
             require_willing(solver, task)
-        accept = partial(self._answers.accepted, reduction, bounds, state)
+        accept = partial(self._answers.accept, reduction, bounds, state)
         on_layout = self._on_layout(state, accept)
         turns = Turns(state, self._progress, self._budget, self._options.gap, self._cancel, on_layout)
         misfit = turns.take(stages_for(solver, task), task)
@@ -125,11 +125,11 @@ class _Run:
         The search ends early enough to leave time for it (`planner.solve.budget`).
         """
         # Problems with one pool do not wait for this import.
-        from memstow.solvers.prefer import preferred
+        from memstow.solvers.prefer import move_to_preferred_pools
 
         best = state.best
         if best is not None and best.layout is not None and best.fits and not self._late():
-            state.best = replace(best, layout=preferred(task, best.layout))
+            state.best = replace(best, layout=move_to_preferred_pools(task, best.layout))
 
     def _late(self) -> bool:
         return not self._options.deterministic and self._progress.seconds() >= self._options.time_limit
@@ -139,7 +139,7 @@ class _Run:
         name = missing_model(solver, task)
         needs = None if name is None else how_to_get(name)
         if name is not None and needs is not None:
-            self._progress.missing(name, needs)
+            self._progress.solver_missing(name, needs)
 
     def _stamp(self) -> Stamp:
         """Time and work so far; the plan of a deterministic run holds no time."""

@@ -83,7 +83,7 @@ def preference(problem: Problem, placements: Iterable[Placement]) -> int:
 
 
 def reuse_cost(problem: Problem, placements: Iterable[Placement]) -> int:
-    """The costs of the pairs that overlap in memory."""
+    """The costs of all pairs that overlap in memory."""
     if not problem.reuse_costs:
         return 0
     place_of = {p.buffer: p for p in placements}
@@ -99,7 +99,7 @@ def reuse_cost(problem: Problem, placements: Iterable[Placement]) -> int:
 
 
 def moves(problem: Problem, placements: Iterable[Placement], hint: Plan | None) -> int:
-    """Buffers of some size that the hint has elsewhere."""
+    """Buffers that are at another place than in the hint; those of size 0 do not count."""
     if hint is None:
         return 0
     was = {p.buffer: p for p in hint.placements}

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from memstow.planner.backends.registry import find, is_installed, is_model
 from memstow.planner.model.errors import DeclinedError, UnknownSolverError
-from memstow.planner.model.suggestion import likely
+from memstow.planner.model.suggestion import closest_match
 from memstow.solvers.core import Budget
 from memstow.solvers.exact import largest_part
 from memstow.solvers.registry import names
@@ -54,7 +54,7 @@ def solver_named(name: str) -> Solver | None:
         return find(name)
     except KeyError:
         known = ", ".join((AUTO, *names()))
-        close = likely(name, (AUTO, *names()))
+        close = closest_match(name, (AUTO, *names()))
         meant = f"did you mean {close}? " if close is not None else ""
         raise UnknownSolverError(f"there is no solver {name!r}; {meant}use one of {known}") from None
 

@@ -2,7 +2,15 @@
 
 import time
 
-from memstow.planner.model.events import Bound, Event, Incumbent, Listener, Phase, given_up, missing
+from memstow.planner.model.events import (
+    Bound,
+    Event,
+    Incumbent,
+    Listener,
+    Phase,
+    solver_gave_up,
+    solver_missing,
+)
 
 
 class Progress:
@@ -34,11 +42,11 @@ class Progress:
 
     def gave_up(self, solver: str, reason: str) -> None:
         """A solver ended its turn early."""
-        self._send(given_up(solver, reason, self.seconds()))
+        self._send(solver_gave_up(solver, reason, self.seconds()))
 
-    def missing(self, solver: str, needs: str) -> None:
+    def solver_missing(self, solver: str, needs: str) -> None:
         """A solver that is not installed could do more."""
-        self._send(missing(solver, needs, self.seconds()))
+        self._send(solver_missing(solver, needs, self.seconds()))
 
     def _send(self, event: Event) -> None:
         if self._listener is not None:

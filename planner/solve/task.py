@@ -10,7 +10,7 @@ from memstow.planner.model.plan import Plan
 from memstow.planner.processes import machine
 from memstow.planner.reduce import Reduction
 from memstow.solvers import solver
-from memstow.solvers.solver import Kept, Task, TermKind
+from memstow.solvers.solver import HintPlace, Task, TermKind
 
 _KINDS = {
     Kind.PEAK: TermKind.PEAK,
@@ -52,8 +52,8 @@ def task_of(reduction: Reduction, bounds: Mapping[Term, int], options: Options) 
         workers=_workers(options),
         deterministic=options.deterministic,
         memory=options.memory_limit,
-        kept=places.by_item,
-        hinted=places.buffers,
+        hint_places=places.by_item,
+        hint_buffers=places.buffers,
     )
     return task, scales
 
@@ -62,7 +62,7 @@ def task_of(reduction: Reduction, bounds: Mapping[Term, int], options: Options) 
 class HintPlaces:
     """Places of a hint by item, which the term `moves` counts from, and how many buffers it places."""
 
-    by_item: tuple[Kept, ...] = ()
+    by_item: tuple[HintPlace, ...] = ()
     buffers: int = 0
 
 
@@ -83,4 +83,4 @@ def hint_places(reduction: Reduction, hint: Plan) -> HintPlaces:
             offset -= instance.part_delta[part]
             if place.pool in pool_of and not rest and offset >= 0:
                 tally[item, pool_of[place.pool], offset] += 1
-    return HintPlaces(tuple(Kept(*key, count) for key, count in sorted(tally.items())), buffers)
+    return HintPlaces(tuple(HintPlace(*key, count) for key, count in sorted(tally.items())), buffers)

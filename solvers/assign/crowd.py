@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from memstow.solvers.instance import Instance
-from memstow.solvers.models.subset import restricted
+from memstow.solvers.models.subset import restrict_to
 
 Pair = tuple[int, int]
 
@@ -32,8 +32,8 @@ class Crowd:
 
 def instance_of(instance: Instance, crowd: Crowd) -> Instance:
     """The crowd as an instance in which each item has this pool and no other to go to."""
-    part = narrowed(
-        restricted(_kept_apart(instance, crowd.apart), crowd.items), [crowd.pool] * len(crowd.items)
+    part = narrow(
+        restrict_to(_kept_apart(instance, crowd.apart), crowd.items), [crowd.pool] * len(crowd.items)
     )
     at = {item: k for k, item in enumerate(crowd.items)}
     for item, offset in crowd.stays:
@@ -41,20 +41,20 @@ def instance_of(instance: Instance, crowd: Crowd) -> Instance:
     return part
 
 
-def narrowed(instance: Instance, pools: Iterable[int]) -> Instance:
+def narrow(instance: Instance, pools: Iterable[int]) -> Instance:
     """The instance in which items keep the choice of the pool given, or all choices where that is -1."""
-    kept: list[int] = []
+    choices: list[int] = []
     starts = array("q", [0])
     for item, pool in enumerate(pools):
-        kept += [
+        choices += [
             c
             for c in range(instance.choice_start[item], instance.choice_start[item + 1])
             if pool in (-1, instance.choice_pool[c])
         ]
-        starts.append(len(kept))
+        starts.append(len(choices))
 
     def of(values: "array[int]") -> "array[int]":
-        return array("q", [values[c] for c in kept])
+        return array("q", [values[c] for c in choices])
 
     return replace(
         instance,

@@ -106,7 +106,7 @@ class Master:
         ways: list[Literal] = [
             self.taken[item][cut.pool].negated() for item in cut.alone if not self._only(item)
         ]
-        stays = {(kept.item, kept.pool, kept.offset): literal for kept, literal in self._terms.kept}
+        stays = {(place.item, place.pool, place.offset): literal for place, literal in self._terms.stays}
         ways += [stays[item, cut.pool, offset].negated() for item, offset in cut.stays]
         ways += [self._terms.paid[pair] for pair in cut.apart]
         for items, count in cut.classes:
@@ -130,7 +130,7 @@ class Master:
         kinds = self._kinds()
         stays: list[Pair] = []
         if TermKind.MOVES in kinds:
-            stays = [(kept.item, kept.offset) for kept, literal in self._terms.kept if value(literal)]
+            stays = [(place.item, place.offset) for place, literal in self._terms.stays if value(literal)]
         apart: list[Pair] = []
         if TermKind.REUSE_COST in kinds:
             apart = [pair for pair, paid in self._terms.paid.items() if not value(paid)]

@@ -18,7 +18,7 @@ _SHARE = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class Packing:
     """The offsets of a crowd by item, and the highest end."""
 
     offsets: tuple[int, ...]
@@ -37,7 +37,7 @@ class Dead:
 class Answer:
     """What is known of a crowd: its lowest layout, and which of it are shown to be too many, if any."""
 
-    packed: Packed | None
+    packed: Packing | None
     dead: tuple[Dead, ...] = ()  # no item in two of them
 
     def fits(self, height: int) -> bool:
@@ -51,12 +51,12 @@ class Packer:
     def __init__(self, task: Task, item_of: list[int]) -> None:
         self._task = task
         self._item_of = item_of
-        self._known: dict[Crowd, Packed] = {}
+        self._known: dict[Crowd, Packing] = {}
 
     def pack(self, crowd: Crowd, height: int, effort: int, budget: _native.Budget) -> Answer:
         """A layout no higher than `height`, or some of the crowd that have none, or neither."""
         if not crowd.items:
-            return Answer(Packed((), 0))
+            return Answer(Packing((), 0))
         known = self._known.get(crowd)
         if known is not None and known.height <= height:
             return Answer(known)
@@ -73,7 +73,7 @@ class Packer:
             if dead is not None:
                 return Answer(best, tuple(self._dead_sets(part, crowd, dead, height, effort, budget)))
         if best is not None and best.height > height:
-            best = self._keep(crowd, best, _improved(part, best, crowd.pool, height, effort, budget))
+            best = self._keep(crowd, best, _improve(part, best, crowd.pool, height, effort, budget))
         return Answer(best)
 
     def _dead_sets(
@@ -95,7 +95,7 @@ class Packer:
             part = replace(self._task, instance=instance_of(self._task.instance, crowd))
             _, dead = _exactly(part, None, crowd.pool, height, effort, budget)
 
-    def _keep(self, crowd: Crowd, best: Packed | None, found: Packed | None) -> Packed | None:
+    def _keep(self, crowd: Crowd, best: Packing | None, found: Packing | None) -> Packing | None:
         if found is None or (best is not None and best.height <= found.height):
             return best
         self._known[crowd] = found
@@ -120,14 +120,14 @@ def _share(budget: _native.Budget, steps: int) -> _native.Budget:
     )
 
 
-def _packed(placed: _native.Placed | None, height: int) -> Packed | None:
+def _pack(placed: _native.Placed | None, height: int) -> Packing | None:
     if placed is None or height >= UNBOUNDED:
         return None
     offsets = tuple(layout_from(placed).offset)
-    return None if -1 in offsets else Packed(offsets, height)
+    return None if -1 in offsets else Packing(offsets, height)
 
 
-def _layout(packed: Packed | None, pool: int) -> Layout | None:
+def _layout(packed: Packing | None, pool: int) -> Layout | None:
     if packed is None:
         return None
     layout = Layout()
@@ -136,28 +136,28 @@ def _layout(packed: Packed | None, pool: int) -> Layout | None:
     return layout
 
 
-def _greedily(part: Task, pool: int, height: int, budget: _native.Budget) -> Packed | None:
+def _greedily(part: Task, pool: int, height: int, budget: _native.Budget) -> Packing | None:
     """A layout within the capacity by the greedy's first passes."""
     share = _share(budget, _GREEDY_PASSES * part.instance.item_count)
     options = _native.GreedyOptions(lower_bounds=[height], seed=part.seed)
     found = _native.greedy(part.instance.native, [Term(TermKind.POOL_PEAK, pool)], None, options, share, None)
     budget.count(share.work)
     values = found.values
-    return None if values is None else _packed(found.placed, values[0])
+    return None if values is None else _pack(found.placed, values[0])
 
 
 def _exactly(
-    part: Task, start: Packed | None, pool: int, height: int, effort: int, budget: _native.Budget
-) -> tuple[Packed | None, list[int] | None]:
+    part: Task, start: Packing | None, pool: int, height: int, effort: int, budget: _native.Budget
+) -> tuple[Packing | None, list[int] | None]:
     """A layout, and the items shown to have none below the height (none named: all of them)."""
-    found = _searched(part, _layout(start, pool), True, height, effort, budget)
-    return _packed(found.placed, found.height), found.dead if _infeasible(found) else None
+    found = _search(part, _layout(start, pool), True, height, effort, budget)
+    return _pack(found.placed, found.height), found.dead if _infeasible(found) else None
 
 
 def _least_height(part: Task, budget: _native.Budget) -> int:
     """A height that no layout of these few is below."""
     capacity = part.instance.capacity[part.instance.choice_pool[0]]
-    found = _searched(part, None, False, capacity, _SHRINK_STEPS, budget)
+    found = _search(part, None, False, capacity, _SHRINK_STEPS, budget)
     return UNBOUNDED if _infeasible(found) else found.bound
 
 
@@ -165,7 +165,7 @@ def _infeasible(found: _native.ExactResult) -> bool:
     return found.status is _native.ExactStatus.INFEASIBLE
 
 
-def _searched(
+def _search(
     part: Task, start: Layout | None, fit_only: bool, limit: int, effort: int, budget: _native.Budget
 ) -> _native.ExactResult:
     share = _share(budget, effort)
@@ -188,9 +188,9 @@ def _searched(
     return found
 
 
-def _improved(
-    part: Task, start: Packed, pool: int, height: int, effort: int, budget: _native.Budget
-) -> Packed | None:
+def _improve(
+    part: Task, start: Packing, pool: int, height: int, effort: int, budget: _native.Budget
+) -> Packing | None:
     """A lower layout by local search, for crowds too large to be searched through."""
     layout = _layout(start, pool)
     if layout is None:
@@ -211,7 +211,7 @@ def _improved(
         _ignore,
     )
     budget.count(share.work)
-    return _packed(found.placed, found.height)
+    return _pack(found.placed, found.height)
 
 
 def _ignore(*_: object) -> None:

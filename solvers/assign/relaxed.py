@@ -22,7 +22,7 @@ _ENDLESS = 1 << 60
 
 
 @dataclass(frozen=True, slots=True)
-class Relaxed:
+class Relaxation:
     """A bound on the objective, and what CP-SAT's variables are in the best solution, if any is known."""
 
     bound: int | None = None
@@ -36,19 +36,19 @@ def suits(task: Task, term: int | None) -> bool:
     return too_large(task) is None
 
 
-def relaxed(model: cp_model.CpModel, seconds: float) -> Relaxed:
+def relax(model: cp_model.CpModel, seconds: float) -> Relaxation:
     """Minimise the objective over what is linear in the model."""
     solver = model_builder.Solver("scip")
     # Only to read a kind that a constraint is not of would make it one of that kind.
     entries = sum(len(c.linear.vars) for c in model.proto.constraints if c.has_linear())
     if entries > _MOST_ENTRIES or not solver.solver_is_supported():
-        return Relaxed()
+        return Relaxation()
     program = _Program(model.proto)
     solver.set_time_limit_in_seconds(seconds)
     status = solver.solve(program.model)
     if status not in (model_builder.SolveStatus.OPTIMAL, model_builder.SolveStatus.FEASIBLE):
-        return Relaxed()
-    return Relaxed(
+        return Relaxation()
+    return Relaxation(
         program.bound(float(solver.best_objective_bound)),
         [round(solver.value(column)) for column in program.columns],
     )

@@ -8,7 +8,7 @@ from memstow.solvers.assign.crowd import Pair
 from memstow.solvers.cpsat.peaks import Expr, Literal, peak_expression
 from memstow.solvers.models.places import Choice
 from memstow.solvers.models.relations import Relations
-from memstow.solvers.solver import Kept, Task, Term, TermKind, summed
+from memstow.solvers.solver import HintPlace, Task, Term, TermKind, summed
 
 
 class Terms:
@@ -31,7 +31,7 @@ class Terms:
         self._taken = taken
         self._peaks = peaks
         self._most = max(horizon)
-        self.kept: list[tuple[Kept, Literal]] = []
+        self.stays: list[tuple[HintPlace, Literal]] = []
         """Places of the hint, and whether the item stays there."""
         self.paid: dict[Pair, Literal] = {}
         """Pairs with a cost of reuse, and whether it is paid."""
@@ -62,15 +62,15 @@ class Terms:
         return sum(r.cost * self.paid[r.first, r.second] for r in pairs) + fixed
 
     def _moves(self) -> Expr:
-        for kept in self._task.kept:
-            for choice in self._choices[kept.item]:
-                if choice.pool == kept.pool and choice.step_of(kept.offset) is not None:
-                    stays = self._cp.new_bool_var(f"stays{kept.item}_{kept.offset}")
-                    self._cp.add_implication(stays, self._taken[kept.item][kept.pool])
-                    self.kept.append((kept, stays))
+        for place in self._task.hint_places:
+            for choice in self._choices[place.item]:
+                if choice.pool == place.pool and choice.step_of(place.offset) is not None:
+                    stays = self._cp.new_bool_var(f"stays{place.item}_{place.offset}")
+                    self._cp.add_implication(stays, self._taken[place.item][place.pool])
+                    self.stays.append((place, stays))
         by_item: dict[int, list[Literal]] = {}
-        for kept, stays in self.kept:
-            by_item.setdefault(kept.item, []).append(stays)
+        for place, stays in self.stays:
+            by_item.setdefault(place.item, []).append(stays)
         for literals in by_item.values():
             self._cp.add_at_most_one(literals)
-        return self._task.hinted - sum(kept.count * stays for kept, stays in self.kept)
+        return self._task.hint_buffers - sum(place.count * stays for place, stays in self.stays)

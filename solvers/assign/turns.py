@@ -10,16 +10,16 @@ from ortools.sat.python import cp_model
 
 from memstow.solvers import _native
 from memstow.solvers.assign.clock import Clock
-from memstow.solvers.assign.crowd import narrowed
+from memstow.solvers.assign.crowd import narrow
 from memstow.solvers.assign.cuts import Lifter
 from memstow.solvers.assign.master import Master, Proposal
 from memstow.solvers.assign.packing import Answer as Found
 from memstow.solvers.assign.packing import Packer
-from memstow.solvers.assign.relaxed import relaxed, suits
-from memstow.solvers.cpsat.search import STEPS_PER_SECOND, configured, heard, proven, solved
+from memstow.solvers.assign.relaxed import relax, suits
+from memstow.solvers.cpsat.search import STEPS_PER_SECOND, exact_bound, make_solver, proven_bound, run_solver
 from memstow.solvers.greedy import layout_from
 from memstow.solvers.instance import Layout
-from memstow.solvers.models.levels import Answer, Best, Ended, Level, near
+from memstow.solvers.models.levels import Answer, Best, Level, LevelEnd, near
 from memstow.solvers.models.relations import Relations
 from memstow.solvers.solver import Task
 
@@ -81,7 +81,7 @@ class Turns:
         while not self._budget.spent:
             proposal, infeasible = self._propose(share, proves=True)
             if infeasible:
-                return Answer(Ended.INFEASIBLE)
+                return Answer(LevelEnd.INFEASIBLE)
             if self._met():
                 break
             outcome = _Outcome.PACKED if proposal is None else self._pack(proposal)
@@ -100,7 +100,7 @@ class Turns:
             turns += 1
             if any(self._margins) and (turns > _PATIENCE or outcome is _Outcome.OPEN):
                 self._seek()
-        return Answer(Ended.DONE, self._bound)
+        return Answer(LevelEnd.DONE, self._bound)
 
     def _relax(self) -> None:
         """Ask the integer program, and once more with some room left empty where that cannot be packed."""
@@ -115,13 +115,13 @@ class Turns:
         term, seconds = self._level.term, self._budget.seconds_left
         if term is None or seconds is None:
             return None
-        found = relaxed(self._master.cp, seconds * _RELAXED_SHARE)
+        found = relax(self._master.cp, seconds * _RELAXED_SHARE)
         if proves:
             self._raise(term, found.bound)
         if found.values is None:
             return None
         self._master.follow(found.values)
-        proposal, _ = self._propose(_SEEK_SHARE, proves=proves, hinted=True)
+        proposal, _ = self._propose(_SEEK_SHARE, proves=proves, has_hint=True)
         return None if proposal is None else self._pack(proposal)
 
     def _seek(self) -> None:
@@ -149,27 +149,27 @@ class Turns:
             return False
         return near(values[term], self._bound, self._level.gap)
 
-    def _propose(self, share: float, *, proves: bool, hinted: bool = False) -> tuple[Proposal | None, bool]:
+    def _propose(self, share: float, *, proves: bool, has_hint: bool = False) -> tuple[Proposal | None, bool]:
         """A solution of the master, if it finds one; and whether it is shown that there is none.
 
-        `hinted`: the master knows where to start from.
+        `has_hint`: the master has a hint already.
         """
         begin = time.monotonic()
         seconds, work = self._budget.seconds_left, self._budget.work_left
-        solver = configured(
+        solver = make_solver(
             self._task,
             None if seconds is None else seconds * _MOST,
             None if work is None else int(work * share),
             begin,
         )
         _prefer_relaxations(solver)
-        if not hinted and self._best.layout is not None:
+        if not has_hint and self._best.layout is not None:
             self._master.hint(self._best.layout)
         term = self._level.term
         if proves and term is not None:
             solver.best_bound_callback = partial(self._hear, term)
         clock = None if seconds is None else Clock(solver, seconds * share)
-        status = solved(solver, self._master.cp, clock)
+        status = run_solver(solver, self._master.cp, clock)
         if clock is not None:
             clock.stop()
         self._open = status != cp_model.OPTIMAL
@@ -181,7 +181,7 @@ class Turns:
         if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             return None, False
         if proves and term is not None:
-            self._raise(term, proven(solver, self._master.cp))
+            self._raise(term, proven_bound(solver, self._master.cp))
 
         def read(expression: Any) -> int:
             return int(solver.value(expression))
@@ -189,7 +189,7 @@ class Turns:
         return self._master.read(read), False
 
     def _hear(self, term: int, bound: float) -> None:
-        self._raise(term, heard(bound))
+        self._raise(term, exact_bound(bound))
 
     def _raise(self, term: int, bound: int | None) -> None:
         if bound is not None and (self._bound is None or bound > self._bound):
@@ -240,12 +240,12 @@ class Turns:
 
     def _lay(self, pools: Sequence[int]) -> bool:
         """A layout by the greedy in which items are in the pools given, where one is given."""
-        instance = narrowed(self._task.instance, pools)
+        instance = narrow(self._task.instance, pools)
         share = _native.Budget(-1.0, _REPAIR_PASSES * instance.item_count, self._budget)
         found = _native.greedy(
             instance.native,
             self._task.terms,
-            _native.Hint(instance.native, None, self._task.kept, self._task.hinted),
+            _native.Hint(instance.native, None, self._task.hint_places, self._task.hint_buffers),
             _native.GreedyOptions(lower_bounds=[], seed=self._task.seed),
             share,
             None,

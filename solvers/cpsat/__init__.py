@@ -3,7 +3,7 @@
 Nothing here imports OR-tools until a solve needs it.
 """
 
-from memstow.solvers.cpsat.levelled import levelled
+from memstow.solvers.cpsat.levelled import solve_levels
 from memstow.solvers.instance import Layout
 from memstow.solvers.models.model import Limits, Report, Verdict
 from memstow.solvers.models.places import highest_stack
@@ -45,7 +45,7 @@ class CpSat:
         """Solve level by level; explain what cannot fit."""
         from memstow.solvers.cpsat.search import Search
 
-        return levelled(task, start, limits, report, Search)
+        return solve_levels(task, start, limits, report, Search)
 
 
 def make(_name: str) -> CpSat:

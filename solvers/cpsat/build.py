@@ -212,7 +212,7 @@ class Model:
                     self.cp.add_bool_or([over, *sides, *not_both])
 
     def _make_moves(self) -> None:
-        for place in self.task.kept:
+        for place in self.task.hint_places:
             at = self._in_pool(place.item, place.pool)
             step = None if at is None else self.choices[place.item][at].step_of(place.offset)
             if at is None or step is None:
@@ -245,7 +245,7 @@ class Model:
                 paid = (pair.cost * self._over[pair.first, pair.second] for pair in self._reuse)
                 return sum(paid) + self._fixed_reuse
             case TermKind.MOVES:
-                return self.task.hinted - sum(count * stays for count, stays in self._kept)
+                return self.task.hint_buffers - sum(count * stays for count, stays in self._kept)
 
     def _hint(self, start: Layout) -> None:
         start = self._in_order(start)

@@ -5,10 +5,10 @@ import time
 from ortools.sat.python import cp_model
 
 from memstow.solvers.cpsat.build import Model
-from memstow.solvers.cpsat.search import configured, solved
+from memstow.solvers.cpsat.search import make_solver, run_solver
 from memstow.solvers.models.model import Limits
 from memstow.solvers.models.relations import Relations
-from memstow.solvers.models.subset import restricted
+from memstow.solvers.models.subset import restrict_to
 from memstow.solvers.solver import Task
 
 # How long one attempt may take, as a share of what is left and in seconds; in steps where work is limited.
@@ -41,7 +41,7 @@ def _contradicts(task: Task, items: list[int], left: float | None, limits: Limit
     """Whether these items alone are proven to have no places, within a short time."""
     begin = time.monotonic()
     part = Task(
-        instance=restricted(task.instance, items),
+        instance=restrict_to(task.instance, items),
         terms=(),
         lower_bounds=(),
         seed=task.seed,
@@ -51,5 +51,5 @@ def _contradicts(task: Task, items: list[int], left: float | None, limits: Limit
     if any(not mine for mine in model.choices):
         return True
     seconds = None if left is None else min(left * _SHARE, _MOST_SECONDS)
-    solver = configured(part, seconds, None if limits.work is None else _STEPS, begin)
-    return bool(solved(solver, model.cp) == cp_model.INFEASIBLE)
+    solver = make_solver(part, seconds, None if limits.work is None else _STEPS, begin)
+    return bool(run_solver(solver, model.cp) == cp_model.INFEASIBLE)

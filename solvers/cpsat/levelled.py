@@ -14,7 +14,7 @@ Search = Callable[[Task, Relations, int | None], Solves]
 """What solves a level, given the value that a known layout has for the first term."""
 
 
-def levelled(task: Task, start: Layout | None, limits: Limits, report: Report, search: Search) -> Verdict:
+def solve_levels(task: Task, start: Layout | None, limits: Limits, report: Report, search: Search) -> Verdict:
     """What is known when all levels are solved, the time is over, or nothing can fit."""
     begin = time.monotonic()
     relations = Relations(task.instance)

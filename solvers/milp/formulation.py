@@ -299,7 +299,7 @@ class Formulation:
 
     def _make_moves(self) -> None:
         """(10): a column that is 1 only where the item is at the place of the hint."""
-        for place in self.task.kept:
+        for place in self.task.hint_places:
             item = self._items[place.item]
             for choice, taken in zip(item.choices, item.taken, strict=True):
                 if choice.pool != place.pool or choice.step_of(place.offset) is None:
@@ -348,7 +348,9 @@ class Formulation:
             case TermKind.REUSE_COST:
                 return Expression.of(self._paid, self._fixed_reuse)
             case TermKind.MOVES:
-                return Expression.of([(column, -count) for column, count in self._stays], self.task.hinted)
+                return Expression.of(
+                    [(column, -count) for column, count in self._stays], self.task.hint_buffers
+                )
 
 
 @dataclass(frozen=True, slots=True)

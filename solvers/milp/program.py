@@ -13,7 +13,7 @@ from memstow.solvers.milp.formulation import Formulation
 from memstow.solvers.milp.linear import Expression, Values
 from memstow.solvers.milp.numbers import proven
 from memstow.solvers.milp.rounding import Rounding
-from memstow.solvers.models.levels import Answer, Best, Ended, Level
+from memstow.solvers.models.levels import Answer, Best, Level, LevelEnd
 from memstow.solvers.models.places import choices
 from memstow.solvers.models.relations import Relations
 from memstow.solvers.solver import Task
@@ -76,7 +76,7 @@ class Program(ABC):
                 self._build(self._formulation)
         formulation = self._formulation
         if not formulation.possible:
-            return Answer(Ended.INFEASIBLE)
+            return Answer(LevelEnd.INFEASIBLE)
         term = None if level.term is None else formulation.terms[level.term]
         self._ask(term, level)
         told = _Listening(self._rounding, formulation, best, level.term, term)
@@ -98,8 +98,8 @@ class Program(ABC):
             told,
         )
         if finished.infeasible:
-            return Answer(Ended.INFEASIBLE, work=finished.work)
-        return Answer(Ended.DONE, None, finished.work, finished.failure)
+            return Answer(LevelEnd.INFEASIBLE, work=finished.work)
+        return Answer(LevelEnd.DONE, None, finished.work, finished.failure)
 
     def _build(self, formulation: Formulation) -> None:
         linear = formulation.linear

@@ -30,7 +30,7 @@ class Rounding:
         """Every offset rounded by itself."""
         return Layout(array("q", pools), array("q", map(round, offsets)))
 
-    def pressed(self, pools: list[int], offsets: list[float]) -> Layout | None:
+    def press_down(self, pools: list[int], offsets: list[float]) -> Layout | None:
         """The items in the order of their offsets, each as low as those below it allow."""
         placed: dict[int, int] = {}
         deltas, sizes = self._instance.part_delta, self._instance.part_size

@@ -113,8 +113,8 @@ class Examiner:
         if term.kind is TermKind.MOVES:
             here = zip(layout.pool, layout.offset, strict=True)
             places = dict(enumerate(here))
-            stay = sum(k.count for k in self._task.kept if places[k.item] == (k.pool, k.offset))
-            return self._task.hinted - stay
+            stay = sum(k.count for k in self._task.hint_places if places[k.item] == (k.pool, k.offset))
+            return self._task.hint_buffers - stay
         if term.kind in SUMMED:
             adds, total = summed(instance, term.kind), 0
             for item, pool in enumerate(layout.pool):

@@ -19,7 +19,7 @@ from memstow.solvers.solver import Task
 _SHARE = 0.8
 
 
-class Ended(Enum):
+class LevelEnd(Enum):
     """How one level ended."""
 
     DONE = auto()  # with the best there is, or out of budget: the bound tells
@@ -43,7 +43,7 @@ class Level:
 class Answer:
     """How a level ended, with the bound the back end proved on its term."""
 
-    ended: Ended
+    ended: LevelEnd
     bound: int | None = None
     work: int = 0
     failure: str | None = None
@@ -190,7 +190,7 @@ class _Climb:
         self._work += answer.work
         if answer.failure is not None:
             return Verdict(failure=answer.failure, work=self._work)
-        if answer.ended is Ended.INFEASIBLE:
+        if answer.ended is LevelEnd.INFEASIBLE:
             if best.values is None:
                 return Verdict(infeasible=True, work=self._work)
             return Verdict(failure="the back end contradicts a layout that was checked", work=self._work)

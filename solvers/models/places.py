@@ -114,7 +114,7 @@ def _highest_fixed(task: Task) -> list[int]:
             pool = instance.choice_pool[c]
             highest[pool] = max(highest[pool], instance.choice_low[c] + ends[item])
     if any(term.kind is TermKind.MOVES for term in task.terms):
-        for place in task.kept:
+        for place in task.hint_places:
             highest[place.pool] = max(highest[place.pool], place.offset + ends[place.item])
     return highest
 
@@ -179,7 +179,7 @@ def look_alikes(task: Task, relations: Relations) -> list[list[int]]:
     special = {relations.item_of[part] for i, part in enumerate(instance.exempt) if i % 3 != 2}
     special |= {relations.item_of[part] for i, part in enumerate(instance.reuse) if i % 3 != 2}
     special |= {relations.item_of[part] for part in instance.conflicts}
-    special |= {place.item for place in task.kept}
+    special |= {place.item for place in task.hint_places}
     keyed = []
     for item in range(instance.item_count):
         first, last = instance.item_parts[item], instance.item_parts[item + 1]

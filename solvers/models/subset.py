@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from memstow.solvers.instance import Instance
 
 
-def restricted(instance: Instance, items: Sequence[int]) -> Instance:
+def restrict_to(instance: Instance, items: Sequence[int]) -> Instance:
     """The chosen items, in the order given, with everything that is said among them."""
     part_of: dict[int, int] = {}
     result = Instance(

@@ -21,7 +21,7 @@ from memstow.planner.bench.runs.child_messages import Course
 from memstow.planner.generate.planted import planted
 from memstow.planner.processes import lifeline, machine
 from memstow.planner.processes.child import Sender, requests
-from memstow.planner.processes.forked import MAXRSS_UNIT, Forked, Usage
+from memstow.planner.processes.forked import MAXRSS_UNIT, ForkedProcess, Usage
 from memstow.planner.processes.frames import Message
 from memstow.planner.processes.process import children
 from memstow.planner.processes.session import EndedError, MemoryLimitError, Session
@@ -42,7 +42,7 @@ class Keeper:
     """Has one child at a time."""
 
     def __init__(self) -> None:
-        self._child: Forked | None = None
+        self._child: ForkedProcess | None = None
         self._runs = 0
         self._cpu_before = 0.0
         self._memory = int(machine.memory() * _MEMORY_SHARE / machine.processors())
@@ -72,7 +72,7 @@ class Keeper:
     def _some(self, runs: list[Message], end: float) -> list[Message]:
         """What came of the runs that one child did: at least of the first."""
         if self._child is None:
-            self._child = Forked(child.serve)
+            self._child = ForkedProcess(child.serve)
             self._runs, self._cpu_before = 0, 0.0
         memory = self._may_use(runs[0])
         together = list(takewhile(lambda run: self._may_use(run) == memory, runs))[: _MOST_RUNS - self._runs]
