@@ -17,12 +17,12 @@ from memstow.solvers.solver import Listeners, Outcome, Task
 class _Wire(ReportSender):
     """Hands each message on as it comes out at the other end."""
 
-    def __init__(self, hearing: ResponseReader) -> None:
-        self._hearing = hearing
+    def __init__(self, responses: ResponseReader) -> None:
+        self._responses = responses
 
     def send(self, message: Message) -> None:
         """Hear it at once."""
-        self._hearing.hear(_travelled(message))
+        self._responses.read(_travelled(message))
 
 
 def run_back_ends_in_process(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,12 +32,12 @@ def run_back_ends_in_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _solve(isolated: IsolatedSolver, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:
-    hearing = ResponseReader(isolated.name, task, listeners)
+    responses = ResponseReader(isolated.name, task, listeners)
     request = _travelled(request_of(task, 0, budget.seconds_left, budget))
-    wire = _Wire(hearing)
+    wire = _Wire(responses)
     wire.send(solve(model(isolated.name), request, wire))
-    budget.count(hearing.work)
-    return hearing.outcome(None)
+    budget.count(responses.work)
+    return responses.outcome(None)
 
 
 def _travelled(message: Message) -> Message:

@@ -1,7 +1,7 @@
-"""Children that are warm already: the import of a back end takes longer than most solves.
+"""Children that have imported their back end already: that takes longer than most solves.
 
-`prepare` is called as soon as it is known that a back end will be wanted, `take` when it is. At most one
-child of a name waits; it ends with this process.
+`prepare` is called as soon as a back end will be needed, `take` when it is. At most one child of a name
+waits; it ends with this process.
 """
 
 import atexit
@@ -18,7 +18,7 @@ _waiting: dict[str, Process] = {}
 
 
 def prepare(name: str) -> None:
-    """Have a child of this name start up, if none waits."""
+    """Start a child of this name, if none waits."""
     with _lock:
         spare = _waiting.get(name)
         if spare is not None and spare.alive():
@@ -30,7 +30,7 @@ def prepare(name: str) -> None:
 
 
 def take(name: str) -> Process:
-    """A child of this name, warm if one waits."""
+    """A child of this name: the one that waits, or a new one."""
     with _lock:
         spare = _waiting.pop(name, None)
     if spare is not None:
@@ -52,12 +52,12 @@ def dismiss() -> None:
         idle = list(_waiting.values())
         _waiting.clear()
     for spare in idle:
-        # This may be the end of the process: no thread can finish it later.
+        # This process may be about to end, so no thread can do it later.
         spare.close(wait=_LAST_SECONDS)
 
 
 def _forget() -> None:
-    """A forked process does not own the children of the one it came from."""
+    """A forked process does not own the children of its parent."""
     global _lock
     _lock = threading.Lock()
     _waiting.clear()

@@ -1,7 +1,7 @@
-"""What must hold between the fields of a problem. Every issue is found, each with a code and the way out.
+"""Checks what must hold between the fields of a problem.
 
-In comes a problem, out go its issues in the order of the files: pools, buffers, pins, pairs, objective,
-groups.
+Takes a problem, returns all of its issues, each with a code, a path and a way out, in this order: pools,
+buffers, pins, pairs, objective, groups.
 """
 
 from collections.abc import Iterator

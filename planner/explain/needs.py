@@ -1,6 +1,6 @@
 """Changes that would make a problem fit: larger capacities, or a constraint less.
 
-Every result comes from the engine: a proven one is exact; without a proof in time it is a range, or undecided.
+Every result comes from the engine: a proven one is exact, without a proof in time it is a range or undecided.
 """
 
 import time

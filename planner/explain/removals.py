@@ -1,7 +1,7 @@
 """Constraints whose removal may make a problem fit, and the problem without each of them.
 
-Exclusive pairs, in-place pairs and several lifetimes allow more plans, so removing one never helps. A capacity
-is raised instead of removed, see `planner.explain.needs`.
+Exclusive pairs, in-place pairs and several lifetimes allow more plans, so removing one never helps.
+Capacities are raised instead of removed, see `planner.explain.needs`.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -23,7 +23,7 @@ class Removal:
     path: str
     message: str
     without: Callable[[], Problem]
-    """Makes the problem without it. Removals can be as many as buffers, so the problems are made one by one."""
+    """Makes the problem without it, when needed: there may be as many removals as buffers."""
 
 
 def removals(problem: Problem, among: Collection[str] = ()) -> Iterator[Removal]:

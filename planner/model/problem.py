@@ -194,7 +194,7 @@ class Problem(_Referable):
 
 
 def access_count(buffer: Buffer) -> int:
-    """Bytes moved in the buffer's life; nothing is moved in an empty one."""
+    """Bytes moved in the buffer's life; none for a buffer of size 0."""
     if not buffer.size:
         return 0
     return buffer.size if buffer.accesses is None else buffer.accesses
@@ -212,15 +212,15 @@ def allowed_pools(problem: Problem, buffer: Buffer) -> tuple[str, ...]:
 
 
 def end_of(pool: Pool) -> int:
-    """Where the pool ends: at its capacity, and without one at the largest address there is."""
+    """The end of the pool: its capacity, or the largest address if it has none."""
     return LIMIT if pool.capacity is None else pool.capacity
 
 
 def place_of(problem: Problem, buffer: Buffer, pool: str) -> int:
-    """The place of the pool among those the buffer may go to; 0: it is preferred to all others."""
+    """The position of the pool among those the buffer may go to; 0: the preferred one."""
     return allowed_pools(problem, buffer).index(pool)
 
 
 def reserved_bytes(pool: Pool) -> int:
-    """How much of the pool is reserved, each byte counted once."""
+    """The reserved bytes of the pool, each counted once."""
     return measure((it.offset, it.offset + it.size) for it in pool.reserved)

@@ -24,15 +24,15 @@ KINDS: Final = tuple(_MODELS)
 FOLDER: Final = Path(__file__).parents[2] / "docs" / "schema"
 
 
-def json_schema(kind: str) -> dict[str, Any]:
+def schema(kind: str) -> dict[str, Any]:
     """The JSON Schema of `problem`, `options`, `plan` or `target`."""
-    schema = TypeAdapter(_MODELS[kind]).json_schema()
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+    fields = TypeAdapter(_MODELS[kind]).json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **fields}
 
 
 def schema_text(kind: str) -> str:
     """The text of the schema file."""
-    return json.dumps(json_schema(kind), indent=2) + "\n"
+    return json.dumps(schema(kind), indent=2) + "\n"
 
 
 def file_of(kind: str) -> Path:

@@ -1,4 +1,4 @@
-"""The arrays of bodies whose places and unit are known."""
+"""Builds the arrays from bodies with their places and the unit."""
 
 from array import array
 
@@ -19,7 +19,7 @@ def build(
     alone: tuple[tuple[int, Placement], ...],
     unit: int,
 ) -> Reduction:
-    """Items, parts, pools and pairs, in units."""
+    """The reduction: items, parts, pools and pairs, in units."""
     arrays = Instance()
     lives = Lives(problem)
     parts = _Parts(problem, lives, unit)
@@ -33,7 +33,7 @@ def build(
 
 
 class _Parts:
-    """The buffers of the items, in lists as long as they grow."""
+    """Collects the parts of the items in lists, which grow faster than arrays."""
 
     def __init__(self, problem: Problem, lives: Lives, unit: int) -> None:
         self._buffers = problem.buffers
@@ -81,7 +81,7 @@ def _add_choices(problem: Problem, bodies: list[Body], unit: int, arrays: Instan
     high: list[int] = []
     cost: list[int] = []
     rank: list[int] = []
-    ranked = counts(problem, Kind.PREFERENCE)
+    has_preference = counts(problem, Kind.PREFERENCE)
     order: list[_Choices] = []
     for body in bodies:
         spots = body.spots
@@ -93,7 +93,7 @@ def _add_choices(problem: Problem, bodies: list[Body], unit: int, arrays: Instan
         high += found.limits(LIMIT if body.high == LIMIT else body.high // unit)
         accesses = sum(access_count(problem.buffers[i]) for i in body.members) if costly else 0
         cost += [spot.cost * accesses for spot in spots] if accesses else [0] * len(spots)
-        if ranked:
+        if has_preference:
             rank += [_rank(problem, body, problem.pools[spot.pool].id) for spot in spots]
         else:
             rank += [0] * len(spots)
@@ -111,13 +111,13 @@ def _add_choices(problem: Problem, bodies: list[Body], unit: int, arrays: Instan
 
 
 def _rank(problem: Problem, body: Body, pool: str) -> int:
-    """What its members add to the preference in that pool."""
+    """The preference of the body's buffers in that pool."""
     buffers = (problem.buffers[i] for i in body.members)
     return sum(place_of(problem, buffer, pool) * buffer.size for buffer in buffers)
 
 
 class _Choices:
-    """What items with the same spots have in common, in units."""
+    """The choices of items with the same spots, in units."""
 
     def __init__(self, spots: list[Spot], unit: int) -> None:
         grids = [spot.where for spot in spots]
@@ -129,7 +129,7 @@ class _Choices:
         self._pins = {i: grid.residue // unit for i, grid in enumerate(grids) if grid.modulus > LIMIT}
 
     def limits(self, limit: int) -> list[int]:
-        """By spot, the limit of the offsets of an item that has this one wherever it is free."""
+        """By spot, the limit of an item's offset: this one, or the pin of the spot."""
         found = [limit] * len(self.pool)
         for spot, offset in self._pins.items():
             found[spot] = offset
@@ -160,7 +160,7 @@ def _add_pairs(
     item_of: dict[int, int],
     arrays: Instance,
 ) -> None:
-    """Pairs of buffers as pairs of parts. Pairs within an item or with an empty buffer say nothing."""
+    """Add pairs of buffers as pairs of parts; not those within an item or with a buffer of size 0."""
 
     def parts(first: str, second: str) -> tuple[int, int] | None:
         one, two = index_of[first], index_of[second]

@@ -28,7 +28,7 @@ class Lives:
         return time if self.moments is None else self._rank[time]
 
     def of(self, buffer: Buffer) -> list[tuple[int, int]]:
-        """The buffer's live ranges."""
+        """The live ranges of the buffer."""
         if buffer.lifetime == ALWAYS:
             return self._always
         if self.moments is None and buffer.lifetimes is None:
