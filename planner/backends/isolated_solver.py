@@ -12,7 +12,7 @@ from memstow.planner.processes.session import Terms, converse
 from memstow.solvers.core import Budget, unplaceable
 from memstow.solvers.exact import MOST_ITEMS
 from memstow.solvers.instance import Layout
-from memstow.solvers.models.exact import Examiner
+from memstow.solvers.models.layout_check import Examiner
 from memstow.solvers.models.register import BACK_ENDS, model
 from memstow.solvers.models.relations import Relations
 from memstow.solvers.solver import Listeners, ModelBound, Outcome, Task

@@ -7,7 +7,7 @@ Nothing here imports OR-tools until a solve needs it.
 """
 
 from memstow.solvers.cpsat import CpSat
-from memstow.solvers.cpsat.levelled import solve_levels
+from memstow.solvers.cpsat.solve_levels import solve_levels
 from memstow.solvers.instance import Layout
 from memstow.solvers.models.model import Limits, Report, Verdict
 from memstow.solvers.solver import Task

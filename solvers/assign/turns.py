@@ -15,7 +15,7 @@ from memstow.solvers.assign.cuts import Lifter
 from memstow.solvers.assign.master import Master, Proposal
 from memstow.solvers.assign.packing import Answer as Found
 from memstow.solvers.assign.packing import Packer
-from memstow.solvers.assign.relaxed import relax, suits
+from memstow.solvers.assign.relaxation import relax, suits
 from memstow.solvers.cpsat.search import STEPS_PER_SECOND, exact_bound, make_solver, proven_bound, run_solver
 from memstow.solvers.greedy import layout_from
 from memstow.solvers.instance import Layout

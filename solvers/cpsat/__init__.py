@@ -3,7 +3,7 @@
 Nothing here imports OR-tools until a solve needs it.
 """
 
-from memstow.solvers.cpsat.levelled import solve_levels
+from memstow.solvers.cpsat.solve_levels import solve_levels
 from memstow.solvers.instance import Layout
 from memstow.solvers.models.model import Limits, Report, Verdict
 from memstow.solvers.models.places import highest_stack

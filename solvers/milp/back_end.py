@@ -5,7 +5,7 @@ from importlib import import_module
 
 from memstow.solvers.instance import Layout
 from memstow.solvers.milp.numbers import too_large
-from memstow.solvers.models.exact import Examiner
+from memstow.solvers.models.layout_check import Examiner
 from memstow.solvers.models.levels import lexicographic
 from memstow.solvers.models.model import Limits, Report, Verdict
 from memstow.solvers.models.relations import Relations

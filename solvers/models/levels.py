@@ -11,7 +11,7 @@ from enum import Enum, auto
 from typing import Protocol
 
 from memstow.solvers.instance import Layout
-from memstow.solvers.models.exact import Examiner
+from memstow.solvers.models.layout_check import Examiner
 from memstow.solvers.models.model import Limits, Report, Verdict
 from memstow.solvers.solver import Task
 

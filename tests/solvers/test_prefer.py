@@ -12,7 +12,7 @@ from memstow.planner.reduce import reduce
 from memstow.planner.solve.engine import plan
 from memstow.planner.solve.task import task_of
 from memstow.solvers.instance import Layout
-from memstow.solvers.models.exact import Examiner
+from memstow.solvers.models.layout_check import Examiner
 from memstow.solvers.models.relations import Relations
 from memstow.solvers.prefer import move_to_preferred_pools
 from memstow.solvers.solver import Task, Term, TermKind

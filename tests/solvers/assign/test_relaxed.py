@@ -13,7 +13,7 @@ from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.solve.bounds import Bounds
 from memstow.planner.solve.task import task_of
 from memstow.solvers.assign.master import Master
-from memstow.solvers.assign.relaxed import relax
+from memstow.solvers.assign.relaxation import relax
 from memstow.solvers.models.relations import Relations
 from tests.planner.solve.test_agreement import mixed
 from tests.referee import best

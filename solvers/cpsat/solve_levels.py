@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 from memstow.solvers.instance import Layout
-from memstow.solvers.models.exact import Examiner
+from memstow.solvers.models.layout_check import Examiner
 from memstow.solvers.models.levels import Solves, lexicographic
 from memstow.solvers.models.model import Limits, Report, Verdict
 from memstow.solvers.models.relations import Relations
