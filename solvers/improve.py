@@ -14,7 +14,7 @@ class Improve:
     supports = "one pool of any number of buffers, the peak alone; every constraint but reuse costs and moves"
 
     def declines(self, task: Task) -> str | None:
-        """It knows one pool and its height."""
+        """It handles one pool and its height."""
         return reason_to_decline(task)
 
     def solve(self, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:

@@ -1,4 +1,4 @@
-"""The arrays every solver reads: items, parts, rows and pools, without names.
+"""The arrays that every solver reads: items, parts and pools, without names.
 
 An *item* gets one offset: it is a buffer, or a rigid group of buffers. A *part* is one buffer of an item,
 at a fixed delta from the item's offset. Parts that live at a common moment, or that are listed as a
@@ -26,7 +26,7 @@ def _starts() -> "array[int]":
 
 @dataclass(frozen=True, kw_only=True)
 class Instance:
-    """One core problem.
+    """A problem as arrays.
 
     Lists of lists are flat: entries of list i are `values[start[i]:start[i + 1]]`. An item's offset in a
     chosen pool is `residue` modulo `modulus`, and within [low, high], ends included; `high` is UNBOUNDED
@@ -47,7 +47,7 @@ class Instance:
     choice_low: "array[int]" = field(default_factory=_ints)
     choice_high: "array[int]" = field(default_factory=_ints)
     choice_cost: "array[int]" = field(default_factory=_ints)
-    choice_rank: "array[int]" = field(default_factory=_ints)  # bytes x place among its pools, if asked for
+    choice_rank: "array[int]" = field(default_factory=_ints)  # for the term preference
 
     # by part; parts are ordered by item
     item_parts: "array[int]" = field(default_factory=_starts)
@@ -79,7 +79,7 @@ class Instance:
 
     @cached_property
     def native(self) -> "_native.Instance":
-        """The same for the native core, with rows made from the lives. Built once."""
+        """The instance of the native core, which has the rows as well. Built once."""
         from memstow.solvers import _native
 
         return _native.Instance(self)
@@ -87,7 +87,7 @@ class Instance:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where every item is: its pool and its offset there, -1 for an item without a place."""
+    """The pool and the offset of every item; -1 for an item without a place."""
 
     pool: "array[int]" = field(default_factory=_ints)
     offset: "array[int]" = field(default_factory=_ints)

@@ -1,4 +1,4 @@
-"""The items that share one pool, and how they are to stand there: what the master proposes for a pool."""
+"""The items of one pool in a proposal of the master, with conditions on their offsets."""
 
 from array import array
 from collections.abc import Iterable, Iterator
@@ -12,7 +12,7 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Crowd:
-    """Items of one pool, ascending; which stay where the hint has them; parts whose overlap is not paid."""
+    """Items of one pool, ascending; those that stay where the hint has them; pairs that must not overlap."""
 
     pool: int
     items: tuple[int, ...]
@@ -20,7 +20,7 @@ class Crowd:
     apart: tuple[Pair, ...] = ()  # parts (first, second), the lower one first
 
     def among(self, items: Iterable[int], item_of: list[int]) -> "Crowd":
-        """The same for some of the items."""
+        """The crowd of some of the items."""
         chosen = set(items)
         return Crowd(
             self.pool,
@@ -31,9 +31,9 @@ class Crowd:
 
 
 def instance_of(instance: Instance, crowd: Crowd) -> Instance:
-    """The crowd as an instance in which each item has this pool and no other to go to."""
+    """The crowd as an instance in which each item has this pool as its only choice."""
     part = narrow(
-        restrict_to(_kept_apart(instance, crowd.apart), crowd.items), [crowd.pool] * len(crowd.items)
+        restrict_to(_with_conflicts(instance, crowd.apart), crowd.items), [crowd.pool] * len(crowd.items)
     )
     at = {item: k for k, item in enumerate(crowd.items)}
     for item, offset in crowd.stays:
@@ -42,7 +42,7 @@ def instance_of(instance: Instance, crowd: Crowd) -> Instance:
 
 
 def narrow(instance: Instance, pools: Iterable[int]) -> Instance:
-    """The instance in which items keep the choice of the pool given, or all choices where that is -1."""
+    """The instance in which each item has only its pool in `pools`, or all choices where that is -1."""
     choices: list[int] = []
     starts = array("q", [0])
     for item, pool in enumerate(pools):
@@ -69,8 +69,8 @@ def narrow(instance: Instance, pools: Iterable[int]) -> Instance:
     )
 
 
-def _kept_apart(instance: Instance, pairs: tuple[Pair, ...]) -> Instance:
-    """The instance in which these pairs conflict, with nothing that exempts them, and no cost of overlap."""
+def _with_conflicts(instance: Instance, pairs: tuple[Pair, ...]) -> Instance:
+    """The instance in which these pairs conflict and are not exempt, without reuse costs."""
     found = set(pairs)
     conflicts, exempt = instance.conflicts, instance.exempt
     if found:

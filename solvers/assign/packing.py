@@ -1,4 +1,4 @@
-"""One pool at a time: do these items fit below a height, and if not, which few are already too many."""
+"""Packs the items of one pool below a height, or finds a few of them that do not fit."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -9,17 +9,17 @@ from memstow.solvers.greedy import layout_from
 from memstow.solvers.instance import UNBOUNDED, Layout
 from memstow.solvers.solver import Task, Term, TermKind
 
-# Steps of greedy for each item: its first passes find most of what it finds.
+# Steps of greedy for each item: its first passes find most.
 _GREEDY_PASSES = 40
-# Steps for making a set that does not fit smaller, and for how high it has to be.
+# Steps for shrinking a set that does not fit, and for the height that it needs.
 _SHRINK_STEPS = 40_000_000
-# No one packing may take more of the time that is left.
+# The most of the time left that one packing may take.
 _SHARE = 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """The offsets of a crowd by item, and the highest end."""
+    """The offsets of a crowd's items, and the highest end."""
 
     offsets: tuple[int, ...]
     height: int
@@ -27,7 +27,7 @@ class Packing:
 
 @dataclass(frozen=True, slots=True)
 class Dead:
-    """Some of a crowd that cannot end below `height`, whatever the others do."""
+    """Items of a crowd that cannot all end below `height`."""
 
     crowd: Crowd
     height: int
@@ -35,36 +35,36 @@ class Dead:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is known of a crowd: its lowest layout, and which of it are shown to be too many, if any."""
+    """The lowest layout of a crowd, and sets of its items that are proven not to fit."""
 
-    packed: Packing | None
+    packing: Packing | None
     dead: tuple[Dead, ...] = ()  # no item in two of them
 
     def fits(self, height: int) -> bool:
-        """Whether the layout is no higher."""
-        return self.packed is not None and self.packed.height <= height
+        """Whether the layout is at most this high."""
+        return self.packing is not None and self.packing.height <= height
 
 
 class Packer:
-    """Packs crowds, and remembers the lowest layout of each."""
+    """Packs crowds, and caches the lowest layout of each."""
 
     def __init__(self, task: Task, item_of: list[int]) -> None:
         self._task = task
         self._item_of = item_of
-        self._known: dict[Crowd, Packing] = {}
+        self._packings: dict[Crowd, Packing] = {}
 
     def pack(self, crowd: Crowd, height: int, effort: int, budget: _native.Budget) -> Answer:
-        """A layout no higher than `height`, or some of the crowd that have none, or neither."""
+        """A layout no higher than `height`, or items that have none, or neither."""
         if not crowd.items:
             return Answer(Packing((), 0))
-        known = self._known.get(crowd)
-        if known is not None and known.height <= height:
-            return Answer(known)
+        cached = self._packings.get(crowd)
+        if cached is not None and cached.height <= height:
+            return Answer(cached)
         part = replace(
             self._task,
             instance=instance_of(self._task.instance, crowd),
         )
-        best = known
+        best = cached
         if best is None:
             best = self._keep(crowd, None, _greedily(part, crowd.pool, height, budget))
         if best is None or best.height > height:
@@ -85,9 +85,9 @@ class Packer:
         effort: int,
         budget: _native.Budget,
     ) -> Iterator[Dead]:
-        """A set that has no layout, then another one among the items that are left, and so on."""
+        """A set without a layout, then another one among the remaining items, and so on."""
         while dead is not None:
-            few = self._shrunk(part, crowd, dead, height, budget)
+            few = self._shrink(part, crowd, dead, height, budget)
             yield few
             crowd = crowd.among(set(crowd.items).difference(few.crowd.items), self._item_of)
             if not crowd.items or budget.spent:
@@ -98,11 +98,11 @@ class Packer:
     def _keep(self, crowd: Crowd, best: Packing | None, found: Packing | None) -> Packing | None:
         if found is None or (best is not None and best.height <= found.height):
             return best
-        self._known[crowd] = found
+        self._packings[crowd] = found
         return found
 
-    def _shrunk(self, part: Task, crowd: Crowd, dead: list[int], height: int, budget: _native.Budget) -> Dead:
-        """As few items as can be, and the least height they have been shown to need."""
+    def _shrink(self, part: Task, crowd: Crowd, dead: list[int], height: int, budget: _native.Budget) -> Dead:
+        """As few items as possible, and a lower bound of their height."""
         among = dead or list(range(len(crowd.items)))
         share = _share(budget, _SHRINK_STEPS)
         few = _native.dead_set(part.instance.native, among, height, share).items
@@ -127,12 +127,12 @@ def _pack(placed: _native.Placed | None, height: int) -> Packing | None:
     return None if -1 in offsets else Packing(offsets, height)
 
 
-def _layout(packed: Packing | None, pool: int) -> Layout | None:
-    if packed is None:
+def _layout(packing: Packing | None, pool: int) -> Layout | None:
+    if packing is None:
         return None
     layout = Layout()
-    layout.pool.extend([pool] * len(packed.offsets))
-    layout.offset.extend(packed.offsets)
+    layout.pool.extend([pool] * len(packing.offsets))
+    layout.offset.extend(packing.offsets)
     return layout
 
 
@@ -149,13 +149,13 @@ def _greedily(part: Task, pool: int, height: int, budget: _native.Budget) -> Pac
 def _exactly(
     part: Task, start: Packing | None, pool: int, height: int, effort: int, budget: _native.Budget
 ) -> tuple[Packing | None, list[int] | None]:
-    """A layout, and the items shown to have none below the height (none named: all of them)."""
+    """A layout, or items that are proven to have none below the height (empty: all of them)."""
     found = _search(part, _layout(start, pool), True, height, effort, budget)
     return _pack(found.placed, found.height), found.dead if _infeasible(found) else None
 
 
 def _least_height(part: Task, budget: _native.Budget) -> int:
-    """A height that no layout of these few is below."""
+    """A lower bound of the height of these items."""
     capacity = part.instance.capacity[part.instance.choice_pool[0]]
     found = _search(part, None, False, capacity, _SHRINK_STEPS, budget)
     return UNBOUNDED if _infeasible(found) else found.bound
@@ -191,7 +191,7 @@ def _search(
 def _improve(
     part: Task, start: Packing, pool: int, height: int, effort: int, budget: _native.Budget
 ) -> Packing | None:
-    """A lower layout by local search, for crowds too large to be searched through."""
+    """A lower layout by local search, for crowds too large for the exact search."""
     layout = _layout(start, pool)
     if layout is None:
         return None

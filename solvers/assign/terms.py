@@ -1,4 +1,4 @@
-"""What the terms of the objective are worth in the master, as expressions over who goes to which pool."""
+"""The terms of the objective in the master, as expressions over the pools of items."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,11 +8,11 @@ from memstow.solvers.assign.crowd import Pair
 from memstow.solvers.cpsat.peaks import Expr, Literal, peak_expression
 from memstow.solvers.models.places import Choice
 from memstow.solvers.models.relations import Relations
-from memstow.solvers.solver import HintPlace, Task, Term, TermKind, summed
+from memstow.solvers.solver import HintPlace, Task, Term, TermKind, choice_weights
 
 
 class Terms:
-    """An expression for each term, and the literals that those of reuse and moves are made of."""
+    """An expression for each term, and the literals for reuse costs and moves."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class Terms:
             case TermKind.PEAK | TermKind.POOL_PEAK | TermKind.MAX_PEAK:
                 return peak_expression(self._cp, term, self._peaks, self._most)
             case TermKind.PLACEMENT_COST | TermKind.PREFERENCE:
-                adds = summed(instance, term.kind)
+                adds = choice_weights(instance, term.kind)
                 return sum(
                     adds[choice.index] * self._taken[item][choice.pool]
                     for item, mine in enumerate(self._choices)

@@ -1,4 +1,4 @@
-"""A small set of items that cannot be placed together, found by leaving out what is not needed for that."""
+"""Finds a small set of items that cannot be placed together, by leaving items out."""
 
 import time
 
@@ -11,14 +11,14 @@ from memstow.solvers.models.relations import Relations
 from memstow.solvers.models.subset import restrict_to
 from memstow.solvers.solver import Task
 
-# How long one attempt may take, as a share of what is left and in seconds; in steps where work is limited.
+# The limits of one attempt: a share of the time left, seconds, and steps where work is limited.
 _SHARE = 0.25
 _MOST_SECONDS = 2.0
 _STEPS = 60_000_000
 
 
 def smallest_core(task: Task, limits: Limits, seconds: float | None) -> tuple[int, ...]:
-    """Items of a task without solution that have none among themselves: all of them, or fewer."""
+    """Items of an infeasible task that are infeasible by themselves: all of them, or fewer."""
     end = None if seconds is None else time.monotonic() + seconds
     core = list(range(task.instance.item_count))
     chunk = max(len(core) // 2, 1)
@@ -38,7 +38,7 @@ def smallest_core(task: Task, limits: Limits, seconds: float | None) -> tuple[in
 
 
 def _contradicts(task: Task, items: list[int], left: float | None, limits: Limits) -> bool:
-    """Whether these items alone are proven to have no places, within a short time."""
+    """Whether these items are proven to be infeasible within a short time."""
     begin = time.monotonic()
     part = Task(
         instance=restrict_to(task.instance, items),

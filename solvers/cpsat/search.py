@@ -1,4 +1,4 @@
-"""Runs CP-SAT on one level of the objective and passes on what it finds while it runs."""
+"""Runs CP-SAT on one level of the objective, and reports layouts and bounds while it runs."""
 
 import time
 from functools import partial
@@ -39,8 +39,8 @@ class Search:
         solver.parameters.relative_gap_limit = level.gap
         if level.term is not None:
             term = level.term
-            solver.best_bound_callback = partial(_tell_bound, best, term)
-        status = run_solver(solver, model.cp, _Teller(model, best))
+            solver.best_bound_callback = partial(_report_bound, best, term)
+        status = run_solver(solver, model.cp, _SolutionCallback(model, best))
         work = int(solver.deterministic_time * STEPS_PER_SECOND)
         if status == cp_model.INFEASIBLE:
             return Answer(LevelEnd.INFEASIBLE, work=work)
@@ -72,7 +72,7 @@ def run_solver(
     cp: cp_model.CpModel,
     callback: cp_model.CpSolverSolutionCallback | None = None,
 ) -> Any:
-    """The status of a solve.
+    """Solve, and return the status.
 
     The search for symmetries in presolve of OR-tools 9.15 fails on some models that have no solution, with
     an IndexError of its own: those are solved once more without it.
@@ -88,7 +88,7 @@ def run_solver(
 
 
 def proven_bound(solver: cp_model.CpSolver, cp: cp_model.CpModel) -> int | None:
-    """What no solution is below, whatever ended the solve: in integers, as CP-SAT has it itself."""
+    """The proven bound in integers, as CP-SAT has it internally; valid however the solve ended."""
     offset = cp.proto.objective.offset
     if abs(offset) > MOST_EXACT:
         return None
@@ -96,18 +96,18 @@ def proven_bound(solver: cp_model.CpSolver, cp: cp_model.CpModel) -> int | None:
 
 
 def exact_bound(bound: float) -> int | None:
-    """What a bound that is told while it runs proves. It is an integer kept in a float."""
+    """The integer value of a bound that CP-SAT reports as a float; None if it is not exact."""
     return round(bound) if abs(bound) < MOST_EXACT else None
 
 
-def _tell_bound(best: Best, term: int, bound: float) -> None:
+def _report_bound(best: Best, term: int, bound: float) -> None:
     value = exact_bound(bound)
     if value is not None:
         best.bound(term, value)
 
 
-class _Teller(cp_model.CpSolverSolutionCallback):
-    """Passes each solution on."""
+class _SolutionCallback(cp_model.CpSolverSolutionCallback):
+    """Offers each solution."""
 
     def __init__(self, model: Model, best: Best) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""One task by CP-SAT, alone or as a master: level by level, and an explanation where nothing fits."""
+"""Solves a task level by level with CP-SAT, alone or as a master; explains it where nothing fits."""
 
 import time
 from collections.abc import Callable
@@ -11,11 +11,11 @@ from memstow.solvers.models.relations import Relations
 from memstow.solvers.solver import Task
 
 Search = Callable[[Task, Relations, int | None], Solves]
-"""What solves a level, given the value that a known layout has for the first term."""
+"""Makes the solver of levels, given the first term's value in a known layout."""
 
 
 def solve_levels(task: Task, start: Layout | None, limits: Limits, report: Report, search: Search) -> Verdict:
-    """What is known when all levels are solved, the time is over, or nothing can fit."""
+    """Solve level by level; if nothing fits, look for a small set of items that does not fit."""
     begin = time.monotonic()
     relations = Relations(task.instance)
 

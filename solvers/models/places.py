@@ -1,4 +1,4 @@
-"""Where an item may be, as a model's variable sees it: ranges of steps from the first aligned offset."""
+"""The offsets of an item as values of a model's variable: ranges of steps from the first aligned offset."""
 
 from dataclasses import dataclass
 from itertools import groupby, pairwise
@@ -11,7 +11,7 @@ from memstow.solvers.solver import Task, TermKind
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One pool an item may go to: it is at residue + modulus x step, the step in one of the ranges."""
+    """A pool of an item; its offsets are residue + modulus x step, for steps in the ranges."""
 
     index: int  # among the choices of the instance
     pool: int
@@ -34,7 +34,7 @@ class Choice:
 
 
 def tops(instance: Instance) -> list[int]:
-    """By item: where it ends, relative to its offset."""
+    """By item: its end, relative to its offset."""
     starts = instance.item_parts
     return [
         max(instance.part_delta[p] + instance.part_size[p] for p in range(starts[i], starts[i + 1]))
@@ -43,11 +43,11 @@ def tops(instance: Instance) -> list[int]:
 
 
 def horizons(task: Task, relations: Relations, first_value: int | None) -> list[int]:
-    """By pool: an end that some best layout does not pass.
+    """By pool: a height that some optimal layout does not exceed.
 
     A layout can be pressed down until every item rests on a chain of others that ends at 0, at a reserved
-    range, at a pin or at a place of the hint; items that share a start move as one. `first_value` is what
-    the first term is known to reach: where that is a peak, no better layout passes it.
+    range, at a pin or at a place of the hint; items that share a start move as one. `first_value` is a
+    known value of the first term: if that is a peak, no better layout exceeds it.
     """
     instance = task.instance
     above = _stack(task, relations)
@@ -65,7 +65,7 @@ def horizons(task: Task, relations: Relations, first_value: int | None) -> list[
 
 
 def highest_stack(task: Task) -> int:
-    """An end that no pool passes in some best layout, without a look at pairs: for a check of magnitudes."""
+    """A height that no pool exceeds in some optimal layout, computed without pairs, to check magnitudes."""
     instance = task.instance
     fixed = max(_highest_fixed(task), default=0)
     total = sum(tops(instance))
@@ -80,7 +80,7 @@ def _largest_moduli(instance: Instance) -> list[int]:
 
 
 def _stack(task: Task, relations: Relations) -> int:
-    """What all items take on top of each other, each step of alignment lost."""
+    """The height of all items on top of each other, with the largest loss by alignment."""
     instance = task.instance
     group = list(range(instance.item_count))
 
@@ -120,7 +120,7 @@ def _highest_fixed(task: Task) -> list[int]:
 
 
 def choices(instance: Instance, horizon: list[int]) -> list[list[Choice]]:
-    """By item: the choices that leave it a place below the horizons."""
+    """By item: the choices with a place below the horizons."""
     ends = tops(instance)
     found: list[list[Choice]] = []
     for item in range(instance.item_count):

@@ -1,4 +1,4 @@
-"""The instance that is left when only some items are kept."""
+"""The instance of some of the items."""
 
 from array import array
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from memstow.solvers.instance import Instance
 
 
 def restrict_to(instance: Instance, items: Sequence[int]) -> Instance:
-    """The chosen items, in the order given, with everything that is said among them."""
+    """The instance of these items, in this order, with all relations among them."""
     part_of: dict[int, int] = {}
     result = Instance(
         capacity=instance.capacity,
@@ -36,7 +36,7 @@ def restrict_to(instance: Instance, items: Sequence[int]) -> Instance:
 
 
 def _among(entries: "array[int]", width: int, part_of: dict[int, int]) -> "array[int]":
-    """The entries of which both parts are kept, renumbered, the lower part first."""
+    """The entries with both parts in the subset, renumbered, the lower part first."""
     found = array("q")
     for at in range(0, len(entries), width):
         first, second, *rest = entries[at : at + width]
