@@ -37,7 +37,7 @@ class Exact:
     def solve(self, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:
         """The lowest layout found, and the heights proven to be too low."""
         capacity = task.instance.capacity[0]
-        found = _native.exact(
+        result = _native.exact(
             task.instance.native,
             task.start,
             _native.ExactOptions(
@@ -52,18 +52,18 @@ class Exact:
             height_reporter(task, listeners, self.name),
             lambda value: listeners.bound(self.name, value),
         )
-        if found.status is _native.ExactStatus.INFEASIBLE:
-            among = found.dead or range(task.instance.item_count)
+        if result.status is _native.ExactStatus.INFEASIBLE:
+            among = result.dead or range(task.instance.item_count)
             dead = _native.dead_set(task.instance.native, among, capacity, budget)
             return Outcome(None, False, (), self.name, misfit=tuple(dead.items))
-        placed = found.placed
-        refuted = tuple((search.height, search.nodes) for search in found.refuted)
+        placed = result.placed
+        refuted = tuple((search.height, search.nodes) for search in result.refuted)
         return Outcome(
             layout_from(placed) if placed is not None else None,
-            fits=placed is not None and found.height <= capacity,
-            values=(found.height,) if task.terms else (),
+            fits=placed is not None and result.height <= capacity,
+            values=(result.height,) if task.terms else (),
             solver=self.name,
-            proof=Proof(found.bound, refuted) if task.terms else None,
+            proof=Proof(result.bound, refuted) if task.terms else None,
         )
 
 

@@ -31,13 +31,13 @@ class Greedy:
         options = _native.GreedyOptions(
             lower_bounds=[min(bound, _MOST) for bound in task.lower_bounds], seed=task.seed
         )
-        found = _native.greedy(task.instance.native, task.terms, task.native_hint, options, budget, on_score)
-        values = found.values
+        result = _native.greedy(task.instance.native, task.terms, task.native_hint, options, budget, on_score)
+        values = result.values
         return Outcome(
-            layout=layout_from(found.placed),
+            layout=layout_from(result.placed),
             fits=values is not None,
             values=tuple(values or ()),
-            solver=f"greedy {found.name}",
+            solver=f"greedy {result.name}",
         )
 
 

@@ -22,7 +22,7 @@ class Improve:
         if task.start is None or min(task.start.offset, default=0) < 0:
             return Outcome(None, False, (), self.name)
         capacity = task.instance.capacity[0]
-        found = _native.improve(
+        result = _native.improve(
             task.instance.native,
             task.start,
             _native.ImproveOptions(
@@ -36,9 +36,9 @@ class Improve:
             budget,
             height_reporter(task, listeners, self.name),
         )
-        fits = found.height <= capacity
-        values = (found.height,) if task.terms and fits else ()
-        return Outcome(layout_from(found.placed), fits, values, self.name)
+        fits = result.height <= capacity
+        values = (result.height,) if task.terms and fits else ()
+        return Outcome(layout_from(result.placed), fits, values, self.name)
 
 
 def make(_name: str) -> Improve:

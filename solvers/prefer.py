@@ -96,7 +96,7 @@ class _Mover:
     def _in_the_way(self, item: int, pool: int) -> list[tuple[int, int]]:
         """Ranges of offsets, ends excluded, at which the item overlaps another one of the pool."""
         instance, parts = self._instance, self._instance.item_parts
-        found = []
+        ranges = []
         for other, there in enumerate(self._layout.pool):
             if there != pool or other == item:
                 continue
@@ -105,5 +105,5 @@ class _Mover:
                 for a in range(parts[item], parts[item + 1]):
                     if self._relations.apart(a, b):
                         low = begin - instance.part_delta[a] - instance.part_size[a]
-                        found.append((low, begin + instance.part_size[b] - instance.part_delta[a]))
-        return found
+                        ranges.append((low, begin + instance.part_size[b] - instance.part_delta[a]))
+        return ranges

@@ -43,8 +43,8 @@ def names() -> Iterable[str]:
 def find(name: str) -> Solver:
     """The native solver of that name; KeyError when there is none."""
     home = import_module(_HOMES[name])
-    found: Solver = home.make(name)
-    return found
+    solver: Solver = home.make(name)
+    return solver
 
 
 def is_classic(name: str) -> bool:

@@ -97,13 +97,13 @@ class _Pool:
         limits = _native.CheapestLimits(height=self.height, cost=self.cost)
         self._take(self._search.lowest(limits, self.bound, budget, on_top, on_bound))
 
-    def _take(self, found: _native.CheapestResult) -> None:
-        self.dead = found.dead if found.infeasible else None
-        self.searches = found.refuted
-        self.bound = max(self.bound, found.bound)
-        offsets = found.offsets
+    def _take(self, result: _native.CheapestResult) -> None:
+        self.dead = result.dead if result.infeasible else None
+        self.searches = result.refuted
+        self.bound = max(self.bound, result.bound)
+        offsets = result.offsets
         if offsets is not None:
-            self.offsets, self.paid, self.top = offsets, found.cost, found.top
+            self.offsets, self.paid, self.top = offsets, result.cost, result.top
 
 
 class _Run:
@@ -160,9 +160,9 @@ class _Run:
     ) -> None:
         """Give the waiting pools turns, longer in each round, until none waits."""
         turn = _FIRST_TURN
-        while (left := waiting()) and not budget.spent:
-            for pool in left:
-                part = budget if len(left) == 1 else _native.Budget(-1.0, turn, budget)
+        while (pools := waiting()) and not budget.spent:
+            for pool in pools:
+                part = budget if len(pools) == 1 else _native.Budget(-1.0, turn, budget)
                 act(pool, part)
                 if part is not budget:
                     budget.count(part.work)

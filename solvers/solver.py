@@ -25,8 +25,8 @@ SUM_TERMS: Final = {TermKind.PLACEMENT_COST: "choice_cost", TermKind.PREFERENCE:
 
 def choice_weights(instance: Instance, kind: TermKind) -> "array[int]":
     """By choice of pool, the summand of such a term."""
-    found: array[int] = getattr(instance, SUM_TERMS[kind])
-    return found
+    weights: array[int] = getattr(instance, SUM_TERMS[kind])
+    return weights
 
 
 def largest_sum(instance: Instance, kind: TermKind) -> int:

@@ -35,13 +35,13 @@ def distance_issues(problem: Problem, index_of: dict[str, int]) -> Iterator[Issu
     for i, tie in enumerate(problem.relative):
         if tie.buffer not in index_of or tie.base not in index_of or tie.buffer == tie.base:
             continue
-        known = distances.tie(index_of[tie.buffer], index_of[tie.base], tie.offset)
-        if known is not None and known != tie.offset:
+        distance = distances.tie(index_of[tie.buffer], index_of[tie.base], tie.offset)
+        if distance is not None and distance != tie.offset:
             yield Issue(
                 "two_distances",
                 f"$.relative[{i}]",
-                f"puts {tie.buffer!r} {tie.offset:,} from {tie.base!r}, but other entries put it {known:,} "
-                "from there; give one distance",
+                f"puts {tie.buffer!r} {tie.offset:,} from {tie.base!r}, but other entries put it "
+                f"{distance:,} from there; give one distance",
             )
 
 
@@ -78,16 +78,16 @@ def _group_pool_issues(
     if any(name not in pools for buffer, _ in members for name in named_pools(buffer) or ()):
         # An issue of its own; the pools that the group shares are not known.
         return
-    shared = _shared_pools(members, pools)
-    if not shared:
+    common = _shared_pools(members, pools)
+    if not common:
         yield Issue(
             "group_pools",
             path,
             f"{names} are tied together by `relative`, but no pool is allowed for all of them",
         )
         return
-    if shared is not pools:
-        alignments = _alignments(pools[name] for name in shared)
+    if common is not pools:
+        alignments = _alignments(pools[name] for name in common)
     if len(alignments) <= _MOST_ALIGNMENTS and not any(group_alignment(members, it) for it in alignments):
         yield Issue(
             "group_alignment",

@@ -88,7 +88,7 @@ def _meet(a: Buffer, b: Buffer) -> bool:
 
 
 def _ranges(buffer: Buffer) -> list[tuple[int, int]]:
-    listed = buffer.lifetimes or ()
+    ranges = buffer.lifetimes or ()
     if buffer.lifetime is not None and not isinstance(buffer.lifetime, str):
-        listed = (buffer.lifetime,)
-    return [(begin, end) for begin, end in listed if begin < end]
+        ranges = (buffer.lifetime,)
+    return [(begin, end) for begin, end in ranges if begin < end]

@@ -98,13 +98,13 @@ class _NeedsSearch:
         if plan.status is Status.INFEASIBLE:
             # More capacity never makes a plan impossible, so at least one byte more is needed.
             least = max(least, capacity + 1)
-        found = self._solve(problem, seconds)
-        if found.status is Status.INFEASIBLE:
+        result = self._solve(problem, seconds)
+        if result.status is Status.INFEASIBLE:
             return Need(pool.id, capacity, None, None)
-        if found.status in PLANNED:
-            (term,) = found.objective
+        if result.status in PLANNED:
+            (term,) = result.objective
             return Need(
-                pool.id, capacity, max(least, term.bound), max(least, _end_in(problem, found, pool.id))
+                pool.id, capacity, max(least, term.bound), max(least, _end_in(problem, result, pool.id))
             )
         # A plan of the problem as it is shows that its capacity is enough.
         return Need(pool.id, capacity, least, capacity if plan.status in PLANNED else None)
@@ -114,8 +114,8 @@ class _NeedsSearch:
             if self._seconds_left() < _LEAST_SECONDS:
                 return
             share = max(self._seconds_left() / (len(candidates) - done), _LEAST_SHARE)
-            found = self._solve(removal.without(), share)
-            helps = None if found.status is Status.UNKNOWN else found.status in PLANNED
+            result = self._solve(removal.without(), share)
+            helps = None if result.status is Status.UNKNOWN else result.status in PLANNED
             yield Release(removal, helps)
 
     def _seconds_left(self) -> float:
@@ -135,11 +135,11 @@ def _end_in(problem: Problem, plan: Plan, pool: str) -> int:
     return max((p.offset + size_of[p.buffer] for p in plan.placements if p.pool == pool), default=0)
 
 
-def as_data(found: Needs) -> dict[str, Any]:
+def as_data(result: Needs) -> dict[str, Any]:
     """The needs as JSON."""
     return {
-        "status": "fits" if found.plan.status in PLANNED else found.plan.status.value,
-        "explanation": found.plan.explanation.message if found.plan.explanation is not None else None,
+        "status": "fits" if result.plan.status in PLANNED else result.plan.status.value,
+        "explanation": result.plan.explanation.message if result.plan.explanation is not None else None,
         "pools": [
             {
                 "pool": need.pool,
@@ -148,7 +148,7 @@ def as_data(found: Needs) -> dict[str, Any]:
                 "bound": need.bound,
                 "enough": need.enough,
             }
-            for need in found.pools
+            for need in result.pools
         ],
         "releases": [
             {
@@ -157,7 +157,7 @@ def as_data(found: Needs) -> dict[str, Any]:
                 "message": release.removal.message,
                 "helps": release.helps,
             }
-            for release in found.releases
+            for release in result.releases
         ],
-        "untried": found.untried,
+        "untried": result.untried,
     }

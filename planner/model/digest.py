@@ -51,11 +51,11 @@ _digests: Final = Memo[Problem, str]()
 
 def digest(problem: Problem) -> str:
     """SHA-256 of the canonical form, in hex."""
-    known = _digests.get(problem)
-    if known is None:
-        known = _hashed(problem)
-        _digests.note(problem, known)
-    return known
+    cached = _digests.get(problem)
+    if cached is None:
+        cached = _hashed(problem)
+        _digests.note(problem, cached)
+    return cached
 
 
 def canonical(problem: Problem) -> bytes:
@@ -64,12 +64,12 @@ def canonical(problem: Problem) -> bytes:
 
 
 def _hashed(problem: Problem) -> str:
-    hashed = sha256()
+    hasher = sha256()
     lines = _lines(problem)
     while part := "".join(islice(lines, _LINES_AT_ONCE)):
         # Surrogates cannot come out of JSON, but a Python caller may have them in an id.
-        hashed.update(part.encode("utf-8", "surrogatepass"))
-    return hashed.hexdigest()
+        hasher.update(part.encode("utf-8", "surrogatepass"))
+    return hasher.hexdigest()
 
 
 def _lines(problem: Problem) -> Iterator[str]:

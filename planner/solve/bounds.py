@@ -217,11 +217,11 @@ def _need(reduction: Reduction, pools: tuple[int, ...]) -> Need:
         best = Need(pools, plain.bytes, height_for(plain.bytes, 0, reserved), plain.time, parts)
         grid = core.common_grid(instance, pool)
         if grid.unit > 1:
-            gridded = _most_at_once(instance, pools, grid.unit)
+            on_grid = _most_at_once(instance, pools, grid.unit)
             whole = list(_whole_cells(reserved, grid.unit, grid.residue))
-            height = height_for(gridded.bytes, grid.residue, whole)
+            height = height_for(on_grid.bytes, grid.residue, whole)
             if height > best.height:
-                best = Need(pools, plain.bytes, height, gridded.time, tuple(gridded.parts))
+                best = Need(pools, plain.bytes, height, on_grid.time, tuple(on_grid.parts))
     scale = reduction.unit
     return Need(pools, best.bytes * scale, best.height * scale, best.time, best.parts)
 

@@ -33,5 +33,5 @@ def budget_of(options: Options, problem: Problem) -> Budget:
 
 def _choice_count(problem: Problem) -> int:
     """Pools that buffers may go to, counted for each buffer."""
-    named = map(named_pools, problem.buffers)
-    return sum(len(problem.pools if names is None else names) for names in named)
+    pool_lists = map(named_pools, problem.buffers)
+    return sum(len(problem.pools if names is None else names) for names in pool_lists)

@@ -105,8 +105,8 @@ class _Run:
         best = state.best
         if best is None or best.layout is None or not best.fits:
             return self._answers.unknown(reduction, best.layout if best else None)
-        found = accept(best.layout, best.solver, state.terms)
-        return replace(found, seconds=self._stamp().seconds)
+        best_plan = accept(best.layout, best.solver, state.terms)
+        return replace(best_plan, seconds=self._stamp().seconds)
 
     def _on_layout(self, state: RunState, accept: Accept) -> OnLayout | None:
         """Passes better layouts to the caller, who can have each as an accepted plan."""

@@ -56,11 +56,11 @@ class PlanValues:
 def peaks(problem: Problem, placements: Iterable[Placement]) -> dict[str, int]:
     """The largest end offset in each pool that is used."""
     size_of = {buffer.id: buffer.size for buffer in problem.buffers}
-    found: dict[str, int] = {}
+    highest: dict[str, int] = {}
     for place in placements:
         if size := size_of[place.buffer]:
-            found[place.pool] = max(found.get(place.pool, 0), place.offset + size)
-    return found
+            highest[place.pool] = max(highest.get(place.pool, 0), place.offset + size)
+    return highest
 
 
 def placement_cost(problem: Problem, placements: Iterable[Placement]) -> int:

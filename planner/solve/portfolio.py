@@ -53,10 +53,10 @@ def solver_named(name: str) -> Solver | None:
     try:
         return find(name)
     except KeyError:
-        known = ", ".join((AUTO, *names()))
+        choices = ", ".join((AUTO, *names()))
         close = closest_match(name, (AUTO, *names()))
-        meant = f"did you mean {close}? " if close is not None else ""
-        raise UnknownSolverError(f"there is no solver {name!r}; {meant}use one of {known}") from None
+        hint = f"did you mean {close}? " if close is not None else ""
+        raise UnknownSolverError(f"there is no solver {name!r}; {hint}use one of {choices}") from None
 
 
 def require_willing(solver: Solver, task: Task) -> None:

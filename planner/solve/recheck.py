@@ -33,8 +33,8 @@ def recheck(
         return verdict
     options = Options(time_limit=time_limit, hint=hint)
     if plan.status is Status.INFEASIBLE:
-        named = plan.explanation.buffers if plan.explanation is not None else ()
-        part = replace(subproblem(problem, named) if named else problem, objective=())
+        names = plan.explanation.buffers if plan.explanation is not None else ()
+        part = replace(subproblem(problem, names) if names else problem, objective=())
         return _after_misfit(verdict, engine.plan(part, options, cancel=cancel))
     if plan.status not in PLANNED:
         return verdict
@@ -63,16 +63,16 @@ def _after_bounds(verdict: Verdict, plan: Plan, again: Plan) -> Verdict:
     """
     if again.status not in PLANNED:
         return verdict
-    claimed = {claim.name for claim in verdict.unchecked if claim.subject is Subject.BOUND}
+    open_claims = {claim.name for claim in verdict.unchecked if claim.subject is Subject.BOUND}
     for mine, theirs in zip(plan.objective, again.objective, strict=False):
-        if mine.term in claimed and theirs.value < mine.bound:
+        if mine.term in open_claims and theirs.value < mine.bound:
             message = (
                 f"the bound {mine.bound} of {mine.term} is too high: solving again has found a plan with "
                 f"{theirs.value}"
             )
             verdict = _with_standing(verdict, (Subject.BOUND, mine.term), Standing.REFUTED)
             verdict = _with_violation(verdict, Violation(Code.CERTIFICATE, message))
-        elif mine.term in claimed and theirs.bound >= mine.bound:
+        elif mine.term in open_claims and theirs.bound >= mine.bound:
             verdict = _with_standing(verdict, (Subject.BOUND, mine.term), Standing.CHECKED)
         if mine.value != theirs.value:
             break

@@ -71,13 +71,13 @@ def narrow(instance: Instance, pools: Iterable[int]) -> Instance:
 
 def _with_conflicts(instance: Instance, pairs: tuple[Pair, ...]) -> Instance:
     """The instance in which these pairs conflict and are not exempt, without reuse costs."""
-    found = set(pairs)
+    new_conflicts = set(pairs)
     conflicts, exempt = instance.conflicts, instance.exempt
-    if found:
+    if new_conflicts:
         listed = set(zip(conflicts[::2], conflicts[1::2], strict=True))
-        conflicts = array("q", [part for pair in sorted(listed | found) for part in pair])
+        conflicts = array("q", [part for pair in sorted(listed | new_conflicts) for part in pair])
         exempt = array(
-            "q", [value for entry in _entries(exempt) if entry[:2] not in found for value in entry]
+            "q", [value for entry in _entries(exempt) if entry[:2] not in new_conflicts for value in entry]
         )
     return replace(instance, conflicts=conflicts, exempt=exempt, reuse=array("q"))
 

@@ -29,14 +29,14 @@ class Loads:
             mine = [row for row in mine if sum(room.cells_of(r.size) for r in row) > room.cells]
         if sum(map(len, mine)) > _MOST_ENTRIES:
             mine.sort(key=lambda row: -sum(r.size for r in row))
-        entries, found = 0, dict[tuple[Pair, ...], None]()
+        entries, loads = 0, dict[tuple[Pair, ...], None]()
         for row in mine:
             entries += len(row)
             if entries > _MOST_ENTRIES:
                 break
-            found[tuple((r.item, r.size) for r in row)] = None
-        found.update(dict.fromkeys(self._clique_loads(may_go)))
-        return [list(load) for load in found]
+            loads[tuple((r.item, r.size) for r in row)] = None
+        loads.update(dict.fromkeys(self._clique_loads(may_go)))
+        return [list(load) for load in loads]
 
     def _clique_loads(self, may_go: Callable[[int], bool]) -> list[tuple[Pair, ...]]:
         item_of, sizes = self._relations.item_of, self._relations.instance.part_size

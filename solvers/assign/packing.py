@@ -95,11 +95,11 @@ class Packer:
             part = replace(self._task, instance=instance_of(self._task.instance, crowd))
             _, dead = _exactly(part, None, crowd.pool, height, effort, budget)
 
-    def _keep(self, crowd: Crowd, best: Packing | None, found: Packing | None) -> Packing | None:
-        if found is None or (best is not None and best.height <= found.height):
+    def _keep(self, crowd: Crowd, best: Packing | None, result: Packing | None) -> Packing | None:
+        if result is None or (best is not None and best.height <= result.height):
             return best
-        self._packings[crowd] = found
-        return found
+        self._packings[crowd] = result
+        return result
 
     def _shrink(self, part: Task, crowd: Crowd, dead: list[int], height: int, budget: _native.Budget) -> Dead:
         """As few items as possible, and a lower bound of their height."""
@@ -140,36 +140,38 @@ def _greedily(part: Task, pool: int, height: int, budget: _native.Budget) -> Pac
     """A layout within the capacity by the greedy's first passes."""
     share = _share(budget, _GREEDY_PASSES * part.instance.item_count)
     options = _native.GreedyOptions(lower_bounds=[height], seed=part.seed)
-    found = _native.greedy(part.instance.native, [Term(TermKind.POOL_PEAK, pool)], None, options, share, None)
+    result = _native.greedy(
+        part.instance.native, [Term(TermKind.POOL_PEAK, pool)], None, options, share, None
+    )
     budget.count(share.work)
-    values = found.values
-    return None if values is None else _pack(found.placed, values[0])
+    values = result.values
+    return None if values is None else _pack(result.placed, values[0])
 
 
 def _exactly(
     part: Task, start: Packing | None, pool: int, height: int, effort: int, budget: _native.Budget
 ) -> tuple[Packing | None, list[int] | None]:
     """A layout, or items that are proven to have none below the height (empty: all of them)."""
-    found = _search(part, _layout(start, pool), True, height, effort, budget)
-    return _pack(found.placed, found.height), found.dead if _infeasible(found) else None
+    result = _search(part, _layout(start, pool), True, height, effort, budget)
+    return _pack(result.placed, result.height), result.dead if _infeasible(result) else None
 
 
 def _least_height(part: Task, budget: _native.Budget) -> int:
     """A lower bound of the height of these items."""
     capacity = part.instance.capacity[part.instance.choice_pool[0]]
-    found = _search(part, None, False, capacity, _SHRINK_STEPS, budget)
-    return UNBOUNDED if _infeasible(found) else found.bound
+    result = _search(part, None, False, capacity, _SHRINK_STEPS, budget)
+    return UNBOUNDED if _infeasible(result) else result.bound
 
 
-def _infeasible(found: _native.ExactResult) -> bool:
-    return found.status is _native.ExactStatus.INFEASIBLE
+def _infeasible(result: _native.ExactResult) -> bool:
+    return result.status is _native.ExactStatus.INFEASIBLE
 
 
 def _search(
     part: Task, start: Layout | None, fit_only: bool, limit: int, effort: int, budget: _native.Budget
 ) -> _native.ExactResult:
     share = _share(budget, effort)
-    found = _native.exact(
+    result = _native.exact(
         part.instance.native,
         start,
         _native.ExactOptions(
@@ -185,7 +187,7 @@ def _search(
         _ignore,
     )
     budget.count(share.work)
-    return found
+    return result
 
 
 def _improve(
@@ -196,7 +198,7 @@ def _improve(
     if layout is None:
         return None
     share = _share(budget, effort)
-    found = _native.improve(
+    result = _native.improve(
         part.instance.native,
         layout,
         _native.ImproveOptions(
@@ -211,7 +213,7 @@ def _improve(
         _ignore,
     )
     budget.count(share.work)
-    return _pack(found.placed, found.height)
+    return _pack(result.placed, result.height)
 
 
 def _ignore(*_: object) -> None:

@@ -13,7 +13,7 @@ from memstow.solvers.assign.clock import Clock
 from memstow.solvers.assign.crowd import narrow
 from memstow.solvers.assign.cuts import Lifter
 from memstow.solvers.assign.master import Master, Proposal
-from memstow.solvers.assign.packing import Answer as Found
+from memstow.solvers.assign.packing import Answer as PackingAnswer
 from memstow.solvers.assign.packing import Packer
 from memstow.solvers.assign.relaxation import relax, suits
 from memstow.solvers.cpsat.search import STEPS_PER_SECOND, exact_bound, make_solver, proven_bound, run_solver
@@ -115,12 +115,12 @@ class Turns:
         term, seconds = self._level.term, self._budget.seconds_left
         if term is None or seconds is None:
             return None
-        found = relax(self._master.cp, seconds * _RELAXED_SHARE)
+        result = relax(self._master.cp, seconds * _RELAXED_SHARE)
         if proves:
-            self._raise(term, found.bound)
-        if found.values is None:
+            self._raise(term, result.bound)
+        if result.values is None:
             return None
-        self._master.follow(found.values)
+        self._master.follow(result.values)
         proposal, _ = self._propose(_SEEK_SHARE, proves=proves, has_hint=True)
         return None if proposal is None else self._pack(proposal)
 
@@ -199,7 +199,7 @@ class Turns:
     def _pack(self, proposal: Proposal) -> _Outcome:
         """Pack each pool. Proven misfits become cuts; items that do not fit are placed elsewhere."""
         outcome = _Outcome.PACKED
-        answers: list[Found] = []
+        answers: list[PackingAnswer] = []
         for crowd, height in zip(proposal.crowds, proposal.heights, strict=True):
             answer = self._packer.pack(crowd, height, self._effort, self._budget)
             answers.append(answer)
@@ -223,7 +223,7 @@ class Turns:
             margin // 2 if packed else max(2 * margin, self._master.cells(pool) // _LEAST, 1)
         )
 
-    def _repair(self, proposal: Proposal, answers: Sequence[Found]) -> None:
+    def _repair(self, proposal: Proposal, answers: Sequence[PackingAnswer]) -> None:
         """Place all items by greedy: those that did not fit may change pools, and then all of them may."""
         pools = [-1] * self._task.instance.item_count
         loose: set[int] = set()
@@ -242,7 +242,7 @@ class Turns:
         """Offer a greedy layout with items in these pools (-1: any); whether it is valid."""
         instance = narrow(self._task.instance, pools)
         share = _native.Budget(-1.0, _REPAIR_PASSES * instance.item_count, self._budget)
-        found = _native.greedy(
+        result = _native.greedy(
             instance.native,
             self._task.terms,
             _native.Hint(instance.native, None, self._task.hint_places, self._task.hint_buffers),
@@ -251,7 +251,7 @@ class Turns:
             None,
         )
         self._budget.count(share.work)
-        return found.values is not None and self._best.offer(layout_from(found.placed))
+        return result.values is not None and self._best.offer(layout_from(result.placed))
 
 
 def _prefer_relaxations(solver: cp_model.CpSolver) -> None:
@@ -262,7 +262,7 @@ def _prefer_relaxations(solver: cp_model.CpSolver) -> None:
         solver.parameters.subsolvers.extend(("max_lp", "reduced_costs", "pseudo_costs", "default_lp"))
 
 
-def _join(proposal: Proposal, answers: Sequence[Found], items: int) -> Layout:
+def _join(proposal: Proposal, answers: Sequence[PackingAnswer], items: int) -> Layout:
     layout = Layout()
     layout.pool.extend([-1] * items)
     layout.offset.extend([-1] * items)

@@ -26,10 +26,10 @@ def smallest_core(task: Task, limits: Limits, seconds: float | None) -> tuple[in
         at = 0
         while at < len(core):
             fewer = core[:at] + core[at + chunk :]
-            left = None if end is None else end - time.monotonic()
-            if left is not None and left <= 0.01:
+            seconds_left = None if end is None else end - time.monotonic()
+            if seconds_left is not None and seconds_left <= 0.01:
                 return tuple(core)
-            if fewer and _contradicts(task, fewer, left, limits):
+            if fewer and _contradicts(task, fewer, seconds_left, limits):
                 core = fewer
             else:
                 at += chunk
@@ -37,7 +37,7 @@ def smallest_core(task: Task, limits: Limits, seconds: float | None) -> tuple[in
     return tuple(core)
 
 
-def _contradicts(task: Task, items: list[int], left: float | None, limits: Limits) -> bool:
+def _contradicts(task: Task, items: list[int], seconds_left: float | None, limits: Limits) -> bool:
     """Whether these items are proven to be infeasible within a short time."""
     begin = time.monotonic()
     part = Task(
@@ -50,6 +50,6 @@ def _contradicts(task: Task, items: list[int], left: float | None, limits: Limit
     model = Model(part, Relations(part.instance), None)
     if any(not mine for mine in model.choices):
         return True
-    seconds = None if left is None else min(left * _SHARE, _MOST_SECONDS)
+    seconds = None if seconds_left is None else min(seconds_left * _SHARE, _MOST_SECONDS)
     solver = make_solver(part, seconds, None if limits.work is None else _STEPS, begin)
     return bool(run_solver(solver, model.cp) == cp_model.INFEASIBLE)

@@ -82,8 +82,8 @@ def run_solver(
         return solver.solve(cp, callback)
     except IndexError:
         solver.parameters.symmetry_level = 0
-        left = solver.parameters.max_time_in_seconds - (time.monotonic() - begin)
-        solver.parameters.max_time_in_seconds = max(left, 0.001)
+        seconds_left = solver.parameters.max_time_in_seconds - (time.monotonic() - begin)
+        solver.parameters.max_time_in_seconds = max(seconds_left, 0.001)
         return solver.solve(cp, callback)
 
 

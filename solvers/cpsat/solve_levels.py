@@ -28,5 +28,5 @@ def solve_levels(task: Task, start: Layout | None, limits: Limits, report: Repor
     from memstow.solvers.cpsat.explain import smallest_core
 
     report.infeasible()
-    left = None if limits.seconds is None else limits.seconds - (time.monotonic() - begin)
-    return Verdict(infeasible=True, core=smallest_core(task, limits, left), work=verdict.work)
+    seconds_left = None if limits.seconds is None else limits.seconds - (time.monotonic() - begin)
+    return Verdict(infeasible=True, core=smallest_core(task, limits, seconds_left), work=verdict.work)

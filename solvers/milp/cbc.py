@@ -114,15 +114,15 @@ def listen(lines: Iterable[str], report: RunReport) -> Log:
     """Pass on the bounds in the log."""
     log = Log()
     for line in lines:
-        if found := _POSSIBLE.search(line):
+        if match := _POSSIBLE.search(line):
             with contextlib.suppress(ValueError):
-                bound = float(found.group(1))
+                bound = float(match.group(1))
                 report.bound(bound - _DIGITS * abs(bound))
-        elif found := _BOUND.search(line):
+        elif match := _BOUND.search(line):
             with contextlib.suppress(ValueError):
-                report.bound(float(found.group(1)))
-        elif found := _NODES.search(line):
-            log.nodes += int(found.group(1))
+                report.bound(float(match.group(1)))
+        elif match := _NODES.search(line):
+            log.nodes += int(match.group(1))
         log.near = log.near or line.startswith(_NEAR)
     return log
 

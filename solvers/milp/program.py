@@ -103,8 +103,8 @@ class Program(ABC):
 
     def _build(self, formulation: Formulation) -> None:
         linear = formulation.linear
-        found = choices(self._task.instance, formulation.horizon)
-        self._rounding = Rounding(self._task.instance, self._relations, found, formulation.pairs)
+        places = choices(self._task.instance, formulation.horizon)
+        self._rounding = Rounding(self._task.instance, self._relations, places, formulation.pairs)
         self._problem = pulp.LpProblem("memstow", pulp.LpMinimize)
         # An integer with one possible value is continuous here: CBC refuses PuLP's way to write its range.
         self._columns = [

@@ -16,7 +16,7 @@ def cliques(relations: Relations) -> list[list[int]]:
         if not pair.shared:
             neighbours.setdefault(pair.first, set()).add(pair.second)
             neighbours.setdefault(pair.second, set()).add(pair.first)
-    found = set()
+    result = set()
     for seed in sorted({part for pair in relations.listed for part in pair}):
         clique, items = [seed], {item_of[seed]}
         candidates = neighbours.get(seed, set())
@@ -27,5 +27,5 @@ def cliques(relations: Relations) -> list[list[int]]:
                 clique.append(best)
                 items.add(item_of[best])
         if len(clique) > 1:
-            found.add(tuple(sorted(clique)))
-    return [list(clique) for clique in sorted(found)]
+            result.add(tuple(sorted(clique)))
+    return [list(clique) for clique in sorted(result)]

@@ -119,8 +119,8 @@ def lexicographic(
 ) -> Verdict:
     """Solve level after level while the budget lasts."""
     best = Best(examiner, report)
-    for term, known in enumerate(task.lower_bounds):
-        best.set_known_bound(term, known)
+    for term, bound in enumerate(task.lower_bounds):
+        best.set_known_bound(term, bound)
     if start is not None:
         best.offer(start, silently=True)
     if not task.instance.item_count:

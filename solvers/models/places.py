@@ -51,17 +51,17 @@ def horizons(task: Task, relations: Relations, first_value: int | None) -> list[
     """
     instance = task.instance
     above = _stack(task, relations)
-    found = []
+    result = []
     for capacity, fixed in zip(instance.capacity, _highest_fixed(task), strict=True):
-        found.append(min(capacity, UNBOUNDED, fixed + above))
+        result.append(min(capacity, UNBOUNDED, fixed + above))
     if first_value is not None and task.terms:
         term = task.terms[0]
         for pool in range(instance.pool_count):
             if term.kind in (TermKind.PEAK, TermKind.MAX_PEAK) or (
                 term.kind is TermKind.POOL_PEAK and term.pool == pool
             ):
-                found[pool] = min(found[pool], first_value)
-    return found
+                result[pool] = min(result[pool], first_value)
+    return result
 
 
 def highest_stack(task: Task) -> int:
@@ -122,7 +122,7 @@ def _highest_fixed(task: Task) -> list[int]:
 def choices(instance: Instance, horizon: list[int]) -> list[list[Choice]]:
     """By item: the choices with a place below the horizons."""
     ends = tops(instance)
-    found: list[list[Choice]] = []
+    result: list[list[Choice]] = []
     for item in range(instance.item_count):
         mine = []
         for c in range(instance.choice_start[item], instance.choice_start[item + 1]):
@@ -132,8 +132,8 @@ def choices(instance: Instance, horizon: list[int]) -> list[list[Choice]]:
             steps = _steps(_free(instance, item, pool, low, high), modulus, residue)
             if steps:
                 mine.append(Choice(c, pool, modulus, residue, steps))
-        found.append(mine)
-    return found
+        result.append(mine)
+    return result
 
 
 def _free(instance: Instance, item: int, pool: int, low: int, high: int) -> list[tuple[int, int]]:
@@ -162,15 +162,15 @@ def _free(instance: Instance, item: int, pool: int, low: int, high: int) -> list
 
 def _steps(free: list[tuple[int, int]], modulus: int, residue: int) -> tuple[tuple[int, int], ...]:
     steps = ((-(-(low - residue) // modulus), (high - residue) // modulus) for low, high in free)
-    found: list[tuple[int, int]] = []
+    result: list[tuple[int, int]] = []
     for low, high in steps:
         if low > high:
             continue
-        if found and low <= found[-1][1] + 1:
-            found[-1] = (found[-1][0], max(high, found[-1][1]))
+        if result and low <= result[-1][1] + 1:
+            result[-1] = (result[-1][0], max(high, result[-1][1]))
         else:
-            found.append((low, high))
-    return tuple(found)
+            result.append((low, high))
+    return tuple(result)
 
 
 def look_alikes(task: Task, relations: Relations) -> list[list[int]]:

@@ -109,10 +109,10 @@ class Relations:
             outside = self.item_of[a] != self.item_of[b] and (a, b) not in self.free
             if outside and not _meet(trimmed[a], trimmed[b]):
                 pairs.add((a, b))
-        found = [
+        result = [
             rectangle for item in range(self.instance.item_count) for rectangle in self._of(item, trimmed)
         ]
-        return found, [Pair(a, b, (a, b) in self.shared) for a, b in sorted(pairs)]
+        return result, [Pair(a, b, (a, b) in self.shared) for a, b in sorted(pairs)]
 
     def _top(self, part: int) -> int:
         return self.instance.part_delta[part] + self.instance.part_size[part]
@@ -132,8 +132,8 @@ class Relations:
             ranges = set(merge((instance.part_delta[p], self._top(p)) for p in living))
             for low, high in [r for r in open_since if r not in ranges]:
                 yield Rectangle(item, open_since.pop((low, high)), begin, low, high - low)
-            for found in ranges:
-                open_since.setdefault(found, begin)
+            for span in ranges:
+                open_since.setdefault(span, begin)
 
 
 def merge(ranges: Iterable[Span]) -> list[Span]:
@@ -169,7 +169,7 @@ def rows(rectangles: list[Rectangle]) -> list[list[Rectangle]]:
     """The maximal sets of rectangles that are live together, in time order."""
     begins = sorted(rectangles, key=lambda r: r.begin)
     ends = sorted({r.end for r in rectangles})
-    found: list[list[Rectangle]] = []
+    result: list[list[Rectangle]] = []
     living: list[Rectangle] = []
     at = 0
     for end in ends:
@@ -179,9 +179,9 @@ def rows(rectangles: list[Rectangle]) -> list[list[Rectangle]]:
             came = True
             at += 1
         if came:
-            found.append(list(living))
+            result.append(list(living))
         living = [r for r in living if r.end > end]
-    return found
+    return result
 
 
 def _lives_as_ranks(instance: Instance) -> tuple[int, list[list[Span]]]:
@@ -219,18 +219,18 @@ def _meet(one: list[Span], two: list[Span]) -> bool:
 
 def _without(spans: list[Span], taken: list[Span]) -> list[Span]:
     """The moments of `spans` that are not in `taken`; both sorted."""
-    left: list[Span] = []
+    remaining: list[Span] = []
     for begin, end in spans:
         at = begin
         for low, high in taken:
             if high <= at or low >= end:
                 continue
             if low > at:
-                left.append((at, low))
+                remaining.append((at, low))
             at = max(at, high)
         if at < end:
-            left.append((at, end))
-    return left
+            remaining.append((at, end))
+    return remaining
 
 
 def _length(spans: list[Span]) -> int:

@@ -37,9 +37,9 @@ def restrict_to(instance: Instance, items: Sequence[int]) -> Instance:
 
 def _among(entries: "array[int]", width: int, part_of: dict[int, int]) -> "array[int]":
     """The entries with both parts in the subset, renumbered, the lower part first."""
-    found = array("q")
+    result = array("q")
     for at in range(0, len(entries), width):
         first, second, *rest = entries[at : at + width]
         if first in part_of and second in part_of:
-            found.extend((*sorted((part_of[first], part_of[second])), *rest))
-    return found
+            result.extend((*sorted((part_of[first], part_of[second])), *rest))
+    return result
