@@ -167,7 +167,7 @@ def test_the_folder_of_a_child_is_gone_at_once_though_its_end_takes_a_while(
     """)
     wait_told(process)
     with monkeypatch.context() as patch:
-        patch.setattr(Process, "_bury", lambda it: buried.append(it))
+        patch.setattr(Process, "_reap", lambda it: buried.append(it))
         process.close(wait=0.0)
         assert not process.folder.exists()
     for late in buried:
