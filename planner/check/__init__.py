@@ -11,8 +11,7 @@ from typing import Final
 from memstow.planner.check.buffers import buffer_issues
 from memstow.planner.check.groups import distance_issues, group_issues
 from memstow.planner.check.objective import cost_issues, term_issues
-from memstow.planner.check.pairs import pair_issues
-from memstow.planner.check.pins import clashing_pins
+from memstow.planner.check.pairs import clashing_pins, pair_issues
 from memstow.planner.check.pools import pool_issues, repeated_ids
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.memo import Memo

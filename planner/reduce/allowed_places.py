@@ -12,7 +12,6 @@ from memstow.planner.model.problem import (
     Problem,
     allowed_pools,
     end_of,
-    named_pools,
     reserved_bytes,
 )
 from memstow.planner.model.ranges import merged
@@ -107,8 +106,9 @@ class PlaceFinder:
         return Body(members, deltas, fitting, low, high)
 
     def _pools_of(self, buffer: Buffer) -> tuple[str, ...]:
-        names = named_pools(buffer)
-        return self._everywhere if names is None else names
+        if buffer.pool is None and buffer.pools is None:
+            return self._everywhere
+        return allowed_pools(self._problem, buffer)
 
     def _group(self, members: tuple[int, ...], deltas: tuple[int, ...]) -> Body:
         buffers = [(self._problem.buffers[i], delta) for i, delta in zip(members, deltas, strict=True)]

@@ -14,9 +14,14 @@ from memstow.planner.model.problem import Problem
 from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.solve.answer import Accept, Answers, Judge, Stamp
 from memstow.planner.solve.bounds import Bounds
-from memstow.planner.solve.budget import budget_of
 from memstow.planner.solve.no_layout import no_layout
-from memstow.planner.solve.portfolio import missing_model, require_willing, solver_named, stages_for
+from memstow.planner.solve.portfolio import (
+    budget_of,
+    missing_model,
+    require_willing,
+    solver_named,
+    stages_for,
+)
 from memstow.planner.solve.progress import Progress
 from memstow.planner.solve.run_state import RunState
 from memstow.planner.solve.task import task_of
@@ -122,7 +127,7 @@ class _Run:
     def _prefer_pools(self, state: RunState, task: Task) -> None:
         """Move buffers to pools they prefer where the objective allows it.
 
-        The search ends early enough to leave time for it (`planner.solve.budget`).
+        The search ends early enough to leave time for it (`planner.solve.portfolio`).
         """
         # Problems with one pool do not wait for this import.
         from memstow.solvers.prefer import move_to_preferred_pools

@@ -171,7 +171,7 @@ def test_the_folder_of_a_child_is_gone_at_once_though_its_end_takes_a_while(
         process.close(wait=0.0)
         assert not process.folder.exists()
     for late in buried:
-        late._bury()
+        late._reap()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc to look for what is left")
