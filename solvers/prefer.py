@@ -83,10 +83,10 @@ class _Mover:
 
     def _room(self, item: int, choice: Choice) -> int | None:
         """The lowest free offset; None if there is none."""
-        taken = sorted(self._in_the_way(item, choice.pool))
+        blocked = sorted(self._in_the_way(item, choice.pool))
         for low, high in choice.steps:
             offset, last = choice.residue + choice.modulus * low, choice.residue + choice.modulus * high
-            for begin, end in taken:
+            for begin, end in blocked:
                 if begin < offset < end:
                     offset = end + (choice.residue - end) % choice.modulus
             if offset <= last:

@@ -12,7 +12,7 @@ from memstow.planner.check.buffers import buffer_issues
 from memstow.planner.check.groups import distance_issues, group_issues
 from memstow.planner.check.objective import cost_issues, term_issues
 from memstow.planner.check.pairs import clashing_pins, pair_issues
-from memstow.planner.check.pools import pool_issues, repeated_ids
+from memstow.planner.check.pools import duplicate_ids, pool_issues
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.memo import Memo
 from memstow.planner.model.objective import Kind, counts
@@ -61,7 +61,7 @@ def _issues(problem: Problem) -> Iterator[Issue]:
     pools = {pool.id: pool for pool in problem.pools}
     index_of = {buffer.id: index for index, buffer in enumerate(problem.buffers)}
     yield from pool_issues(problem)
-    yield from repeated_ids("buffers", "buffer", [b.id for b in problem.buffers], index_of)
+    yield from duplicate_ids("buffers", "buffer", [b.id for b in problem.buffers], index_of)
     yield from buffer_issues(problem, pools)
     # Relations are checked only where each name stands for one thing.
     unique = len(index_of) == len(problem.buffers) and len(pools) == len(problem.pools)

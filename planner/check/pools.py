@@ -9,7 +9,7 @@ from memstow.planner.model.problem import Pool, Problem, end_of
 def pool_issues(problem: Problem) -> Iterator[Issue]:
     """Issues of the pools themselves."""
     ids = [pool.id for pool in problem.pools]
-    yield from repeated_ids("pools", "pool", ids, {name: i for i, name in enumerate(ids)})
+    yield from duplicate_ids("pools", "pool", ids, {name: i for i, name in enumerate(ids)})
     for index, pool in enumerate(problem.pools):
         for at, reserved in enumerate(pool.reserved):
             end = reserved.offset + reserved.size
@@ -22,7 +22,7 @@ def pool_issues(problem: Problem) -> Iterator[Issue]:
                 )
 
 
-def repeated_ids(field: str, kind: str, ids: list[str], index_of: dict[str, int]) -> Iterator[Issue]:
+def duplicate_ids(field: str, kind: str, ids: list[str], index_of: dict[str, int]) -> Iterator[Issue]:
     """An issue for each id that an earlier element has; `index_of` maps each id to an index."""
     if len(index_of) == len(ids):
         return

@@ -133,7 +133,7 @@ class Process(Group):
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def wait_for_killed(seconds: float) -> None:
+def wait_for_reapers(seconds: float) -> None:
     """Wait up to this many seconds for the end of killed children: their resource use is known only then."""
     end = time.monotonic() + seconds
     for reaper in _reapers:

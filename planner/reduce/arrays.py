@@ -39,7 +39,7 @@ class _Parts:
         self._buffers = problem.buffers
         self._lives = lives
         self._unit = unit
-        self._paired = _paired_ids(problem)
+        self._in_pairs = _ids_in_pairs(problem)
         self.part_of: dict[int, int] = {}
         self.item_of: dict[int, int] = {}
         self.buffer: list[int] = []
@@ -53,7 +53,7 @@ class _Parts:
     def add(self, item: int, body: Body) -> None:
         for index, delta in zip(body.members, body.deltas, strict=True):
             buffer = self._buffers[index]
-            if buffer.id in self._paired:
+            if buffer.id in self._in_pairs:
                 self.item_of[index] = item
                 self.part_of[index] = len(self.buffer)
             self.buffer.append(index)
@@ -145,7 +145,7 @@ def _add_pools(problem: Problem, unit: int, arrays: Instance) -> None:
         arrays.reserved_start.append(len(arrays.reserved_begin))
 
 
-def _paired_ids(problem: Problem) -> set[str]:
+def _ids_in_pairs(problem: Problem) -> set[str]:
     """Ids of the buffers that some pair names."""
     ids = {name for pair in (*problem.conflicts, *problem.exclusive) for name in pair}
     ids.update(name for share in problem.in_place for name in (share.input, share.output))
@@ -171,12 +171,12 @@ def _add_pairs(
 
     conflicts = {pair for entry in problem.conflicts if (pair := parts(*entry))}
     exclusive = {pair for entry in problem.exclusive if (pair := parts(*entry))} - conflicts
-    shared = {pair for entry in problem.in_place if (pair := parts(entry.input, entry.output))} - exclusive
+    in_place = {pair for entry in problem.in_place if (pair := parts(entry.input, entry.output))} - exclusive
     for a, b in sorted(conflicts):
         arrays.conflicts.extend((a, b))
     for a, b in sorted(exclusive):
         arrays.exempt.extend((a, b, 0))
-    for a, b in sorted(shared):
+    for a, b in sorted(in_place):
         arrays.exempt.extend((a, b, 1))
     for cost in problem.reuse_costs:
         one, two = (index_of[name] for name in cost.buffers)

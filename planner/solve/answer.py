@@ -48,7 +48,7 @@ class Answers:
     def infeasible(self, explanation: Explanation, prover: str) -> Plan:
         """The answer where nothing fits."""
         blank = self._blank(Status.INFEASIBLE)
-        return self._with_digest(replace(blank, explanation=explanation, prover=self._versioned(prover)))
+        return self._with_digest(replace(blank, explanation=explanation, prover=self._with_version(prover)))
 
     def unknown(self, reduction: Reduction, attempt: Layout | None) -> Plan:
         """The answer where no plan was found, and no proof that there is none."""
@@ -74,7 +74,7 @@ class Answers:
     ) -> Plan:
         """The plan of a layout that fits; RefusedPlanError if the judge finds a violation."""
         with collector_at_rest():
-            plan = self._plan(reduction, bounds, state, layout, self._versioned(solver), terms)
+            plan = self._plan(reduction, bounds, state, layout, self._with_version(solver), terms)
             violations = self.judge(self.problem, plan, self.options.hint)
             if violations:
                 raise RefusedPlanError(
@@ -93,7 +93,7 @@ class Answers:
         terms: dict[Term, TermBound],
     ) -> Plan:
         """The plan before anyone has judged it."""
-        prover = None if state.prover is None else self._versioned(state.prover)
+        prover = None if state.prover is None else self._with_version(state.prover)
         stamp = self._blank(Status.FEASIBLE)
         placements = reduction.placements(layout)
         values = PlanValues(reduction, layout, placements, self.options.hint)
@@ -116,7 +116,7 @@ class Answers:
     def _with_digest(self, plan: Plan) -> Plan:
         return replace(plan, digest=digest(self.problem))
 
-    def _versioned(self, solver: str) -> str:
+    def _with_version(self, solver: str) -> str:
         """A back end with its version in a deterministic run: another version may give another plan."""
         return name_with_version(solver) if self.options.deterministic else solver
 

@@ -19,7 +19,7 @@ from memstow.planner.solve.portfolio import (
     budget_of,
     missing_model,
     require_willing,
-    solver_named,
+    solver_by_name,
     stages_for,
 )
 from memstow.planner.solve.progress import Progress
@@ -70,7 +70,7 @@ class _Run:
         self._answers = Answers(problem, options, judge, self._stamp)
 
     def plan(self) -> Plan:
-        solver = solver_named(self._options.solver)
+        solver = solver_by_name(self._options.solver)
         if solver is not None:
             prepare(solver.name)
         self._progress.phase("check")
@@ -90,10 +90,10 @@ class _Run:
 
     def _search(self, solver: Solver | None, reduction: Reduction, bounds: Bounds) -> Plan:
         """The plan of a problem that needs solvers; `solver` is the only one if the caller named one."""
-        state = RunState({term: bounds.of_term(term) for term in terms_of(self._problem)})
+        terms = {term: bounds.of_term(term) for term in terms_of(self._problem)}
+        task, scales = task_of(reduction, {term: bound.value for term, bound in terms.items()}, self._options)
+        state = RunState(terms, scales)
         self._progress.bound(state.first_bound, state.prover)
-        values = {term: bound.value for term, bound in state.terms.items()}
-        task, state.scales = task_of(reduction, values, self._options)
         if solver is not None:
             require_willing(solver, task)
         accept = partial(self._answers.accept, reduction, bounds, state)
@@ -114,7 +114,7 @@ class _Run:
         return replace(best_plan, seconds=self._stamp().seconds)
 
     def _on_layout(self, state: RunState, accept: Accept) -> OnLayout | None:
-        """Passes better layouts to the caller, who can have each as an accepted plan."""
+        """The function that passes better layouts to the caller, who can have each as an accepted plan."""
         on_better = self._on_better
         if on_better is None:
             return None

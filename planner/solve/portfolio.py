@@ -15,21 +15,21 @@ from memstow.solvers.solver import Solver, Task, TermKind
 
 AUTO = "auto"
 
-# A plan to start from is found quickly or not at all: most of the time is the model's.
+# The share of greedy before a model: a start is found quickly or not at all.
 _START_SHARE = 0.25
-# Greedy's first passes over the items find most of what it finds; what its later ones better, the exact
-# search betters sooner. On minimalloc A-K the first ones take 15 ms of 70.
+# Greedy's first passes over the items bring most of its gain; after them the exact search gains more in the
+# same time. On minimalloc A-K the first passes take 15 ms of 70.
 _FIRST_PASSES = 40
-# Up to so many items a model may prove a reuse cost that the search for it does not; with more it only takes
-# time from the search.
+# Up to this many items a model may prove a reuse cost that the reuse search cannot; with more items it only
+# takes time from that search.
 _FEW = 64
 _BEFORE_MODEL = 0.5
-# Up to here, by its largest independent part, the exact search finds plans sooner than the improver does;
-# beyond, the improver goes first, but for what has no slack at any time.
+# With a largest component below this size the exact search finds plans sooner than the improver; above it the
+# improver goes first, except where there is no slack at any time.
 _SMALL = 500
-# From here on there may be parts that only the improver can lower, so it is asked again at the end.
+# With more items than this some components may be too large for the exact search, so the improver has the
+# last turn.
 _LARGE = 4096
-
 
 # Steps of a deterministic run: about as much as the default time limit allows. Measured: 8 to 11 s of a
 # processor for minimalloc D and J, perfect tilings of 500, random lives of 5,000.
@@ -50,8 +50,8 @@ class Stage:
 
     solver: Solver
     share: float  # of the budget that is left when its turn comes
-    most_work: int | None = None  # and no more than so many steps
-    stands_in: bool = False  # only has a turn where the one before failed
+    most_work: int | None = None  # and at most this many steps
+    stands_in: bool = False  # only has a turn if the stage before failed
 
     def share_of(self, budget: Budget) -> Budget:
         """The stage's part of what is left of a budget; it can be cancelled on its own."""
@@ -75,13 +75,13 @@ def budget_of(options: Options, problem: Problem) -> Budget:
 
 
 def _choice_count(problem: Problem) -> int:
-    """Pools that buffers may go to, counted for each buffer."""
+    """The number of pools that each buffer may go to, added up over all buffers."""
     pool_lists = map(named_pools, problem.buffers)
     return sum(len(problem.pools if names is None else names) for names in pool_lists)
 
 
-def solver_named(name: str) -> Solver | None:
-    """The solver of that name, None for auto; UnknownSolverError when there is none."""
+def solver_by_name(name: str) -> Solver | None:
+    """The solver of that name, None for auto; UnknownSolverError if there is none."""
     if name == AUTO:
         return None
     try:
@@ -101,17 +101,17 @@ def require_willing(solver: Solver, task: Task) -> None:
 
 
 def _reuse_stages(task: Task) -> list[Stage]:
-    """The search for the least reuse cost after a quick start; then a model, where items are few."""
+    """A quick start, the search for the least reuse cost, and a model if there are few items."""
     count = task.instance.item_count
     start = Stage(find("greedy"), _START_SHARE, _FIRST_PASSES * count)
-    model = next(iter(_installed(task, "cpsat", "highs")), None)
+    model = next(iter(_installed_models(task, "cpsat", "highs")), None)
     if model is None or count > _FEW:
         return [start, Stage(find("reuse"), 1.0)]
     return [start, Stage(find("reuse"), _BEFORE_MODEL), Stage(find(model), 1.0)]
 
 
 def stages_for(requested: Solver | None, task: Task) -> list[Stage]:
-    """The turns of a run. Greedy comes first wherever another starts from a plan."""
+    """The stages of a run. Greedy comes first wherever another solver starts from a plan."""
     greedy, exact, improve = find("greedy"), find("exact"), find("improve")
     if requested is not None:
         if is_model(requested.name):
@@ -123,7 +123,7 @@ def stages_for(requested: Solver | None, task: Task) -> list[Stage]:
     if improve.declines(task) is not None:
         models = _models_for(task)
         start = Stage(greedy, _START_SHARE if models else 1.0)
-        # The last of them is there for when the one before dies; it would prove no more.
+        # HiGHS proves no more than CP-SAT, so it only replaces one that has failed.
         return [
             start,
             *(Stage(find(name), 1.0, stands_in=name == "highs" and "cpsat" in models) for name in models),
@@ -143,19 +143,16 @@ def stages_for(requested: Solver | None, task: Task) -> list[Stage]:
 
 
 def _models_for(task: Task) -> list[str]:
-    """The models to ask, in turn: another one has a turn only where the one before ends early.
-
-    Where CP-SAT is there, HiGHS stands in for it.
-    """
+    """The models that take part, in order; HiGHS stands in for CP-SAT if both are installed."""
     costs = any(term.kind is TermKind.REUSE_COST for term in task.terms) and len(task.instance.reuse) > 0
     several = task.instance.pool_count > 1 and not costs
-    return _installed(task, *(["assign"] if several else []), "cpsat", "highs")
+    return _installed_models(task, *(["assign"] if several else []), "cpsat", "highs")
 
 
-def _installed(task: Task, *models: str) -> list[str]:
-    """Those that take part without being asked for.
+def _installed_models(task: Task, *models: str) -> list[str]:
+    """Those of the models that are installed.
 
-    A deterministic run must give the same plan wherever this version runs: none, whatever is installed.
+    None in a deterministic run, whose plan must not depend on what is installed.
     """
     return [] if task.deterministic else [name for name in models if is_installed(name)]
 

@@ -1,4 +1,4 @@
-"""The state of a run: its best layout, the bounds of the objective's terms, and who proved them.
+"""The state of a run: its best layout, the bounds of the objective's terms, and their prover.
 
 A solver of several terms proves the bound of a later term under locks on the terms before. Such a bound holds
 for a plan that keeps within those locks, and says nothing about any other.
@@ -25,7 +25,7 @@ class LockedBounds:
     def improve(
         self, terms: dict[Term, TermBound], scales: Sequence[int], values: Sequence[int]
     ) -> tuple[dict[Term, TermBound], str | None]:
-        """The terms with the bounds that hold for a plan of these values, and who proved the last of them."""
+        """The terms with the bounds that hold for a plan of these values, and the prover of the last one."""
         names, better, prover = list(terms), dict(terms), None
         for solver, bound in self._bounds:
             name, value = names[bound.term], bound.value * scales[bound.term]
@@ -40,13 +40,13 @@ class LockedBounds:
 class RunState:
     """The best layout of a run and the bounds proven so far. Solvers count in units, bounds are in bytes."""
 
-    def __init__(self, terms: dict[Term, TermBound]) -> None:
+    def __init__(self, terms: dict[Term, TermBound], scales: Sequence[int]) -> None:
         self.best: Outcome | None = None
         self.terms = terms
-        self.prover = _prover_of(terms)
-        """Who proved the last bound that was proven."""
-        self.scales: list[int] = []
+        self.scales = scales
         """By term, the value of one unit of it as solvers count."""
+        self.prover = _prover_of(terms)
+        """The solver or rule that proved the latest bound."""
         self._terms_before_turns = dict(terms)
         self._locked = LockedBounds()
 
@@ -117,7 +117,7 @@ def _certificate(solver: str, bound: ModelBound, value: int) -> Certificate:
 
 
 def _prover_of(terms: dict[Term, TermBound]) -> str | None:
-    """Who proved the bounds that need no search; None where there are none."""
+    """The rule that proves the bounds without a search; None if there are none."""
     for bound in terms.values():
         if bound.value:
             return "live bytes" if isinstance(bound.certificate, (LiveBytes, Sum)) else "least costs"

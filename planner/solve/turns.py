@@ -70,7 +70,7 @@ class Turns:
         """Let each stage have its turn; a proof that nothing fits ends them."""
         failed = False
         for stage in stages:
-            if self._settled() or (stage.stands_in and not failed) or stage.solver.declines(task) is not None:
+            if self._is_done() or (stage.stands_in and not failed) or stage.solver.declines(task) is not None:
                 continue
             name = stage.solver.name
             self.progress.phase(name)
@@ -88,7 +88,7 @@ class Turns:
             task = replace(task, start=best.layout if best else None, lower_bounds=self.state.lower_bounds())
         return None
 
-    def _settled(self) -> bool:
+    def _is_done(self) -> bool:
         """Whether the plan is good enough, or the budget is spent."""
         return self.state.best is not None and (self.budget.spent or self.state.within(self.gap))
 

@@ -113,11 +113,10 @@ class Packer:
 
 
 def _share(budget: _native.Budget, steps: int) -> _native.Budget:
-    left = budget.seconds_left
-    work = budget.work_left
-    return _native.Budget(
-        -1.0 if left is None else left * _SHARE, steps if work is None else min(steps, work), budget
-    )
+    """A part of the budget of at most this many steps."""
+    seconds, work = budget.seconds_left, budget.work_left
+    limit = steps if work is None else min(steps, work)
+    return _native.Budget(-1.0 if seconds is None else seconds * _SHARE, limit, budget)
 
 
 def _pack(placed: _native.Placed | None, height: int) -> Packing | None:

@@ -73,7 +73,7 @@ class Best:
         self._report = report
         self.layout: Layout | None = None
         self.values: tuple[int, ...] | None = None
-        self._known: dict[int, int] = {}
+        self._known_bounds: dict[int, int] = {}
         self._lower: dict[int, int] = {}
         self.locks: tuple[int, ...] = ()
 
@@ -98,11 +98,11 @@ class Best:
 
     def set_known_bound(self, level: int, value: int) -> None:
         """Set the bound known before the solve."""
-        self._known[level] = self._lower[level] = value
+        self._known_bounds[level] = self._lower[level] = value
 
     def unlock(self, level: int) -> None:
         """Forget bounds proven under locks that have changed."""
-        self._lower[level] = self._known.get(level, 0)
+        self._lower[level] = self._known_bounds.get(level, 0)
 
     def lower(self, level: int) -> int:
         """The best bound on a level."""

@@ -217,12 +217,12 @@ def _meet(one: list[Span], two: list[Span]) -> bool:
     return False
 
 
-def _without(spans: list[Span], taken: list[Span]) -> list[Span]:
+def _without(spans: list[Span], removed: list[Span]) -> list[Span]:
     """The moments of `spans` that are not in `taken`; both sorted."""
     remaining: list[Span] = []
     for begin, end in spans:
         at = begin
-        for low, high in taken:
+        for low, high in removed:
             if high <= at or low >= end:
                 continue
             if low > at:
