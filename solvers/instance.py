@@ -6,8 +6,9 @@ conflict, may not share a byte when they are in the same pool, unless the pair i
 """
 
 from array import array
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -16,12 +17,9 @@ if TYPE_CHECKING:
 UNBOUNDED: Final = 1 << 62
 
 
-def _ints() -> "array[int]":
-    return array("q")
-
-
-def _starts() -> "array[int]":
-    return array("q", [0])
+# Not functions of ours: each new instance calls them some twenty times.
+_ints: "Callable[[], array[int]]" = partial(array, "q")
+_starts: "Callable[[], array[int]]" = partial(array, "q", [0])
 
 
 @dataclass(frozen=True, kw_only=True)
