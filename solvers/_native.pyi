@@ -5,7 +5,7 @@ from enum import Enum, IntEnum
 from typing import Final
 
 from memstow.solvers import instance as _instance
-from memstow.solvers.solver import Kept, Term
+from memstow.solvers.solver import HintPlace, Term
 
 UNBOUNDED: Final[int]
 """What no offset, end or capacity is above."""
@@ -50,7 +50,7 @@ class Hint:
     """Where items are wished to be, and what moves are counted from."""
 
     def __init__(
-        self, instance: Instance, places: _instance.Layout | None, kept: Iterable[Kept], buffers: int
+        self, instance: Instance, places: _instance.Layout | None, kept: Iterable[HintPlace], buffers: int
     ) -> None: ...
 
 class Placed:

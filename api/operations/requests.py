@@ -15,13 +15,14 @@ from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
+from memstow.planner.model.suggestion import closest_match
+from memstow.planner.model.target import Target
 from memstow.planner.reading.json_text import parse_json
 from memstow.planner.reading.messages import missing_field, unknown_field, wrong_type
 from memstow.planner.reading.parse import parse_options, parse_problem, parse_target
 from memstow.planner.reading.printable import shown
-from memstow.planner.reading.suggestion import likely
 from memstow.planner.targets.by_name import shipped_target
-from memstow.planner.targets.target import Target, retarget
+from memstow.planner.targets.target import retarget
 
 # How much is asked of a solver is part of the question; from where it starts is not, unless it was told.
 OPTION_NAMES: Final = (
@@ -204,7 +205,7 @@ def options_of(raw: object, limits: Limits) -> Options:
 def checked_options(options: Options, limits: Limits) -> Options:
     """The options, unless they ask for more than the server gives."""
     from memstow.planner.solve.portfolio import AUTO
-    from memstow.solvers.solver import names
+    from memstow.solvers.registry import names
 
     if options.time_limit > limits.max_time_limit:
         raise over("$.time_limit", "seconds", options.time_limit, limits.max_time_limit, limits.time_setting)
@@ -214,7 +215,7 @@ def checked_options(options: Options, limits: Limits) -> Options:
         raise over("$.memory_limit", "bytes", options.memory_limit, limits.solve_memory, "solve_memory")
     known = (AUTO, *names())
     if options.solver not in known:
-        close = likely(options.solver, known)
+        close = closest_match(options.solver, known)
         meant = f"did you mean {close}? " if close is not None else ""
         message = f"there is no solver {shown(options.solver)}; {meant}use one of {', '.join(known)}"
         raise InputError.single("unknown_solver", "$.solver", message)

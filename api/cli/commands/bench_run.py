@@ -201,7 +201,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _executor(args: argparse.Namespace) -> "Executor":
     from memstow.planner.model.errors import InputError, MissingBackEndError
-    from memstow.planner.processes.scheduler_address import check_scheduler
+    from memstow.planner.reading.scheduler_address import check_scheduler
 
     if (args.executor == "dask") != (args.scheduler is not None):
         raise InputError.single("no_scheduler", "--scheduler", "--executor dask and --scheduler go together")

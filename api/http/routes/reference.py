@@ -37,7 +37,7 @@ async def list_solvers(request: Request, service: Here) -> Response:
 
 
 def _solvers() -> list[dict[str, Any]]:
-    from memstow.solvers.solver import describe
+    from memstow.solvers.registry import describe
 
     return [asdict(solver) for solver in describe()]
 

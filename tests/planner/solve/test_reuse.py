@@ -23,7 +23,8 @@ from memstow.planner.solve.engine import plan
 from memstow.planner.solve.task import task_of
 from memstow.planner.verify import verify
 from memstow.solvers._native import Budget
-from memstow.solvers.solver import Listeners, find
+from memstow.solvers.registry import find
+from memstow.solvers.solver import Listeners
 from tests.planner.formats.structured_brute import fits, value
 from tests.problems import costly_problem
 from tests.referee import judge

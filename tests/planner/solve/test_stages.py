@@ -49,7 +49,7 @@ def solve(monkeypatch: pytest.MonkeyPatch) -> Solve:
     """Solves with these solvers, one after the other."""
 
     def run(problem: Problem, *team: Told, gap: float = 0.0, offered: list[Callable[[], Plan]]) -> Plan:
-        monkeypatch.setattr(engine, "team_for", lambda _asked, _task: [Stage(it, 1.0) for it in team])
+        monkeypatch.setattr(engine, "stages_for", lambda _requested, _task: [Stage(it, 1.0) for it in team])
         return engine.plan(problem, Options(gap=gap), on_better=offered.append)
 
     return run

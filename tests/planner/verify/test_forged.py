@@ -32,7 +32,7 @@ from memstow.planner.model.plan import (
 )
 from memstow.planner.model.problem import Buffer, Pool, Problem, Relative, Reserved
 from memstow.planner.solve import engine
-from memstow.planner.solve.recheck import only, recheck
+from memstow.planner.solve.recheck import recheck, subproblem
 from memstow.planner.verify import Claim, Code, Standing, Subject, judge
 from tests.planner.plans import honest
 from tests.problems import random_problem
@@ -468,7 +468,7 @@ def test_what_is_tied_through_a_buffer_of_size_0_is_solved_again_with_it() -> No
         ),
     )
     for name in ("a", "z", "b"):
-        part = only(problem, [name])
+        part = subproblem(problem, [name])
         assert part == problem
         assert engine_takes(part)
 
@@ -536,7 +536,7 @@ def test_a_bound_one_above_what_the_lowest_free_places_reach_is_refuted(
 def test_the_problem_of_some_buffers_holds_their_groups_and_what_is_between_them() -> None:
     problem = next(p for seed in range(200) if (p := random_problem(Random(seed), 5)).relative)
     tie = problem.relative[0]
-    alone = only(problem, [tie.buffer])
+    alone = subproblem(problem, [tie.buffer])
     assert {tie.buffer, tie.base} <= {buffer.id for buffer in alone.buffers}
     assert tie in alone.relative
     assert engine_takes(alone)

@@ -1,7 +1,7 @@
-"""The linear part of the master as an integer program, for SCIP, whose cuts are made for knapsacks.
+"""The linear part of the master as an integer program for SCIP, which has cuts for knapsacks.
 
-Where items of all sizes fill pools at every moment CP-SAT bounds the master badly. What is linear in it is a
-relaxation, so a bound on that holds for the master too. OR-tools brings SCIP along.
+Where items of all sizes fill the pools at all times, CP-SAT finds poor bounds for the master. Its linear
+constraints are a relaxation, so a bound for them holds for the master too. SCIP is part of OR-tools.
 """
 
 from collections.abc import Sequence
@@ -12,50 +12,50 @@ from typing import Any
 from ortools.linear_solver.python import model_builder
 from ortools.sat.python import cp_model
 
-from memstow.solvers.milp.numbers import proven, too_large
-from memstow.solvers.solver import SUMMED, Task
+from memstow.solvers.milp.numbers import integer_bound, too_large
+from memstow.solvers.solver import SUM_TERMS, Task
 
-# Beyond this many entries the model alone would take seconds to hand over.
+# With more entries than this, building the model alone would take seconds.
 _MOST_ENTRIES = 100_000
-# Limits of this size in CP-SAT's ranges mean that there is none.
+# Limits of this size in CP-SAT's ranges mean no limit.
 _ENDLESS = 1 << 60
 
 
 @dataclass(frozen=True, slots=True)
-class Relaxed:
-    """A bound on the objective, and what CP-SAT's variables are in the best solution, if any is known."""
+class Relaxation:
+    """A bound on the objective, and the values of CP-SAT's variables in the best solution."""
 
     bound: int | None = None
     values: Sequence[int] | None = None
 
 
 def suits(task: Task, term: int | None) -> bool:
-    """Whether costs are weighed against room. Not where work is counted: this solver has a clock alone."""
-    if term is None or task.deterministic or task.terms[term].kind not in SUMMED:
+    """Whether the term is a sum of costs. Never in deterministic runs: SCIP is limited by time only."""
+    if term is None or task.deterministic or task.terms[term].kind not in SUM_TERMS:
         return False
     return too_large(task) is None
 
 
-def relaxed(model: cp_model.CpModel, seconds: float) -> Relaxed:
-    """Minimise the objective over what is linear in the model."""
+def relax(model: cp_model.CpModel, seconds: float) -> Relaxation:
+    """Minimise the objective over the linear constraints of the model."""
     solver = model_builder.Solver("scip")
-    # Only to read a kind that a constraint is not of would make it one of that kind.
+    # Reading the field of another kind would turn a constraint into that kind.
     entries = sum(len(c.linear.vars) for c in model.proto.constraints if c.has_linear())
     if entries > _MOST_ENTRIES or not solver.solver_is_supported():
-        return Relaxed()
+        return Relaxation()
     program = _Program(model.proto)
     solver.set_time_limit_in_seconds(seconds)
     status = solver.solve(program.model)
     if status not in (model_builder.SolveStatus.OPTIMAL, model_builder.SolveStatus.FEASIBLE):
-        return Relaxed()
-    return Relaxed(
+        return Relaxation()
+    return Relaxation(
         program.bound(float(solver.best_objective_bound)),
         [round(solver.value(column)) for column in program.columns],
     )
 
 
 class _Program:
-    """The variables, rows and objective, the last one divided by what all of it is a multiple of."""
+    """Variables, rows and objective; the objective is divided by its common factor."""
 
     def __init__(self, proto: Any) -> None:
         self.model = model_builder.Model()
@@ -73,17 +73,17 @@ class _Program:
             )
         )
 
-    def bound(self, found: float) -> int | None:
-        """What a bound in floats proves, in the units of the model."""
-        least = proven(found) if isfinite(found) else None
+    def bound(self, value: float) -> int | None:
+        """The integer bound that a float bound proves, in the units of the model."""
+        least = integer_bound(value) if isfinite(value) else None
         return None if least is None else least * self._unit + self._offset
 
     def _literal(self, reference: int) -> Any:
-        """A variable, or by a negative reference one less it."""
+        """A variable, or one minus it for a negative reference."""
         return self.columns[reference] if reference >= 0 else 1 - self.columns[-reference - 1]
 
     def _add(self, constraint: Any) -> None:
-        """A row for what is linear; the rest is left out."""
+        """Add a row for a linear constraint; others are left out."""
         if constraint.has_exactly_one():
             self.model.add(sum(map(self._literal, constraint.exactly_one.literals)) == 1)
         elif constraint.has_at_most_one():

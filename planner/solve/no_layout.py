@@ -1,4 +1,4 @@
-"""Why nothing fits, where only a search can tell, in the user's names."""
+"""Explains, in the user's names, a search's proof that items do not fit."""
 
 from memstow.planner.model.plan import Explanation
 from memstow.planner.model.problem import reserved_bytes
@@ -7,7 +7,7 @@ from memstow.planner.reduce.allowed_places import size_of
 
 
 def no_layout(reduction: Reduction, items: tuple[int, ...]) -> Explanation:
-    """These items of the core instance together are too many for the pools they may go to."""
+    """The explanation that these items do not fit together in the pools they may go to."""
     problem, instance = reduction.problem, reduction.instance
     choices = [c for i in items for c in range(instance.choice_start[i], instance.choice_start[i + 1])]
     pools = [problem.pools[p] for p in sorted({instance.choice_pool[c] for c in choices})]

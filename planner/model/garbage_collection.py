@@ -1,4 +1,4 @@
-"""Python's garbage collector, told when there is nothing for it."""
+"""Pauses Python's garbage collector."""
 
 import gc
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def collector_at_rest() -> Iterator[None]:
-    """No garbage collection inside: millions of new objects, none of them garbage, would be gone through."""
+    """Pause garbage collection: it would go through millions of new objects of which none is garbage."""
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""Pinned buffers that conflict and are pinned onto each other."""
+"""Issues of pairs of buffers: unknown names, a buffer paired with itself, pins to overlapping addresses."""
 
 from collections.abc import Iterator
 
@@ -6,12 +6,40 @@ from memstow.planner.model.errors import Issue
 from memstow.planner.model.problem import ALWAYS, Buffer, Problem
 from memstow.planner.model.rigid_groups import Distances
 
-# Pinned pairs that share addresses without sharing a moment are legal; so many of them are looked through.
+# Pinned pairs may share addresses at different times; at most this many of them are checked.
 _MOST_PAIRS = 2_000_000
 
 
+def pair_issues(problem: Problem, index_of: dict[str, int]) -> Iterator[Issue]:
+    """Issues of entries that name two buffers."""
+    for field, path, first, second in _named_pairs(problem):
+        for name in dict.fromkeys((first, second)):
+            if name not in index_of:
+                yield Issue(
+                    "unknown_buffer",
+                    path,
+                    f"there is no buffer {name!r}; give the id of a buffer of this problem",
+                )
+        if first == second:
+            yield Issue("pair_of_one", path, f"{first!r} is named twice; {field} takes two different buffers")
+
+
+def _named_pairs(problem: Problem) -> Iterator[tuple[str, str, str, str]]:
+    """(field, path, first, second) of everything that names two buffers."""
+    for i, pair in enumerate(problem.conflicts):
+        yield "conflicts", f"$.conflicts[{i}]", *pair
+    for i, pair in enumerate(problem.exclusive):
+        yield "exclusive", f"$.exclusive[{i}]", *pair
+    for i, tie in enumerate(problem.relative):
+        yield "relative", f"$.relative[{i}]", tie.buffer, tie.base
+    for i, share in enumerate(problem.in_place):
+        yield "in_place", f"$.in_place[{i}]", share.input, share.output
+    for i, cost in enumerate(problem.reuse_costs):
+        yield "reuse_costs", f"$.reuse_costs[{i}]", *cost.buffers
+
+
 def clashing_pins(problem: Problem, index_of: dict[str, int]) -> Iterator[Issue]:
-    """An issue for each pair of pins that cannot both hold; references in the problem may be broken."""
+    """An issue for each pair of pins that cannot both hold. Names in the problem may be unknown."""
     pinned = [
         (buffer.pool, buffer.offset, index)
         for index, buffer in enumerate(problem.buffers)
@@ -20,13 +48,13 @@ def clashing_pins(problem: Problem, index_of: dict[str, int]) -> Iterator[Issue]
     if len(pinned) < 2:
         return
     apart = _Apart(problem, index_of)
-    looked = 0
+    checked = 0
     active: list[tuple[str, int, int]] = []
     for pool, offset, index in sorted(pinned):
         active = [a for a in active if a[0] == pool and a[1] > offset]
         for _, _, other in active:
-            looked += 1
-            if looked > _MOST_PAIRS:
+            checked += 1
+            if checked > _MOST_PAIRS:
                 return
             if apart.must_be(index, other):
                 yield _clash(problem.buffers, *sorted((index, other)))
@@ -45,7 +73,7 @@ def _clash(buffers: tuple[Buffer, ...], first: int, second: int) -> Issue:
 
 
 class _Apart:
-    """Which pinned buffers may not share bytes where they are pinned."""
+    """Decides which pinned buffers may not share bytes."""
 
     def __init__(self, problem: Problem, index_of: dict[str, int]) -> None:
         self._buffers = problem.buffers
@@ -74,7 +102,7 @@ class _Apart:
 
 
 def _meet(a: Buffer, b: Buffer) -> bool:
-    """Whether the two live together; lives that are not right, which is told elsewhere, say nothing."""
+    """Whether the two live together; invalid lifetimes, which are issues themselves, do not count."""
     if any(it.lifetime is not None and it.lifetimes is not None for it in (a, b)):
         return False
     if a.lifetime == ALWAYS or b.lifetime == ALWAYS:
@@ -88,7 +116,7 @@ def _meet(a: Buffer, b: Buffer) -> bool:
 
 
 def _ranges(buffer: Buffer) -> list[tuple[int, int]]:
-    listed = buffer.lifetimes or ()
+    ranges = buffer.lifetimes or ()
     if buffer.lifetime is not None and not isinstance(buffer.lifetime, str):
-        listed = (buffer.lifetime,)
-    return [(begin, end) for begin, end in listed if begin < end]
+        ranges = (buffer.lifetime,)
+    return [(begin, end) for begin, end in ranges if begin < end]

@@ -1,17 +1,17 @@
-"""Is a layout right, and what is it worth: in integers, without a model, a solver or the native core.
+"""Checks a layout and computes its values in integers, without a model, a solver or the native core.
 
-No answer of a back end is believed before it has been through here.
+Every layout of a back end is checked here.
 """
 
 from bisect import bisect_left, insort
 
 from memstow.solvers.instance import Layout
 from memstow.solvers.models.relations import Relations
-from memstow.solvers.solver import SUMMED, Task, Term, TermKind, summed
+from memstow.solvers.solver import SUM_TERMS, Task, Term, TermKind, choice_weights
 
 
 class Examiner:
-    """Checks and values the layouts of one task."""
+    """Checks the layouts of a task and computes their values."""
 
     def __init__(self, task: Task, relations: Relations) -> None:
         self._task = task
@@ -28,7 +28,7 @@ class Examiner:
         return tuple(self._value(term, layout) for term in self._task.terms)
 
     def _has_places(self, layout: Layout) -> bool:
-        """Whether every item is in a pool it may go to, aligned, in range, and outside what is reserved."""
+        """Whether every item is in an allowed pool, aligned, in range, and outside reserved ranges."""
         instance = self._task.instance
         if len(layout.pool) != instance.item_count or len(layout.offset) != instance.item_count:
             return False
@@ -53,7 +53,7 @@ class Examiner:
         return True
 
     def _keeps_apart(self, layout: Layout) -> bool:
-        """Whether parts that conflict share no byte: a sweep over time for lives, one by one for the rest."""
+        """Whether conflicting parts share no byte: by a sweep over time, and one by one for listed pairs."""
         instance, relations = self._task.instance, self._relations
         for a, b in relations.listed:
             if not self._apart(layout, a, b):
@@ -113,10 +113,10 @@ class Examiner:
         if term.kind is TermKind.MOVES:
             here = zip(layout.pool, layout.offset, strict=True)
             places = dict(enumerate(here))
-            stay = sum(k.count for k in self._task.kept if places[k.item] == (k.pool, k.offset))
-            return self._task.hinted - stay
-        if term.kind in SUMMED:
-            adds, total = summed(instance, term.kind), 0
+            stay = sum(k.count for k in self._task.hint_places if places[k.item] == (k.pool, k.offset))
+            return self._task.hint_buffers - stay
+        if term.kind in SUM_TERMS:
+            adds, total = choice_weights(instance, term.kind), 0
             for item, pool in enumerate(layout.pool):
                 for c in range(instance.choice_start[item], instance.choice_start[item + 1]):
                     if instance.choice_pool[c] == pool:
