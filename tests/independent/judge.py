@@ -229,7 +229,7 @@ def _faults_of_certificate(
     if kind == "live_bytes":
         return _faults_of_live_bytes(truth, term, bound, certificate, cheapest)
     if kind == "sum":
-        return _faults_of_sum(truth, term, bound, certificate)
+        return _faults_of_sum(truth, term, bound, certificate, cheapest)
     if kind == "least":
         lowest = _least_alone(truth.meaning, term)
         return [] if bound <= lowest else [f"alone, {term} can be {lowest}, below the bound of {bound}"]
@@ -270,11 +270,17 @@ def _faults_of_live_bytes(
 
 def bound_follows(part: Meaning, term: str, bound: int, cheapest: bool = False) -> bool:
     """Whether the term cannot be less for these buffers alone, or alone in their cheapest pools."""
-    best = best_plan(part.with_terms(*(["placement_cost"] if cheapest else []), term))
+    best = _best_alone(part, term, cheapest)
     return best is None or best.vector[-1] >= bound
 
 
-def _faults_of_sum(truth: Truth, term: str, bound: int, certificate: CertificateDocument) -> list[str]:
+def _best_alone(part: Meaning, term: str, cheapest: bool) -> Best | None:
+    return best_plan(part.with_terms(*(["placement_cost"] if cheapest else []), term))
+
+
+def _faults_of_sum(
+    truth: Truth, term: str, bound: int, certificate: CertificateDocument, cheapest: bool
+) -> list[str]:
     parts = certificate.get("parts", [])
     pools = [part.get("pool") for part in parts]
     wrong = []
@@ -285,12 +291,16 @@ def _faults_of_sum(truth: Truth, term: str, bound: int, certificate: Certificate
     least = 0
     for part in parts:
         some = truth.meaning.only(part.get("buffers", []))
-        best = best_plan(some.with_terms(f"peak:{part.get('pool')}"))
-        least += best.vector[0] if best is not None else bound
-        wrong += _faults_of_live_bytes(truth, "peak", 0, part)
+        least += _least_peak(some, str(part.get("pool")), cheapest, bound)
+        wrong += _faults_of_live_bytes(truth, "peak", 0, part, cheapest)
     if least < bound:
         wrong.append(f"the parts add up to {least}, not {bound}")
     return wrong
+
+
+def _least_peak(part: Meaning, pool: str, cheapest: bool, if_none: int) -> int:
+    best = _best_alone(part, f"peak:{pool}", cheapest)
+    return if_none if best is None else best.vector[-1]
 
 
 def _least_alone(meaning: Meaning, term: str) -> int:
