@@ -26,6 +26,7 @@ OLD, NEW = "old", "new"
 
 def run_pairs(args: argparse.Namespace) -> int:
     """Run, record, compare; the exit code is that of `bench compare`."""
+    from memstow.planner.bench.analysis.paired_tests import check_scipy
     from memstow.planner.bench.instances.problem import remembered
     from memstow.planner.bench.records.folder import PATHS
     from memstow.planner.bench.records.journal import Journal
@@ -35,6 +36,7 @@ def run_pairs(args: argparse.Namespace) -> int:
 
     instances = [instances_of(path) for path in args.paths]
     asked = sides_of(args)
+    check_scipy()  # before hours of runs, not after
     folders = [Path(args.output) / name for name in (OLD, NEW)]
     journals: list[Journal] = []
     try:

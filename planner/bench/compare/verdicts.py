@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 from memstow.planner.bench.analysis.false_claims import Contradiction
-from memstow.planner.bench.analysis.paired_tests import holm, mean_interval, sign, signed_rank
+from memstow.planner.bench.analysis.paired_tests import check_scipy, holm, mean_interval, sign, signed_rank
 from memstow.planner.bench.analysis.ratios import rate
 from memstow.planner.bench.compare.measures import MEASURES, OUTCOMES, Difference, Measure, Outcome
 from memstow.planner.bench.compare.pairs import Pair, Pairs, pairs
@@ -74,6 +74,7 @@ class Strictness:
 
 def compare(old: Results, new: Results, strictness: Strictness, names: Sequence[str]) -> Comparison:
     """Compare the measures and outcomes named."""
+    check_scipy()
     paired = pairs(old, new)
     drafts = list(_drafts(paired, frozenset(names), strictness))
     chances = holm([line.chance for line in drafts if line.chance is not None])

@@ -1,6 +1,8 @@
 """A comparison tells what got better or worse, and keeps quiet about what chance does."""
 
 import random
+import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,8 +13,10 @@ from memstow.planner.bench.compare.text import told, values
 from memstow.planner.bench.compare.verdicts import Comparison, Line, Strictness, Verdict, compare
 from memstow.planner.bench.records.record import RESULTS, Ending, Record
 from memstow.planner.bench.records.results import read
-from memstow.planner.model.errors import InputError
+from memstow.planner.model.errors import InputError, MissingBackEndError
 from tests.planner.bench.make import made, results, write
+
+pytest.importorskip("scipy", reason="comparing runs needs the extra bench")
 
 EXACT = {"time_limit": 10.0, "deterministic": True}
 
@@ -255,3 +259,9 @@ def test_of_several_options_in_the_new_results_the_equal_ones_are_paired(tmp_pat
     new.append(made("a", "x", 10, options=slow))
     (pair,) = _compared(tmp_path, [made("a", "x", 10, options=slow)], new).pairs.pairs
     assert pair.new.record.solver.options == slow
+
+
+def test_without_scipy_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "scipy.stats", None)
+    with pytest.raises(MissingBackEndError, match=re.escape("pip install 'memstow[bench]'")):
+        _compared(tmp_path, [made("a", "x", 10)], [made("a", "x", 10)])

@@ -24,6 +24,8 @@ from memstow.planner.bench.runs.supervisors import LostError, Result
 from memstow.planner.bench.runs.task import Asked, Given, Task
 from tests.planner.bench.make import made
 
+pytest.importorskip("scipy", reason="comparing runs needs the extra bench")
+
 TIMED = ("seconds", "cpu", "reported")
 
 
