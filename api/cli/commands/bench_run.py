@@ -5,6 +5,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from memstow.api.cli.commands.bench_arguments import asked_of, instances_of
+from memstow.api.cli.commands.bench_resume import resume_hint
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import LONGEST_RUN, Commands, add_command, amount, duration, real, whole
 from memstow.api.cli.io.output_file import replace_file
@@ -154,6 +155,7 @@ class Progress(Line):
         return "  ".join(parts)
 
 
+@resume_hint()
 def run(args: argparse.Namespace) -> int:
     """Run, record, and say what there is."""
     import gc

@@ -53,13 +53,13 @@ def _worst(line: Line) -> Iterator[str]:
 
 
 def _drift(comparison: Comparison) -> Iterator[str]:
-    """What verdicts that a clock gives are worth where the machine had time to change in between."""
+    """A note where the machine had time to change between the runs that a verdict on times compares."""
     timed = {line.measure for line in comparison.lines if line.verdict is not Verdict.SAME} & NOISY
     if timed and not comparison.pairs.side_by_side:
         measures = ", ".join(name for name in NAMES if name in timed)
         yield (
             f"note: the runs were not side by side, so in {measures} a drift of the machine counts as a "
-            "difference; `memstow bench run --interleave OLD NEW` has none"
+            "difference; interleaved runs have none"
         )
 
 

@@ -21,6 +21,10 @@ _SYNC_SECONDS: Final = 1.0
 _PIECE: Final = 1 << 16
 
 
+class InterruptedBenchError(MemstowError):
+    """The bench cannot go on now. Its results stay, and it can be resumed."""
+
+
 class Known(Enum):
     """Since when there is a result."""
 
@@ -101,9 +105,7 @@ class Journal:
         try:
             yield
         except OSError as error:
-            why = error.strerror or error
-            message = f"{self._path}: {why}; what is recorded stays, and --resume goes on when there is room"
-            raise MemstowError(message) from None
+            raise InterruptedBenchError(f"{self._path}: {error.strerror or error}") from None
 
     def _claim(self) -> None:
         try:
@@ -130,14 +132,11 @@ class Journal:
         self._file.seek(0)
         for number, line in enumerate(open(self._file.fileno(), "rb", closefd=False), 1):  # noqa: SIM115
             if not resume:
-                raise InputError.single(
-                    "has_results", str(self._path), "there are results already; --resume goes on with them"
-                )
+                raise InputError.single("has_results", str(self._path), "there are results already")
             try:
                 from_line(line)
             except RecordError as error:
-                message = f"{error}; without this line --resume does that run again"
-                raise InputError.single("not_a_record", f"{self._path}, line {number}", message) from None
+                raise InputError.single("not_a_record", f"{self._path}, line {number}", str(error)) from None
             self._note(json.loads(line), Known.BEFORE)
 
     def _note(self, values: dict[str, Any], known: Known) -> bool:

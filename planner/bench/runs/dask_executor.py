@@ -13,6 +13,7 @@ from typing import Final
 
 from distributed import Client
 
+from memstow.planner.bench.records.journal import InterruptedBenchError
 from memstow.planner.bench.runs.supervisors import Result, perform_some
 from memstow.planner.bench.runs.task import Task
 from memstow.planner.model.errors import MemstowError
@@ -66,5 +67,6 @@ class Cluster:
         try:
             yield
         except Exception as error:
-            message = f"the scheduler of Dask at {self._scheduler} is gone; --resume goes on ({error})"
-            raise MemstowError(message) from None
+            raise InterruptedBenchError(
+                f"the scheduler of Dask at {self._scheduler} is gone: {error}"
+            ) from None
