@@ -7,16 +7,16 @@ figures of the plan. Time is close to linear in the size of the problem.
 from memstow.planner.model.digest import digest
 from memstow.planner.model.plan import PLANNED, Plan, PoolUse, is_bare
 from memstow.planner.model.problem import Problem
-from memstow.planner.verify.attempts import refute_claims
 from memstow.planner.verify.claims import check_objective, check_pools, check_status
-from memstow.planner.verify.facts import Facts
-from memstow.planner.verify.figures import Figures
 from memstow.planner.verify.findings import Code, Findings, Violation
 from memstow.planner.verify.layout import Layout
 from memstow.planner.verify.lifetimes import Lives
+from memstow.planner.verify.objective_values import Figures
+from memstow.planner.verify.occupied_bytes import most_occupied, occupied_at
 from memstow.planner.verify.overlaps import Pressure, Sweep, check_conflicts
 from memstow.planner.verify.places import check_distances, check_places
-from memstow.planner.verify.pressure import most_occupied, occupied_at
+from memstow.planner.verify.problem_index import Facts
+from memstow.planner.verify.refutation import refute_claims
 from memstow.planner.verify.verdict import Claim, Claims, Standing, Subject, Verdict
 
 __all__ = ["Claim", "Code", "Standing", "Subject", "Verdict", "Violation", "judge", "recount", "verify"]

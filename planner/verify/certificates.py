@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from memstow.planner.model.objective import PLACEMENT_COST, parse_term
 from memstow.planner.model.plan import Certificate, Exhausted, Least, LiveBytes, Model, Sum, TermValue
 from memstow.planner.model.problem import access_count
-from memstow.planner.verify.facts import Facts
 from memstow.planner.verify.live_bytes import reason_against
+from memstow.planner.verify.problem_index import Facts
 
 
 def by_word_of(certificate: Certificate | None) -> str | None:

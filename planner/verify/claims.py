@@ -4,10 +4,10 @@ from memstow.planner.model.objective import parse_term, peak_of
 from memstow.planner.model.plan import PLANNED, Plan, PoolUse, Status, TermValue, gap_of
 from memstow.planner.verify.certificates import Proofs, by_word_of
 from memstow.planner.verify.explanations import check_explanation
-from memstow.planner.verify.facts import Facts
-from memstow.planner.verify.figures import Figures
 from memstow.planner.verify.findings import Code, Findings
 from memstow.planner.verify.live_bytes import reason_against
+from memstow.planner.verify.objective_values import Figures
+from memstow.planner.verify.problem_index import Facts
 from memstow.planner.verify.verdict import Claims, Subject
 
 

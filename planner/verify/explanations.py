@@ -6,10 +6,10 @@ as that a search found no layout, is a claim.
 
 from memstow.planner.model.plan import Explanation, Plan, Status
 from memstow.planner.model.ranges import measure
-from memstow.planner.verify.facts import Facts
+from memstow.planner.verify.empty_pools import Rooms
 from memstow.planner.verify.findings import Code, Findings
 from memstow.planner.verify.live_bytes import against_misfit
-from memstow.planner.verify.room import Rooms
+from memstow.planner.verify.problem_index import Facts
 from memstow.planner.verify.verdict import Claims, Subject
 
 COUNTED_AGAIN = frozenset({"over_capacity", "no_place"})

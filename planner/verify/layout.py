@@ -3,8 +3,8 @@
 from functools import cached_property
 
 from memstow.planner.model.plan import Placement
-from memstow.planner.verify.facts import Facts
 from memstow.planner.verify.findings import Code, Findings
+from memstow.planner.verify.problem_index import Facts
 
 NOWHERE = -1
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from operator import itemgetter
 from typing import Final
 
-from memstow.planner.verify.facts import Facts
 from memstow.planner.verify.layout import Layout
+from memstow.planner.verify.problem_index import Facts
 from memstow.planner.verify.rigid import ALONE
 
 ENTER: Final = True

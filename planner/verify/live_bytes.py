@@ -11,10 +11,10 @@ from memstow.planner.model.objective import MAX_PEAK, PEAK, Kind, Term, peak_of
 from memstow.planner.model.plan import Explanation, LiveBytes, Sum
 from memstow.planner.model.problem import LIMIT, end_of
 from memstow.planner.model.ranges import Range, measure, merged
-from memstow.planner.verify.facts import Facts
-from memstow.planner.verify.heights import Cells, common_step, least_height, lowest_end
+from memstow.planner.verify.empty_pools import Rooms
+from memstow.planner.verify.least_height import Cells, common_step, least_height, lowest_end
+from memstow.planner.verify.problem_index import Facts
 from memstow.planner.verify.rigid import ALONE
-from memstow.planner.verify.room import Rooms
 
 _ANYTHING = LIMIT * LIMIT
 """Proven when the buffers cannot be placed at all."""

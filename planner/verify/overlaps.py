@@ -8,12 +8,12 @@ million.
 
 from dataclasses import dataclass
 
-from memstow.planner.verify.facts import Facts
+from memstow.planner.verify.disjoint_ranges import Occupied
 from memstow.planner.verify.findings import Code, Findings
+from memstow.planner.verify.interval_tree import Overlay
 from memstow.planner.verify.layout import Layout
 from memstow.planner.verify.lifetimes import ENTER, Lives
-from memstow.planner.verify.occupied import Occupied
-from memstow.planner.verify.overlay import Overlay
+from memstow.planner.verify.problem_index import Facts
 from memstow.planner.verify.rigid import ALONE
 
 

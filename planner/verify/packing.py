@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from memstow.planner.model.problem import LIMIT
 from memstow.planner.model.ranges import Range
-from memstow.planner.verify.facts import Facts, Grid
 from memstow.planner.verify.layout import Layout
+from memstow.planner.verify.problem_index import Facts, Grid
 from memstow.planner.verify.rigid import ALONE
 
 Prefer = Callable[[int, int], int]

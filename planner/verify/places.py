@@ -4,9 +4,9 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 from memstow.planner.model.problem import Buffer, end_of
-from memstow.planner.verify.facts import Facts
 from memstow.planner.verify.findings import Code, Findings
 from memstow.planner.verify.layout import NOWHERE, Layout
+from memstow.planner.verify.problem_index import Facts
 
 
 def check_places(facts: Facts, layout: Layout, findings: Findings) -> None:

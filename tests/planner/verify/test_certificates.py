@@ -24,9 +24,9 @@ from memstow.planner.model.plan import (
 from memstow.planner.model.problem import Buffer, InPlace, Pool, Problem, Relative, Reserved, ReuseCost
 from memstow.planner.verify import Code, verify
 from memstow.planner.verify.certificates import Proofs
-from memstow.planner.verify.facts import Facts
 from memstow.planner.verify.findings import Findings
 from memstow.planner.verify.live_bytes import proven
+from memstow.planner.verify.problem_index import Facts
 from tests.planner.plans import honest
 from tests.problems import random_problem
 from tests.referee import best

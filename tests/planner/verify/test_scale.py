@@ -10,9 +10,9 @@ import pytest
 from memstow.planner.model.plan import Live, LiveBytes, Placement, Plan, PoolUse, Status, TermValue
 from memstow.planner.model.problem import Buffer, Problem, Relative
 from memstow.planner.verify import Code, verify
+from memstow.planner.verify.disjoint_ranges import Occupied
 from memstow.planner.verify.findings import LISTED
-from memstow.planner.verify.occupied import Occupied
-from memstow.planner.verify.overlay import Overlay
+from memstow.planner.verify.interval_tree import Overlay
 
 Rectangle = tuple[int, int, int, int]
 

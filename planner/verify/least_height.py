@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import gcd
 
 from memstow.planner.model.ranges import Range
-from memstow.planner.verify.facts import Facts, Grid
+from memstow.planner.verify.problem_index import Facts, Grid
 
 
 @dataclass(frozen=True, slots=True)

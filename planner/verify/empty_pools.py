@@ -1,7 +1,7 @@
 """Whether a buffer, with its whole rigid group, has a place in a pool when nothing else is there."""
 
 from memstow.planner.model.problem import end_of
-from memstow.planner.verify.facts import Facts, Grid
+from memstow.planner.verify.problem_index import Facts, Grid
 from memstow.planner.verify.rigid import ALONE
 
 

@@ -8,9 +8,9 @@ cover each.
 from bisect import bisect_left
 
 from memstow.planner.model.ranges import measure
-from memstow.planner.verify.facts import Facts
 from memstow.planner.verify.layout import Layout
 from memstow.planner.verify.lifetimes import ENTER, Lives
+from memstow.planner.verify.problem_index import Facts
 
 
 def occupied_at(facts: Facts, layout: Layout, placed: list[int], time: int) -> int:

@@ -9,14 +9,14 @@ from typing import Final
 
 from memstow.planner.model.objective import Term, terms_of
 from memstow.planner.model.plan import PLANNED, Plan, TermValue
-from memstow.planner.verify.facts import Facts
-from memstow.planner.verify.figures import Figures
 from memstow.planner.verify.findings import Code, Findings
 from memstow.planner.verify.layout import Layout
 from memstow.planner.verify.lifetimes import Lives
+from memstow.planner.verify.objective_values import Figures
 from memstow.planner.verify.overlaps import Sweep, check_conflicts
 from memstow.planner.verify.packing import Body, Packing, Prefer, Steps, bodies
 from memstow.planner.verify.places import check_distances, check_places
+from memstow.planner.verify.problem_index import Facts
 from memstow.planner.verify.verdict import Claim, Claims, Subject
 
 MOST_BUFFERS: Final = 100_000

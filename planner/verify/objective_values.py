@@ -3,8 +3,8 @@
 from memstow.planner.model.objective import Kind, parse_term
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import access_count
-from memstow.planner.verify.facts import Facts
 from memstow.planner.verify.layout import NOWHERE, Layout
+from memstow.planner.verify.problem_index import Facts
 
 
 class Figures:

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from memstow.planner.verify.overlay import Overlay
+from memstow.planner.verify.interval_tree import Overlay
 from memstow.planner.verify.rigid import ALONE
 
 
