@@ -1,37 +1,37 @@
-"""Whether a buffer, with its whole rigid group, has a place in a pool when nothing else is there."""
+"""Whether a buffer, with its whole rigid group, fits into a pool that holds nothing else."""
 
 from memstow.planner.model.problem import end_of
-from memstow.planner.verify.problem_index import Facts, Grid
+from memstow.planner.verify.problem_index import Grid, ProblemIndex
 from memstow.planner.verify.rigid import ALONE
 
 
-class Rooms:
-    """Answers once for each group, or for each kind of plain buffer, and pool."""
+class EmptyPools:
+    """Caches the answer by pool and group, or by pool and the size, alignment and pin of a single buffer."""
 
-    def __init__(self, facts: Facts) -> None:
-        self._facts = facts
-        self._known: dict[tuple[int, ...], bool] = {}
+    def __init__(self, index: ProblemIndex) -> None:
+        self._index = index
+        self._cache: dict[tuple[int, ...], bool] = {}
 
-    def has(self, buffer: int, pool: int) -> bool:
-        """Whether the buffer can be in that pool at all, though the pool be empty."""
-        facts = self._facts
-        group = facts.rigid.group[buffer]
-        it = facts.buffers[buffer]
+    def fits(self, buffer: int, pool: int) -> bool:
+        """Whether the buffer has a place in the pool when nothing else is there."""
+        index = self._index
+        group = index.rigid.group[buffer]
+        it = index.buffers[buffer]
         alone = (it.size, it.alignment, -1 if it.offset is None else it.offset)
         key = (pool, *alone) if group == ALONE else (pool, group)
-        if key not in self._known:
-            self._known[key] = self._tried(buffer, pool)
-        return self._known[key]
+        if key not in self._cache:
+            self._cache[key] = self._try(buffer, pool)
+        return self._cache[key]
 
-    def _tried(self, buffer: int, pool: int) -> bool:
-        facts = self._facts
-        grid = facts.grid_of(buffer, pool)
+    def _try(self, buffer: int, pool: int) -> bool:
+        index = self._index
+        grid = index.grid_of(buffer, pool)
         if grid is None:
             return False
-        group = facts.rigid.group[buffer]
-        members = [buffer] if group == ALONE else facts.rigid.members[group]
-        shift = {i: facts.rigid.delta.get(i, 0) - facts.rigid.delta.get(buffer, 0) for i in members}
-        pins = {offset - shift[i] for i in members if (offset := facts.buffers[i].offset) is not None}
+        group = index.rigid.group[buffer]
+        members = [buffer] if group == ALONE else index.rigid.members[group]
+        shift = {i: index.rigid.delta.get(i, 0) - index.rigid.delta.get(buffer, 0) for i in members}
+        pins = {offset - shift[i] for i in members if (offset := index.buffers[i].offset) is not None}
         if len(pins) > 1:
             return False
         start = max(-least for least in shift.values())
@@ -40,18 +40,18 @@ class Rooms:
 
     def _place(self, pool: int, start: int, grid: Grid, shift: dict[int, int], pinned: bool) -> bool:
         """Move up past what is reserved until the group lies free or sticks out of the pool."""
-        facts = self._facts
-        limit = end_of(facts.pools[pool])
+        index = self._index
+        limit = end_of(index.pools[pool])
         while True:
             if (start - grid.first) % grid.step or min(start + d for d in shift.values()) < 0:
                 return False
-            if any(start + d + facts.buffers[i].size > limit for i, d in shift.items()):
+            if any(start + d + index.buffers[i].size > limit for i, d in shift.items()):
                 return False
             past = [
                 end - d
                 for i, d in shift.items()
-                for begin, end in facts.reserved[pool]
-                if begin < start + d + facts.buffers[i].size and start + d < end and facts.buffers[i].size
+                for begin, end in index.reserved[pool]
+                if begin < start + d + index.buffers[i].size and start + d < end and index.buffers[i].size
             ]
             if not past:
                 return True

@@ -1,4 +1,4 @@
-"""What the judge has found of a plan: what is wrong, and for each thing it says whether that was checked."""
+"""The result of a judgement: the violations of a plan, and the standing of each of its claims."""
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -13,13 +13,13 @@ class Standing(StrEnum):
     CHECKED = "checked"
     """It follows from the problem and the plan, as the judge has counted itself."""
     CLAIMED = "claimed"
-    """Nothing speaks against it, but only who made the plan knows that it is so."""
+    """Not refuted, and not checkable: it rests on the word of whoever made the plan."""
     REFUTED = "refuted"
     """It is not so, or what is given for it does not show it: a violation says why."""
 
 
 class Subject(StrEnum):
-    """What a claim is about."""
+    """The subject of a claim."""
 
     PLACES = "places"
     """Every buffer has a place, and no constraint is broken."""
@@ -30,7 +30,7 @@ class Subject(StrEnum):
     POOL_BOUND = "pool_bound"
     """No plan has a lower peak in a pool."""
     VALUE = "value"
-    """What a term of the objective is worth."""
+    """The value of a term of the objective."""
     BOUND = "bound"
     """No plan has a lower value of a term, those before as they are here."""
     NOTHING_FITS = "nothing_fits"
@@ -49,17 +49,17 @@ class Claim:
 
     subject: Subject
     name: str | None
-    """The pool or the term that it is about."""
+    """The pool or the term concerned."""
     says: str
     standing: Standing
     by: str
-    """What checked it, or who claims it."""
+    """How it was checked, or who claims it."""
     rests_on: tuple[Subject, str] | None = None
     """The claim of which this one is a part: both stand or fall together."""
 
     @property
     def told(self) -> str:
-        """The standing in words, without what is said."""
+        """The standing in words, without the claim itself."""
         match self.standing:
             case Standing.CHECKED:
                 return "checked" if self.by == COUNTED else f"checked by {self.by}"
@@ -82,7 +82,7 @@ class Verdict:
 
     @property
     def unchecked(self) -> tuple[Claim, ...]:
-        """What is only claimed."""
+        """Claims that were not checked."""
         return tuple(claim for claim in self.claims if claim.standing is Standing.CLAIMED)
 
 
@@ -111,7 +111,7 @@ class Claims:
         self._claims.append(Claim(subject, name, says, Standing.CHECKED, COUNTED, on))
 
     def only_claimed(self) -> list[Claim]:
-        """What nothing was found against so far, and that was not checked."""
+        """Claims that are neither checked nor refuted so far."""
         return [claim for claim in self._claims if claim.standing is Standing.CLAIMED]
 
     def refute(self, subject: Subject, name: str | None) -> None:
