@@ -27,7 +27,7 @@ OLD, NEW = "old", "new"
 def run_pairs(args: argparse.Namespace) -> int:
     """Run, record, compare; the exit code is that of `bench compare`."""
     from memstow.planner.bench.analysis.paired_tests import check_scipy
-    from memstow.planner.bench.instances.problem import remembered
+    from memstow.planner.bench.instances.problem import paths_file
     from memstow.planner.bench.records.folder import PATHS
     from memstow.planner.bench.records.journal import Journal
     from memstow.planner.bench.runs.executor import Local
@@ -43,7 +43,7 @@ def run_pairs(args: argparse.Namespace) -> int:
         sides = []
         for folder, (solvers, python) in zip(folders, asked, strict=True):
             journals.append(Journal(folder, args.resume))
-            replace_file(folder / PATHS, remembered(folder, args.paths))
+            replace_file(folder / PATHS, paths_file(folder, args.paths))
             sides.append(Side(solvers, partial(Local, 1, python), journals[-1]))
         tally, interrupted = _run(instances, sides, args.seeds)
     finally:
@@ -63,14 +63,14 @@ def run_pairs(args: argparse.Namespace) -> int:
 
 def _run(instances: "Sequence[Instances]", sides: "Sequence[Side]", seeds: int) -> "tuple[Tally, bool]":
     """What was done, and whether it was interrupted."""
-    from memstow.planner.bench.runs.interleave import interleaved
+    from memstow.planner.bench.runs.interleave import run_interleaved
 
     progress = Progress(sys.stderr) if is_terminal(sys.stderr) else None
     old, new = sides
 
     def work(cancel: "threading.Event") -> "Tally":
         hear = progress.hear if progress else lambda _tally: None
-        return interleaved(instances, old, new, seeds, cancel, hear)
+        return run_interleaved(instances, old, new, seeds, cancel, hear)
 
     call = Interruptible(work)
     return call.run(progress), call.interrupted

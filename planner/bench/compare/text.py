@@ -21,7 +21,7 @@ def told(comparison: Comparison, deciding: Iterable[str]) -> str:
     if len(changed) < len(comparison.lines):
         lines.append(f"equal throughout: {count(len(comparison.lines) - len(changed))} measures of solvers")
     for one in comparison.contradictions[:_MOST_LISTED]:
-        lines.append(f"not true: {one.told}")
+        lines.append(f"not true: {one.sentence}")
     for line in comparison.lines:
         if line.verdict is Verdict.WORSE and line.worst:
             lines.append(f"worse in {line.measure} of {plain(line.solver)}: {', '.join(_worst(line))}")
@@ -81,7 +81,7 @@ def values(comparison: Comparison, deciding: Iterable[str]) -> dict[str, Any]:
         "pairs": len(comparison.pairs.pairs),
         "side_by_side": comparison.pairs.side_by_side,
         "lines": [_line(line) for line in comparison.lines],
-        "contradictions": [one.told for one in comparison.contradictions],
+        "contradictions": [one.sentence for one in comparison.contradictions],
         "missing": len(comparison.pairs.only_old),
         "added": len(comparison.pairs.only_new),
         "notes": list(comparison.pairs.notes),

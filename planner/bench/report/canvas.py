@@ -79,7 +79,7 @@ class Picture:
 
     name: str
     title: str
-    told: str
+    caption: str
     drawn: str
 
     @property
@@ -114,7 +114,7 @@ class Sketch:
 
     name: str
     title: str
-    told: str
+    caption: str
     panels: int
     draw: "Callable[[Sequence[Axes]], None]"
 
@@ -129,7 +129,7 @@ def picture(sketch: Sketch) -> Picture:
             transparent=True,
             metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")),
         )
-    return Picture(sketch.name, sketch.title, sketch.told, _bare(written.getvalue(), sketch.title))
+    return Picture(sketch.name, sketch.title, sketch.caption, _bare(written.getvalue(), sketch.title))
 
 
 def as_pdf(sketch: Sketch) -> bytes:

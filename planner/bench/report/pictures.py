@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Final
 
 from memstow.planner.bench.analysis.curves import (
     Curve,
-    apart,
     cactus,
+    cluster,
+    log_spaced,
     mean_over_time,
-    moments,
     profile,
-    together,
+    thin_out,
 )
-from memstow.planner.bench.analysis.ratios import Bench, Rated, Steps
+from memstow.planner.bench.analysis.ratios import Bench, RatedRun, Steps
 from memstow.planner.bench.report.axes import (
     SHORTEST,
     crowds,
@@ -150,7 +150,7 @@ def _gaps(bench: Bench, styles: Styles, axes: "Sequence[Axes]") -> None:
         for panel, title in zip(axes, ("Plan", "Bound"), strict=True):
             nothing(panel, title, "no value is known")
         return
-    times = moments(SHORTEST, max(10 * SHORTEST, *(one.run.record.seconds for one in measured)))
+    times = log_spaced(SHORTEST, max(10 * SHORTEST, *(one.run.record.seconds for one in measured)))
     for panel, title, steps in (
         (axes[0], "Plan", _primal),
         (axes[1], "Bound", _dual),
@@ -197,7 +197,7 @@ def _against(
     style: Style,
     scale: Callable[[float], float],
 ) -> None:
-    crowds(panel, together([(x, y) for x, y in pairs], scale), style)
+    crowds(panel, cluster([(x, y) for x, y in pairs], scale), style)
     diagonal(panel, last)
 
 
@@ -208,8 +208,8 @@ def _sizes(bench: Bench, styles: Styles, axes: "Sequence[Axes]") -> None:
         aside = _ASIDE ** (place - middle)
         sized = [(aside * max(1, r.run.instance.features.get("buffers", 1)), r) for r in rated]
         memory = [(size, r.run.record.peak_memory / MIB) for size, r in sized if r.run.record.peak_memory]
-        points(axes[0], apart(memory, math.log), styles[solver], solver)
-        points(axes[1], apart([(size, _time(r)) for size, r in sized], math.log), styles[solver], None)
+        points(axes[0], thin_out(memory, math.log), styles[solver], solver)
+        points(axes[1], thin_out([(size, _time(r)) for size, r in sized], math.log), styles[solver], None)
     for panel in axes:
         decades(panel, "x")
     decades(axes[0], "y")
@@ -218,15 +218,15 @@ def _sizes(bench: Bench, styles: Styles, axes: "Sequence[Axes]") -> None:
     axes[1].set(title="Time", xlabel="buffers", ylabel="seconds")
 
 
-def _task(one: Rated) -> tuple[str, int]:
+def _task(one: RatedRun) -> tuple[str, int]:
     return one.run.instance.digest, one.run.record.seed
 
 
-def _time(one: Rated) -> float:
+def _time(one: RatedRun) -> float:
     return max(SHORTEST, one.run.record.seconds)
 
 
-def _reached(one: Rated) -> float:
+def _reached(one: RatedRun) -> float:
     return max(SHORTEST, one.primal[-1][0] if one.primal else one.run.record.seconds)
 
 
@@ -238,11 +238,11 @@ def _in_percent(curve: Curve) -> Curve:
     return replace(curve, y=tuple(100 * y for y in curve.y))
 
 
-def _primal(one: Rated) -> Steps:
+def _primal(one: RatedRun) -> Steps:
     return one.primal
 
 
-def _dual(one: Rated) -> Steps:
+def _dual(one: RatedRun) -> Steps:
     return one.dual
 
 

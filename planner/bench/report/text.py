@@ -25,14 +25,14 @@ SUMMARY_HEAD: Final = (
     "bound integral",
     "memory",
 )
-SUMMARY_TOLD: Final = (
+SUMMARY_NOTE: Final = (
     "solved: a valid plan, or a proof that there is none. best known: as good as the best known. ratio: "
     "geometric mean of the value by the best known, of the runs with a plan. time and processor: "
     f"geometric means shifted by {SHIFT:g} s; a run that came to nothing counts with all the time it had. "
     "integrals: mean of the gap to the best known value, of the plan and of the bound, over the time "
     "given: less is better."
 )
-INSTANCES_TOLD: Final = (
+INSTANCES_NOTE: Final = (
     "Of each solver the ratio to the best known and the seconds, medians over the seeds. "
     "✓: proven with every seed."
 )

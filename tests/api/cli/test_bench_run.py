@@ -401,7 +401,9 @@ def test_problems_are_run_in_the_memories_of_a_target(cli: Cli, three: Path, tmp
     )
     assert cli(*asked).code == Exit.DONE
     (record,) = records(tmp_path / "out")
-    pools = record.solver.options["target"]["pools"]
+    target = record.solver.options["target"]
+    assert isinstance(target, dict)
+    pools = target["pools"]
     assert record.instance.features["pools"] == len(pools) > 1
     assert record.objective[0].term == "placement_cost"
     assert cli(*asked, "--resume").code == Exit.DONE
