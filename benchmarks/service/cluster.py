@@ -61,7 +61,7 @@ class Place:
         with urlopen(request, timeout=60) as answer:
             return json.load(answer)
 
-    def run(self, problems: list[Any], options: dict[str, Any]) -> float:
+    def run(self, problems: list[Any], options: dict[str, object]) -> float:
         """Solve them all; seconds."""
         begin = time.monotonic()
         made = self.ask(

@@ -132,7 +132,7 @@ def _add_issues_of_the_rest(
 
 
 def _may_end_with_more(code: str, section: Section) -> bool:
-    """Whether what could not be read may be what the issue misses."""
+    """Whether the issue may only exist because other parts could not be read."""
     fields = _UNLESS_MORE.get(code, ())
     return bool(fields) and (
         section.has_unknown or any(field in section.lost or field in section.broken for field in fields)

@@ -117,7 +117,7 @@ def _unknown(plan: Plan) -> list[str]:
 
 
 def needs_report(found: "Needs") -> str:
-    """What it would take for a plan to exist, for a person."""
+    """The changes that would make a plan possible, as text."""
     match found.plan.status:
         case Status.INFEASIBLE:
             lines = _infeasible(found.plan)
@@ -176,7 +176,7 @@ def _kinds(found: "Needs") -> str:
 
 
 def _way_out(found: "Needs") -> str:
-    """What is left to do where no single constraint is to blame."""
+    """The advice where no single constraint is to blame."""
     larger = [plain(need.pool, most=40) for need in found.pools if need.bound is not None]
     if larger:
         return f"it takes more capacity, as above, of {' or '.join(larger[:8])}, or smaller buffers"

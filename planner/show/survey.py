@@ -1,8 +1,8 @@
-"""What is in a problem, for people and as plain data: counts, sizes, pools, pressure, hardest moments."""
+"""A survey of a problem, as text and as data: counts, sizes, pools, live bytes, hardest moments."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from statistics import median_low
 from typing import Any, Final
 
@@ -20,19 +20,31 @@ CHART_ROWS: Final = 10
 MOST_POOLS: Final = 50
 MOST_ALIGNMENTS: Final = 8
 
-Facts = dict[str, Any]
+
+@dataclass(frozen=True, slots=True)
+class _PoolSummary:
+    pool: str
+    capacity: int | None
+    alignment: int
+    reserved: int
+    cost: int
+    may_hold: int
+    """Buffers that may be in the pool."""
+    must_hold: int
+    """Buffers that may be in no other."""
+    bound: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class _Proven:
-    """What is known without a search: the least peak of each pool, or why nothing fits."""
+    """Proofs without a search: a bound on the peak of each pool, or why nothing fits."""
 
     bounds: Mapping[str, int]
     misfit: Explanation | None
 
 
-def facts(problem: Problem, rows: int) -> Facts:
-    """The survey as plain data."""
+def facts(problem: Problem, rows: int) -> dict[str, Any]:
+    """The survey as a JSON object."""
     proven = _proven(problem)
     steps = profile(problem.buffers)
     return {
@@ -41,7 +53,7 @@ def facts(problem: Problem, rows: int) -> Facts:
         "buffers": _buffers(problem),
         "constraints": _constraints(problem),
         "time": _time(steps),
-        "pools": _pools(problem, proven.bounds),
+        "pools": [asdict(pool) for pool in _pools(problem, proven.bounds)],
         "misfit": None if proven.misfit is None else proven.misfit.message,
         "peak_live": steps.peak,
         "hardest": [
@@ -87,7 +99,7 @@ def _proven(problem: Problem) -> _Proven:
     )
 
 
-def _buffers(problem: Problem) -> Facts:
+def _buffers(problem: Problem) -> dict[str, object]:
     sizes = [buffer.size for buffer in problem.buffers]
     return {
         "count": len(sizes),
@@ -104,7 +116,7 @@ def _buffers(problem: Problem) -> Facts:
     }
 
 
-def _constraints(problem: Problem) -> Facts:
+def _constraints(problem: Problem) -> dict[str, int]:
     return {
         "conflicts": len(problem.conflicts),
         "exclusive": len(problem.exclusive),
@@ -114,13 +126,13 @@ def _constraints(problem: Problem) -> Facts:
     }
 
 
-def _time(steps: Profile) -> Facts | None:
+def _time(steps: Profile) -> dict[str, int] | None:
     if not steps.live:
         return None
     return {"begin": steps.times[0], "end": steps.times[-1], "steps": len(steps.live)}
 
 
-def _pools(problem: Problem, bounds: Mapping[str, int]) -> list[Facts]:
+def _pools(problem: Problem, bounds: Mapping[str, int]) -> list[_PoolSummary]:
     only: Counter[str] = Counter()
     may: Counter[str] = Counter()
     everywhere = 0
@@ -134,16 +146,16 @@ def _pools(problem: Problem, bounds: Mapping[str, int]) -> list[Facts]:
             only[allowed[0]] += 1
         may.update(allowed)
     return [
-        {
-            "pool": pool.id,
-            "capacity": pool.capacity,
-            "alignment": pool.alignment,
-            "reserved": reserved_bytes(pool),
-            "cost": pool.cost,
-            "may_hold": may[pool.id] + everywhere,
-            "must_hold": only[pool.id],
-            "bound": bounds.get(pool.id),
-        }
+        _PoolSummary(
+            pool=pool.id,
+            capacity=pool.capacity,
+            alignment=pool.alignment,
+            reserved=reserved_bytes(pool),
+            cost=pool.cost,
+            may_hold=may[pool.id] + everywhere,
+            must_hold=only[pool.id],
+            bound=bounds.get(pool.id),
+        )
         for pool in problem.pools
     ]
 
@@ -182,7 +194,7 @@ def _heading(problem: Problem, steps: Profile) -> list[str]:
 
 
 def _timeless(steps: Profile) -> list[str]:
-    """What there is to say where nothing changes over time."""
+    """Lines about buffers that are always live or have no lifetimes."""
     lines = []
     if steps.always:
         told = f"{count(steps.always)} bytes ({human(steps.always)})"
@@ -192,14 +204,14 @@ def _timeless(steps: Profile) -> list[str]:
     return lines
 
 
-def _pool_table(pools: Sequence[Facts]) -> list[str]:
+def _pool_table(pools: Sequence[_PoolSummary]) -> list[str]:
     header = ("pool", "capacity", "alignment", "reserved", "cost", "may hold", "must hold", "bound")
     rows = [
         (
-            plain(p["pool"], most=40),
-            "unlimited" if p["capacity"] is None else count(p["capacity"]),
-            *(count(p[key]) for key in ("alignment", "reserved", "cost", "may_hold", "must_hold")),
-            "-" if p["bound"] is None else count(p["bound"]),
+            plain(p.pool, most=40),
+            "unlimited" if p.capacity is None else count(p.capacity),
+            *map(count, (p.alignment, p.reserved, p.cost, p.may_hold, p.must_hold)),
+            "-" if p.bound is None else count(p.bound),
         )
         for p in pools[:MOST_POOLS]
     ]

@@ -75,7 +75,7 @@ def _panels(problem: Problem, plan: Plan, scene: Scene) -> tuple[list[Panel], in
 
 
 def _captions(maps: Sequence[Drawn], left_out: int) -> list[str]:
-    """What is not shown box by box."""
+    """A note on what is not drawn box by box."""
     told = []
     shaded, unseen = sum(one.shaded for one in maps), sum(one.unseen for one in maps)
     if shaded:
@@ -105,7 +105,7 @@ def _described(panels: Sequence[Panel]) -> str:
 
 
 def _legend(panels: Sequence[Panel], shaded: bool) -> Iterator[str]:
-    """What the colours say, from the right."""
+    """The legend of the colours, from the right."""
     right = RIGHT
     entries: list[tuple[str, Sequence[str]]] = []
     if any(panel.pool.reserved for panel in panels):

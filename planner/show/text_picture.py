@@ -72,7 +72,7 @@ def chart(steps: Profile, width: int, height: int, glyphs: Glyphs) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Sheet:
-    """What all maps of a picture have in common."""
+    """The layout that all maps of a picture share."""
 
     axis: Axis
     times: Sequence[int]
@@ -83,7 +83,7 @@ class _Sheet:
 
 
 def maps(problem: Problem, plan: Plan, width: int, rows: int, glyphs: Glyphs) -> list[str]:
-    """What lies where in each pool, all on one axis; letters name the buffers where they are few."""
+    """A memory map of each pool on one axis; few buffers are named by letters."""
     scene = scene_of(problem, plan)
     uses = {use.pool: use for use in plan.pools}
     used = [pool for pool in problem.pools if scene.pools[pool.id] and pool.id in uses]
@@ -181,7 +181,7 @@ def _begins(times: Sequence[int], width: int) -> list[int]:
 
 
 def _address_labels(top: int, rows: int) -> dict[int, str]:
-    """What stands beside which rows: the top itself, and round addresses at the upper ends of others."""
+    """Labels of rows: the top, and round addresses at the upper ends of others."""
     labels = {
         (2 * at * rows + top) // (2 * top) - 1: human(at) for at in round_addresses(top, max(2, rows // 3))
     }
@@ -237,7 +237,7 @@ def _names(named: Sequence[tuple[str, Buffer]], sheet: _Sheet) -> list[str]:
 
 
 def _key(told: Container[str], sheet: _Sheet) -> list[str]:
-    """What the signs say that are in the picture."""
+    """The legend of the signs in the picture."""
     shades = sheet.glyphs.shades[1:]
     entries = []
     if any(shade in told for shade in shades):

@@ -10,7 +10,7 @@ from memstow.planner.verify.problem_index import ProblemIndex
 
 
 def check_places(index: ProblemIndex, layout: Layout, findings: Findings) -> None:
-    """Note every buffer that may not be where it is, whatever the others do."""
+    """Note every buffer that may not be where it is, whatever the other buffers do."""
     limits = [end_of(pool) for pool in index.pools]
     for i, (buffer, pool, offset) in enumerate(zip(index.buffers, layout.pool, layout.offset, strict=True)):
         if pool == NOWHERE:
@@ -18,41 +18,59 @@ def check_places(index: ProblemIndex, layout: Layout, findings: Findings) -> Non
         if buffer.pools is not None or buffer.pool is not None:
             _check_pool(index, buffer, pool, findings)
         if buffer.offset is not None and buffer.offset != offset:
-            findings.add(
-                Code.PINNED_OFFSET,
-                "{!r} is pinned to offset {} but is at {}",
-                buffer.id,
-                buffer.offset,
-                offset,
-                buffers=(buffer.id,),
-                pool=index.pools[pool].id,
-            )
-        step, first = index.grid(buffer.alignment, pool)
-        if (offset - first) % step:
-            findings.add(
-                Code.MISALIGNED,
-                "{!r} is at offset {} of {!r} (base {}): the address must be a multiple of {}",
-                buffer.id,
-                offset,
-                index.pools[pool].id,
-                index.pools[pool].base or 0,
-                step,
-                buffers=(buffer.id,),
-                pool=index.pools[pool].id,
-            )
+            _note_wrong_offset(index, buffer, pool, offset, findings)
+        grid = index.grid(buffer.alignment, pool)
+        if (offset - grid.first) % grid.step:
+            _note_misaligned(index, buffer, pool, offset, findings)
         if offset + buffer.size > limits[pool]:
-            findings.add(
-                Code.BEYOND_CAPACITY,
-                "{!r} ends at {} but {!r} ends at {}",
-                buffer.id,
-                offset + buffer.size,
-                index.pools[pool].id,
-                limits[pool],
-                buffers=(buffer.id,),
-                pool=index.pools[pool].id,
-            )
+            _note_beyond_capacity(index, buffer, pool, offset, findings)
         if index.reserved[pool] and buffer.size:
             _check_reserved(index, layout, i, findings)
+
+
+def _note_wrong_offset(
+    index: ProblemIndex, buffer: Buffer, pool: int, offset: int, findings: Findings
+) -> None:
+    findings.add(
+        Code.PINNED_OFFSET,
+        "{!r} is pinned to offset {} but is at {}",
+        buffer.id,
+        buffer.offset,
+        offset,
+        buffers=(buffer.id,),
+        pool=index.pools[pool].id,
+    )
+
+
+def _note_misaligned(index: ProblemIndex, buffer: Buffer, pool: int, offset: int, findings: Findings) -> None:
+    it = index.pools[pool]
+    findings.add(
+        Code.MISALIGNED,
+        "{!r} is at offset {} of {!r} (base {}): the address must be a multiple of {}",
+        buffer.id,
+        offset,
+        it.id,
+        it.base or 0,
+        index.grid(buffer.alignment, pool).step,
+        buffers=(buffer.id,),
+        pool=it.id,
+    )
+
+
+def _note_beyond_capacity(
+    index: ProblemIndex, buffer: Buffer, pool: int, offset: int, findings: Findings
+) -> None:
+    it = index.pools[pool]
+    findings.add(
+        Code.BEYOND_CAPACITY,
+        "{!r} ends at {} but {!r} ends at {}",
+        buffer.id,
+        offset + buffer.size,
+        it.id,
+        end_of(it),
+        buffers=(buffer.id,),
+        pool=it.id,
+    )
 
 
 def _check_pool(index: ProblemIndex, buffer: Buffer, pool: int, findings: Findings) -> None:

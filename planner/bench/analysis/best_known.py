@@ -31,7 +31,7 @@ BestKnown = Mapping[str, Best]
 
 
 def with_results(known: BestKnown, runs: Iterable[Run]) -> dict[str, Best]:
-    """What is known after these runs as well; of equals the one that was first stays."""
+    """The best known values including these runs; of equal values the first stays."""
     best = dict(known)
     for run in runs:
         value, before = run.value, best.get(run.instance.digest)
@@ -70,7 +70,7 @@ def to_json(known: BestKnown) -> bytes:
 
 
 def from_json(data: bytes, name: str) -> dict[str, Best]:
-    """What the file says; an InputError that names the file where it is none of ours."""
+    """The best known values of a file; InputError if it is no such file."""
     try:
         values = json.loads(data)
         if values["version"] != VERSION:

@@ -93,4 +93,4 @@ OUTCOMES: Final = (
 NAMES: Final = tuple(one.name for one in (*OUTCOMES, *MEASURES))
 NOISY: Final = frozenset(one.name for one in MEASURES if one.noisy)
 DECIDING: Final = ("solved", "proven", "value", "bound", "nodes", "steps")
-"""What the exit code depends on unless asked otherwise: nothing that only a clock tells."""
+"""The measures that decide the exit code by default: none that depends on a clock."""

@@ -25,7 +25,7 @@ class PublicSet:
 
 @dataclass(frozen=True, slots=True)
 class LocalSet:
-    """What there is of a set in a folder."""
+    """The files of a set in a folder."""
 
     public: PublicSet
     folder: Path | None
@@ -91,7 +91,7 @@ SETS: Final = (
 
 
 def local_sets(folder: Path | None) -> Sequence[LocalSet]:
-    """What there is of each set: a folder of its name, and how many files of instances are in it."""
+    """Each set with its folder here, and the number of files of instances in it."""
     return [_local_set(public, folder) for public in SETS]
 
 

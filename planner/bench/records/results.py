@@ -63,7 +63,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What is in a `results.jsonl`."""
+    """The content of a `results.jsonl`."""
 
     path: Path
     runs: tuple[Run, ...]

@@ -89,7 +89,7 @@ class Windows:
         self.ids: set[str] = set()
         """Of the buffers that stand for windows."""
         self.others: list[Relative] = []
-        """What is relative for another reason."""
+        """Entries of `relative` that are not windows."""
         for tie in problem.relative:
             gap = _window_of(by_id, tie)
             if gap is None:

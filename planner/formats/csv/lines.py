@@ -17,7 +17,7 @@ _LONGEST_CELL: Final = 1 << 20
 
 
 class CellError(Exception):
-    """What is wrong with the cell of a line, by the meaning of its column."""
+    """An error in a cell, with the meaning of its column."""
 
     def __init__(self, code: str, meaning: str, message: str) -> None:
         super().__init__(message)
@@ -117,7 +117,7 @@ def _hint(text: str) -> str:
 
 
 def _in_words(message: str) -> str:
-    """What Python says of quotes that do not close, in words about the file."""
+    """Errors of quotes that do not close, in words about the file."""
     if message == "unexpected end of data":
         return "a quote is opened and never closed"
     if message.endswith("expected after '\"'"):

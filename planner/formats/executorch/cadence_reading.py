@@ -1,4 +1,4 @@
-"""What ExecuTorch's planner for Cadence gets: specs, memories with ids from 1, and placement constraints.
+"""The input of ExecuTorch's planner for Cadence: specs, memories with ids from 1, and placement constraints.
 
 Its greedy tries the memories in the order of their ids. A spec that is placed relative to another (a view, a
 slice, a part of a concatenation) is not planned there: the lifetime of its source is widened to hold it. Here

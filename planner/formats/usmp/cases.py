@@ -11,7 +11,7 @@ from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
 from memstow.planner.formats.format import Format, Refusals
-from memstow.planner.formats.native import laid_out
+from memstow.planner.formats.native import encode_document
 from memstow.planner.formats.plain_problem import against_moments, refuse_pins
 from memstow.planner.formats.usmp.buffer_info import infos_of, objective_of, read_infos
 from memstow.planner.model.objective import PEAK
@@ -85,7 +85,7 @@ def write_problem(problem: Problem) -> bytes:
     refuse_pins(problem, refusals)
     document = _case_of(problem) if _is_case(problem) else infos_of(problem, refusals)
     refusals.raise_any()
-    return laid_out(document)
+    return encode_document(document)
 
 
 def _is_case(problem: Problem) -> bool:
@@ -98,7 +98,7 @@ def _is_case(problem: Problem) -> bool:
     )
 
 
-def _case_of(problem: Problem) -> dict[str, Any]:
+def _case_of(problem: Problem) -> dict[str, object]:
     return {
         "sizes": {buffer.id: buffer.size for buffer in problem.buffers},
         "edges": [list(pair) for pair in problem.conflicts],

@@ -1,4 +1,4 @@
-"""What is around and behind the boxes of a map: heading, holes, reserved ranges, lines, axes."""
+"""Everything around and behind the boxes of a map: heading, holes, reserved ranges, lines, axes."""
 
 from collections.abc import Iterator
 from math import floor
