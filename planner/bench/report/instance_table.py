@@ -14,7 +14,7 @@ from memstow.planner.show.formatting import seconds
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What a solver did on an instance, over all seeds."""
+    """The results of a solver on an instance, over all seeds."""
 
     value: str
     time: str

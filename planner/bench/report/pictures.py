@@ -44,55 +44,72 @@ Styles = Mapping[str, Style]
 
 
 def sketches(bench: Bench, styles: Styles, pair: tuple[str, str] | None) -> list[Sketch]:
-    """All pictures, to be drawn; without a pair of solvers, none of two against each other."""
-    drawn = [
-        Sketch(
-            "profiles",
-            "Performance profiles",
-            "The part of all runs that came at least so close: (a) in the value of the plan, against the "
-            "best known of the instance; (b) in the time to a proof, against the fastest of the instance and "
-            "seed. Higher is better; runs that came to nothing count.",
-            2,
-            partial(_profiles, bench, styles),
-        ),
-        Sketch(
-            "cactus",
-            "How many in what time",
-            "So many runs took at most so long each: (a) until the plan was proven, (b) until a plan "
-            "as good as the best known was there. Further right and lower is better.",
-            2,
-            partial(_cactus, bench, styles),
-        ),
-        Sketch(
-            "gap",
-            "Gap over time",
-            "The mean distance from the best known value at each moment, over all runs but those that "
-            "were declined: (a) that of the plan at hand, (b) that of the proven bound. 100 % until "
-            "there is one.",
-            2,
-            partial(_gaps, bench, styles),
-        ),
-        Sketch(
-            "size",
-            "What size costs",
-            "Each run by the number of buffers, solvers side by side: (a) the most memory its process "
-            "took, (b) its seconds.",
-            2,
-            partial(_sizes, bench, styles),
-        ),
+    """All pictures of a report, not drawn yet; a scatter plot only for a pair of solvers."""
+    scatter = [] if pair is None else [_scatter_sketch(bench, styles, pair)]
+    return [
+        _profiles_sketch(bench, styles),
+        _cactus_sketch(bench, styles),
+        _gap_sketch(bench, styles),
+        *scatter,
+        _size_sketch(bench, styles),
     ]
-    if pair is None:
-        return drawn
-    scatter = Sketch(
+
+
+def _profiles_sketch(bench: Bench, styles: Styles) -> Sketch:
+    return Sketch(
+        "profiles",
+        "Performance profiles",
+        "The share of all runs within a distance of the best: (a) in the value of the plan, against the best "
+        "known of the instance; (b) in the time to a proof, against the fastest of the instance and seed. "
+        "Higher is better; runs without a plan or proof count.",
+        2,
+        partial(_profiles, bench, styles),
+    )
+
+
+def _cactus_sketch(bench: Bench, styles: Styles) -> Sketch:
+    return Sketch(
+        "cactus",
+        "Runs solved over time",
+        "The number of runs (x) that took at most y seconds: (a) until the plan was proven, (b) until the "
+        "plan was as good as the best known. Further right and lower is better.",
+        2,
+        partial(_cactus, bench, styles),
+    )
+
+
+def _gap_sketch(bench: Bench, styles: Styles) -> Sketch:
+    return Sketch(
+        "gap",
+        "Gap over time",
+        "The mean distance from the best known value over time, over all runs that were not declined: (a) of "
+        "the best plan so far, (b) of the best proven bound so far. 100 % until there is one.",
+        2,
+        partial(_gaps, bench, styles),
+    )
+
+
+def _size_sketch(bench: Bench, styles: Styles) -> Sketch:
+    return Sketch(
+        "size",
+        "Memory and time by size",
+        "Each run by the number of buffers, solvers side by side: (a) the peak memory of its process, (b) "
+        "its seconds.",
+        2,
+        partial(_sizes, bench, styles),
+    )
+
+
+def _scatter_sketch(bench: Bench, styles: Styles, pair: tuple[str, str]) -> Sketch:
+    return Sketch(
         "scatter",
         f"{name(pair[0])} against {name(pair[1])}",
-        "A point is an instance with a seed: (a) the seconds, (b) how far the plan is above the best "
-        "known. Where several coincide the point is larger, its area in proportion, and their number stands "
-        f"beside it. Below the line {name(pair[1])} is better; beyond the dotted lines there is nothing.",
+        "A point is an instance with a seed: (a) the seconds, (b) the distance of the plan from the best "
+        "known. Where several coincide the point is larger, its area in proportion, with their number beside "
+        f"it. Below the line {name(pair[1])} is better; beyond the dotted lines are runs without a result.",
         2,
         partial(_scatter, bench, pair, styles[pair[0]]),
     )
-    return [*drawn[:3], scatter, drawn[3]]
 
 
 def _profiles(bench: Bench, styles: Styles, axes: "Sequence[Axes]") -> None:
@@ -103,7 +120,7 @@ def _profiles(bench: Bench, styles: Styles, axes: "Sequence[Axes]") -> None:
     ]
     lines(axes[0], quality, styles, steps=True, until=_last(quality))
     percents(axes[0], "x", _last(quality))
-    axes[0].set(title="Value", xlabel="above the best known", ylabel="part of all runs", ylim=(-0.02, 1.02))
+    axes[0].set(title="Value", xlabel="above the best known", ylabel="share of all runs", ylim=(-0.02, 1.02))
     fastest: dict[tuple[str, int], float] = {}
     for one in bench.rated:
         if one.proven:

@@ -28,7 +28,7 @@ SUMMARY_HEAD: Final = (
 SUMMARY_NOTE: Final = (
     "solved: a valid plan, or a proof that there is none. best known: as good as the best known. ratio: "
     "geometric mean of the value by the best known, of the runs with a plan. time and processor: "
-    f"geometric means shifted by {SHIFT:g} s; a run that came to nothing counts with all the time it had. "
+    f"geometric means shifted by {SHIFT:g} s; a run that is not solved counts with its whole time limit. "
     "integrals: mean of the gap to the best known value, of the plan and of the bound, over the time "
     "given: less is better."
 )
@@ -68,12 +68,12 @@ def best_known(best: Best | None) -> str:
 
 
 def how_many(shown: int, there: int) -> str:
-    """What a list leaves out, if anything."""
+    """A sentence on the rows that a list leaves out; empty if there are none."""
     return f"The {count(shown)} of {count(there)} on which solvers differ most." if shown < there else ""
 
 
 def facts(bench: Bench) -> list[tuple[str, str]]:
-    """What was run where, as pairs."""
+    """Solvers, limits and machines of the runs, as pairs of name and value."""
     records = [one.run.record for one in bench.rated]
     machines = {_machine(record.machine) for record in records}
     versions = sorted({f"{r.solver.name} {r.solver.version}".strip() for r in records})
