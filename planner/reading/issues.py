@@ -46,7 +46,7 @@ class Findings:
 
 
 class Renamed(Findings):
-    """The findings of another document, for what was made from it: told at the places it was made from."""
+    """Findings of an object made from another document, reported at the places of that document."""
 
     def __init__(self, findings: Findings, place: Callable[[Path], Path]) -> None:
         super().__init__(None)

@@ -1,4 +1,4 @@
-"""Pydantic's errors in our words: a code of our own, the place, what was given, what would be right."""
+"""Translates errors of pydantic into messages of memstow: a code, the place, the value, the expectation."""
 
 from collections.abc import Iterable
 from math import isfinite
@@ -106,7 +106,7 @@ def wrong_type(expected: str, given: object) -> str:
 
 def _said_of_a_lifetime(error: ErrorDetails, place: Place, given: object, at: Path) -> Found | None:
     if isinstance(given, list):
-        # It was meant as an interval: what is wrong in it says more than that it is not "always".
+        # It was meant as an interval: its own error helps more than that it is not "always".
         return None if error["type"] == "literal_error" else _said(error, place)
     return Found("not_a_lifetime", at, f'expected [begin, end] or "always", given {shown(given)}')
 

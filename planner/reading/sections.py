@@ -27,7 +27,7 @@ _DEEPEST: Final = 6
 
 @dataclass(slots=True)
 class Section:
-    """The valid fields of an object, and what was wrong with the others."""
+    """The valid fields of an object, and the invalid ones."""
 
     values: dict[str, Any] = field(default_factory=dict)
     lost: dict[str, list[int]] = field(default_factory=dict)

@@ -63,7 +63,7 @@ def _work(kind: str) -> Callable[[Pair], Difference | None]:
 def _measured(of: Callable[[Run], float | None]) -> Callable[[Pair], Difference | None]:
     def difference(pair: Pair) -> Difference | None:
         old, new = of(pair.old), of(pair.new)
-        # Nothing takes no time: what is 0 was not measured, or left out of the file on purpose.
+        # A 0 was not measured, or was removed from the file on purpose.
         if not old or not new or not (_answered(pair.old) and _answered(pair.new)):
             return None
         return math.log(new / old)

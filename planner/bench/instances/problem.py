@@ -18,7 +18,7 @@ from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.problem import Problem
 from memstow.planner.reading.parse import parse_target
-from memstow.planner.targets.overrides import changed
+from memstow.planner.targets.overrides import with_overrides
 
 
 def problem_of(source: InstanceSource, options: RunOptions) -> Problem:
@@ -29,7 +29,7 @@ def problem_of(source: InstanceSource, options: RunOptions) -> Problem:
         arguments = dict(source.generated)
         problem = make(str(arguments.pop("kind")), arguments)
     target = None if options["target"] is None else parse_target(options["target"])
-    return changed(problem, target, options["capacity"], options["fit_only"])
+    return with_overrides(problem, target, options["capacity"], options["fit_only"])
 
 
 def find_problems(

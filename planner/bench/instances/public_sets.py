@@ -11,7 +11,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class PublicSet:
-    """A set of instances: what it is and where it comes from."""
+    """A published set of instances: description, source and licence."""
 
     name: str
     description: str

@@ -66,7 +66,7 @@ class Generated:
 
 
 def _text(name: str) -> str:
-    """A name as it can be written: what is no text in it as escapes."""
+    """A name that can be written as text; other bytes as escapes."""
     return name.encode(errors="backslashreplace").decode()
 
 

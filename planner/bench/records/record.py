@@ -34,7 +34,7 @@ class Ending(StrEnum):
     DECLINED = "declined"
     """The solver cannot honour something in the problem, and said so."""
     ERROR = "error"
-    """It failed by itself, or what it sent cannot be understood."""
+    """It failed, or its output cannot be read."""
     KILLED = "killed"
     """It was ended by us (time, memory) or by the system."""
     INVALID = "invalid"
@@ -156,7 +156,7 @@ def to_line(record: Record) -> str:
 
 
 def from_line(line: str | bytes) -> Record:
-    """The record of a line; RecordError for what is none."""
+    """The record of a line; RecordError if the line is no record."""
     try:
         values = json.loads(line)
     except ValueError as error:

@@ -33,7 +33,7 @@ _IN_FILE: Final = {INK: "#1a1a1a", RULE: "#d8d8d4", PAPER: "#ffffff"}
 COLOURS: Final = ("#3b7dc4", "#e0782a", "#3f9d4a", "#d1495b", "#8f63b8", "#2aa3a3", "#a8742f", "#8a8f98")
 DASHES: Final = ("-", "--", "-.", ":")
 LETTERS: Final = "abcd"
-"""Of panels, from the left: what is told of a picture names them."""
+"""Letters of panels from the left, which captions refer to."""
 MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 _STYLE: Final[Any] = {
@@ -75,7 +75,7 @@ class Style:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A finished picture and what there is to know about reading it."""
+    """A finished picture with its caption."""
 
     name: str
     title: str
@@ -176,7 +176,7 @@ def _plotting(style: Any) -> Iterator[None]:
 
 
 def _legend(figure: "Figure", axes: "Sequence[Axes]") -> None:
-    # A panel where there is nothing to draw names nobody; the one beside it may.
+    # An empty panel has no legend entries; the one beside it may have some.
     named: dict[str, Artist] = {}
     for panel in axes:
         handles, labels = panel.get_legend_handles_labels()

@@ -50,7 +50,7 @@ def instance_rows(bench: Bench) -> list[InstanceRow]:
 
 
 def most_telling(rows: Iterable[InstanceRow], most: int) -> list[InstanceRow]:
-    """At most so many of the rows, those on which solvers differ most; in the order they came in."""
+    """The rows on which solvers differ most, at most `most`, in their order."""
     ordered = list(rows)
     if len(ordered) <= most:
         return ordered

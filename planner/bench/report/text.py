@@ -44,7 +44,7 @@ def name(text: str) -> str:
 
 
 def instance_name(instance: Instance) -> str:
-    """An instance where its family is told as well: without what it has its name from."""
+    """The name of an instance without the name of its family, which is shown beside it."""
     return name(instance.name.removeprefix(f"{instance.family},"))
 
 
@@ -54,7 +54,7 @@ def number(value: float | None) -> str:
 
 
 def ratio(value: float) -> str:
-    """A ratio; only what is equal is shown as 1."""
+    """A ratio; only an exact 1 is shown as 1."""
     if value == 1:
         return "1"
     return f"{value:.4f}" if value < 1_000 else f"{value:.3g}"

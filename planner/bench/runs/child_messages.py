@@ -11,7 +11,7 @@ from memstow.planner.processes.frames import GarbageError, Message
 
 # Reading or judging a problem of a million buffers takes half a minute where nothing else runs.
 _READING_SECONDS: Final = 600.0
-# A run that is to end by the clock may be so late, whoever solves, before it is killed: seconds, a share of
+# How late a run with a time limit may be before it is killed, whoever solves: seconds, a share of
 # its time, and seconds for each buffer.
 _LATE_SECONDS: Final = 1.0
 _LATE_SHARE: Final = 0.25

@@ -186,7 +186,7 @@ def _run(arguments: list[str], folder: str | None, files: "_RunFiles") -> tuple[
     """Run the program; its exit status and resource usage."""
     # A process begins with the peak memory of the one it was started from; only more than that is its own.
     floor = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    # This process ends with the run, so that the limit is for what it starts.
+    # This process ends with the run, so the limit concerns only the programs that it starts.
     resource.setrlimit(resource.RLIMIT_FSIZE, (_LARGEST_FILE, _LARGEST_FILE))
     with files.out.open("wb") as out, files.err.open("wb") as err:
         begin = time.monotonic()

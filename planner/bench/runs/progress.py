@@ -16,9 +16,9 @@ class Tally:
     before: int = 0  # results that were there already
     done: int = 0
     same: int = 0  # runs on a problem that another file holds too
-    left_out: int = 0  # runs on what is no problem
+    left_out: int = 0  # runs on files that cannot be read as a problem
     lost: int = 0  # runs whose supervisor or worker died
-    notes: list[str] = field(default_factory=list)  # what was left out or lost, and why; the first of them
+    notes: list[str] = field(default_factory=list)  # why runs were left out or lost; the first of them
 
     @property
     def settled(self) -> int:

@@ -121,7 +121,7 @@ def gaps_between(lives: Iterable[Interval], windows: list[Gap]) -> tuple[Interva
     return (held[0].begin, max(part.end for part in held)), sorted(gaps, key=_times)
 
 
-def written(gaps: Iterable[Gap]) -> str:
+def format_gaps(gaps: Iterable[Gap]) -> str:
     """The gaps as a cell."""
     return " ".join(map(_written, gaps))
 

@@ -1,4 +1,4 @@
-"""The lines of a CSV, whatever they hold: cells, integers, and what is wrong with them by line and column."""
+"""The lines of a CSV: cells and integers, and their issues by line and column."""
 
 import csv
 import io
@@ -33,7 +33,7 @@ def _check_count(data: bytes) -> None:
 
 
 class Lines:
-    """The lines of a CSV behind its header, and what is wrong with them."""
+    """The lines of a CSV after its header, and their issues."""
 
     def __init__(self, data: bytes, allowed: tuple[str, ...], required: tuple[str, ...]) -> None:
         check_marks(data)

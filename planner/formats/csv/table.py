@@ -19,11 +19,11 @@ from memstow.planner.formats.csv.gaps import (
     GapError,
     Windows,
     check_gaps,
+    format_gaps,
     gaps_between,
     lives_between,
     parse_gaps,
     window_id,
-    written,
 )
 from memstow.planner.formats.csv.header import Columns
 from memstow.planner.formats.csv.lines import CellError, Lines, number
@@ -220,7 +220,7 @@ def _line(index: int, buffer: Buffer, windows: Windows, refusals: Refusals) -> l
         check_gaps(gaps, (begin, end), buffer.size)
     except GapError as error:
         refusals.add(f"$.buffers[{index}].lifetimes", str(error))
-    return [buffer.id, str(begin), str(end), str(buffer.size), alignment, written(gaps), offset]
+    return [buffer.id, str(begin), str(end), str(buffer.size), alignment, format_gaps(gaps), offset]
 
 
 def _text(header: list[str], rows: Iterable[list[str]]) -> bytes:

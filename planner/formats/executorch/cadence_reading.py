@@ -176,7 +176,7 @@ class _Reading:
         pin = self._pins[spec.id][1] if spec.id in self._pins else None
         pinned = spec.mem_id if pin is None else pin.pinned_memory_id
         if pinned is not None and not 1 <= pinned <= len(self._names):
-            pinned = None  # told already
+            pinned = None  # reported already
         open_to = tuple(
             name for number, name in enumerate(self._names, start=1) if number not in spec.blocklist
         )

@@ -144,7 +144,7 @@ class PipelineMember:
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
 class PipelineGroup:
-    """A pipeline; what it requires is in the separations: a note, without effect."""
+    """A pipeline; a note, since its requirements are in the separations."""
 
     group: Annotated[int, Field(strict=True)]
     pool: Number

@@ -5,7 +5,7 @@ from typing import Any, Final
 from memstow.planner.formats.format import Format
 from memstow.planner.formats.native import encode_document
 from memstow.planner.formats.structured.document import Document, Solution
-from memstow.planner.formats.structured.numbering import numbered
+from memstow.planner.formats.structured.numbering import number_ids
 from memstow.planner.formats.structured.reading import Reading
 from memstow.planner.formats.structured.writing import document_of
 from memstow.planner.model.errors import InputError
@@ -81,11 +81,11 @@ def write_plan(problem: Problem, plan: Plan) -> bytes:
 
 
 def _ids(ids: list[str]) -> dict[int, str]:
-    return {one.number: name for one, name in zip(numbered(ids), ids, strict=True)}
+    return {one.number: name for one, name in zip(number_ids(ids), ids, strict=True)}
 
 
 def _numbers(ids: list[str]) -> dict[str, int]:
-    return {name: one.number for one, name in zip(numbered(ids), ids, strict=True)}
+    return {name: one.number for one, name in zip(number_ids(ids), ids, strict=True)}
 
 
 FORMAT: Final = Format(

@@ -6,7 +6,7 @@ from typing import Final
 from memstow.planner.formats.format import Refusals
 from memstow.planner.formats.plain_problem import live_ranges
 from memstow.planner.formats.reserved_peaks import same_optimum
-from memstow.planner.formats.structured.numbering import Numbered, numbered
+from memstow.planner.formats.structured.numbering import NumberedName, number_ids
 from memstow.planner.model.objective import Kind, terms_of
 from memstow.planner.model.problem import ALWAYS, Buffer, Interval, Problem, allowed_pools
 
@@ -23,8 +23,8 @@ class _Writing:
         self._problem = problem
         self._refusals = Refusals("structured")
         pools, buffers = [pool.id for pool in problem.pools], [buffer.id for buffer in problem.buffers]
-        self._pools = dict(zip(pools, numbered(pools), strict=True))
-        self._buffers = dict(zip(buffers, numbered(buffers), strict=True))
+        self._pools = dict(zip(pools, number_ids(pools), strict=True))
+        self._buffers = dict(zip(buffers, number_ids(buffers), strict=True))
         self._alignment_of = {pool.id: pool.alignment for pool in problem.pools}
         self._all_time = _hull(problem)
 
@@ -133,7 +133,7 @@ class _Writing:
         return list(dict.fromkeys(metrics)) or ["capacity_overflow"]
 
 
-def _identity(one: Numbered) -> dict[str, object]:
+def _identity(one: NumberedName) -> dict[str, object]:
     return {"id": one.number, "name": one.name}
 
 

@@ -52,7 +52,7 @@ class PoolInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
 class BufferInfo:
-    """One buffer. Inputs and outputs are planned as what is between them, so `kind` is a note."""
+    """One buffer. Inputs and outputs are planned like intermediates, so `kind` is a note."""
 
     name_hint: Id
     size_bytes: Bytes
@@ -98,7 +98,7 @@ def objective_of(pools: tuple[Pool, ...]) -> tuple[str, ...] | None:
     if len(pools) == 1:
         return None
     later = [peak_of(pool.id) for pool in reversed(pools[1:])]
-    # A name that comes twice is told elsewhere.
+    # Duplicate names are reported elsewhere.
     return tuple(dict.fromkeys(map(str, (*later, Term(Kind.PREFERENCE), peak_of(pools[0].id)))))
 
 
@@ -163,7 +163,7 @@ def _buffer(info: BufferInfo, pools: tuple[str, ...]) -> Buffer:
 
 
 def _conflicts(infos: Infos) -> Iterator[tuple[Path, Pair]]:
-    """Each conflict once, whichever of the two names the other, and where it is told first."""
+    """Each conflict once, with the place where it first comes."""
     seen: set[frozenset[str]] = set()
     for index, info in enumerate(infos.buffer_infos):
         for at, other in enumerate(info.conflicts):

@@ -36,7 +36,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=ConfigDict(extra="forbid"))
 class Case:
-    """A problem; what it notes about itself (source, memory_pressure, expected) is not part of it."""
+    """A problem; source, memory_pressure and expected are notes."""
 
     sizes: dict[Any, Any]
     edges: tuple[Pair, ...] = ()
@@ -48,7 +48,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=ConfigDict(extra="forbid"))
-class Sized:
+class SizeEntry:
     """One entry of `sizes`."""
 
     id: Id
@@ -111,7 +111,7 @@ def _read_case(raw: Any, findings: Findings) -> Problem | None:
     if not section.sound or findings:
         return None
     case = section.values
-    buffers = list(_sized(case["sizes"], findings))
+    buffers = list(_buffers_of(case["sizes"], findings))
     pairs = list(case.get("edges", ()))
     if case.get("conflicts") is not None:
         pairs.extend(_adjacent(case["conflicts"], findings))
@@ -135,11 +135,11 @@ def _read_case(raw: Any, findings: Findings) -> Problem | None:
     return problem
 
 
-def _sized(sizes: Mapping[Any, Any], findings: Findings) -> Iterator[Buffer]:
+def _buffers_of(sizes: Mapping[Any, Any], findings: Findings) -> Iterator[Buffer]:
     names = list(sizes)
     entries = [{"id": name, "size": size} for name, size in sizes.items()]
     found, _ = read_elements(
-        Sized, entries, Renamed(findings, lambda path: ("sizes", names[int(path[0])])), ()
+        SizeEntry, entries, Renamed(findings, lambda path: ("sizes", names[int(path[0])])), ()
     )
     return (Buffer(id=one.id, size=one.size) for one in found)
 
@@ -155,7 +155,7 @@ def _adjacent(neighbours: Mapping[Any, Any], findings: Findings) -> Iterator[Pai
 
 
 def _each_once(pairs: list[Pair]) -> Iterator[Pair]:
-    """The pairs without those that say the same again: an edge has no direction."""
+    """The pairs without duplicates: an edge has no direction."""
     seen: set[frozenset[str]] = set()
     for pair in pairs:
         ends = frozenset(pair)
