@@ -5,8 +5,8 @@ from dataclasses import replace
 from random import Random
 
 from benchmarks.hard.effort import Effort
+from benchmarks.hard.engine_run import WORKERS, solve
 from benchmarks.hard.instances import LETTERS, SKIPPED, minimalloc, there
-from benchmarks.hard.solved import WORKERS, solve
 from benchmarks.page import table
 from memstow.planner.model.problem import Buffer, Problem
 

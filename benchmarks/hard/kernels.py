@@ -6,8 +6,8 @@ from dataclasses import replace
 from statistics import median
 
 from benchmarks.hard.effort import Effort
+from benchmarks.hard.engine_run import WORKERS, EngineRun, solve
 from benchmarks.hard.instances import SKIPPED, there
-from benchmarks.hard.solved import WORKERS, EngineRun, solve
 from benchmarks.limits import held
 from benchmarks.page import DATA, table
 from memstow.planner.formats import read_problem

@@ -3,8 +3,8 @@
 from statistics import geometric_mean
 
 from benchmarks.hard.effort import Effort
+from benchmarks.hard.engine_run import WORKERS, EngineRun, solve
 from benchmarks.hard.instances import SKIPPED, minimalloc, there
-from benchmarks.hard.solved import WORKERS, EngineRun, solve
 from benchmarks.page import table
 
 SECONDS = 10.0

@@ -5,8 +5,8 @@ import json
 from collections.abc import Iterator
 
 from benchmarks.hard.effort import Effort
+from benchmarks.hard.engine_run import WORKERS, EngineRun, solve
 from benchmarks.hard.instances import SKIPPED, there
-from benchmarks.hard.solved import WORKERS, EngineRun, solve
 from benchmarks.page import DATA, table
 from memstow.planner.formats import read_problem
 from memstow.planner.model.plan import Status
