@@ -1,7 +1,8 @@
-"""The independent judge: everything that is wrong with a plan, whoever made it, and what it merely claims.
+"""The independent judge of plans.
 
-It reads the problem in the user's terms and trusts nothing else: not the reduction, not the solvers, not the
-figures of the plan. Time is close to linear in the size of the problem.
+In: a problem and a plan from any source. Out: a verdict, with all violations of the plan and the standing of
+each of its claims. It trusts nothing but the problem: not the reduction, not the solvers, not the figures of
+the plan. Time is close to linear in the size of the problem.
 """
 
 from memstow.planner.model.digest import digest

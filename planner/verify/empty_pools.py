@@ -39,7 +39,7 @@ class EmptyPools:
         return self._place(pool, start, grid, shift, pinned=bool(pins))
 
     def _place(self, pool: int, start: int, grid: Grid, shift: dict[int, int], pinned: bool) -> bool:
-        """Move up past what is reserved until the group lies free or sticks out of the pool."""
+        """Move up past reserved ranges until the group is free, or beyond the end of the pool."""
         index = self._index
         limit = end_of(index.pools[pool])
         while True:

@@ -18,7 +18,7 @@ class Layout:
         self.offset = [0] * len(index.buffers)
 
     def read(self, placements: tuple[Placement, ...], findings: Findings) -> None:
-        """Take the places of a plan, and note what is unknown, repeated, or missing."""
+        """Read the placements of a plan; note unknown, repeated and missing buffers."""
         buffers, pools = self.index.buffer_index, self.index.pool_index
         seen = bytearray(len(self.index.buffers))
         for placement in placements:

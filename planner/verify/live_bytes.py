@@ -20,7 +20,7 @@ _ANYTHING = LIMIT * LIMIT
 """Proven when the buffers cannot be placed at all."""
 
 _MOST_WITHOUT_TIME = 2000
-"""Every two of so many buffers are compared in about a second."""
+"""The most buffers of which every two are compared: about a second."""
 
 
 def proven(index: ProblemIndex, term: Term, certificate: LiveBytes | Sum, cheapest_only: bool) -> int | str:

@@ -120,7 +120,7 @@ class Packing:
                 there.top = max(there.top, offset + delta + size)
 
     def _lowest(self, body: Body, pool: int, stacked: bool) -> int | None:
-        """The lowest offset at which the body is free of what is there; for a pinned one its pin."""
+        """The lowest free offset of the body; of a pinned one its pin."""
         index = self._index
         grid = index.grid_of(body.members[0], pool)
         if grid is None:

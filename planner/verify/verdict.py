@@ -15,7 +15,7 @@ class Standing(StrEnum):
     CLAIMED = "claimed"
     """Not refuted, and not checkable: it rests on the word of whoever made the plan."""
     REFUTED = "refuted"
-    """It is not so, or what is given for it does not show it: a violation says why."""
+    """False, or not shown by its certificate: a violation says why."""
 
 
 class Subject(StrEnum):
@@ -45,7 +45,7 @@ SOLVED_AGAIN = "solving again"
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One thing that a plan says."""
+    """A claim of a plan."""
 
     subject: Subject
     name: str | None
@@ -70,14 +70,14 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Everything that is wrong with a plan, and how far each thing it says is to be believed."""
+    """The violations of a plan, and the standing of each of its claims."""
 
     violations: tuple[Violation, ...]
     claims: tuple[Claim, ...]
 
     @property
     def valid(self) -> bool:
-        """Whether nothing is wrong; it may hold claims all the same."""
+        """Whether there is no violation; claims may be unchecked all the same."""
         return not self.violations
 
     @property
@@ -94,20 +94,20 @@ class Claims:
         self._claims: list[Claim] = []
 
     def counted(self, subject: Subject, name: str | None, says: str, holds: bool) -> None:
-        """Note what the judge has counted itself."""
+        """Add a claim that the judge has counted."""
         self._add(subject, name, says, Standing.CHECKED if holds else Standing.REFUTED, COUNTED)
 
     def proven(self, subject: Subject, name: str | None, says: str, kind: str, holds: bool) -> None:
-        """Note what a certificate says that the judge has counted again."""
+        """Add a claim whose certificate the judge has checked."""
         self._add(subject, name, says, Standing.CHECKED if holds else Standing.REFUTED, kind)
 
     def claimed(self, subject: Subject, name: str | None, says: str, by: str | None, holds: bool) -> None:
-        """Note what cannot be counted, and by whose word it is; `holds`: nothing speaks against it."""
+        """Add a claim that cannot be counted, with its author; `holds`: nothing refutes it."""
         author = self._author if by is None else f"{self._author} ({by[:64]})"
         self._add(subject, name, says, Standing.CLAIMED if holds else Standing.REFUTED, author)
 
     def resting(self, subject: Subject, name: str, says: str, on: tuple[Subject, str]) -> None:
-        """Note what holds exactly as far as another claim does."""
+        """Add a claim that holds if and only if another claim does."""
         self._claims.append(Claim(subject, name, says, Standing.CHECKED, COUNTED, on))
 
     def only_claimed(self) -> list[Claim]:
@@ -115,7 +115,7 @@ class Claims:
         return [claim for claim in self._claims if claim.standing is Standing.CLAIMED]
 
     def refute(self, subject: Subject, name: str | None) -> None:
-        """Note that something speaks against that claim after all."""
+        """Mark a claim as refuted."""
         self._claims = [
             replace(claim, standing=Standing.REFUTED)
             if (claim.subject, claim.name) == (subject, name)
@@ -124,7 +124,7 @@ class Claims:
         ]
 
     def settled(self) -> tuple[Claim, ...]:
-        """All of them, each standing as what it rests on does."""
+        """All claims; one that rests on another has its standing."""
         found = {(claim.subject, claim.name): claim for claim in self._claims}
 
         def settled(claim: Claim) -> Claim:

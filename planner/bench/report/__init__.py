@@ -63,7 +63,7 @@ def figures(bench: Bench, pair: tuple[str, str] | None = None) -> dict[str, byte
 
 
 def _pair(bench: Bench, rows: list[Row], asked: tuple[str, str] | None) -> tuple[str, str] | None:
-    """The two solvers to set against each other: those asked for, or the two that did best."""
+    """The two solvers of the scatter plot: those requested, or the two best."""
     for solver in asked or ():
         if solver not in bench.solvers:
             message = f"there are no results of {solver!r}; there are: {', '.join(bench.solvers)}"

@@ -1,4 +1,4 @@
-"""Where the pictures of a report are drawn: matplotlib, asked so that the same figures give the same bytes.
+"""Draws the pictures of a report with matplotlib, such that the same figures give the same bytes.
 
 Ink, rules and paper are drawn in colours of their own and then renamed: to the page's variables, so that one
 picture is readable in light, in dark and in print, or to plain colours in a file by itself.

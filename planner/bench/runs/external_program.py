@@ -162,7 +162,7 @@ class _RunFiles:
         return part.replace("{seconds}", f"{self._time_limit:g}")
 
     def plan(self) -> Plan | None:
-        """The plan, from its file, or from standard output where no file was asked for."""
+        """The plan, from its file, or from standard output where the command names no file."""
         path = self._output or self.out
         written = read_bytes(path) if path.is_file() else b""
         return formats.read_plan(written, self._problem) if written else None

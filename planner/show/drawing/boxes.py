@@ -16,7 +16,7 @@ from memstow.planner.show.formatting import count, human, plain
 MOST_TOLD: Final = 1_500
 """The most boxes of a picture with tooltips."""
 READABLE: Final = 4
-"""Pixels a box needs either way for a rim and a tooltip; a rim would hide what is thinner."""
+"""The least width and height in pixels of a box with a rim and a tooltip; a rim would hide a thinner box."""
 
 _RIM: Final = ' stroke="#ffffff" stroke-width="0.6"'
 _LETTER: Final = 6.8
