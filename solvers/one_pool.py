@@ -26,7 +26,7 @@ def too_high(instance: Instance) -> str | None:
     stacked = fixed + sum(instance.part_delta) + sum(instance.part_size) + sum(instance.choice_modulus)
     if min(stacked, max(instance.capacity)) < UNBOUNDED:
         return None
-    return f"heights of up to {stacked} units: it adds up to less than 2^62"
+    return f"heights of up to {stacked:,} units: it adds up to less than 2^62"
 
 
 def telling_heights(task: Task, listeners: Listeners, name: str) -> Callable[[int, _native.Placed], None]:

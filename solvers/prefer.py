@@ -59,9 +59,8 @@ class _Mover:
         return [peak if pool in count else capacity[pool] for pool, peak in enumerate(peaks)]
 
     def _tied(self, task: Task, kinds: set[TermKind]) -> set[int]:
-        """Items whose pool or offset counts for more than room and cost: they share, pay, or stay."""
-        item_of = self._relations.item_of
-        tied = {item_of[part] for pair in self._relations.shared for part in pair}
+        """Items whose pool or offset counts for more than room and cost: they pay, or stay."""
+        item_of, tied = self._relations.item_of, set[int]()
         if TermKind.REUSE_COST in kinds:
             tied |= {item_of[part] for i, part in enumerate(task.instance.reuse) if i % 3 != 2}
         if TermKind.MOVES in kinds:

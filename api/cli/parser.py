@@ -29,7 +29,7 @@ def _place(action: argparse.Action) -> str:
     name = str(action.metavar or action.dest)
     if action.nargs == argparse.OPTIONAL:
         return f"[{name}]"
-    return f"{name}..." if action.nargs in (argparse.ONE_OR_MORE, argparse.PARSER) else name
+    return f"{name}..." if action.nargs == argparse.ONE_OR_MORE else name
 
 
 class Parser(argparse.ArgumentParser):

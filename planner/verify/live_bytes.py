@@ -66,11 +66,7 @@ def against_misfit(index: ProblemIndex, explanation: Explanation) -> str | None:
     found = _proven_at_once(index, _peak_of(certificate), certificate, cheapest_only=False)
     if isinstance(found, str):
         return found
-    buffers = [
-        index.buffer_index[name]
-        for name in explanation.buffers
-        if index.buffers[index.buffer_index[name]].size
-    ]
+    buffers = [index.buffer_index[name] for name in explanation.buffers]
     if explanation.pool is not None:
         pools = [index.pool_index[explanation.pool]]
     else:
@@ -108,23 +104,16 @@ def _proven_at_once(
 ) -> int | str:
     if term.kind not in (Kind.PEAK, Kind.MAX_PEAK, Kind.POOL_PEAK):
         return f"live bytes say nothing about {term}"
-    if not certificate.buffers:
-        return "it names no buffer"
-    if len(set(certificate.buffers)) < len(certificate.buffers):
-        return "it names a buffer twice"
-    unknown = next((name for name in certificate.buffers if name not in index.buffer_index), None)
-    if unknown is not None:
-        return f"{unknown!r} is no buffer of the problem"
-    if certificate.pool is not None and certificate.pool not in index.pool_index:
-        return f"{certificate.pool!r} is no pool of the problem"
-    named = [index.buffer_index[name] for name in certificate.buffers]
-    buffers = [i for i in named if index.buffers[i].size]
+    unnamed = _against_names(index, certificate)
+    if unnamed is not None:
+        return unnamed
+    buffers = [index.buffer_index[name] for name in certificate.buffers]
     reason = _against_conflicts(index, buffers, certificate.time)
     if reason is not None:
         return reason
     pools = _pools_of(index, buffers, cheapest_only)
     if certificate.pool is None:
-        return _proven_together(index, term, buffers, sorted(set().union(*pools))) if buffers else 0
+        return _proven_together(index, term, buffers, sorted(set().union(*pools)))
     pool = index.pool_index[certificate.pool]
     elsewhere = next((i for i, may in zip(buffers, pools, strict=True) if may - {pool}), None)
     if elsewhere is not None:
@@ -132,6 +121,24 @@ def _proven_at_once(
     if term.pool not in (None, certificate.pool):
         return f"{certificate.pool!r} says nothing about {term}"
     return _proven_in(index, buffers, pool, _limit(index, pool))
+
+
+def _against_names(index: ProblemIndex, certificate: LiveBytes) -> str | None:
+    """Why a name in the certificate is wrong; None if each is of a buffer with bytes, once, and of a pool."""
+    names = certificate.buffers
+    if not names:
+        return "it names no buffer"
+    if len(set(names)) < len(names):
+        return "it names a buffer twice"
+    unknown = next((name for name in names if name not in index.buffer_index), None)
+    if unknown is not None:
+        return f"{unknown!r} is no buffer of the problem"
+    empty = next((name for name in names if not index.buffers[index.buffer_index[name]].size), None)
+    if empty is not None:
+        return f"{empty!r} has no bytes and conflicts with nothing"
+    if certificate.pool is not None and certificate.pool not in index.pool_index:
+        return f"{certificate.pool!r} is no pool of the problem"
+    return None
 
 
 def _against_conflicts(index: ProblemIndex, buffers: Sequence[int], time: int | None) -> str | None:

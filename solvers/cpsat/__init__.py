@@ -27,7 +27,7 @@ class CpSat:
         height = min(max(instance.capacity, default=0), highest_stack(task))
         moments = len(instance.life_begin) + len(instance.life_end) + 1
         if height * max(moments, instance.pool_count) >= _MOST:
-            return f"heights of {height} units over {moments} moments: their area passes 2^61"
+            return f"heights of {height:,} units over {moments:,} moments: their area passes 2^61"
         costs = (most_summed(instance, kind) for kind in SUMMED)
         if max(*costs, sum(instance.reuse[2::3])) >= _MOST:
             return "costs that add up to more than 2^61"

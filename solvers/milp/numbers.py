@@ -19,11 +19,11 @@ def too_large(task: Task) -> str | None:
     stack = highest_stack(task)
     height = max((min(capacity, stack) for capacity in instance.capacity), default=0)
     if height > _MOST_HEIGHT:
-        return f"heights of {height} units: its tolerances are safe up to {_MOST_HEIGHT}"
+        return f"heights of {height:,} units: its tolerances are safe up to {_MOST_HEIGHT:,}"
     dearest = (most_summed(instance, kind) // (gcd(*summed(instance, kind)) or 1) for kind in SUMMED)
     costs = max(*dearest, sum(instance.reuse[2::3]))
     if costs > _MOST_COST:
-        return f"costs that add up to {costs}: its tolerances are safe up to {_MOST_COST}"
+        return f"costs that add up to {costs:,}: its tolerances are safe up to {_MOST_COST:,}"
     return None
 
 

@@ -172,6 +172,15 @@ TEST(storage_tokens_prefer_the_smallest_that_is_large_enough) {
           std::vector<Bytes>{0, 300, 420, 300});
 }
 
+TEST(storage_tokens_start_where_every_buffer_of_a_storage_may) {
+    // The second storage has the buffer of alignment 8 first, and then one that may start anywhere.
+    const Instance instance = sample::build({{3, {{0, 4}}, {sample::anywhere(0, 1)}},
+                                             {5, {{0, 1}}, {sample::anywhere(0, 8)}},
+                                             {5, {{1, 2}}, {sample::anywhere(0, 1)}},
+                                             {5, {{2, 3}}, {sample::anywhere(0, 12)}}});
+    CHECK(offsets("storage-tokens", instance) == std::vector<Bytes>{0, 24, 24, 24});
+}
+
 TEST(classics_decline_by_name_what_they_cannot_honour) {
     const Instance two = sample::build({{4, {{0, 1}}, {}}}, {{kLimit, {}}, {kLimit, {}}});
     CHECK(declines("tflm", two) == "several pools");

@@ -69,6 +69,13 @@ def test_a_dearer_pool_is_not_preferred_where_costs_count() -> None:
     assert moved(replace(task, terms=(Term(TermKind.PLACEMENT_COST),)), (1, 0)) == [(1, 0)]
 
 
+def test_one_that_may_start_where_another_does_moves_all_the_same() -> None:
+    """That two may share bytes asks nothing of them."""
+    instance = make.instance_of((FAST, SLOW), [buffer("a", 4), buffer("b", 4)])
+    instance.exempt.extend((0, 1, 1))
+    assert moved(make.task_of(instance), (1, 0), (1, 0)) == [(0, 0), (0, 6)]
+
+
 def test_a_pool_whose_peak_is_no_term_may_grow() -> None:
     task = make.task_of(make.instance_of((Pool(id="fast"), SLOW), [buffer("a", 40)]))
     assert moved(replace(task, terms=(Term(TermKind.POOL_PEAK, 1),)), (1, 0)) == [(0, 0)]

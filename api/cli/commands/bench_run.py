@@ -244,7 +244,8 @@ def report_endings(journal: "Journal") -> None:
     solvers = sorted({solver for solver, _ in journal.endings})
     shown = [ending for ending in Ending if any(journal.endings[solver, ending] for solver in solvers)]
     rows = [(solver, *(f"{journal.endings[solver, ending]:,}" for ending in shown)) for solver in solvers]
-    print("\n".join(table(("solver", *(ending.value for ending in shown)), rows)))
+    if rows:
+        print("\n".join(table(("solver", *(ending.value for ending in shown)), rows)))
 
 
 def _clock(seconds: float) -> str:

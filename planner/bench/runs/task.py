@@ -38,6 +38,12 @@ class InstanceSource:
     data: bytes | None = None
     generated: Mapping[str, object] | None = None  # the arguments of the generator, and its `kind`
     unreadable: str | None = None  # why there are no bytes
+    file: str | None = None  # its path
+
+    @property
+    def label(self) -> str:
+        """The file, if there is one, else the name."""
+        return self.name if self.file is None else self.file
 
     @property
     def content(self) -> str:
