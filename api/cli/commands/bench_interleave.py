@@ -78,10 +78,10 @@ def _run(instances: "Sequence[Instances]", sides: "Sequence[Side]", seeds: int) 
 
 def _compare(old: Path, new: Path) -> int:
     from memstow.planner.bench.compare.measures import DECIDING, NAMES
-    from memstow.planner.bench.compare.text import told
+    from memstow.planner.bench.compare.text import comparison_text
     from memstow.planner.bench.compare.verdicts import Strictness, compare
     from memstow.planner.bench.records.results import read
 
     comparison = compare(read(old), read(new), Strictness(), NAMES)
-    print(f"\n{told(comparison, DECIDING)}")
+    print(f"\n{comparison_text(comparison, DECIDING)}")
     return Exit.WORSE if comparison.worse(DECIDING) else Exit.DONE

@@ -13,7 +13,7 @@ _MOST_LISTED: Final = 10
 _LONGEST_NAME: Final = 80
 
 
-def told(comparison: Comparison, deciding: Iterable[str]) -> str:
+def comparison_text(comparison: Comparison, deciding: Iterable[str]) -> str:
     """The comparison for a person."""
     decides = frozenset(deciding)
     changed = [line for line in comparison.lines if line.better or line.worse]
@@ -96,7 +96,7 @@ def _left_over(comparison: Comparison) -> Iterator[str]:
         yield f"only in the new results: {count(len(added))} runs"
 
 
-def values(comparison: Comparison, deciding: Iterable[str]) -> dict[str, Any]:
+def comparison_json(comparison: Comparison, deciding: Iterable[str]) -> dict[str, Any]:
     """The comparison as JSON."""
     return {
         "worse": comparison.worse(deciding),
