@@ -22,6 +22,22 @@ MOST_ALIGNMENTS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
+class _BufferSummary:
+    count: int
+    bytes: int
+    smallest: int
+    median: int
+    largest: int
+    empty: int
+    always: int
+    timeless: int
+    several_lifetimes: int
+    pinned: int
+    alignments: dict[str, int]
+    """The number of buffers by alignment."""
+
+
+@dataclass(frozen=True, slots=True)
 class _PoolSummary:
     pool: str
     capacity: int | None
@@ -50,7 +66,7 @@ def facts(problem: Problem, rows: int) -> dict[str, Any]:
     return {
         "name": problem.name,
         "objective": list(problem.terms()),
-        "buffers": _buffers(problem),
+        "buffers": asdict(_buffers(problem)),
         "constraints": _constraints(problem),
         "time": _time(steps),
         "pools": [asdict(pool) for pool in _pools(problem, proven.bounds)],
@@ -99,21 +115,21 @@ def _proven(problem: Problem) -> _Proven:
     )
 
 
-def _buffers(problem: Problem) -> dict[str, object]:
+def _buffers(problem: Problem) -> _BufferSummary:
     sizes = [buffer.size for buffer in problem.buffers]
-    return {
-        "count": len(sizes),
-        "bytes": sum(sizes),
-        "smallest": min(sizes, default=0),
-        "median": median_low(sizes) if sizes else 0,
-        "largest": max(sizes, default=0),
-        "empty": sizes.count(0),
-        "always": sum(buffer.lifetime == ALWAYS for buffer in problem.buffers),
-        "timeless": sum(buffer.lifetime is None and buffer.lifetimes is None for buffer in problem.buffers),
-        "several_lifetimes": sum(len(buffer.lifetimes or ()) > 1 for buffer in problem.buffers),
-        "pinned": sum(buffer.offset is not None for buffer in problem.buffers),
-        "alignments": {str(a): n for a, n in sorted(Counter(b.alignment for b in problem.buffers).items())},
-    }
+    return _BufferSummary(
+        count=len(sizes),
+        bytes=sum(sizes),
+        smallest=min(sizes, default=0),
+        median=median_low(sizes) if sizes else 0,
+        largest=max(sizes, default=0),
+        empty=sizes.count(0),
+        always=sum(buffer.lifetime == ALWAYS for buffer in problem.buffers),
+        timeless=sum(buffer.lifetime is None and buffer.lifetimes is None for buffer in problem.buffers),
+        several_lifetimes=sum(len(buffer.lifetimes or ()) > 1 for buffer in problem.buffers),
+        pinned=sum(buffer.offset is not None for buffer in problem.buffers),
+        alignments={str(a): n for a, n in sorted(Counter(b.alignment for b in problem.buffers).items())},
+    )
 
 
 def _constraints(problem: Problem) -> dict[str, int]:
@@ -161,20 +177,22 @@ def _pools(problem: Problem, bounds: Mapping[str, int]) -> list[_PoolSummary]:
 
 
 def _heading(problem: Problem, steps: Profile) -> list[str]:
-    b = _buffers(problem)
+    buffers = _buffers(problem)
     lines = [f"name       {plain(problem.name, most=200)}"] if problem.name else []
-    kinds = [("empty", b["empty"]), ("always live", b["always"]), ("without lifetime", b["timeless"])]
-    kinds += [("with several lifetimes", b["several_lifetimes"]), ("pinned", b["pinned"])]
-    told = ", ".join(f"{n:,} {kind}" for kind, n in kinds if n)
-    lines.append(f"buffers    {b['count']:,} of {count(b['bytes'])} bytes in all")
-    if told:
-        lines.append(f"of these   {told}")
+    kinds = [
+        ("empty", buffers.empty),
+        ("always live", buffers.always),
+        ("without lifetime", buffers.timeless),
+    ]
+    kinds += [("with several lifetimes", buffers.several_lifetimes), ("pinned", buffers.pinned)]
+    listed = ", ".join(f"{n:,} {kind}" for kind, n in kinds if n)
+    lines.append(f"buffers    {buffers.count:,} of {count(buffers.bytes)} bytes in all")
+    if listed:
+        lines.append(f"of these   {listed}")
     if problem.buffers:
-        lines.append(
-            f"sizes      {count(b['smallest'])} to {count(b['largest'])}, median {count(b['median'])}"
-        )
-        alignments: dict[str, int] = b["alignments"]
-        by_count = Counter(alignments).most_common()
+        sizes = f"{count(buffers.smallest)} to {count(buffers.largest)}, median {count(buffers.median)}"
+        lines.append(f"sizes      {sizes}")
+        by_count = Counter(buffers.alignments).most_common()
         shown = ", ".join(f"{a} ({n:,})" for a, n in by_count[:MOST_ALIGNMENTS])
         more = ", ..." if len(by_count) > MOST_ALIGNMENTS else ""
         lines.append(f"alignment  {shown}{more}")
@@ -186,9 +204,9 @@ def _heading(problem: Problem, steps: Profile) -> list[str]:
         )
         span = f"{begin} to {end}, {len(steps.live):,} {noun}"
         lines.append(f"time       {span}; lives of {shortest} to {longest}, median {median}")
-    told = ", ".join(f"{n:,} {kind.replace('_', ' ')}" for kind, n in _constraints(problem).items() if n)
-    if told:
-        lines.append(f"besides    {told}")
+    listed = ", ".join(f"{n:,} {kind.replace('_', ' ')}" for kind, n in _constraints(problem).items() if n)
+    if listed:
+        lines.append(f"besides    {listed}")
     lines.append(f"objective  {', '.join(map(plain, problem.terms())) or 'any plan that fits'}")
     return lines
 
@@ -197,8 +215,8 @@ def _timeless(steps: Profile) -> list[str]:
     """Lines about buffers that are always live or have no lifetimes."""
     lines = []
     if steps.always:
-        told = f"{count(steps.always)} bytes ({human(steps.always)})"
-        lines = ["", f"always live: {told}; nothing changes over time"]
+        live = f"{count(steps.always)} bytes ({human(steps.always)})"
+        lines = ["", f"always live: {live}; nothing changes over time"]
     if steps.timeless:
         lines += ["", "no lifetimes: what may not share bytes is what the problem lists as conflicts"]
     return lines
