@@ -1,4 +1,4 @@
-"""What a start is worth: time to a proof from a greedy plan and from nothing, where no bound tells."""
+"""The value of a start: time to a proof with and without a greedy plan, where the bound does not decide."""
 
 import time
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Which format a content is of, told from its shape."""
+"""Detects the format of a JSON value from its fields."""
 
 from typing import Any, Final
 

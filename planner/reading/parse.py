@@ -66,7 +66,7 @@ def parse_target(raw: object) -> Target:
     section = read_section(Target, raw, findings)
     pools = section.values.get("pools")
     if pools:
-        # Its pools must hold together without any problem; what is broken of them is told already.
+        # The pools must be consistent without any problem; issues of single fields are reported already.
         problem = Problem(version=1, buffers=(), pools=pools)
         for issue in find_issues(problem):
             findings.add(issue.code, _place_in_document(parse_path(issue.path), section), issue.message)
@@ -132,7 +132,7 @@ def _add_issues_of_the_rest(
 
 
 def _may_end_with_more(code: str, section: Section) -> bool:
-    """Whether what could not be read may be what the issue misses."""
+    """Whether the issue may only exist because other parts could not be read."""
     fields = _UNLESS_MORE.get(code, ())
     return bool(fields) and (
         section.has_unknown or any(field in section.lost or field in section.broken for field in fields)

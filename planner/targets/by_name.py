@@ -11,12 +11,12 @@ from memstow.planner.targets.target import path_of, shipped
 
 
 def shipped_target(name: str, place: str = "$") -> Target:
-    """The target of that name; an InputError, told at the place, when none ships."""
+    """The shipped target of that name; InputError with this place if there is none."""
     return parse_target(parse_json(shipped_text(name, place)))
 
 
 def shipped_text(name: str, place: str = "$") -> bytes:
-    """The same as it is written."""
+    """The text of its file."""
     path = path_of(name)
     if path is None:
         close = closest_match(name, shipped())

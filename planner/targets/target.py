@@ -21,7 +21,7 @@ FOLDER: Final = Path(__file__).parent
 def retarget(problem: Problem, target: Target) -> Problem:
     """The problem in the memories of the target; an InputError with all that does not go together."""
     moved = replace(problem, pools=target.pools)
-    # That a pool is missing is told in terms of the target, the rest as for any problem.
+    # A missing pool is reported in terms of the target, other issues as for any problem.
     issues = [*_missing(problem, target), *(i for i in find_issues(moved) if i.code != "unknown_pool")]
     if issues:
         raise InputError(issues)

@@ -1,4 +1,4 @@
-"""What `memstow bench run` is asked: its paths as instances, its arguments as solvers with options."""
+"""The arguments of `memstow bench run` as instances and as solvers with options."""
 
 import argparse
 import os
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from memstow.planner.bench.instances.sources import Generated, Instances
-    from memstow.planner.bench.runs.task import Asked
+    from memstow.planner.bench.runs.task import RunOptions, SolverRequest
 
 _GENERATE: Final = "generate:"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
@@ -22,8 +22,6 @@ _WATCHES: Final = "memstow.planner.bench.runs.supervisor"
 # Options of `memstow generate` that are not the problem's.
 _OF_A_FILE: Final = ("output", "output-format")
 _MOST_GENERATED: Final = 1_000_000_000
-_COMMON: Final = ("format", "target", "capacity", "fit_only", "time_limit", "memory")
-_OURS: Final = ("gap", "deterministic", "work_limit", "workers")
 
 
 def instances_of(path: str) -> "Instances":
@@ -33,14 +31,14 @@ def instances_of(path: str) -> "Instances":
     return _generated(path) if path.startswith(_GENERATE) else files(path)
 
 
-def asked_of(args: argparse.Namespace) -> "list[Asked]":
+def solver_requests(args: argparse.Namespace) -> "list[SolverRequest]":
     """Every solver that takes part."""
     asked = _solvers(args)
     asked += [_external(text, args, args.executor == "local") for text in args.external]
     return _each_once(asked)
 
 
-def sides_of(args: argparse.Namespace) -> "list[tuple[list[Asked], str]]":
+def sides_of(args: argparse.Namespace) -> "list[tuple[list[SolverRequest], str]]":
     """Of each of the two that run side by side who solves, and the Python that runs it."""
     from memstow.planner.model.errors import InputError
 
@@ -75,13 +73,13 @@ def _python_of(text: str) -> str:
     raise InputError.single("bad_interleave", "--interleave", message)
 
 
-def _solvers(args: argparse.Namespace) -> "list[Asked]":
+def _solvers(args: argparse.Namespace) -> "list[SolverRequest]":
     names = args.solvers if args.solvers is not None else "" if args.external else "auto"
     local = args.executor == "local" and args.interleave is None
     return [_solver(name.strip(), args, local) for name in names.split(",") if name.strip()]
 
 
-def _each_once(asked: "list[Asked]") -> "list[Asked]":
+def _each_once(asked: "list[SolverRequest]") -> "list[SolverRequest]":
     from memstow.planner.model.errors import InputError
 
     seen = [one.name for one in asked]
@@ -90,8 +88,8 @@ def _each_once(asked: "list[Asked]") -> "list[Asked]":
     return asked
 
 
-def _solver(name: str, args: argparse.Namespace, local: bool) -> "Asked":
-    from memstow.planner.bench.runs.task import Asked
+def _solver(name: str, args: argparse.Namespace, local: bool) -> "SolverRequest":
+    from memstow.planner.bench.runs.task import SolverRequest
     from memstow.planner.model.errors import MissingBackEndError
     from memstow.planner.solve.portfolio import solver_by_name
     from memstow.solvers.models.register import BACK_ENDS
@@ -100,14 +98,14 @@ def _solver(name: str, args: argparse.Namespace, local: bool) -> "Asked":
     missing = BACK_ENDS[name].how_to_get() if name in BACK_ENDS and local else None
     if missing is not None:
         raise MissingBackEndError(f"solver {name!r} needs {missing}")
-    return Asked(name, _options(args, (*_COMMON, *_OURS)), repeat_seconds=args.repeat_for)
+    return SolverRequest(name, _solver_options(args), repeat_seconds=args.repeat_for)
 
 
-def _external(text: str, args: argparse.Namespace, local: bool) -> "Asked":
+def _external(text: str, args: argparse.Namespace, local: bool) -> "SolverRequest":
     # Slow to import, and this module is, whenever there is help to print.
     from shutil import which
 
-    from memstow.planner.bench.runs.task import Asked
+    from memstow.planner.bench.runs.task import SolverRequest
     from memstow.planner.model.errors import InputError
     from memstow.solvers.registry import names
 
@@ -131,17 +129,31 @@ def _external(text: str, args: argparse.Namespace, local: bool) -> "Asked":
         raise InputError.single(
             "bad_external", "--external", f"{parts[0]!r} is no program that can be started"
         )
-    return Asked(name, _options(args, _COMMON), tuple(parts), os.getcwd(), args.repeat_for)
+    return SolverRequest(name, _run_options(args), tuple(parts), os.getcwd(), args.repeat_for)
 
 
-def _options(args: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]:
+def _run_options(args: argparse.Namespace) -> "RunOptions":
     from memstow.api.cli.io.problem_input import read_target
 
-    options = {name: getattr(args, name) for name in names}
-    if args.target is not None:
-        # Whole, since where it is run there may be no such file.
-        options["target"] = asdict(read_target(args.target))
-    return options
+    return {
+        "format": args.format,
+        # The whole target, since a worker may not have its file.
+        "target": None if args.target is None else asdict(read_target(args.target)),
+        "capacity": args.capacity,
+        "fit_only": args.fit_only,
+        "time_limit": args.time_limit,
+        "memory": args.memory,
+    }
+
+
+def _solver_options(args: argparse.Namespace) -> "RunOptions":
+    return {
+        **_run_options(args),
+        "gap": args.gap,
+        "deterministic": args.deterministic,
+        "work_limit": args.work_limit,
+        "workers": args.workers,
+    }
 
 
 def _generated(path: str) -> "Generated":

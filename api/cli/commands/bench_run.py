@@ -4,7 +4,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from memstow.api.cli.commands.bench_arguments import asked_of, instances_of
+from memstow.api.cli.commands.bench_arguments import instances_of, solver_requests
+from memstow.api.cli.commands.bench_resume import resume_hint
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import LONGEST_RUN, Commands, add_command, amount, duration, real, whole
 from memstow.api.cli.io.output_file import replace_file
@@ -46,13 +47,13 @@ memstow bench run instances/ --executor dask --scheduler tcp://localhost:8786 --
     parser.add_argument("--resume", action="store_true", help="go on with the results that are there")
     parser.add_argument("--format", choices=READABLE, help="format of the problems (default: by content)")
     add_changes(parser)
-    _add_players(parser)
+    _add_solvers(parser)
     _add_limits(parser)
     _add_where(parser)
     parser.set_defaults(run=run)
 
 
-def _add_players(parser: argparse.ArgumentParser) -> None:
+def _add_solvers(parser: argparse.ArgumentParser) -> None:
     players = parser.add_argument_group("who solves")
     players.add_argument(
         "--solvers",
@@ -154,13 +155,14 @@ class Progress(Line):
         return "  ".join(parts)
 
 
+@resume_hint()
 def run(args: argparse.Namespace) -> int:
     """Run, record, and say what there is."""
     import gc
     from pathlib import Path
 
     from memstow.api.cli.io.interruptible import Interruptible
-    from memstow.planner.bench.instances.problem import remembered
+    from memstow.planner.bench.instances.problem import paths_file
     from memstow.planner.bench.records.folder import PATHS
     from memstow.planner.bench.records.journal import Journal
     from memstow.planner.bench.runs.run import run as run_all
@@ -172,11 +174,11 @@ def run(args: argparse.Namespace) -> int:
 
         return run_pairs(args)
     instances = [instances_of(path) for path in args.paths]
-    asked = asked_of(args)
+    asked = solver_requests(args)
     folder = Path(args.output)
     journal = Journal(folder, args.resume)
     try:
-        replace_file(folder / PATHS, remembered(folder, args.paths))
+        replace_file(folder / PATHS, paths_file(folder, args.paths))
         executor = _executor(args)
         progress = Progress(sys.stderr) if is_terminal(sys.stderr) else None
 

@@ -13,7 +13,7 @@ _MOST_LISTED: Final = 10
 _LONGEST_NAME: Final = 80
 
 
-def told(comparison: Comparison, deciding: Iterable[str]) -> str:
+def comparison_text(comparison: Comparison, deciding: Iterable[str]) -> str:
     """The comparison for a person."""
     decides = frozenset(deciding)
     changed = [line for line in comparison.lines if line.better or line.worse]
@@ -21,7 +21,7 @@ def told(comparison: Comparison, deciding: Iterable[str]) -> str:
     if len(changed) < len(comparison.lines):
         lines.append(f"equal throughout: {count(len(comparison.lines) - len(changed))} measures of solvers")
     for one in comparison.contradictions[:_MOST_LISTED]:
-        lines.append(f"not true: {one.told}")
+        lines.append(f"not true: {one.sentence}")
     for line in comparison.lines:
         if line.verdict is Verdict.WORSE and line.worst:
             lines.append(f"worse in {line.measure} of {plain(line.solver)}: {', '.join(_worst(line))}")
@@ -75,13 +75,13 @@ def _worst(line: Line) -> Iterator[str]:
 
 
 def _drift(comparison: Comparison) -> Iterator[str]:
-    """What verdicts that a clock gives are worth where the machine had time to change in between."""
+    """A note where the machine had time to change between the runs that a verdict on times compares."""
     timed = {line.measure for line in comparison.lines if line.verdict is not Verdict.SAME} & NOISY
     if timed and not comparison.pairs.side_by_side:
         measures = ", ".join(name for name in NAMES if name in timed)
         yield (
             f"note: the runs were not side by side, so in {measures} a drift of the machine counts as a "
-            "difference; `memstow bench run --interleave OLD NEW` has none"
+            "difference; interleaved runs have none"
         )
 
 
@@ -96,14 +96,14 @@ def _left_over(comparison: Comparison) -> Iterator[str]:
         yield f"only in the new results: {count(len(added))} runs"
 
 
-def values(comparison: Comparison, deciding: Iterable[str]) -> dict[str, Any]:
+def comparison_json(comparison: Comparison, deciding: Iterable[str]) -> dict[str, Any]:
     """The comparison as JSON."""
     return {
         "worse": comparison.worse(deciding),
         "pairs": len(comparison.pairs.pairs),
         "side_by_side": comparison.pairs.side_by_side,
         "lines": [_line(line) for line in comparison.lines],
-        "contradictions": [one.told for one in comparison.contradictions],
+        "contradictions": [one.sentence for one in comparison.contradictions],
         "missing": len(comparison.pairs.only_old),
         "added": len(comparison.pairs.only_new),
         "notes": list(comparison.pairs.notes),

@@ -3,9 +3,9 @@
 from typing import Any, Final
 
 from memstow.planner.formats.format import Format
-from memstow.planner.formats.native import laid_out
+from memstow.planner.formats.native import encode_document
 from memstow.planner.formats.structured.document import Document, Solution
-from memstow.planner.formats.structured.numbering import numbered
+from memstow.planner.formats.structured.numbering import number_ids
 from memstow.planner.formats.structured.reading import Reading
 from memstow.planner.formats.structured.writing import document_of
 from memstow.planner.model.errors import InputError
@@ -35,7 +35,7 @@ def read_problem(raw: Any) -> Problem:
 
 def write_problem(problem: Problem) -> bytes:
     """The problem as a structured document."""
-    return laid_out(document_of(problem))
+    return encode_document(document_of(problem))
 
 
 def read_plan(raw: Any, problem: Problem) -> Plan:
@@ -70,7 +70,7 @@ def write_plan(problem: Problem, plan: Plan) -> bytes:
         if one.buffer not in buffers or one.pool not in pools:
             message = f"{shown(one.buffer)} in {shown(one.pool)} is not of this problem: it has no numbers"
             raise InputError.single("unknown_buffer", "$.placements", message)
-    return laid_out(
+    return encode_document(
         {
             "placements": [
                 {"buffer": buffers[one.buffer], "pool": pools[one.pool], "offset": one.offset}
@@ -81,11 +81,11 @@ def write_plan(problem: Problem, plan: Plan) -> bytes:
 
 
 def _ids(ids: list[str]) -> dict[int, str]:
-    return {one.number: name for one, name in zip(numbered(ids), ids, strict=True)}
+    return {one.number: name for one, name in zip(number_ids(ids), ids, strict=True)}
 
 
 def _numbers(ids: list[str]) -> dict[str, int]:
-    return {name: one.number for one, name in zip(numbered(ids), ids, strict=True)}
+    return {name: one.number for one, name in zip(number_ids(ids), ids, strict=True)}
 
 
 FORMAT: Final = Format(

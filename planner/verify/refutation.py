@@ -1,7 +1,8 @@
-"""What the judge holds against claims that nobody can count: layouts of its own.
+"""Refutes claims that cannot be counted again (a bound, that nothing fits) by layouts of the judge's own.
 
-Everything in a row, as if all lived together; then the lowest free place for each, in several orders. What is
-found is judged like any plan before it says anything. Where none is found, nothing is said.
+In: the open claims of a plan. Out: those that a layout contradicts, as violations. Layouts are made by
+stacking all buffers, then by first fit in several orders, and count only if the judge finds them valid.
+Where none contradicts a claim, the claim stays open.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,40 +10,42 @@ from typing import Final
 
 from memstow.planner.model.objective import Term, terms_of
 from memstow.planner.model.plan import PLANNED, Plan, TermValue
-from memstow.planner.verify.facts import Facts
-from memstow.planner.verify.figures import Figures
 from memstow.planner.verify.findings import Code, Findings
 from memstow.planner.verify.layout import Layout
 from memstow.planner.verify.lifetimes import Lives
+from memstow.planner.verify.objective_values import ObjectiveValues
 from memstow.planner.verify.overlaps import Sweep, check_conflicts
 from memstow.planner.verify.packing import Body, Packing, Prefer, Steps, bodies
 from memstow.planner.verify.places import check_distances, check_places
+from memstow.planner.verify.problem_index import ProblemIndex
 from memstow.planner.verify.verdict import Claim, Claims, Subject
 
 MOST_BUFFERS: Final = 100_000
-"""For more buffers no layout is made: it would take as long as all the rest."""
+"""For more buffers no layout is made: it would take as long as the whole judgement."""
 MOST_STEPS: Final = 1_000_000
-"""Rounds of the innermost loop, over all attempts for one plan: a fraction of a second."""
+"""Rounds of the innermost loop over all layouts for one plan: a fraction of a second."""
 
 
-def refute_claims(facts: Facts, plan: Plan, hint: Plan | None, claims: Claims, findings: Findings) -> None:
-    """Note where a layout of our own shows that a claim is not so."""
+def refute_claims(
+    index: ProblemIndex, plan: Plan, hint: Plan | None, claims: Claims, findings: Findings
+) -> None:
+    """Refute the open claims that a valid layout of the judge contradicts."""
     open_claims = claims.only_claimed()
-    if not open_claims or len(facts.buffers) > MOST_BUFFERS:
+    if not open_claims or len(index.buffers) > MOST_BUFFERS:
         return
     steps = Steps(MOST_STEPS)
     if any(claim.subject is Subject.NOTHING_FITS for claim in open_claims):
-        _refute_misfit(facts, plan, steps, claims, findings)
+        _refute_misfit(index, plan, steps, claims, findings)
     bounds = [claim for claim in open_claims if claim.subject is Subject.BOUND]
     if bounds:
-        _refute_bounds(facts, plan, hint, bounds, steps, claims, findings)
+        _refute_bounds(index, plan, hint, bounds, steps, claims, findings)
 
 
-def _refute_misfit(facts: Facts, plan: Plan, steps: Steps, claims: Claims, findings: Findings) -> None:
-    """Lay out the buffers that the explanation names, or all where it names none."""
+def _refute_misfit(index: ProblemIndex, plan: Plan, steps: Steps, claims: Claims, findings: Findings) -> None:
+    """Lay out the buffers named by the explanation, or all buffers if it names none."""
     named = plan.explanation.buffers if plan.explanation is not None else ()
-    chosen = [facts.index[name] for name in named] or range(len(facts.buffers))
-    if next(_layouts(facts, plan, (), bodies(facts, chosen), steps), None) is not None:
+    chosen = [index.buffer_index[name] for name in named] or range(len(index.buffers))
+    if next(_layouts(index, plan, (), bodies(index, chosen), steps), None) is not None:
         claims.refute(Subject.NOTHING_FITS, None)
         findings.add(
             Code.EXPLANATION,
@@ -52,7 +55,7 @@ def _refute_misfit(facts: Facts, plan: Plan, steps: Steps, claims: Claims, findi
 
 
 def _refute_bounds(
-    facts: Facts,
+    index: ProblemIndex,
     plan: Plan,
     hint: Plan | None,
     open_claims: Sequence[Claim],
@@ -61,12 +64,12 @@ def _refute_bounds(
     findings: Findings,
 ) -> None:
     waiting = {claim.name for claim in open_claims}
-    everything = bodies(facts, range(len(facts.buffers)))
-    terms = terms_of(facts.problem)
-    for layout in _layouts(facts, plan, terms, everything, steps):
-        figures = Figures(facts, layout, hint)
+    everything = bodies(index, range(len(index.buffers)))
+    terms = terms_of(index.problem)
+    for layout in _layouts(index, plan, terms, everything, steps):
+        values = ObjectiveValues(index, layout, hint)
         for claim in plan.objective:
-            value = figures.value(claim.term)
+            value = values.value(claim.term)
             if value is not None and value < claim.bound and claim.term in waiting:
                 _note(claim, value, claims, findings)
                 waiting.remove(claim.term)
@@ -89,27 +92,27 @@ def _note(claim: TermValue, value: int, claims: Claims, findings: Findings) -> N
 
 
 def _layouts(
-    facts: Facts, plan: Plan, terms: Sequence[Term], chosen: Sequence[Body], steps: Steps
+    index: ProblemIndex, plan: Plan, terms: Sequence[Term], chosen: Sequence[Body], steps: Steps
 ) -> Iterator[Layout]:
     """Valid layouts of these bodies."""
-    preferences = _preferences(facts, terms)
+    preferences = _preferences(index, terms)
     for prefer in preferences:
-        yield from _valid(facts, Packing(facts, steps).laid(chosen, prefer, stacked=True))
+        yield from _valid(index, Packing(index, steps).place_all(chosen, prefer, stacked=True))
     # Each body is compared with those in its pool: where there are no steps for that, none are wasted.
-    if len(chosen) ** 2 // (2 * len(facts.pools)) > steps.left:
+    if len(chosen) ** 2 // (2 * len(index.pools)) > steps.left:
         return
-    for order in _orders(facts, plan, chosen):
+    for order in _orders(index, plan, chosen):
         for prefer in preferences:
-            yield from _valid(facts, Packing(facts, steps).laid(order, prefer, stacked=False))
+            yield from _valid(index, Packing(index, steps).place_all(order, prefer, stacked=False))
 
 
-def _orders(facts: Facts, plan: Plan, chosen: Sequence[Body]) -> Iterator[Sequence[Body]]:
-    """As the plan has them from below, the largest first, the longest lives first, as they come."""
+def _orders(index: ProblemIndex, plan: Plan, chosen: Sequence[Body]) -> Iterator[Sequence[Body]]:
+    """Orders to place bodies in: as in the plan from below, by size, by length of life, by begin of life."""
     by_size = sorted(chosen, key=lambda body: -body.bytes)
-    lives = {i: facts.lives(i) for body in chosen for i in body.members}
+    lives = {i: index.lives(i) for body in chosen for i in body.members}
     if plan.status in PLANNED:
         place_of = {place.buffer: place.offset for place in plan.placements}
-        yield sorted(by_size, key=lambda body: place_of.get(facts.id_of(body.members[0]), 0))
+        yield sorted(by_size, key=lambda body: place_of.get(index.id_of(body.members[0]), 0))
     yield by_size
     yield sorted(
         by_size,
@@ -120,28 +123,28 @@ def _orders(facts: Facts, plan: Plan, chosen: Sequence[Body]) -> Iterator[Sequen
     )
 
 
-def _preferences(facts: Facts, terms: Sequence[Term]) -> list[Prefer]:
-    """The pool where it ends lowest, the cheapest, and any but the one whose peak counts."""
-    if len(facts.pools) == 1:
+def _preferences(index: ProblemIndex, terms: Sequence[Term]) -> list[Prefer]:
+    """Ways to choose a pool: the lowest end, the cheapest pool, any pool but one whose peak is a term."""
+    if len(index.pools) == 1:
         return [lambda _, end: end]
-    cost = [pool.cost for pool in facts.pools]
+    cost = [pool.cost for pool in index.pools]
     found: list[Prefer] = [lambda _, end: end, lambda pool, _: cost[pool]]
     for term in terms:
         if term.pool is not None:
-            counted = facts.pool_index[term.pool]
+            counted = index.pool_index[term.pool]
             found.append(lambda pool, _, counted=counted: int(pool == counted))  # type: ignore[misc]
     return found
 
 
-def _valid(facts: Facts, layout: Layout | None) -> Iterator[Layout]:
-    """The layout, where the judge finds nothing wrong with it."""
+def _valid(index: ProblemIndex, layout: Layout | None) -> Iterator[Layout]:
+    """The layout if the judge finds no violation, else nothing."""
     if layout is None:
         return
     findings = Findings()
-    check_places(facts, layout, findings)
-    check_distances(facts, layout, findings)
-    check_conflicts(facts, layout, findings)
+    check_places(index, layout, findings)
+    check_distances(index, layout, findings)
+    check_conflicts(index, layout, findings)
     for placed in layout.by_pool():
-        Sweep(facts, layout, Lives(facts, layout, placed), findings).run()
+        Sweep(index, layout, Lives(index, layout, placed), findings).run()
     if not findings:
         yield layout

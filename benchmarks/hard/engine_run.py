@@ -13,8 +13,8 @@ WORKERS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Solved:
-    """A plan that was found, and what it took."""
+class EngineRun:
+    """A plan with the seconds that it took."""
 
     plan: Plan
     seconds: float
@@ -27,12 +27,12 @@ class Solved:
 
     @property
     def peak(self) -> int:
-        """Of all pools together."""
+        """The sum over all pools."""
         return sum(use.peak for use in self.plan.pools)
 
     @property
     def bound(self) -> int:
-        """The best bound known on that; the first term's where it is the peak."""
+        """The best bound of the peak; that of the first term where it is the peak."""
         pools = sum(use.bound for use in self.plan.pools)
         return max([pools, *(term.bound for term in self.plan.objective[:1] if term.term == "peak")])
 
@@ -41,14 +41,14 @@ class Solved:
         """The peak as a multiple of the bound."""
         return self.peak / self.bound if self.bound else 1.0
 
-    def told(self) -> str:
-        """Seconds where it is proven, else how far from the bound it ended."""
+    def cell(self) -> str:
+        """A cell of a table: the seconds if proven, else the ratio to the bound."""
         if self.proven:
             return f"{self.seconds:.2f}"
         return f"{self.plan.status} {self.ratio:.4f} ({self.seconds:.1f})"
 
 
-def solve(problem: Problem, seconds: float) -> Solved:
+def solve(problem: Problem, seconds: float) -> EngineRun:
     """Run as the command line does: without pauses to collect garbage."""
     gc.collect()
     gc.disable()
@@ -56,4 +56,4 @@ def solve(problem: Problem, seconds: float) -> Solved:
     found = plan(problem, Options(time_limit=seconds, workers=WORKERS))
     took, cpu_took = time.perf_counter() - began, time.process_time() - cpu_began
     gc.enable()
-    return Solved(found, took, cpu_took)
+    return EngineRun(found, took, cpu_took)

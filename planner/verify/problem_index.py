@@ -1,4 +1,4 @@
-"""The problem as the judge reads it: ids resolved to indices once, everything else still in the user's terms.
+"""The problem as the judge reads it: ids resolved to indices, everything else in the terms of the user.
 
 Nothing here raises on a problem that contradicts itself. What cannot be resolved is reported as
 `invalid_problem` and left out: a plan for such a problem is never accepted.
@@ -34,15 +34,15 @@ def both(one: Grid, other: Grid) -> Grid | None:
     return Grid(lcm(one.step, other.step), one.first + times * one.step)
 
 
-class Facts:
-    """Indexed access to one problem."""
+class ProblemIndex:
+    """One problem with its buffers and pools by index: pairs, reserved ranges, rigid groups, grids, lives."""
 
     def __init__(self, problem: Problem, findings: Findings) -> None:
         self.problem = problem
         self.buffers: tuple[Buffer, ...] = problem.buffers
         self.pools: tuple[Pool, ...] = problem.pools
         self._findings = findings
-        self.index = {buffer.id: i for i, buffer in enumerate(problem.buffers)}
+        self.buffer_index = {buffer.id: i for i, buffer in enumerate(problem.buffers)}
         self.pool_index = {pool.id: p for p, pool in enumerate(problem.pools)}
         self._check_ids()
 
@@ -164,7 +164,7 @@ class Facts:
         return pair if pair is None or pair[0] < pair[1] else (pair[1], pair[0])
 
     def _resolved(self, field: str, one: str, other: str) -> IndexPair | None:
-        first, second = self.index.get(one), self.index.get(other)
+        first, second = self.buffer_index.get(one), self.buffer_index.get(other)
         if first is None or second is None:
             self._invalid("{} names {!r}, which is no buffer", field, one if first is None else other)
             return None
@@ -174,7 +174,7 @@ class Facts:
         return first, second
 
     def _check_ids(self) -> None:
-        if len(self.index) < len(self.buffers):
+        if len(self.buffer_index) < len(self.buffers):
             self._invalid("two buffers have one id")
         if len(self.pool_index) < len(self.pools):
             self._invalid("two pools have one id")

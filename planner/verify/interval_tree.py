@@ -1,6 +1,6 @@
-"""The occupied ranges of one pool that may overlap: members of rigid groups, exempt pairs, and mistakes.
+"""An interval tree of the occupied ranges of one pool that may overlap: rigid groups, exempt pairs, mistakes.
 
-A tournament over all ranges in order of their start. Each node knows the furthest end below it and the
+A tournament tree over all ranges in order of their start. Each node knows the furthest end below it and the
 furthest end among the other groups, so that a member never meets the rest of its own group: finding k ranges
 costs k logarithms, however many allowed overlaps there are.
 """
@@ -12,8 +12,8 @@ from typing import Final
 _NOBODY: Final = -2
 
 
-class Overlay:
-    """Ranges [starts[tag], ends[tag]) with their groups; `ALONE` is a group that nobody skips."""
+class IntervalTree:
+    """Ranges [starts[tag], ends[tag]) with their groups; `ALONE` is a group that no query skips."""
 
     def __init__(self, starts: Sequence[int], ends: Sequence[int], groups: Sequence[int]) -> None:
         self._ends = ends

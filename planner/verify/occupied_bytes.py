@@ -1,4 +1,4 @@
-"""How many bytes of a pool are occupied at a moment, where a byte that several buffers share counts once.
+"""The bytes of a pool that are occupied at a moment; a byte shared by several buffers counts once.
 
 The sweep counts sizes, which is exact until buffers share bytes. Where they do (in place, exclusive, rigid
 groups), this slower count takes over: a tree over the elementary byte ranges that knows how many buffers
@@ -8,14 +8,14 @@ cover each.
 from bisect import bisect_left
 
 from memstow.planner.model.ranges import measure
-from memstow.planner.verify.facts import Facts
 from memstow.planner.verify.layout import Layout
 from memstow.planner.verify.lifetimes import ENTER, Lives
+from memstow.planner.verify.problem_index import ProblemIndex
 
 
-def occupied_at(facts: Facts, layout: Layout, placed: list[int], time: int) -> int:
+def occupied_at(index: ProblemIndex, layout: Layout, placed: list[int], time: int) -> int:
     """Bytes occupied by those of these buffers that live at that time."""
-    return measure((layout.offset[i], layout.ends[i]) for i in placed if facts.lives_at(i, time))
+    return measure((layout.offset[i], layout.ends[i]) for i in placed if index.lives_at(i, time))
 
 
 def most_occupied(lives: Lives) -> tuple[int, int | None]:

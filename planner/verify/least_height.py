@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import gcd
 
 from memstow.planner.model.ranges import Range
-from memstow.planner.verify.facts import Facts, Grid
+from memstow.planner.verify.problem_index import Grid, ProblemIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +63,13 @@ def common_step(grids: Sequence[Grid]) -> int:
     return gcd(*(grid.step for grid in grids), *(grid.first - grids[0].first for grid in grids))
 
 
-def lowest_end(facts: Facts, buffer: int, pool: int) -> int:
+def lowest_end(index: ProblemIndex, buffer: int, pool: int) -> int:
     """Where the buffer ends at the least when it is alone in the pool."""
-    it = facts.buffers[buffer]
+    it = index.buffers[buffer]
     if it.offset is not None:
         return it.offset + it.size
-    step, offset = facts.grid(it.alignment, pool)
-    for begin, end in facts.reserved[pool]:
+    step, offset = index.grid(it.alignment, pool)
+    for begin, end in index.reserved[pool]:
         if offset + it.size <= begin:
             break
         if offset < end:

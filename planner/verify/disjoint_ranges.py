@@ -1,6 +1,6 @@
-"""The ranges of one pool that are occupied now, as long as no two of them overlap.
+"""A sorted set of disjoint ranges: the occupied bytes of one pool at the current moment of a sweep.
 
-Sorted starts in chunks: both a thousand and a million ranges at once stay cheap to enter, leave and search.
+Starts are kept sorted in chunks, so that adding, removing and searching stay cheap with a million ranges.
 """
 
 from bisect import bisect_left, bisect_right
@@ -10,7 +10,7 @@ from typing import Final
 _CHUNK: Final = 4096
 
 
-class Occupied:
+class DisjointRanges:
     """Disjoint half-open ranges [starts[tag], ends[tag]) of non-negative integers, by tag."""
 
     def __init__(self, starts: Sequence[int], ends: Sequence[int]) -> None:
