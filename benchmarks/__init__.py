@@ -1,1 +1,1 @@
-"""What memstow promises about speed, measured: `make bench` runs it all and writes docs/benchmarks.md."""
+"""Benchmarks of the promises about speed: `make bench` runs it all and writes docs/benchmarks.md."""

@@ -52,8 +52,8 @@ def measure() -> str:
         "peak / optimum",
         "GiB",
     )
-    told = f"greedy {MOST_GREEDY:g} s and {MOST_GIB:g} GiB, verify {MOST_VERIFY:g} s"
-    return f"Planted problems without slack. Limits at {SIZES[-1]:,}: {told}.\n\n" + table(header, rows)
+    note = f"greedy {MOST_GREEDY:g} s and {MOST_GIB:g} GiB, verify {MOST_VERIFY:g} s"
+    return f"Planted problems without slack. Limits at {SIZES[-1]:,}: {note}.\n\n" + table(header, rows)
 
 
 def _one(n: int) -> dict[str, float]:

@@ -48,7 +48,7 @@ def problems() -> Iterator[Problem]:
 
 
 def two_memories(problem: Problem, above: int, below: int) -> Problem:
-    """The buffers over a fast memory of so much of their bound, and a slow one that is to be small."""
+    """The buffers over a fast memory with a share of their bound, and a slow one that is to be small."""
     reduction = reduce(problem)
     assert not isinstance(reduction, Explanation)
     bound = Bounds(reduction).of_pool(0).value

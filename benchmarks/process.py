@@ -27,7 +27,7 @@ class Ran:
 
 
 def run(*arguments: str | Path, data: bytes | None = None) -> Ran:
-    """Run to the end; what it says on the error stream goes to ours."""
+    """Run to the end; its error stream goes to ours."""
     with TemporaryFile() as out, TemporaryFile() as source:
         source.write(data or b"")
         source.seek(0)
@@ -44,7 +44,7 @@ def run(*arguments: str | Path, data: bytes | None = None) -> Ran:
 
 
 def typical(times: int, *arguments: str | Path) -> tuple[float, float]:
-    """Medians of so many runs, in seconds by the clock and of a processor; a failure ends the benchmark."""
+    """Medians of several runs, in wall-clock and processor seconds; a failure ends the benchmark."""
     runs = [run(*arguments) for _ in range(times)]
     failed = [ran for ran in runs if ran.code != 0]
     if failed:

@@ -1,4 +1,4 @@
-"""Many runs in a row in one process: how late answers come, and what is left behind.
+"""Many runs in a row in one process: how late answers come, and what leaks.
 
 `python -m benchmarks.soak models [RUNS] [SECONDS]`: each model-based solver on a model far too large.
 `python -m benchmarks.soak short [SOLVES]`: thousands of short solves that end in every way there is.
@@ -75,7 +75,7 @@ def models(runs: int, seconds: float) -> None:
 
 
 def short(solves: int, most_buffers: int = SIZES[-1]) -> Left:
-    """Solve so many times, with deadlines of 0 and 1 ms, sudden cancels and little work."""
+    """Solve many times, with deadlines of 0 and 1 ms, sudden cancels and little work."""
     problems = list(_small_problems(most_buffers))
     rng = Random(1)
     statuses: Counter[Status] = Counter()

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from benchmarks.work import BASELINE, baseline
-from memstow.planner.bench.records.record import Ending, Moment, from_line, to_line
+from memstow.planner.bench.records.record import Ending, ProgressEvent, from_line, to_line
 from tests.planner.bench.make import made
 
 
@@ -21,7 +21,9 @@ def test_the_baseline_holds_deterministic_runs_and_nothing_of_the_machine() -> N
 
 
 def test_what_differs_from_run_to_run_is_left_out_and_what_was_done_stays() -> None:
-    record = made("a", "x", 10, bound=8, seconds=2.0, events=[Moment(0.1, incumbent=10)], work={"steps": 5})
+    record = made(
+        "a", "x", 10, bound=8, seconds=2.0, events=[ProgressEvent(0.1, incumbent=10)], work={"steps": 5}
+    )
     again = replace(record, seconds=3.0, events=(), cpu_seconds=7.0, peak_memory=1)
     (line,) = baseline(f"{to_line(record)}\n").splitlines()
     assert f"{line}\n" == baseline(f"{to_line(again)}\n")

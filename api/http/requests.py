@@ -41,7 +41,7 @@ async def form_of(
 ) -> tuple[bytes, Form]:
     """The body of a request that asks for a plan, and its form."""
     name = format_of(request, chosen)
-    _require_known(request)
+    require_known(request, *OPTION_NAMES, "format", "output_format")
     body = await read_body(request, service.settings)
     options = {
         option: _value(request.query_params[option])
@@ -51,9 +51,8 @@ async def form_of(
     return body, Form(format=name, options=options, members=members if name is None else ())
 
 
-def _require_known(request: Request) -> None:
+def require_known(request: Request, *known: str) -> None:
     """Refuse what is misspelt in a query: an option that is not heeded would not be missed."""
-    known = (*OPTION_NAMES, "format", "output_format")
     issues = tuple(
         Issue("unknown_parameter", f"query.{printable(name, 100)}", unknown_field(name, known))
         for name in request.query_params

@@ -13,12 +13,12 @@ from memstow.api.operations.requests import Limits
 from memstow.api.store.database import FILE, url_of
 from memstow.api.workers.runner import Work
 from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.model.suggestion import closest_match
 from memstow.planner.processes import machine
-from memstow.planner.processes.scheduler_address import check_scheduler
 from memstow.planner.reading.messages import of_one_value
 from memstow.planner.reading.printable import shown
+from memstow.planner.reading.scheduler_address import check_scheduler
 from memstow.planner.reading.source import read_bytes
-from memstow.planner.reading.suggestion import likely
 
 PREFIX: Final = "MEMSTOW_"
 # Variables of memstow that are not settings of the service.
@@ -178,7 +178,7 @@ def load(
     }
     for name, (_, source) in given.items():
         if name not in Settings.model_fields:
-            close = likely(name, Settings.model_fields)
+            close = closest_match(name, Settings.model_fields)
             meant = f"did you mean {close}? " if close is not None else ""
             message = f"there is no setting {shown(name)}; {meant}`memstow serve --print-settings` lists them"
             issues.append(Issue("unknown_setting", source, message))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import memstow
-from memstow.api.operations.body_form import format_alone
+from memstow.api.operations.body_form import format_alone, refuse_alone
 from memstow.planner import formats
 from memstow.planner.formats.detect import looks_like_json
 from memstow.planner.model.digest import digest
@@ -15,12 +15,14 @@ from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
+from memstow.planner.model.suggestion import closest_match
+from memstow.planner.model.target import Target
 from memstow.planner.reading.json_text import parse_json
 from memstow.planner.reading.messages import missing_field, unknown_field, wrong_type
 from memstow.planner.reading.parse import parse_options, parse_problem, parse_target
 from memstow.planner.reading.printable import shown
 from memstow.planner.targets.by_name import shipped_target
-from memstow.planner.targets.target import Target, retarget
+from memstow.planner.targets.target import retarget
 
 # How much is asked of a solver is part of the question; from where it starts is not, unless it was told.
 OPTION_NAMES: Final = (
@@ -136,6 +138,8 @@ def envelope(
     issues: list[Issue], raw: object, allowed: Sequence[str], required: Sequence[str], path: str = "$"
 ) -> dict[str, Any]:
     """The object a body must be. What is missing and what is too much is added to the issues."""
+    if not isinstance(raw, dict) or required[0] not in raw or "schema_version" in raw:
+        refuse_alone(raw, required, path)
     if not isinstance(raw, dict):
         raise InputError.single("not_an_object", path, wrong_type("an object", raw))
     issues += [
@@ -201,7 +205,7 @@ def options_of(raw: object, limits: Limits) -> Options:
 def checked_options(options: Options, limits: Limits) -> Options:
     """The options, unless they ask for more than the server gives."""
     from memstow.planner.solve.portfolio import AUTO
-    from memstow.solvers.solver import names
+    from memstow.solvers.registry import names
 
     if options.time_limit > limits.max_time_limit:
         raise over("$.time_limit", "seconds", options.time_limit, limits.max_time_limit, limits.time_setting)
@@ -211,7 +215,9 @@ def checked_options(options: Options, limits: Limits) -> Options:
         raise over("$.memory_limit", "bytes", options.memory_limit, limits.solve_memory, "solve_memory")
     known = (AUTO, *names())
     if options.solver not in known:
-        message = f"there is no solver {shown(options.solver)}; use one of {', '.join(known)}"
+        close = closest_match(options.solver, known)
+        meant = f"did you mean {close}? " if close is not None else ""
+        message = f"there is no solver {shown(options.solver)}; {meant}use one of {', '.join(known)}"
         raise InputError.single("unknown_solver", "$.solver", message)
     return options
 

@@ -1,65 +1,39 @@
-"""The child's side of an isolated run: one request in, what is found on the way and at the end out.
+"""The child's side of an isolated run: reads one request, sends updates and the result.
 
 Started as `python -m memstow.api.workers.child EVENTS`, the number of the pipe for messages to the parent.
-Standard input brings the request, perhaps a word to stop, and by its end the news that the parent is
-gone.
+Standard input brings the request and perhaps a request to stop; its end means that the parent is gone.
 """
 
 import os
-import queue
 import sys
 import threading
 
 from memstow.api.operations import operations
-from memstow.planner.backends.messages import Teller
 from memstow.planner.model.errors import InputError, MemstowError
-from memstow.planner.processes import lifeline
-from memstow.planner.processes.frames import Message, Reader
-
-_PIECE = 1 << 20
+from memstow.planner.processes.child import Sender, serve_request
+from memstow.planner.processes.frames import Message
 
 
 def main(arguments: list[str]) -> None:
     """Serve one request."""
-    requests: queue.SimpleQueue[Message] = queue.SimpleQueue()
-    cancel = threading.Event()
-    threading.Thread(target=_listen, args=(requests, cancel), daemon=True).start()
-    lifeline.be_modest()
-    teller = Teller(int(arguments[0]))
-    operations.warm()
-    request = requests.get()
-    lifeline.limit_memory(request["memory"])
-    lifeline.end_after(request["seconds"])
-    teller.send(_answer(request, teller, cancel))
+    sender = Sender(int(arguments[0]))
+
+    def answer(request: Message, cancel: threading.Event) -> Message:
+        result = operations.run(request["what"], request["arguments"], sender.send, cancel)
+        return {"kind": "done", "result": result}
+
+    serve_request(sender, operations.warm, answer, _failed)
 
 
-def _answer(request: Message, teller: Teller, cancel: threading.Event) -> Message:
-    try:
-        result = operations.run(request["what"], request["arguments"], teller.send, cancel)
-    except InputError as error:
+def _failed(error: Exception) -> Message:
+    if isinstance(error, InputError):
         issues = [[issue.code, issue.path, issue.message] for issue in error.issues]
         return {"kind": "done", "issues": issues}
-    except MemoryError:
+    if isinstance(error, MemoryError):
         return {"kind": "done", "failure": "memory"}
-    except MemstowError as error:
+    if isinstance(error, MemstowError):
         return {"kind": "done", "declined": type(error).__name__, "message": str(error)[:2000]}
-    except Exception as error:
-        return {"kind": "done", "failure": "defect", "message": f"{type(error).__name__}: {error}"[:2000]}
-    return {"kind": "done", "result": result}
-
-
-def _listen(requests: "queue.SimpleQueue[Message]", cancel: threading.Event) -> None:
-    """Hand on the request and the word to stop; when the parent is gone, end."""
-    reader = Reader()
-    try:
-        while data := os.read(0, _PIECE):
-            for message in reader.feed(data):
-                if message["kind"] == "cancel":
-                    cancel.set()
-                else:
-                    requests.put(message)
-    finally:
-        lifeline.end_everything()
+    return {"kind": "done", "failure": "defect", "message": f"{type(error).__name__}: {error}"[:2000]}
 
 
 if __name__ == "__main__":

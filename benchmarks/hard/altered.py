@@ -1,12 +1,12 @@
-"""A-K told otherwise: what changes nothing about a problem should change little about the time it takes."""
+"""A-K written in other ways: a change without effect on the problem should have little effect on the time."""
 
 from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
 
 from benchmarks.hard.effort import Effort
+from benchmarks.hard.engine_run import WORKERS, solve
 from benchmarks.hard.instances import LETTERS, SKIPPED, minimalloc, there
-from benchmarks.hard.solved import WORKERS, solve
 from benchmarks.page import table
 from memstow.planner.model.problem import Buffer, Problem
 
@@ -31,7 +31,7 @@ def measure(effort: Effort) -> str:
         f"sizes x {FACTOR}",
     )
     rows = [
-        (letter, *(solve(told, seconds).told() for told in _ways(problem, shuffles)))
+        (letter, *(solve(told, seconds).cell() for told in _ways(problem, shuffles)))
         for letter, problem in problems.items()
     ]
     return "\n\n".join(
@@ -76,7 +76,7 @@ def _multiplied(problem: Problem) -> Problem:
 def _in_a_row(problems: dict[str, Problem], seconds: float) -> Iterator[tuple[object, ...]]:
     for letters in IN_A_ROW:
         whole = _joined([(letter, problems[letter]) for letter in letters])
-        yield " + ".join(letters), len(whole.buffers), solve(whole, seconds).told()
+        yield " + ".join(letters), len(whole.buffers), solve(whole, seconds).cell()
 
 
 def _joined(parts: list[tuple[str, Problem]]) -> Problem:

@@ -11,5 +11,5 @@ class Effort:
     seeds: int = 10
 
     def seconds(self, usual: float) -> float:
-        """The time limit of a run that usually has so much."""
+        """The time limit of a run, from its usual one."""
         return usual if self.most_seconds is None else min(usual, self.most_seconds)

@@ -1,8 +1,8 @@
 """The problems of idealloc: some hundred to some ten thousand buffers of whole programs."""
 
 from benchmarks.hard.effort import Effort
+from benchmarks.hard.engine_run import WORKERS, solve
 from benchmarks.hard.instances import SKIPPED, there
-from benchmarks.hard.solved import WORKERS, solve
 from benchmarks.limits import held
 from benchmarks.page import DATA, table
 from memstow.planner.formats import read_problem

@@ -6,8 +6,8 @@ from dataclasses import replace
 from statistics import median
 
 from benchmarks.hard.effort import Effort
+from benchmarks.hard.engine_run import WORKERS, EngineRun, solve
 from benchmarks.hard.instances import SKIPPED, there
-from benchmarks.hard.solved import WORKERS, Solved, solve
 from benchmarks.limits import held
 from benchmarks.page import DATA, table
 from memstow.planner.formats import read_problem
@@ -58,7 +58,7 @@ def _without_reuse(problem: Problem) -> Problem:
 
 
 def _row(name: str, problems: dict[str, Problem], seconds: float) -> tuple[object, ...]:
-    found: dict[str, Solved] = {which: solve(problem, seconds) for which, problem in problems.items()}
+    found: dict[str, EngineRun] = {which: solve(problem, seconds) for which, problem in problems.items()}
     slowest = max(found, key=lambda which: found[which].seconds)
     statuses = Counter(solved.plan.status for solved in found.values())
     times = [solved.seconds * 1000 for solved in found.values()]

@@ -3,8 +3,8 @@
 from statistics import geometric_mean
 
 from benchmarks.hard.effort import Effort
+from benchmarks.hard.engine_run import WORKERS, EngineRun, solve
 from benchmarks.hard.instances import SKIPPED, minimalloc, there
-from benchmarks.hard.solved import WORKERS, Solved, solve
 from benchmarks.page import table
 
 SECONDS = 10.0
@@ -52,7 +52,7 @@ def measure(effort: Effort) -> str:
     )
 
 
-def _row(letter: str, count: int, solved: Solved) -> tuple[str, ...]:
+def _row(letter: str, count: int, solved: EngineRun) -> tuple[str, ...]:
     return (
         letter,
         f"{count}",
@@ -66,7 +66,7 @@ def _row(letter: str, count: int, solved: Solved) -> tuple[str, ...]:
     )
 
 
-def _ours(seconds: float, found: list[Solved]) -> tuple[str, str]:
+def _ours(seconds: float, found: list[EngineRun]) -> tuple[str, str]:
     mean = geometric_mean(solved.ratio for solved in found)
     proven = sum(solved.proven for solved in found)
     return (

@@ -5,8 +5,8 @@ import json
 from collections.abc import Iterator
 
 from benchmarks.hard.effort import Effort
+from benchmarks.hard.engine_run import WORKERS, EngineRun, solve
 from benchmarks.hard.instances import SKIPPED, there
-from benchmarks.hard.solved import WORKERS, Solved, solve
 from benchmarks.page import DATA, table
 from memstow.planner.formats import read_problem
 from memstow.planner.model.plan import Status
@@ -72,7 +72,7 @@ def _kernels(policy: str) -> Iterator[tuple[str, Key, Problem]]:
 
 def _row(policy: str, seconds: float) -> tuple[object, ...]:
     known = _best_known()
-    found: dict[str, Solved] = {}
+    found: dict[str, EngineRun] = {}
     sum_known = above = 0
     for name, key, problem in _kernels(policy):
         found[name] = solve(problem, seconds)
@@ -97,7 +97,7 @@ def _row(policy: str, seconds: float) -> tuple[object, ...]:
     )
 
 
-def _cost(solved: Solved) -> int:
+def _cost(solved: EngineRun) -> int:
     return sum(term.value for term in solved.plan.objective if term.term == "reuse_cost")
 
 

@@ -3,7 +3,7 @@
 from statistics import mean, median
 
 from benchmarks.hard.effort import Effort
-from benchmarks.hard.solved import WORKERS, solve
+from benchmarks.hard.engine_run import WORKERS, solve
 from benchmarks.page import table
 from memstow.planner.generate.planted import planted
 

@@ -61,7 +61,7 @@ class Place:
         with urlopen(request, timeout=60) as answer:
             return json.load(answer)
 
-    def run(self, problems: list[Any], options: dict[str, Any]) -> float:
+    def run(self, problems: list[Any], options: dict[str, object]) -> float:
         """Solve them all; seconds."""
         begin = time.monotonic()
         made = self.ask(
@@ -82,7 +82,7 @@ class Place:
 
 @contextmanager
 def cluster(count: int) -> Iterator[Place]:
-    """A server, a scheduler, and so many workers of one thread."""
+    """A server, a scheduler, and workers of one thread each."""
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         port = free_port()
@@ -142,7 +142,7 @@ def _idle(place: Place) -> Spent:
 
 
 def _each(before: Spent, after: Spent, idle: Spent, seconds: float, count: float) -> Spent:
-    """Of each of so many, without what so many seconds take anyway."""
+    """The usage for each of `count` problems, less that of idling for as long."""
     return Spent(
         (after.server - before.server - idle.server * seconds) / count,
         (after.scheduler - before.scheduler - idle.scheduler * seconds) / count,

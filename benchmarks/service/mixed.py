@@ -115,7 +115,7 @@ async def _load(port: int, pid: int, seconds: float) -> Seen:
     return seen
 
 
-def told(minutes: float, seen: Seen) -> str:
+def summary(minutes: float, seen: Seen) -> str:
     """The text of this part of the page."""
     memory = seen.after_warm_up()
     shown = [f"{memory[i * (len(memory) - 1) // 8] / 2**20:.1f}" for i in range(9)]
@@ -133,7 +133,7 @@ def main(words: list[str]) -> int:
     """Load, print, and put the figures on the page."""
     minutes = float(words[0]) if words else MINUTES
     seen = run(minutes)
-    text = told(minutes, seen)
+    text = summary(minutes, seen)
     print(text)
     if minutes >= MINUTES:
         put("service-mixed", text)

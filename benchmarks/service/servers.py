@@ -50,7 +50,7 @@ def service(**settings: object) -> Iterator[tuple[int, int]]:
 
 
 def free_port() -> int:
-    """A port nobody listens on."""
+    """A free port."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         return int(probe.getsockname()[1])
 

@@ -1,4 +1,7 @@
-"""Every form in which problems and plans come and go: told apart by their content, or chosen by name."""
+"""Formats of problems and plans: chosen by name, or detected from the content.
+
+In: bytes, out: a problem or a plan with all issues of the document; and the other way round.
+"""
 
 from importlib import import_module
 from typing import Any, Final
@@ -11,7 +14,7 @@ from memstow.planner.model.problem import Problem
 from memstow.planner.reading.json_text import parse_json
 from memstow.planner.reading.printable import printable
 
-# Loaded when used: nobody waits for the models of a format that is not asked for.
+# Imported when used, so that no command waits for formats that it does not need.
 _MODULES: Final = {
     "json": "native",
     "csv": "csv.table",

@@ -1,4 +1,4 @@
-"""What a format is: a name, and its readers and writers."""
+"""A format: its name, readers and writers; and the fields that it refuses."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,14 +22,14 @@ class Format:
 
 
 class Refusals:
-    """What a problem holds that a format has no place for, gathered by field and then refused."""
+    """Collects the fields of a problem that a format cannot express, then refuses them together."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._issues: dict[str, Issue] = {}
 
     def add(self, path: str, why: str = "") -> None:
-        """Refuse this field; of a list of objects the first that has it is told."""
+        """Refuse this field; of a field in a list of objects only the first is reported."""
         field = "".join(character for character in path if not character.isdigit())
         reason = why or "it has no place for it"
         message = f"the format {self._name!r} cannot express this: {reason}"
@@ -39,6 +39,6 @@ class Refusals:
         return bool(self._issues)
 
     def raise_any(self) -> None:
-        """InputError when there is any."""
+        """Raise InputError if a field was refused."""
         if self._issues:
             raise InputError(self._issues.values())

@@ -1,17 +1,17 @@
 """The native JSON: the wire schema as it is, defaults left out, an element of a list a line."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from functools import cache
 from typing import Any, Final
 
 from memstow.planner.formats.format import Format
+from memstow.planner.model.garbage_collection import collector_at_rest
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.reading.parse import parse_plan, parse_problem
 from memstow.planner.reading.wire_types import fields_of
-from memstow.planner.solve.garbage_collection import collector_at_rest
 
 # The tag of a choice is what tells one object from another: it stays although it is the default.
 _TAG: Final = "kind"
@@ -35,13 +35,13 @@ def plain(value: Any) -> Any:
     }
 
 
-def laid_out(document: dict[str, Any]) -> bytes:
-    """JSON text with a field a line, and of a list at the top an element a line."""
+def encode_document(document: Mapping[str, object]) -> bytes:
+    """A JSON object as text: a line for each field, and for each element of its lists."""
     return ("{\n" + ",\n".join(_lines(document)) + "\n}\n").encode()
 
 
 def list_of_lines(elements: Iterable[Any]) -> bytes:
-    """JSON text of a list, an element a line."""
+    """A JSON list as text: a line for each element."""
     lines = ",\n".join(map(_encode, elements))
     return (f"[\n{lines}\n]\n" if lines else "[]\n").encode()
 
@@ -49,16 +49,16 @@ def list_of_lines(elements: Iterable[Any]) -> bytes:
 def write_problem(problem: Problem) -> bytes:
     """The problem as native JSON."""
     with collector_at_rest():
-        return laid_out(plain(problem))
+        return encode_document(plain(problem))
 
 
 def write_plan(_problem: Problem, plan: Plan) -> bytes:
     """The plan as native JSON."""
     with collector_at_rest():
-        return laid_out(plain(plan))
+        return encode_document(plain(plan))
 
 
-def _lines(document: dict[str, Any]) -> Iterator[str]:
+def _lines(document: Mapping[str, object]) -> Iterator[str]:
     for name, value in document.items():
         if isinstance(value, list) and value and not isinstance(value[0], str | int):
             elements = ",\n    ".join(map(_encode, value))

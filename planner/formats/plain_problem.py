@@ -43,7 +43,7 @@ def live_ranges(buffer: Buffer) -> list[Interval] | None:
 
 
 def against_moments(first: int, last: int) -> str | None:
-    """What is wrong with a life told by its first and its last moment, both live."""
+    """Why a life given by its first and last moment is not valid; None if it is."""
     if first <= last:
         return None
     return (

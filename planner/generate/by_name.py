@@ -1,4 +1,4 @@
-"""Any generator by its name, with arguments as plain values: so a problem travels as what it is made from."""
+"""Generators by name, with plain arguments, so that a message can hold them in place of a problem."""
 
 from collections.abc import Mapping
 from typing import Any, Final

@@ -162,7 +162,7 @@ def _restrict(chance: Chance, draft: _Draft) -> None:
 
 
 def _pin(chance: Chance, draft: _Draft) -> None:
-    """A few buffers get a place, one above the other and above what is reserved, so that they never clash."""
+    """Pin a few buffers, one above the other and above reserved ranges, so that they never clash."""
     above = {p.id: max((r.offset + r.size for r in p.reserved), default=0) for p in draft.pools}
     for index, buffer in enumerate(draft.buffers):
         if index in draft.grouped or not chance.happens(0.1):

@@ -1,4 +1,4 @@
-"""What is wrong with one document, gathered: a bounded number of issues, in the order of the document."""
+"""Collects the issues of one document: a bounded number, in the order of the document."""
 
 from collections.abc import Callable
 from typing import Final
@@ -31,7 +31,7 @@ class Findings:
             self._found.setdefault((code, path, message), Issue(code, json_path(path), message))
 
     def in_order(self) -> list[Issue]:
-        """What is reported: the first of the document, and a word on the rest."""
+        """The error: the first issues of the document, and a last one if there are more."""
         found = sorted(self._found.items(), key=lambda item: order_in(self._root, item[0][1]))
         issues = [issue for _, issue in found[:MOST_REPORTED]]
         if len(found) > MOST_REPORTED:
@@ -46,7 +46,7 @@ class Findings:
 
 
 class Renamed(Findings):
-    """The findings of another document, for what was made from it: told at the places it was made from."""
+    """Findings of an object made from another document, reported at the places of that document."""
 
     def __init__(self, findings: Findings, place: Callable[[Path], Path]) -> None:
         super().__init__(None)

@@ -1,4 +1,4 @@
-"""Pydantic's errors in our words: a code of our own, the place, what was given, what would be right."""
+"""Translates errors of pydantic into messages of memstow: a code, the place, the value, the expectation."""
 
 from collections.abc import Iterable
 from math import isfinite
@@ -6,9 +6,9 @@ from typing import Final, NamedTuple
 
 from pydantic_core import ErrorDetails
 
+from memstow.planner.model.suggestion import closest_match
 from memstow.planner.reading.paths import Path, value_at
 from memstow.planner.reading.printable import printable, shown
-from memstow.planner.reading.suggestion import likely
 from memstow.planner.reading.wire_types import Place, fields_of, place_of
 
 
@@ -77,12 +77,12 @@ def in_our_words(errors: Iterable[ErrorDetails], kind: object, raw: object, at: 
 
 
 def of_one_value(error: ErrorDetails) -> str:
-    """What is wrong with a single value that is no part of a document: a setting, a parameter."""
+    """The issue of a single value outside a document: a setting, a parameter."""
     return _said(error, Place((), None, None)).message
 
 
 def unknown_field(name: str, known: Iterable[str]) -> str:
-    """What to say of a field that is none."""
+    """The message for an unknown field."""
     allowed = list(known)
     close = _likely(name, allowed)
     hint = f" did you mean {close}?" if close else ""
@@ -90,12 +90,12 @@ def unknown_field(name: str, known: Iterable[str]) -> str:
 
 
 def missing_field(name: str) -> str:
-    """What to say of a field that must be there."""
+    """The message for a missing field."""
     return f"the field {shown(name)} is missing"
 
 
 def wrong_type(expected: str, given: object) -> str:
-    """What to say of a value of the wrong type."""
+    """The message for a value of the wrong type."""
     if expected == "an integer" and isinstance(given, float):
         hint = f"; write {int(given)}" if given.is_integer() and abs(given) < 2.0**63 else ""
         return f"expected an integer, given {shown(given)}{hint}"
@@ -106,7 +106,7 @@ def wrong_type(expected: str, given: object) -> str:
 
 def _said_of_a_lifetime(error: ErrorDetails, place: Place, given: object, at: Path) -> Found | None:
     if isinstance(given, list):
-        # It was meant as an interval: what is wrong in it says more than that it is not "always".
+        # It was meant as an interval: its own error helps more than that it is not "always".
         return None if error["type"] == "literal_error" else _said(error, place)
     return Found("not_a_lifetime", at, f'expected [begin, end] or "always", given {shown(given)}')
 
@@ -182,7 +182,7 @@ def _limit(value: object) -> str:
 
 
 def _likely(name: str, allowed: list[str]) -> str | None:
-    close = likely(name, allowed)
+    close = closest_match(name, allowed)
     if close is not None:
         return close
     foreign = _FOREIGN_NAMES.get(name.lower())

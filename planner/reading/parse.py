@@ -10,14 +10,14 @@ from typing import Any, Final, TypeVar
 
 from memstow.planner.check import find_issues
 from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.model.garbage_collection import collector_at_rest
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import REPEATED, Plan, placed_again
+from memstow.planner.model.plan import REPEATED, Plan, repeated_placements
 from memstow.planner.model.problem import DEFAULT_POOL, Pool, Problem
+from memstow.planner.model.target import Target
 from memstow.planner.reading.issues import Findings, Renamed
 from memstow.planner.reading.paths import Path, parse_path
 from memstow.planner.reading.sections import Section, index_before, read_section, read_whole
-from memstow.planner.solve.garbage_collection import collector_at_rest
-from memstow.planner.targets.target import Target
 
 _T = TypeVar("_T")
 
@@ -66,7 +66,7 @@ def parse_target(raw: object) -> Target:
     section = read_section(Target, raw, findings)
     pools = section.values.get("pools")
     if pools:
-        # Its pools must hold together without any problem; what is broken of them is told already.
+        # The pools must be consistent without any problem; issues of single fields are reported already.
         problem = Problem(version=1, buffers=(), pools=pools)
         for issue in find_issues(problem):
             findings.add(issue.code, _place_in_document(parse_path(issue.path), section), issue.message)
@@ -105,7 +105,7 @@ def _problem(raw: object) -> Problem:
 
 
 def _add_repeated(findings: Findings, at: Path, plan: Plan) -> None:
-    for index, message in placed_again(plan.placements):
+    for index, message in repeated_placements(plan.placements):
         findings.add(REPEATED, (*at, "placements", index), message)
     if findings:
         raise findings.error()
@@ -132,7 +132,7 @@ def _add_issues_of_the_rest(
 
 
 def _may_end_with_more(code: str, section: Section) -> bool:
-    """Whether what could not be read may be what the issue misses."""
+    """Whether the issue may only exist because other parts could not be read."""
     fields = _UNLESS_MORE.get(code, ())
     return bool(fields) and (
         section.has_unknown or any(field in section.lost or field in section.broken for field in fields)

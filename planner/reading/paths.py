@@ -38,7 +38,7 @@ def value_at(root: object, path: Path) -> object:
 
 
 def order_in(root: object, path: Path) -> tuple[int, ...]:
-    """Sorts paths by the place in the document; what is missing comes after what its object has."""
+    """Sorts paths by the place in the document; missing fields come after the fields of their object."""
     order: list[int] = []
     value = root
     for key in path:

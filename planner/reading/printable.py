@@ -6,7 +6,7 @@ LONGEST: Final = 48
 
 
 def shown(value: object, longest: int = LONGEST) -> str:
-    """What was given, as JSON writes it, shortened."""
+    """A value as JSON, shortened for a message."""
     if value is None:
         return "null"
     if isinstance(value, bool):

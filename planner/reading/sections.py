@@ -27,15 +27,15 @@ _DEEPEST: Final = 6
 
 @dataclass(slots=True)
 class Section:
-    """What is sound of one object, by field."""
+    """The valid fields of an object, and the invalid ones."""
 
     values: dict[str, Any] = field(default_factory=dict)
     lost: dict[str, list[int]] = field(default_factory=dict)
     """Of a list that lost elements: the indices of those."""
     broken: set[str] = field(default_factory=set)
-    """Fields of which nothing could be read."""
+    """Fields that could not be read at all."""
     has_unknown: bool = False
-    """Whether it has fields that there are not."""
+    """Whether it has unknown fields."""
 
     @property
     def sound(self) -> bool:

@@ -43,7 +43,7 @@ def seconds(value: float) -> str:
 
 
 def plain(text: str, most: int | None = None) -> str:
-    """A name that is safe to print: control characters as escapes, and no longer than asked."""
+    """A name that is safe to print: control characters as escapes, cut to `most` characters."""
     if not text.isprintable():
         text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
     if most is not None and len(text) > most:

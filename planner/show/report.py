@@ -38,11 +38,11 @@ def plan_report(problem: Problem, plan: Plan, width: int, glyphs: Glyphs) -> str
         case Status.UNKNOWN:
             lines = _unknown(plan)
         case _:
-            lines = _found(problem, plan, width, glyphs)
+            lines = _plan_lines(problem, plan, width, glyphs)
     return "\n".join(lines)
 
 
-def _found(problem: Problem, plan: Plan, width: int, glyphs: Glyphs) -> list[str]:
+def _plan_lines(problem: Problem, plan: Plan, width: int, glyphs: Glyphs) -> list[str]:
     lines = table(
         ("pool", "capacity", "peak", "bound", "gap"),
         [
@@ -81,7 +81,7 @@ def _capacity(use: PoolUse) -> str:
 
 
 def _gap(plan: Plan, use: PoolUse) -> str:
-    """Of a pool whose peak is the first term; of any other nobody has asked for less."""
+    """The gap of a pool whose peak is the first term; no other pool has one."""
     first = parse_term(plan.objective[0].term) if plan.objective else None
     wanted = first is not None and first.is_peak_of(use.pool, len(plan.pools))
     return percent(gap_of(use.peak, use.bound)) if wanted else "-"
@@ -117,7 +117,7 @@ def _unknown(plan: Plan) -> list[str]:
 
 
 def needs_report(found: "Needs") -> str:
-    """What it would take for a plan to exist, for a person."""
+    """The changes that would make a plan possible, as text."""
     match found.plan.status:
         case Status.INFEASIBLE:
             lines = _infeasible(found.plan)
@@ -154,12 +154,12 @@ def _release_lines(found: "Needs") -> list[str]:
     elif not everything:
         lines += [
             "no reserved range, alignment, pin, list of pools, conflict or tie stands in the way:",
-            f"  {_way_out(found)}",
+            f"  {_advice(found)}",
         ]
     elif not open_ended:
         lines += [
             *wrap(f"tried without one constraint at a time: {_kinds(found)}", 100, subsequent_indent="  "),
-            f"leaving out any one of them is not enough: {_way_out(found)}",
+            f"leaving out any one of them is not enough: {_advice(found)}",
         ]
     lines += [f"  {plain(removal.message)} ({removal.path})" for removal in helping[:MOST_RELEASES]]
     if len(helping) > MOST_RELEASES:
@@ -175,8 +175,8 @@ def _kinds(found: "Needs") -> str:
     return ", ".join(f"{number:,} {kind[number > 1]}" for kind, number in counted.items())
 
 
-def _way_out(found: "Needs") -> str:
-    """What is left to do where no single constraint is to blame."""
+def _advice(found: "Needs") -> str:
+    """The advice where no single constraint is to blame."""
     larger = [plain(need.pool, most=40) for need in found.pools if need.bound is not None]
     if larger:
         return f"it takes more capacity, as above, of {' or '.join(larger[:8])}, or smaller buffers"

@@ -1,8 +1,8 @@
-"""What is in a problem, for people and as plain data: counts, sizes, pools, pressure, hardest moments."""
+"""A survey of a problem, as text and as data: counts, sizes, pools, live bytes, hardest moments."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from statistics import median_low
 from typing import Any, Final
 
@@ -20,28 +20,56 @@ CHART_ROWS: Final = 10
 MOST_POOLS: Final = 50
 MOST_ALIGNMENTS: Final = 8
 
-Facts = dict[str, Any]
+
+@dataclass(frozen=True, slots=True)
+class _BufferSummary:
+    count: int
+    bytes: int
+    smallest: int
+    median: int
+    largest: int
+    empty: int
+    always: int
+    timeless: int
+    several_lifetimes: int
+    pinned: int
+    alignments: dict[str, int]
+    """The number of buffers by alignment."""
+
+
+@dataclass(frozen=True, slots=True)
+class _PoolSummary:
+    pool: str
+    capacity: int | None
+    alignment: int
+    reserved: int
+    cost: int
+    may_hold: int
+    """Buffers that may be in the pool."""
+    must_hold: int
+    """Buffers that may be in no other."""
+    bound: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class _Proven:
-    """What is known without a search: the least peak of each pool, or why nothing fits."""
+    """Proofs without a search: a bound on the peak of each pool, or why nothing fits."""
 
     bounds: Mapping[str, int]
     misfit: Explanation | None
 
 
-def facts(problem: Problem, rows: int) -> Facts:
-    """The survey as plain data."""
+def facts(problem: Problem, rows: int) -> dict[str, Any]:
+    """The survey as a JSON object."""
     proven = _proven(problem)
     steps = profile(problem.buffers)
     return {
         "name": problem.name,
         "objective": list(problem.terms()),
-        "buffers": _buffers(problem),
+        "buffers": asdict(_buffers(problem)),
         "constraints": _constraints(problem),
         "time": _time(steps),
-        "pools": _pools(problem, proven.bounds),
+        "pools": [asdict(pool) for pool in _pools(problem, proven.bounds)],
         "misfit": None if proven.misfit is None else proven.misfit.message,
         "peak_live": steps.peak,
         "hardest": [
@@ -87,24 +115,24 @@ def _proven(problem: Problem) -> _Proven:
     )
 
 
-def _buffers(problem: Problem) -> Facts:
+def _buffers(problem: Problem) -> _BufferSummary:
     sizes = [buffer.size for buffer in problem.buffers]
-    return {
-        "count": len(sizes),
-        "bytes": sum(sizes),
-        "smallest": min(sizes, default=0),
-        "median": median_low(sizes) if sizes else 0,
-        "largest": max(sizes, default=0),
-        "empty": sizes.count(0),
-        "always": sum(buffer.lifetime == ALWAYS for buffer in problem.buffers),
-        "timeless": sum(buffer.lifetime is None and buffer.lifetimes is None for buffer in problem.buffers),
-        "several_lifetimes": sum(len(buffer.lifetimes or ()) > 1 for buffer in problem.buffers),
-        "pinned": sum(buffer.offset is not None for buffer in problem.buffers),
-        "alignments": {str(a): n for a, n in sorted(Counter(b.alignment for b in problem.buffers).items())},
-    }
+    return _BufferSummary(
+        count=len(sizes),
+        bytes=sum(sizes),
+        smallest=min(sizes, default=0),
+        median=median_low(sizes) if sizes else 0,
+        largest=max(sizes, default=0),
+        empty=sizes.count(0),
+        always=sum(buffer.lifetime == ALWAYS for buffer in problem.buffers),
+        timeless=sum(buffer.lifetime is None and buffer.lifetimes is None for buffer in problem.buffers),
+        several_lifetimes=sum(len(buffer.lifetimes or ()) > 1 for buffer in problem.buffers),
+        pinned=sum(buffer.offset is not None for buffer in problem.buffers),
+        alignments={str(a): n for a, n in sorted(Counter(b.alignment for b in problem.buffers).items())},
+    )
 
 
-def _constraints(problem: Problem) -> Facts:
+def _constraints(problem: Problem) -> dict[str, int]:
     return {
         "conflicts": len(problem.conflicts),
         "exclusive": len(problem.exclusive),
@@ -114,13 +142,13 @@ def _constraints(problem: Problem) -> Facts:
     }
 
 
-def _time(steps: Profile) -> Facts | None:
+def _time(steps: Profile) -> dict[str, int] | None:
     if not steps.live:
         return None
     return {"begin": steps.times[0], "end": steps.times[-1], "steps": len(steps.live)}
 
 
-def _pools(problem: Problem, bounds: Mapping[str, int]) -> list[Facts]:
+def _pools(problem: Problem, bounds: Mapping[str, int]) -> list[_PoolSummary]:
     only: Counter[str] = Counter()
     may: Counter[str] = Counter()
     everywhere = 0
@@ -134,35 +162,37 @@ def _pools(problem: Problem, bounds: Mapping[str, int]) -> list[Facts]:
             only[allowed[0]] += 1
         may.update(allowed)
     return [
-        {
-            "pool": pool.id,
-            "capacity": pool.capacity,
-            "alignment": pool.alignment,
-            "reserved": reserved_bytes(pool),
-            "cost": pool.cost,
-            "may_hold": may[pool.id] + everywhere,
-            "must_hold": only[pool.id],
-            "bound": bounds.get(pool.id),
-        }
+        _PoolSummary(
+            pool=pool.id,
+            capacity=pool.capacity,
+            alignment=pool.alignment,
+            reserved=reserved_bytes(pool),
+            cost=pool.cost,
+            may_hold=may[pool.id] + everywhere,
+            must_hold=only[pool.id],
+            bound=bounds.get(pool.id),
+        )
         for pool in problem.pools
     ]
 
 
 def _heading(problem: Problem, steps: Profile) -> list[str]:
-    b = _buffers(problem)
+    buffers = _buffers(problem)
     lines = [f"name       {plain(problem.name, most=200)}"] if problem.name else []
-    kinds = [("empty", b["empty"]), ("always live", b["always"]), ("without lifetime", b["timeless"])]
-    kinds += [("with several lifetimes", b["several_lifetimes"]), ("pinned", b["pinned"])]
-    told = ", ".join(f"{n:,} {kind}" for kind, n in kinds if n)
-    lines.append(f"buffers    {b['count']:,} of {count(b['bytes'])} bytes in all")
-    if told:
-        lines.append(f"of these   {told}")
+    kinds = [
+        ("empty", buffers.empty),
+        ("always live", buffers.always),
+        ("without lifetime", buffers.timeless),
+    ]
+    kinds += [("with several lifetimes", buffers.several_lifetimes), ("pinned", buffers.pinned)]
+    listed = ", ".join(f"{n:,} {kind}" for kind, n in kinds if n)
+    lines.append(f"buffers    {buffers.count:,} of {count(buffers.bytes)} bytes in all")
+    if listed:
+        lines.append(f"of these   {listed}")
     if problem.buffers:
-        lines.append(
-            f"sizes      {count(b['smallest'])} to {count(b['largest'])}, median {count(b['median'])}"
-        )
-        alignments: dict[str, int] = b["alignments"]
-        by_count = Counter(alignments).most_common()
+        sizes = f"{count(buffers.smallest)} to {count(buffers.largest)}, median {count(buffers.median)}"
+        lines.append(f"sizes      {sizes}")
+        by_count = Counter(buffers.alignments).most_common()
         shown = ", ".join(f"{a} ({n:,})" for a, n in by_count[:MOST_ALIGNMENTS])
         more = ", ..." if len(by_count) > MOST_ALIGNMENTS else ""
         lines.append(f"alignment  {shown}{more}")
@@ -174,32 +204,32 @@ def _heading(problem: Problem, steps: Profile) -> list[str]:
         )
         span = f"{begin} to {end}, {len(steps.live):,} {noun}"
         lines.append(f"time       {span}; lives of {shortest} to {longest}, median {median}")
-    told = ", ".join(f"{n:,} {kind.replace('_', ' ')}" for kind, n in _constraints(problem).items() if n)
-    if told:
-        lines.append(f"besides    {told}")
+    listed = ", ".join(f"{n:,} {kind.replace('_', ' ')}" for kind, n in _constraints(problem).items() if n)
+    if listed:
+        lines.append(f"besides    {listed}")
     lines.append(f"objective  {', '.join(map(plain, problem.terms())) or 'any plan that fits'}")
     return lines
 
 
 def _timeless(steps: Profile) -> list[str]:
-    """What there is to say where nothing changes over time."""
+    """Lines about buffers that are always live or have no lifetimes."""
     lines = []
     if steps.always:
-        told = f"{count(steps.always)} bytes ({human(steps.always)})"
-        lines = ["", f"always live: {told}; nothing changes over time"]
+        live = f"{count(steps.always)} bytes ({human(steps.always)})"
+        lines = ["", f"always live: {live}; nothing changes over time"]
     if steps.timeless:
         lines += ["", "no lifetimes: what may not share bytes is what the problem lists as conflicts"]
     return lines
 
 
-def _pool_table(pools: Sequence[Facts]) -> list[str]:
+def _pool_table(pools: Sequence[_PoolSummary]) -> list[str]:
     header = ("pool", "capacity", "alignment", "reserved", "cost", "may hold", "must hold", "bound")
     rows = [
         (
-            plain(p["pool"], most=40),
-            "unlimited" if p["capacity"] is None else count(p["capacity"]),
-            *(count(p[key]) for key in ("alignment", "reserved", "cost", "may_hold", "must_hold")),
-            "-" if p["bound"] is None else count(p["bound"]),
+            plain(p.pool, most=40),
+            "unlimited" if p.capacity is None else count(p.capacity),
+            *map(count, (p.alignment, p.reserved, p.cost, p.may_hold, p.must_hold)),
+            "-" if p.bound is None else count(p.bound),
         )
         for p in pools[:MOST_POOLS]
     ]

@@ -12,7 +12,7 @@ from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.show.drawing.frame import FOOT, HEAD
 from memstow.planner.show.drawing.items import Scene, scene_of
-from memstow.planner.show.drawing.map import Drawn, drawn
+from memstow.planner.show.drawing.map import MapDrawing, draw_map
 from memstow.planner.show.drawing.palette import HOLE, LEVELS, QUIET, RAMP, RESERVED, shade
 from memstow.planner.show.drawing.scale import LEFT, RIGHT, Panel
 from memstow.planner.show.formatting import count, plain
@@ -24,7 +24,7 @@ MOST_POOLS: Final = 24
 _TITLE: Final = 26
 _CAPTION: Final = 18
 _TALL: Final = ((1, 320), (3, 240))
-"""Pixels of a map when there are at most so many."""
+"""The height of a map in pixels, by the number of maps."""
 _LEAST_TALL: Final = 160
 _SWATCH: Final = 10
 _LETTER: Final = 5.8
@@ -34,7 +34,7 @@ def svg(problem: Problem, plan: Plan) -> str:
     """The picture, a map for each pool that holds something."""
     scene = scene_of(problem, plan)
     panels, left_out = _panels(problem, plan, scene)
-    maps = [drawn(panel) for panel in panels]
+    maps = [draw_map(panel) for panel in panels]
     body = [line for one in maps for line in one.lines]
     bottom = max((panel.bottom + FOOT for panel in panels), default=_TITLE)
     captions = _captions(maps, left_out) if panels else ["nothing is placed"]
@@ -44,7 +44,7 @@ def svg(problem: Problem, plan: Plan) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" '
         f'height="{height}" font-family="sans-serif" font-size="11" role="img">',
         f"<title>{escape(title)}</title>",
-        f"<desc>{escape(_described(panels))}</desc>",
+        f"<desc>{escape(_description(panels))}</desc>",
         f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
         f'<text x="{LEFT}" y="17" fill="{QUIET}">{escape(plain(title, most=60))}</text>',
         *_legend(panels, any(one.shaded for one in maps)),
@@ -74,8 +74,8 @@ def _panels(problem: Problem, plan: Plan, scene: Scene) -> tuple[list[Panel], in
     return panels, len(used) - len(shown)
 
 
-def _captions(maps: Sequence[Drawn], left_out: int) -> list[str]:
-    """What is not shown box by box."""
+def _captions(maps: Sequence[MapDrawing], left_out: int) -> list[str]:
+    """A note on what is not drawn box by box."""
     told = []
     shaded, unseen = sum(one.shaded for one in maps), sum(one.unseen for one in maps)
     if shaded:
@@ -94,7 +94,7 @@ def _captions(maps: Sequence[Drawn], left_out: int) -> list[str]:
     return told
 
 
-def _described(panels: Sequence[Panel]) -> str:
+def _description(panels: Sequence[Panel]) -> str:
     """The figures in words, for those who cannot see the picture."""
     told = [
         f"{plain(panel.pool.id, most=40)}: peak {count(panel.use.peak)} bytes"
@@ -105,7 +105,7 @@ def _described(panels: Sequence[Panel]) -> str:
 
 
 def _legend(panels: Sequence[Panel], shaded: bool) -> Iterator[str]:
-    """What the colours say, from the right."""
+    """The legend of the colours, from the right."""
     right = RIGHT
     entries: list[tuple[str, Sequence[str]]] = []
     if any(panel.pool.reserved for panel in panels):

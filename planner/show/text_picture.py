@@ -16,10 +16,10 @@ from typing import Final
 from memstow.planner.model.live_profile import Profile
 from memstow.planner.model.plan import Plan, PoolUse
 from memstow.planner.model.problem import Buffer, Pool, Problem
-from memstow.planner.show.drawing.fit_text import breadth, fitting
+from memstow.planner.show.drawing.fit_text import breadth, fit_text
 from memstow.planner.show.drawing.items import Axis, Life, scene_of
 from memstow.planner.show.drawing.palette import LEVELS
-from memstow.planner.show.drawing.shade import Columns, runs
+from memstow.planner.show.drawing.shade import Columns, shade_runs
 from memstow.planner.show.drawing.ticks import round_addresses, round_times, time_text
 from memstow.planner.show.formatting import human, plain
 
@@ -50,7 +50,7 @@ _LEGEND_LINES: Final = 4
 _LONGEST_NAME: Final = 24
 _MOST_TIMES: Final = 8
 _NEAR: Final = 3
-"""A capacity so many rows above the peak is drawn."""
+"""A capacity at most this many rows above the peak is drawn."""
 
 
 def chart(steps: Profile, width: int, height: int, glyphs: Glyphs) -> list[str]:
@@ -60,7 +60,7 @@ def chart(steps: Profile, width: int, height: int, glyphs: Glyphs) -> list[str]:
     peak = max(steps.peak, 1)
     values = [max(steps.live[first:last]) for first, last in _stretches(len(steps.live), width - _MARGIN)]
     shades = len(glyphs.bars) - 1
-    # Rounded up: what is live at all can be seen.
+    # Rounded up, so that every live byte is visible.
     filled = [-(-value * height * shades // peak) for value in values]
     labels = _address_labels(peak, height)
     lines = []
@@ -72,7 +72,7 @@ def chart(steps: Profile, width: int, height: int, glyphs: Glyphs) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Sheet:
-    """What all maps of a picture have in common."""
+    """The layout that all maps of a picture share."""
 
     axis: Axis
     times: Sequence[int]
@@ -83,7 +83,7 @@ class _Sheet:
 
 
 def maps(problem: Problem, plan: Plan, width: int, rows: int, glyphs: Glyphs) -> list[str]:
-    """What lies where in each pool, all on one axis; letters name the buffers where they are few."""
+    """A memory map of each pool on one axis; few buffers are named by letters."""
     scene = scene_of(problem, plan)
     uses = {use.pool: use for use in plan.pools}
     used = [pool for pool in problem.pools if scene.pools[pool.id] and pool.id in uses]
@@ -93,7 +93,7 @@ def maps(problem: Problem, plan: Plan, width: int, rows: int, glyphs: Glyphs) ->
     sheet = _Sheet(scene.axis, sorted(ends), width, rows, glyphs)
     lines: list[str] = []
     free = ascii_letters
-    told: set[str] = set()
+    signs: set[str] = set()
     for pool in used[:MOST_POOLS]:
         lives = scene.pools[pool.id]
         buffers = {life.buffer.id: life.buffer for life in lives}
@@ -105,8 +105,8 @@ def maps(problem: Problem, plan: Plan, width: int, rows: int, glyphs: Glyphs) ->
         lines += [*drawn, _axis_line(sheet)]
         if letters:
             lines += _names(list(zip(letters, buffers.values(), strict=True)), sheet)
-        told.update(glyph for line in drawn for glyph in line[_MARGIN:])
-    lines += _key(told, sheet)
+        signs.update(glyph for line in drawn for glyph in line[_MARGIN:])
+    lines += _key(signs, sheet)
     if len(used) > MOST_POOLS:
         lines += ["", f"({len(used) - MOST_POOLS} more pools are not pictured)"]
     return lines
@@ -122,7 +122,7 @@ def _map(sheet: _Sheet, pool: Pool, use: PoolUse, lives: Sequence[Life], letters
     # The grade of a cell is the buffer that has most of it, where letters tell them apart.
     graded = [(life, places[life.buffer.id] if letters else 0) for life in lives]
     cells = [[" "] * len(columns) for _ in range(rows)]
-    for run in runs(graded, columns, rows, top):
+    for run in shade_runs(graded, columns, rows, top):
         glyph = letters[run.grade] if letters else glyphs.shades[run.level]
         cells[run.row][run.first : run.last] = glyph * (run.last - run.first)
     labels = _address_labels(top, rows)
@@ -181,7 +181,7 @@ def _begins(times: Sequence[int], width: int) -> list[int]:
 
 
 def _address_labels(top: int, rows: int) -> dict[int, str]:
-    """What stands beside which rows: the top itself, and round addresses at the upper ends of others."""
+    """Labels of rows: the top, and round addresses at the upper ends of others."""
     labels = {
         (2 * at * rows + top) // (2 * top) - 1: human(at) for at in round_addresses(top, max(2, rows // 3))
     }
@@ -226,7 +226,7 @@ def _names(named: Sequence[tuple[str, Buffer]], sheet: _Sheet) -> list[str]:
     lines: list[str] = []
     line = ""
     for letter, buffer in sorted(named, key=lambda one: -one[1].size):
-        entry = f"{letter} {fitting(buffer.id, min(_LONGEST_NAME, room - 11))} {human(buffer.size)}"
+        entry = f"{letter} {fit_text(buffer.id, min(_LONGEST_NAME, room - 11))} {human(buffer.size)}"
         if line and breadth(line) + breadth(entry) + 3 > room - len(sheet.glyphs.more) - 1:
             if len(lines) + 1 == _LEGEND_LINES:
                 return [*lines, f"{' ' * _MARGIN}{line} {sheet.glyphs.more}"]
@@ -236,14 +236,14 @@ def _names(named: Sequence[tuple[str, Buffer]], sheet: _Sheet) -> list[str]:
     return [*lines, " " * _MARGIN + line]
 
 
-def _key(told: Container[str], sheet: _Sheet) -> list[str]:
-    """What the signs say that are in the picture."""
+def _key(signs: Container[str], sheet: _Sheet) -> list[str]:
+    """The legend of the signs in the picture."""
     shades = sheet.glyphs.shades[1:]
     entries = []
-    if any(shade in told for shade in shades):
+    if any(shade in signs for shade in shades):
         shares = [f"to {100 * level // LEVELS} %" for level in range(1, LEVELS)]
         parts = ", ".join(f"{glyph} {share}" for glyph, share in zip(shades, [*shares, "more"], strict=True))
         entries.append(f"in use at a column's busiest moment: {parts}")
-    if sheet.glyphs.reserved in told:
+    if sheet.glyphs.reserved in signs:
         entries.append(f"{sheet.glyphs.reserved} reserved")
     return [" " * _MARGIN + line for line in wrap("; ".join(entries), sheet.width - _MARGIN)]

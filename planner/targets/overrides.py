@@ -1,13 +1,14 @@
-"""A problem as its file has it, but for what the person who asks wants otherwise."""
+"""Changes to a problem from the command line or a request: target, capacity, objective."""
 
 from dataclasses import replace
 
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.problem import Problem
-from memstow.planner.targets.target import Target, retarget
+from memstow.planner.model.target import Target
+from memstow.planner.targets.target import retarget
 
 
-def changed(problem: Problem, target: Target | None, capacity: int | None, fit_only: bool) -> Problem:
+def with_overrides(problem: Problem, target: Target | None, capacity: int | None, fit_only: bool) -> Problem:
     """The problem in the memories of the target, its single pool of this capacity, without an objective."""
     if target is not None:
         problem = retarget(problem, target)

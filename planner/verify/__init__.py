@@ -1,93 +1,94 @@
-"""The independent judge: everything that is wrong with a plan, whoever made it, and what it merely claims.
+"""The independent judge of plans.
 
-It reads the problem in the user's terms and trusts nothing else: not the reduction, not the solvers, not the
-figures of the plan. Time is close to linear in the size of the problem.
+In: a problem and a plan from any source. Out: a verdict, with all violations of the plan and the standing of
+each of its claims. It trusts nothing but the problem: not the reduction, not the solvers, not the figures of
+the plan. Time is close to linear in the size of the problem.
 """
 
 from memstow.planner.model.digest import digest
 from memstow.planner.model.plan import PLANNED, Plan, PoolUse, is_bare
 from memstow.planner.model.problem import Problem
-from memstow.planner.verify.attempts import refute_claims
 from memstow.planner.verify.claims import check_objective, check_pools, check_status
-from memstow.planner.verify.facts import Facts
-from memstow.planner.verify.figures import Figures
 from memstow.planner.verify.findings import Code, Findings, Violation
 from memstow.planner.verify.layout import Layout
 from memstow.planner.verify.lifetimes import Lives
+from memstow.planner.verify.objective_values import ObjectiveValues
+from memstow.planner.verify.occupied_bytes import most_occupied, occupied_at
 from memstow.planner.verify.overlaps import Pressure, Sweep, check_conflicts
 from memstow.planner.verify.places import check_distances, check_places
-from memstow.planner.verify.pressure import most_occupied, occupied_at
+from memstow.planner.verify.problem_index import ProblemIndex
+from memstow.planner.verify.refutation import refute_claims
 from memstow.planner.verify.verdict import Claim, Claims, Standing, Subject, Verdict
 
 __all__ = ["Claim", "Code", "Standing", "Subject", "Verdict", "Violation", "judge", "recount", "verify"]
 
 
 def verify(problem: Problem, plan: Plan, hint: Plan | None = None) -> list[Violation]:
-    """Everything that is found wrong with the plan, as `judge` says it."""
+    """All violations of the plan, as in the verdict of `judge`."""
     return list(judge(problem, plan, hint).violations)
 
 
 def judge(problem: Problem, plan: Plan, hint: Plan | None = None) -> Verdict:
-    """What is wrong with the plan, and for each thing that it says whether that was checked.
+    """The verdict on a plan: its violations, and for each of its claims whether it was checked.
 
-    What cannot be counted (that a search or a model has proven something) is held against layouts of the
-    judge's own, and stays a claim where those say nothing. A bare layout says nothing of itself: only its
-    places are judged. Without the hint that `moves` were counted against, a number of moves is a claim.
+    Claims that cannot be counted (the proof of a search or a model) are tested against layouts of the judge's
+    own, and stay claims where no layout contradicts them. A bare layout makes no claims: only its places are
+    judged. Without the hint that `moves` were counted against, a number of moves stays a claim.
     """
     return _judged(problem, plan, hint, refutes=True)
 
 
 def recount(problem: Problem, plan: Plan, hint: Plan | None = None) -> list[Violation]:
-    """What counting alone finds wrong: for plans of a run, which knows better layouts than the judge's."""
+    """Violations found by counting alone: for plans of a run, which has better layouts than the judge's."""
     return list(_judged(problem, plan, hint, refutes=False).violations)
 
 
 def _judged(problem: Problem, plan: Plan, hint: Plan | None, refutes: bool) -> Verdict:
     findings, claims = Findings(), Claims(plan)
-    facts = Facts(problem, findings)
+    index = ProblemIndex(problem, findings)
     if not findings:
-        _count(facts, plan, hint, findings, claims)
+        _count(index, plan, hint, findings, claims)
         if refutes:
-            refute_claims(facts, plan, hint, claims, findings)
+            refute_claims(index, plan, hint, claims, findings)
     return Verdict(tuple(findings.violations()), claims.settled())
 
 
-def _count(facts: Facts, plan: Plan, hint: Plan | None, findings: Findings, claims: Claims) -> None:
-    """Count again whatever can be counted."""
-    if plan.digest is not None and plan.digest != digest(facts.problem):
+def _count(index: ProblemIndex, plan: Plan, hint: Plan | None, findings: Findings, claims: Claims) -> None:
+    """Check everything that can be counted."""
+    if plan.digest is not None and plan.digest != digest(index.problem):
         findings.add(Code.DIGEST, "the plan is for another problem: its digest is {}", plan.digest[:64])
     bare = is_bare(plan)
     planned = plan.status in PLANNED
     if not bare:
-        check_status(facts, plan, findings, claims)
-    layout = Layout(facts)
+        check_status(index, plan, findings, claims)
+    layout = Layout(index)
     before = findings.total
     if planned or plan.placements:
         layout.read(plan.placements, findings)
-    check_places(facts, layout, findings)
-    check_distances(facts, layout, findings)
-    check_conflicts(facts, layout, findings)
-    swept = [_Swept(facts, layout, placed, findings) for placed in layout.by_pool()]
+    check_places(index, layout, findings)
+    check_distances(index, layout, findings)
+    check_conflicts(index, layout, findings)
+    swept = [_Swept(index, layout, placed, findings) for placed in layout.by_pool()]
     if planned:
         says = "every buffer has a place, and no two that conflict share a byte"
         claims.counted(Subject.PLACES, None, says, findings.total == before)
     if bare:
         return
-    figures = Figures(facts, layout, hint)
-    for pool, use in check_pools(facts, plan, figures, findings, claims).items():
+    values = ObjectiveValues(index, layout, hint)
+    for pool, use in check_pools(index, plan, values, findings, claims).items():
         if planned:
             _check_live(layout, swept[pool], use, findings, claims)
     if planned:
-        check_objective(facts, plan, figures, findings, claims)
+        check_objective(index, plan, values, findings, claims)
 
 
 class _Swept:
     """One pool after the sweep over its lives."""
 
-    def __init__(self, facts: Facts, layout: Layout, placed: list[int], findings: Findings) -> None:
+    def __init__(self, index: ProblemIndex, layout: Layout, placed: list[int], findings: Findings) -> None:
         self.placed = placed
-        self.lives = Lives(facts, layout, placed)
-        self.pressure = Sweep(facts, layout, self.lives, findings).run()
+        self.lives = Lives(index, layout, placed)
+        self.pressure = Sweep(index, layout, self.lives, findings).run()
 
 
 def _check_live(layout: Layout, swept: _Swept, use: PoolUse, findings: Findings, claims: Claims) -> None:
@@ -123,7 +124,7 @@ def _most(layout: Layout, swept: _Swept, pressure: Pressure, moment: int | None)
     if (
         moment is not None
         and moment == pressure.time
-        and occupied_at(layout.facts, layout, swept.placed, moment) == pressure.bytes
+        and occupied_at(layout.index, layout, swept.placed, moment) == pressure.bytes
     ):
         return sizes
     return most_occupied(swept.lives)

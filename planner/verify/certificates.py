@@ -1,7 +1,7 @@
 """Whether a certificate proves the bound it stands for.
 
 `reason_against` says in one sentence why it does not, or returns None. What a search or a solver did cannot
-be repeated here: such a certificate is a claim, compared with the rest of the plan and believed no further.
+be repeated here: such a certificate stays a claim, which is compared with the rest of the plan.
 """
 
 from collections.abc import Sequence
@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from memstow.planner.model.objective import PLACEMENT_COST, parse_term
 from memstow.planner.model.plan import Certificate, Exhausted, Least, LiveBytes, Model, Sum, TermValue
 from memstow.planner.model.problem import access_count
-from memstow.planner.verify.facts import Facts
 from memstow.planner.verify.live_bytes import reason_against
+from memstow.planner.verify.problem_index import ProblemIndex
 
 
 def by_word_of(certificate: Certificate | None) -> str | None:
@@ -21,8 +21,8 @@ def by_word_of(certificate: Certificate | None) -> str | None:
 class Proofs:
     """Judges the certificates of one plan. Bounds are conditional on the terms before, in their order."""
 
-    def __init__(self, facts: Facts, claims: Sequence[TermValue]) -> None:
-        self._facts = facts
+    def __init__(self, index: ProblemIndex, claims: Sequence[TermValue]) -> None:
+        self._index = index
         self._claims = claims
         self._least_cost: int | None = None
 
@@ -35,7 +35,7 @@ class Proofs:
                 if term is None:
                     return f"{claim.term!r} is no objective"
                 cheapest_only = self._cheapest_only(position)
-                return reason_against(self._facts, term, claim.bound, certificate, cheapest_only)
+                return reason_against(self._index, term, claim.bound, certificate, cheapest_only)
             case Least():
                 least = self._least(claim.term)
                 if least < claim.bound:
@@ -57,10 +57,10 @@ class Proofs:
         if parse_term(term) != PLACEMENT_COST:
             return 0
         if self._least_cost is None:
-            costs = [pool.cost for pool in self._facts.pools]
+            costs = [pool.cost for pool in self._index.pools]
             self._least_cost = sum(
-                access_count(buffer) * min((costs[pool] for pool in self._facts.allowed(i)), default=0)
-                for i, buffer in enumerate(self._facts.buffers)
+                access_count(buffer) * min((costs[pool] for pool in self._index.allowed(i)), default=0)
+                for i, buffer in enumerate(self._index.buffers)
                 if buffer.size
             )
         return self._least_cost

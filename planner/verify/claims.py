@@ -1,20 +1,23 @@
-"""What the plan says about itself: status, pools, objective; each figure against our own."""
+"""Checks the claims of a plan (status, pools, objective) against values counted again.
+
+In: a plan and the values of its layout. Out: violations, and for each claim its standing.
+"""
 
 from memstow.planner.model.objective import parse_term, peak_of
 from memstow.planner.model.plan import PLANNED, Plan, PoolUse, Status, TermValue, gap_of
 from memstow.planner.verify.certificates import Proofs, by_word_of
 from memstow.planner.verify.explanations import check_explanation
-from memstow.planner.verify.facts import Facts
-from memstow.planner.verify.figures import Figures
 from memstow.planner.verify.findings import Code, Findings
 from memstow.planner.verify.live_bytes import reason_against
+from memstow.planner.verify.objective_values import ObjectiveValues
+from memstow.planner.verify.problem_index import ProblemIndex
 from memstow.planner.verify.verdict import Claims, Subject
 
 
-def check_status(facts: Facts, plan: Plan, findings: Findings, claims: Claims) -> None:
-    """Note where the status contradicts what else is there."""
+def check_status(index: ProblemIndex, plan: Plan, findings: Findings, claims: Claims) -> None:
+    """Note where the status contradicts the rest of the plan."""
     planned = plan.status in PLANNED
-    if planned and facts.buffers and not plan.placements:
+    if planned and index.buffers and not plan.placements:
         findings.add(Code.STATUS, "the status is {} but no buffer has a place", plan.status.value)
     if not planned and (plan.placements or plan.pools or plan.objective):
         findings.add(
@@ -29,26 +32,26 @@ def check_status(facts: Facts, plan: Plan, findings: Findings, claims: Claims) -
                 plan.status.value,
                 "all" if proven else "not all",
             )
-    check_explanation(facts, plan, findings, claims)
-    _check_closest(facts, plan, findings, claims)
+    check_explanation(index, plan, findings, claims)
+    _check_closest(index, plan, findings, claims)
 
 
-def _check_closest(facts: Facts, plan: Plan, findings: Findings, claims: Claims) -> None:
+def _check_closest(index: ProblemIndex, plan: Plan, findings: Findings, claims: Claims) -> None:
     if plan.closest and plan.status in PLANNED:
         findings.add(Code.CLOSEST, "there is a plan, and a closest attempt that did not fit")
     named: set[str] = set()
     for overflow in plan.closest:
         before = findings.total
-        pool = facts.pool_index.get(overflow.pool)
+        pool = index.pool_index.get(overflow.pool)
         if pool is None or overflow.pool in named:
             findings.add(Code.CLOSEST, "{!r} is no pool, or named twice", overflow.pool, pool=overflow.pool)
-        elif overflow.capacity != facts.pools[pool].capacity or overflow.peak <= overflow.capacity:
+        elif overflow.capacity != index.pools[pool].capacity or overflow.peak <= overflow.capacity:
             findings.add(
                 Code.CLOSEST,
                 "a peak of {} in {!r} is no overflow: its capacity is {}",
                 overflow.peak,
                 overflow.pool,
-                "unlimited" if facts.pools[pool].capacity is None else facts.pools[pool].capacity,
+                "unlimited" if index.pools[pool].capacity is None else index.pools[pool].capacity,
                 pool=overflow.pool,
             )
         named.add(overflow.pool)
@@ -58,27 +61,27 @@ def _check_closest(facts: Facts, plan: Plan, findings: Findings, claims: Claims)
 
 
 def check_pools(
-    facts: Facts, plan: Plan, figures: Figures, findings: Findings, claims: Claims
+    index: ProblemIndex, plan: Plan, values: ObjectiveValues, findings: Findings, claims: Claims
 ) -> dict[int, PoolUse]:
-    """Compare pools and peaks; what is said about each pool, to compare its live bytes with."""
+    """Compare capacities and peaks; return the pools of the plan, whose live bytes are compared later."""
     uses: dict[int, PoolUse] = {}
     planned = plan.status in PLANNED
     for use in plan.pools:
-        pool = facts.pool_index.get(use.pool)
+        pool = index.pool_index.get(use.pool)
         if pool is None or pool in uses:
             findings.add(Code.POOL_USE, "{!r} is no pool, or named twice", use.pool, pool=use.pool)
             continue
         uses[pool] = use
         before = findings.total
-        _check_use(facts, use, figures.peaks[pool] if planned else None, findings)
+        _check_use(index, use, values.peaks[pool] if planned else None, findings)
         says = f"{use.pool!r} has a capacity of {_capacity(use.capacity)} and a peak of {use.peak:,}"
         claims.counted(Subject.POOL, use.pool, says, findings.total == before and planned)
         if planned:
             before = findings.total
-            _check_pool_bound(facts, plan, use, findings)
-            _say_pool_bound(facts, plan, use, findings.total == before, claims)
+            _check_pool_bound(index, plan, use, findings)
+            _say_pool_bound(index, plan, use, findings.total == before, claims)
     if planned:
-        for pool, it in enumerate(facts.pools):
+        for pool, it in enumerate(index.pools):
             if pool not in uses:
                 findings.add(Code.POOL_USE, "the plan does not say how {!r} is used", it.id, pool=it.id)
     return uses
@@ -88,8 +91,8 @@ def _capacity(capacity: int | None) -> str:
     return "unlimited" if capacity is None else f"{capacity:,}"
 
 
-def _check_use(facts: Facts, use: PoolUse, peak: int | None, findings: Findings) -> None:
-    capacity = facts.pools[facts.pool_index[use.pool]].capacity
+def _check_use(index: ProblemIndex, use: PoolUse, peak: int | None, findings: Findings) -> None:
+    capacity = index.pools[index.pool_index[use.pool]].capacity
     if use.capacity != capacity:
         findings.add(
             Code.CAPACITY,
@@ -103,16 +106,16 @@ def _check_use(facts: Facts, use: PoolUse, peak: int | None, findings: Findings)
         findings.add(Code.PEAK, "the peak of {!r} is {}, not {}", use.pool, peak, use.peak, pool=use.pool)
 
 
-def _said_by(facts: Facts, plan: Plan, use: PoolUse) -> TermValue | None:
+def _said_by(index: ProblemIndex, plan: Plan, use: PoolUse) -> TermValue | None:
     """The first term, where it is the peak of this pool."""
     first = plan.objective[0] if plan.objective else None
     term = None if first is None else parse_term(first.term)
-    return first if term is not None and term.is_peak_of(use.pool, len(facts.pools)) else None
+    return first if term is not None and term.is_peak_of(use.pool, len(index.pools)) else None
 
 
-def _say_pool_bound(facts: Facts, plan: Plan, use: PoolUse, holds: bool, claims: Claims) -> None:
+def _say_pool_bound(index: ProblemIndex, plan: Plan, use: PoolUse, holds: bool, claims: Claims) -> None:
     says = f"no plan has a peak below {use.bound:,} in {use.pool!r}"
-    said_by = _said_by(facts, plan, use)
+    said_by = _said_by(index, plan, use)
     if holds and use.bound and use.certificate is None and said_by is not None:
         claims.resting(Subject.POOL_BOUND, use.pool, says, (Subject.BOUND, said_by.term))
     elif use.bound:
@@ -120,7 +123,7 @@ def _say_pool_bound(facts: Facts, plan: Plan, use: PoolUse, holds: bool, claims:
         claims.proven(Subject.POOL_BOUND, use.pool, says, kind, holds)
 
 
-def _check_pool_bound(facts: Facts, plan: Plan, use: PoolUse, findings: Findings) -> None:
+def _check_pool_bound(index: ProblemIndex, plan: Plan, use: PoolUse, findings: Findings) -> None:
     """A bound has a certificate of its own, or the one that the objective has for the same bound."""
     if use.bound > use.peak:
         findings.add(
@@ -132,7 +135,7 @@ def _check_pool_bound(facts: Facts, plan: Plan, use: PoolUse, findings: Findings
             pool=use.pool,
         )
         return
-    said_by = _said_by(facts, plan, use)
+    said_by = _said_by(index, plan, use)
     if said_by is not None and use.certificate is None:
         if use.bound > said_by.bound:
             findings.add(
@@ -145,7 +148,7 @@ def _check_pool_bound(facts: Facts, plan: Plan, use: PoolUse, findings: Findings
                 pool=use.pool,
             )
         return
-    reason = _against_pool_bound(facts, use)
+    reason = _against_pool_bound(index, use)
     if reason is not None:
         code = Code.UNCERTIFIED if use.certificate is None else Code.CERTIFICATE
         findings.add(
@@ -158,27 +161,29 @@ def _check_pool_bound(facts: Facts, plan: Plan, use: PoolUse, findings: Findings
         )
 
 
-def _against_pool_bound(facts: Facts, use: PoolUse) -> str | None:
+def _against_pool_bound(index: ProblemIndex, use: PoolUse) -> str | None:
     if use.certificate is None:
         return "it has no certificate" if use.bound else None
-    return reason_against(facts, peak_of(use.pool), use.bound, use.certificate, cheapest_only=False)
+    return reason_against(index, peak_of(use.pool), use.bound, use.certificate, cheapest_only=False)
 
 
-def check_objective(facts: Facts, plan: Plan, figures: Figures, findings: Findings, claims: Claims) -> None:
+def check_objective(
+    index: ProblemIndex, plan: Plan, values: ObjectiveValues, findings: Findings, claims: Claims
+) -> None:
     """Compare terms, values, bounds and gaps, and judge the certificates."""
-    terms = facts.problem.terms()
+    terms = index.problem.terms()
     claimed = tuple(claim.term for claim in plan.objective)
     if claimed != terms:
         findings.add(Code.TERMS, "the objective is [{}], not [{}]", ", ".join(terms), ", ".join(claimed[:20]))
         return
-    proofs = Proofs(facts, plan.objective)
+    proofs = Proofs(index, plan.objective)
     for position, claim in enumerate(plan.objective):
         before = findings.total
-        _check_value(claim, figures, findings)
+        _check_value(claim, values, findings)
         gap = gap_of(claim.value, claim.bound)
         if claim.gap != gap:
             findings.add(Code.GAP, "the gap of {} is {}, not {}", claim.term, gap, claim.gap)
-        _say_value(claim, figures, findings.total == before, claims)
+        _say_value(claim, values, findings.total == before, claims)
         before = findings.total
         _check_bound(claim, proofs.reason_against(position), findings)
         _say_bound(claim, findings.total == before, claims)
@@ -201,9 +206,9 @@ def _check_bound(claim: TermValue, reason: str | None, findings: Findings) -> No
         )
 
 
-def _say_value(claim: TermValue, figures: Figures, holds: bool, claims: Claims) -> None:
+def _say_value(claim: TermValue, values: ObjectiveValues, holds: bool, claims: Claims) -> None:
     says = f"{claim.term} is {claim.value:,}"
-    if figures.value(claim.term) is None:
+    if values.value(claim.term) is None:
         claims.claimed(Subject.VALUE, claim.term, says, None, holds)
     else:
         claims.counted(Subject.VALUE, claim.term, says, holds)
@@ -221,9 +226,9 @@ def _say_bound(claim: TermValue, holds: bool, claims: Claims) -> None:
         claims.proven(Subject.BOUND, claim.term, says, kind, holds)
 
 
-def _check_value(claim: TermValue, figures: Figures, findings: Findings) -> None:
-    value = figures.value(claim.term)
-    greatest = figures.greatest(claim.term)
+def _check_value(claim: TermValue, values: ObjectiveValues, findings: Findings) -> None:
+    value = values.value(claim.term)
+    greatest = values.greatest(claim.term)
     if value is not None and claim.value != value:
         findings.add(Code.VALUE, "{} is {}, not {}", claim.term, value, claim.value)
     elif value is None and greatest is not None and claim.value > greatest:

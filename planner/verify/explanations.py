@@ -1,26 +1,26 @@
-"""Whether an explanation speaks of this problem, and whether what it names can indeed not fit.
+"""Checks the explanation of an infeasible plan: does it concern this problem, and does it prove its point?
 
-What buffers need at one moment, and whether one has a place at all, is counted again. Anything else,
-as that a search found no layout, is a claim.
+Bytes needed at one moment (`over_capacity`) and buffers without a place (`no_place`) are counted again. Any
+other explanation, such as a search that found no layout, stays a claim.
 """
 
 from memstow.planner.model.plan import Explanation, Plan, Status
 from memstow.planner.model.ranges import measure
-from memstow.planner.verify.facts import Facts
+from memstow.planner.verify.empty_pools import EmptyPools
 from memstow.planner.verify.findings import Code, Findings
 from memstow.planner.verify.live_bytes import against_misfit
-from memstow.planner.verify.room import Rooms
+from memstow.planner.verify.problem_index import ProblemIndex
 from memstow.planner.verify.verdict import Claims, Subject
 
 COUNTED_AGAIN = frozenset({"over_capacity", "no_place"})
-"""What follows from the problem alone."""
+"""Codes of explanations that the judge can check by counting."""
 _ABOUT_BUFFERS = COUNTED_AGAIN | {"no_layout"}
 
 
-def check_explanation(facts: Facts, plan: Plan, findings: Findings, claims: Claims) -> None:
+def check_explanation(index: ProblemIndex, plan: Plan, findings: Findings, claims: Claims) -> None:
     """Note where the explanation is missing, out of place, or false."""
     before = findings.total
-    _check(facts, plan, findings)
+    _check(index, plan, findings)
     explanation = plan.explanation
     if explanation is None and plan.status is not Status.INFEASIBLE:
         return
@@ -33,7 +33,7 @@ def check_explanation(facts: Facts, plan: Plan, findings: Findings, claims: Clai
         claims.claimed(Subject.NOTHING_FITS, None, says, plan.prover, holds)
 
 
-def _check(facts: Facts, plan: Plan, findings: Findings) -> None:
+def _check(index: ProblemIndex, plan: Plan, findings: Findings) -> None:
     explanation = plan.explanation
     if explanation is None:
         if plan.status is Status.INFEASIBLE:
@@ -47,15 +47,15 @@ def _check(facts: Facts, plan: Plan, findings: Findings) -> None:
         findings.add(Code.EXPLANATION, "the explanation says nothing")
     if not explanation.buffers and explanation.code in _ABOUT_BUFFERS:
         findings.add(Code.EXPLANATION, "the explanation names no buffer")
-    unknown = [name for name in explanation.buffers if name not in facts.index]
+    unknown = [name for name in explanation.buffers if name not in index.buffer_index]
     for name in unknown:
         findings.add(
             Code.EXPLANATION, "the explanation names {!r}, which is no buffer", name, buffers=(name,)
         )
-    _check_pool(facts, explanation, findings)
+    _check_pool(index, explanation, findings)
     _check_amounts(explanation, findings)
-    if not unknown and (explanation.pool is None or explanation.pool in facts.pool_index):
-        reason = _reason_against(facts, explanation)
+    if not unknown and (explanation.pool is None or explanation.pool in index.pool_index):
+        reason = _reason_against(index, explanation)
         if reason is not None:
             findings.add(Code.EXPLANATION, "the explanation does not show that nothing fits: {}", reason)
 
@@ -68,17 +68,17 @@ def _check_amounts(explanation: Explanation, findings: Findings) -> None:
         findings.add(Code.EXPLANATION, "that a buffer has no place is so at any time and whatever is needed")
 
 
-def _check_pool(facts: Facts, explanation: Explanation, findings: Findings) -> None:
+def _check_pool(index: ProblemIndex, explanation: Explanation, findings: Findings) -> None:
     name = explanation.pool
     if name is None:
         return
-    pool = facts.pool_index.get(name)
+    pool = index.pool_index.get(name)
     if pool is None:
         findings.add(Code.EXPLANATION, "the explanation names {!r}, which is no pool", name, pool=name)
         return
     for what, claimed, true in (
-        ("bytes", explanation.capacity, facts.pools[pool].capacity),
-        ("reserved bytes", explanation.reserved, measure(facts.reserved[pool])),
+        ("bytes", explanation.capacity, index.pools[pool].capacity),
+        ("reserved bytes", explanation.reserved, measure(index.reserved[pool])),
     ):
         if claimed not in (None, true):
             findings.add(
@@ -92,16 +92,16 @@ def _check_pool(facts: Facts, explanation: Explanation, findings: Findings) -> N
             )
 
 
-def _reason_against(facts: Facts, explanation: Explanation) -> str | None:
+def _reason_against(index: ProblemIndex, explanation: Explanation) -> str | None:
     """Why it does not follow that nothing fits; None where it does, or where only a search can tell."""
     if not explanation.buffers:
         return None
     if explanation.code == "over_capacity":
-        return against_misfit(facts, explanation)
+        return against_misfit(index, explanation)
     if explanation.code == "no_place":
-        rooms = Rooms(facts)
+        empty_pools = EmptyPools(index)
         for name in explanation.buffers:
-            buffer = facts.index[name]
-            if any(rooms.has(buffer, pool) for pool in facts.allowed(buffer)):
+            buffer = index.buffer_index[name]
+            if any(empty_pools.fits(buffer, pool) for pool in index.allowed(buffer)):
                 return f"{name!r} has a place when it is alone"
     return None

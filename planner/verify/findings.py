@@ -1,4 +1,4 @@
-"""What the judge has to say: one violation for each thing that is wrong, and a bound on how many are listed.
+"""Violations found by the judge: a code and a message for each, and a limit on how many are listed.
 
 A plan of a million buffers can be wrong a million times. Past `LISTED` violations of one code only their
 number is kept, so that output and time stay bounded.
@@ -97,15 +97,15 @@ class Violation:
         return f"{self.message} [{self.code}]"
 
 
-class _Told(int):
-    """A number as people read it, in groups of three; `{:d}` asks for its digits alone, as in a range."""
+class _Grouped(int):
+    """A number printed in groups of three digits; `{:d}` prints the plain digits, as in a range."""
 
     def __format__(self, spec: str) -> str:
         return int.__format__(self, spec or ",")
 
 
-def _told(value: object) -> object:
-    return _Told(value) if type(value) is int else value
+def _grouped(value: object) -> object:
+    return _Grouped(value) if type(value) is int else value
 
 
 class Findings:
@@ -127,7 +127,7 @@ class Findings:
         """Note a violation; `values` fill the braces of `text`, which is formatted only when it is listed."""
         self._counts[code] += 1
         if self._counts[code] <= LISTED:
-            self._listed.append(Violation(code, text.format(*map(_told, values)), buffers, pool))
+            self._listed.append(Violation(code, text.format(*map(_grouped, values)), buffers, pool))
 
     def full(self, code: Code) -> bool:
         """Whether another violation of this code would not be listed."""

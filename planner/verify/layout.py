@@ -1,10 +1,10 @@
-"""Where the plan puts every buffer of the problem, by index, and which buffers it leaves out or invents."""
+"""The placements of a plan by index; notes buffers that are missing, unknown or placed twice."""
 
 from functools import cached_property
 
 from memstow.planner.model.plan import Placement
-from memstow.planner.verify.facts import Facts
 from memstow.planner.verify.findings import Code, Findings
+from memstow.planner.verify.problem_index import ProblemIndex
 
 NOWHERE = -1
 
@@ -12,17 +12,17 @@ NOWHERE = -1
 class Layout:
     """`pool[i]` (or `NOWHERE`) and `offset[i]` of buffer i; a repeated buffer counts where it comes first."""
 
-    def __init__(self, facts: Facts) -> None:
-        self.facts = facts
-        self.pool = [NOWHERE] * len(facts.buffers)
-        self.offset = [0] * len(facts.buffers)
+    def __init__(self, index: ProblemIndex) -> None:
+        self.index = index
+        self.pool = [NOWHERE] * len(index.buffers)
+        self.offset = [0] * len(index.buffers)
 
     def read(self, placements: tuple[Placement, ...], findings: Findings) -> None:
-        """Take the places of a plan, and note what is unknown, repeated, or missing."""
-        index, pool_index = self.facts.index, self.facts.pool_index
-        seen = bytearray(len(self.facts.buffers))
+        """Read the placements of a plan; note unknown, repeated and missing buffers."""
+        buffers, pools = self.index.buffer_index, self.index.pool_index
+        seen = bytearray(len(self.index.buffers))
         for placement in placements:
-            buffer = index.get(placement.buffer)
+            buffer = buffers.get(placement.buffer)
             if buffer is None:
                 findings.add(
                     Code.UNKNOWN_BUFFER,
@@ -37,7 +37,7 @@ class Layout:
                 )
                 continue
             seen[buffer] = 1
-            pool = pool_index.get(placement.pool)
+            pool = pools.get(placement.pool)
             if pool is None:
                 findings.add(
                     Code.UNKNOWN_POOL,
@@ -54,8 +54,8 @@ class Layout:
 
     def by_pool(self) -> list[list[int]]:
         """The placed buffers that have a size, of each pool."""
-        placed: list[list[int]] = [[] for _ in self.facts.pools]
-        for i, (buffer, pool) in enumerate(zip(self.facts.buffers, self.pool, strict=True)):
+        placed: list[list[int]] = [[] for _ in self.index.pools]
+        for i, (buffer, pool) in enumerate(zip(self.index.buffers, self.pool, strict=True)):
             if pool != NOWHERE and buffer.size:
                 placed[pool].append(i)
         return placed
@@ -63,7 +63,7 @@ class Layout:
     def _note_missing(self, seen: bytearray, findings: Findings) -> None:
         missing = seen.find(0)
         while missing >= 0:
-            name = self.facts.id_of(missing)
+            name = self.index.id_of(missing)
             findings.add(Code.MISSING, "{!r} has no place", name, buffers=(name,))
             missing = seen.find(0, missing + 1)
 
@@ -76,5 +76,5 @@ class Layout:
     @cached_property
     def ends(self) -> list[int]:
         """Where each buffer ends, once all are placed."""
-        placed = zip(self.offset, self.facts.buffers, strict=True)
+        placed = zip(self.offset, self.index.buffers, strict=True)
         return [offset + buffer.size for offset, buffer in placed]

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from operator import itemgetter
 from typing import Final
 
-from memstow.planner.verify.facts import Facts
 from memstow.planner.verify.layout import Layout
+from memstow.planner.verify.problem_index import ProblemIndex
 from memstow.planner.verify.rigid import ALONE
 
 ENTER: Final = True
@@ -18,15 +18,15 @@ class Lives:
     Tags are in order of time, so that a sweep walks through memory instead of jumping about in it.
     """
 
-    def __init__(self, facts: Facts, layout: Layout, placed: list[int]) -> None:
-        lives = [(i, begin, end) for i in placed for begin, end in facts.lives(i)]
+    def __init__(self, index: ProblemIndex, layout: Layout, placed: list[int]) -> None:
+        lives = [(i, begin, end) for i in placed for begin, end in index.lives(i)]
         lives.sort(key=itemgetter(1))
         self.buffer = [i for i, _, _ in lives]
         self.begin = [begin for _, begin, _ in lives]
         self.end = [end for _, _, end in lives]
         self.low = [layout.offset[i] for i in self.buffer]
         self.high = [layout.ends[i] for i in self.buffer]
-        self.group = [facts.rigid.group[i] for i in self.buffer]
+        self.group = [index.rigid.group[i] for i in self.buffer]
         self.grouped = any(group != ALONE for group in self.group)
 
     def events(self) -> Iterator[tuple[bool, int, int]]:

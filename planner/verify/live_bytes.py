@@ -1,6 +1,6 @@
-"""What buffers that conflict pairwise prove about a term: their bytes are disjoint, so their sizes add up.
+"""Bounds on a term from buffers that conflict pairwise: their bytes are disjoint, so their sizes add up.
 
-Members of one rigid group may overlap each other; what counts of them is the union of their bytes, as blocks.
+Members of one rigid group may overlap each other; the union of their bytes counts, as blocks.
 """
 
 from collections.abc import Sequence
@@ -11,25 +11,25 @@ from memstow.planner.model.objective import MAX_PEAK, PEAK, Kind, Term, peak_of
 from memstow.planner.model.plan import Explanation, LiveBytes, Sum
 from memstow.planner.model.problem import LIMIT, end_of
 from memstow.planner.model.ranges import Range, measure, merged
-from memstow.planner.verify.facts import Facts
-from memstow.planner.verify.heights import Cells, common_step, least_height, lowest_end
+from memstow.planner.verify.empty_pools import EmptyPools
+from memstow.planner.verify.least_height import Cells, common_step, least_height, lowest_end
+from memstow.planner.verify.problem_index import ProblemIndex
 from memstow.planner.verify.rigid import ALONE
-from memstow.planner.verify.room import Rooms
 
 _ANYTHING = LIMIT * LIMIT
 """Proven when the buffers cannot be placed at all."""
 
 _MOST_WITHOUT_TIME = 2000
-"""Every two of so many buffers are compared in about a second."""
+"""The most buffers of which every two are compared: about a second."""
 
 
-def proven(facts: Facts, term: Term, certificate: LiveBytes | Sum, cheapest_only: bool) -> int | str:
+def proven(index: ProblemIndex, term: Term, certificate: LiveBytes | Sum, cheapest_only: bool) -> int | str:
     """The greatest bound on the term that follows from the certificate, or why it says nothing.
 
     With `cheapest_only` every buffer is known to be in one of its cheapest pools.
     """
     if isinstance(certificate, LiveBytes):
-        return _proven_at_once(facts, term, certificate, cheapest_only)
+        return _proven_at_once(index, term, certificate, cheapest_only)
     if term != PEAK:
         return f"a sum over pools says nothing about {term}"
     if not certificate.parts:
@@ -38,7 +38,7 @@ def proven(facts: Facts, term: Term, certificate: LiveBytes | Sum, cheapest_only
         return "its parts are not about pools of their own"
     total = 0
     for part in certificate.parts:
-        found = _proven_at_once(facts, _peak_of(part), part, cheapest_only)
+        found = _proven_at_once(index, _peak_of(part), part, cheapest_only)
         if isinstance(found, str):
             return found
         total += found
@@ -46,52 +46,52 @@ def proven(facts: Facts, term: Term, certificate: LiveBytes | Sum, cheapest_only
 
 
 def _peak_of(certificate: LiveBytes) -> Term:
-    """What the certificate is about: the peak of its pool, or of some pool where it names none."""
+    """The term of a certificate: the peak of its pool, or the largest peak if it names no pool."""
     return MAX_PEAK if certificate.pool is None else peak_of(certificate.pool)
 
 
 def reason_against(
-    facts: Facts, term: Term, bound: int, certificate: LiveBytes | Sum, cheapest_only: bool
+    index: ProblemIndex, term: Term, bound: int, certificate: LiveBytes | Sum, cheapest_only: bool
 ) -> str | None:
     """Why the certificate does not prove that the term is at least that; None when it does."""
-    found = proven(facts, term, certificate, cheapest_only)
+    found = proven(index, term, certificate, cheapest_only)
     if isinstance(found, str):
         return found
     return None if found >= bound else f"these buffers prove no more than {found}"
 
 
-def against_misfit(facts: Facts, explanation: Explanation) -> str | None:
+def against_misfit(index: ProblemIndex, explanation: Explanation) -> str | None:
     """Why the buffers of the explanation do not show that nothing fits; None when they do."""
     certificate = LiveBytes(pool=explanation.pool, time=explanation.time, buffers=explanation.buffers)
-    found = _proven_at_once(facts, _peak_of(certificate), certificate, cheapest_only=False)
+    found = _proven_at_once(index, _peak_of(certificate), certificate, cheapest_only=False)
     if isinstance(found, str):
         return found
-    buffers = [facts.index[name] for name in explanation.buffers if facts.buffers[facts.index[name]].size]
+    buffers = [index.buffer_index[name] for name in explanation.buffers]
     if explanation.pool is not None:
-        pools = [facts.pool_index[explanation.pool]]
+        pools = [index.pool_index[explanation.pool]]
     else:
-        pools = sorted(set().union(*_pools_of(facts, buffers, cheapest_only=False)))
-    if found <= max((_limit(facts, pool) for pool in pools), default=0):
+        pools = sorted(set().union(*_pools_of(index, buffers, cheapest_only=False)))
+    if found <= max((_limit(index, pool) for pool in pools), default=0):
         return "there is room for these buffers"
-    return _against_needed(facts, explanation, buffers, pools)
+    return _against_needed(index, explanation, buffers, pools)
 
 
 def _against_needed(
-    facts: Facts, explanation: Explanation, buffers: Sequence[int], pools: Sequence[int]
+    index: ProblemIndex, explanation: Explanation, buffers: Sequence[int], pools: Sequence[int]
 ) -> str | None:
     """Why the bytes that the explanation speaks of are not those of these buffers and pools."""
-    needed = sum(_blocks(facts, buffers)) + sum(measure(facts.reserved[pool]) for pool in pools)
+    needed = sum(_blocks(index, buffers)) + sum(measure(index.reserved[pool]) for pool in pools)
     if len(pools) == 1:
         # Without an end of the pool: what is reserved above them does not count, gaps of alignment do.
-        height = _proven_in(facts, buffers, pools[0], _ANYTHING)
+        height = _proven_in(index, buffers, pools[0], _ANYTHING)
         needed = needed if height == _ANYTHING else height
     if explanation.needed is not None and explanation.needed > needed:
         return f"these buffers need no more than {needed} bytes"
     if explanation.pool is None:
-        everywhere = range(len(facts.pools))
+        everywhere = range(len(index.pools))
         for what, claimed, of_pool in (
-            ("", explanation.capacity, lambda pool: _limit(facts, pool)),
-            ("reserved ", explanation.reserved, lambda pool: measure(facts.reserved[pool])),
+            ("", explanation.capacity, lambda pool: _limit(index, pool)),
+            ("reserved ", explanation.reserved, lambda pool: measure(index.reserved[pool])),
         ):
             sums = {sum(map(of_pool, some)) for some in (pools, everywhere)}
             if claimed is not None and claimed not in sums:
@@ -99,56 +99,69 @@ def _against_needed(
     return None
 
 
-def _proven_at_once(facts: Facts, term: Term, certificate: LiveBytes, cheapest_only: bool) -> int | str:
+def _proven_at_once(
+    index: ProblemIndex, term: Term, certificate: LiveBytes, cheapest_only: bool
+) -> int | str:
     if term.kind not in (Kind.PEAK, Kind.MAX_PEAK, Kind.POOL_PEAK):
         return f"live bytes say nothing about {term}"
-    if not certificate.buffers:
-        return "it names no buffer"
-    if len(set(certificate.buffers)) < len(certificate.buffers):
-        return "it names a buffer twice"
-    unknown = next((name for name in certificate.buffers if name not in facts.index), None)
-    if unknown is not None:
-        return f"{unknown!r} is no buffer of the problem"
-    if certificate.pool is not None and certificate.pool not in facts.pool_index:
-        return f"{certificate.pool!r} is no pool of the problem"
-    named = [facts.index[name] for name in certificate.buffers]
-    buffers = [i for i in named if facts.buffers[i].size]
-    reason = _against_conflicts(facts, buffers, certificate.time)
+    unnamed = _against_names(index, certificate)
+    if unnamed is not None:
+        return unnamed
+    buffers = [index.buffer_index[name] for name in certificate.buffers]
+    reason = _against_conflicts(index, buffers, certificate.time)
     if reason is not None:
         return reason
-    pools = _pools_of(facts, buffers, cheapest_only)
+    pools = _pools_of(index, buffers, cheapest_only)
     if certificate.pool is None:
-        return _proven_together(facts, term, buffers, sorted(set().union(*pools))) if buffers else 0
-    pool = facts.pool_index[certificate.pool]
+        return _proven_together(index, term, buffers, sorted(set().union(*pools)))
+    pool = index.pool_index[certificate.pool]
     elsewhere = next((i for i, may in zip(buffers, pools, strict=True) if may - {pool}), None)
     if elsewhere is not None:
-        return f"{facts.id_of(elsewhere)!r} need not be in {certificate.pool!r}"
+        return f"{index.id_of(elsewhere)!r} need not be in {certificate.pool!r}"
     if term.pool not in (None, certificate.pool):
         return f"{certificate.pool!r} says nothing about {term}"
-    return _proven_in(facts, buffers, pool, _limit(facts, pool))
+    return _proven_in(index, buffers, pool, _limit(index, pool))
 
 
-def _against_conflicts(facts: Facts, buffers: Sequence[int], time: int | None) -> str | None:
+def _against_names(index: ProblemIndex, certificate: LiveBytes) -> str | None:
+    """Why a name in the certificate is wrong; None if each is of a buffer with bytes, once, and of a pool."""
+    names = certificate.buffers
+    if not names:
+        return "it names no buffer"
+    if len(set(names)) < len(names):
+        return "it names a buffer twice"
+    unknown = next((name for name in names if name not in index.buffer_index), None)
+    if unknown is not None:
+        return f"{unknown!r} is no buffer of the problem"
+    empty = next((name for name in names if not index.buffers[index.buffer_index[name]].size), None)
+    if empty is not None:
+        return f"{empty!r} has no bytes and conflicts with nothing"
+    if certificate.pool is not None and certificate.pool not in index.pool_index:
+        return f"{certificate.pool!r} is no pool of the problem"
+    return None
+
+
+def _against_conflicts(index: ProblemIndex, buffers: Sequence[int], time: int | None) -> str | None:
     """Why not every two of them must have different bytes, members of one group aside."""
     chosen = set(buffers)
-    for pair in facts.in_place:
-        if chosen.issuperset(pair) and not facts.rigid.together(*pair):
-            return f"{facts.id_of(pair[0])!r} and {facts.id_of(pair[1])!r} may share bytes in place"
+    for pair in index.in_place:
+        if chosen.issuperset(pair) and not index.rigid.together(*pair):
+            return f"{index.id_of(pair[0])!r} and {index.id_of(pair[1])!r} may share bytes in place"
     if time is not None:
-        return _against_time(facts, buffers, chosen, time)
-    return _against_pairs(facts, buffers)
+        return _against_time(index, buffers, chosen, time)
+    return _against_pairs(index, buffers)
 
 
-def _against_pairs(facts: Facts, buffers: Sequence[int]) -> str | None:
+def _against_pairs(index: ProblemIndex, buffers: Sequence[int]) -> str | None:
     """Why some two of them need not be apart, where no moment is named at which all live."""
     if len(buffers) > _MOST_WITHOUT_TIME:
         return f"without a time no more than {_MOST_WITHOUT_TIME} buffers are compared with each other"
-    lives = {i: facts.lives(i) for i in buffers}
+    lives = {i: index.lives(i) for i in buffers}
     for one, other in combinations(sorted(buffers), 2):
-        if (one, other) in facts.conflicts or facts.rigid.together(one, other):
+        if (one, other) in index.conflicts or index.rigid.together(one, other):
             continue
-        if (one, other) in facts.exclusive or not _overlap(lives[one], lives[other]):
-            return f"{facts.id_of(one)!r} and {facts.id_of(other)!r} do not conflict"
+        if (one, other) in index.exclusive or not _overlap(lives[one], lives[other]):
+            return f"{index.id_of(one)!r} and {index.id_of(other)!r} do not conflict"
     return None
 
 
@@ -156,37 +169,37 @@ def _overlap(one: Sequence[Range], other: Sequence[Range]) -> bool:
     return any(begin < last and first < end for begin, end in one for first, last in other)
 
 
-def _against_time(facts: Facts, buffers: Sequence[int], chosen: set[int], time: int) -> str | None:
-    dead = next((i for i in buffers if not facts.lives_at(i, time)), None)
+def _against_time(index: ProblemIndex, buffers: Sequence[int], chosen: set[int], time: int) -> str | None:
+    dead = next((i for i in buffers if not index.lives_at(i, time)), None)
     if dead is not None:
-        return f"{facts.id_of(dead)!r} does not live at {time}"
-    for pair in facts.exclusive:
-        if chosen.issuperset(pair) and pair not in facts.conflicts and not facts.rigid.together(*pair):
-            return f"{facts.id_of(pair[0])!r} and {facts.id_of(pair[1])!r} are exclusive"
+        return f"{index.id_of(dead)!r} does not live at {time}"
+    for pair in index.exclusive:
+        if chosen.issuperset(pair) and pair not in index.conflicts and not index.rigid.together(*pair):
+            return f"{index.id_of(pair[0])!r} and {index.id_of(pair[1])!r} are exclusive"
     return None
 
 
-def _pools_of(facts: Facts, buffers: Sequence[int], cheapest_only: bool) -> list[set[int]]:
+def _pools_of(index: ProblemIndex, buffers: Sequence[int], cheapest_only: bool) -> list[set[int]]:
     """For each buffer the pools it may be in."""
     pools = []
-    rooms = Rooms(facts)
+    empty_pools = EmptyPools(index)
     for i in buffers:
-        allowed = [pool for pool in facts.allowed(i) if rooms.has(i, pool)]
-        if cheapest_only and allowed and (facts.buffers[i].accesses is None or facts.buffers[i].accesses):
-            least = min(facts.pools[pool].cost for pool in allowed)
-            allowed = [pool for pool in allowed if facts.pools[pool].cost == least]
+        allowed = [pool for pool in index.allowed(i) if empty_pools.fits(i, pool)]
+        if cheapest_only and allowed and (index.buffers[i].accesses is None or index.buffers[i].accesses):
+            least = min(index.pools[pool].cost for pool in allowed)
+            allowed = [pool for pool in allowed if index.pools[pool].cost == least]
         pools.append(set(allowed))
     return pools
 
 
-def _blocks(facts: Facts, buffers: Sequence[int]) -> list[int]:
+def _blocks(index: ProblemIndex, buffers: Sequence[int]) -> list[int]:
     """Lengths of contiguous pieces that may not overlap and begin where one of the buffers begins."""
-    blocks = [facts.buffers[i].size for i in buffers if facts.rigid.group[i] == ALONE]
+    blocks = [index.buffers[i].size for i in buffers if index.rigid.group[i] == ALONE]
     groups: dict[int, list[tuple[int, int]]] = {}
     for i in buffers:
-        if facts.rigid.group[i] != ALONE:
-            delta = facts.rigid.delta[i]
-            groups.setdefault(facts.rigid.group[i], []).append((delta, delta + facts.buffers[i].size))
+        if index.rigid.group[i] != ALONE:
+            delta = index.rigid.delta[i]
+            groups.setdefault(index.rigid.group[i], []).append((delta, delta + index.buffers[i].size))
     for footprint in groups.values():
         blocks += (end - begin for begin, end in merged(footprint))
     return blocks
@@ -202,60 +215,62 @@ class _Load:
         self.part = cell - self.wastes[0]
 
 
-def _limit(facts: Facts, pool: int) -> int:
-    return end_of(facts.pools[pool])
+def _limit(index: ProblemIndex, pool: int) -> int:
+    return end_of(index.pools[pool])
 
 
-def _cells(facts: Facts, pool: int, load: _Load, first: int) -> Cells:
-    return Cells(load.cell, first % load.cell, load.part, facts.reserved[pool])
+def _cells(index: ProblemIndex, pool: int, load: _Load, first: int) -> Cells:
+    return Cells(load.cell, first % load.cell, load.part, index.reserved[pool])
 
 
-def _proven_in(facts: Facts, buffers: Sequence[int], pool: int, limit: int) -> int:
+def _proven_in(index: ProblemIndex, buffers: Sequence[int], pool: int, limit: int) -> int:
     """The least peak of the pool that all of them must be in, were this its capacity."""
     if not buffers:
         return 0
-    blocks = _blocks(facts, buffers)
-    grids = [grid for i in buffers if (grid := facts.grid_of(i, pool)) is not None]
+    blocks = _blocks(index, buffers)
+    grids = [grid for i in buffers if (grid := index.grid_of(i, pool)) is not None]
     if len(grids) < len(buffers):
         return _ANYTHING
-    best = max(lowest_end(facts, i, pool) for i in buffers)
+    best = max(lowest_end(index, i, pool) for i in buffers)
     for cell in {1, common_step(grids)}:
         load = _Load(blocks, cell)
-        height = least_height([(_cells(facts, pool, load, grids[0].first), limit)], load.cells)
+        height = least_height([(_cells(index, pool, load, grids[0].first), limit)], load.cells)
         if height is None:
             return _ANYTHING
         best = max(best, height)
     return best
 
 
-def _proven_together(facts: Facts, term: Term, buffers: Sequence[int], pools: Sequence[int]) -> int:
+def _proven_together(index: ProblemIndex, term: Term, buffers: Sequence[int], pools: Sequence[int]) -> int:
     """The least value of the term when each of them is in one of these pools."""
     if not pools:
         return _ANYTHING
-    if term.pool is not None and facts.pool_index.get(term.pool) not in pools:
+    if term.pool is not None and index.pool_index.get(term.pool) not in pools:
         return 0
     if len(pools) == 1:
-        return _proven_in(facts, buffers, pools[0], _limit(facts, pools[0]))
-    alignments = {facts.buffers[i].alignment for i in buffers}
-    grids = {pool: [facts.grid(alignment, pool) for alignment in alignments] for pool in pools}
-    blocks = _blocks(facts, buffers)
+        return _proven_in(index, buffers, pools[0], _limit(index, pools[0]))
+    alignments = {index.buffers[i].alignment for i in buffers}
+    grids = {pool: [index.grid(alignment, pool) for alignment in alignments] for pool in pools}
+    blocks = _blocks(index, buffers)
     best = 0
     for cell in {1, gcd(*(common_step(grids[pool]) for pool in pools))}:
         load = _Load(blocks, cell)
         spaces = {
-            pool: (_cells(facts, pool, load, grids[pool][0].first), _limit(facts, pool)) for pool in pools
+            pool: (_cells(index, pool, load, grids[pool][0].first), _limit(index, pool)) for pool in pools
         }
-        value = _value_of(facts, term, load, spaces)
+        value = _value_of(index, term, load, spaces)
         if value is None:
             return _ANYTHING
         best = max(best, value)
     return best
 
 
-def _value_of(facts: Facts, term: Term, load: _Load, spaces: dict[int, tuple[Cells, int]]) -> int | None:
+def _value_of(
+    index: ProblemIndex, term: Term, load: _Load, spaces: dict[int, tuple[Cells, int]]
+) -> int | None:
     """The least value of the term for a load spread over several pools; None when it does not fit."""
     if term.pool is not None:
-        pool = facts.pool_index[term.pool]
+        pool = index.pool_index[term.pool]
         elsewhere = sum(cells.within(limit) for other, (cells, limit) in spaces.items() if other != pool)
         return least_height([spaces[pool]], load.cells - elsewhere)
     if term == PEAK:

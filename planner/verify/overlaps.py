@@ -1,19 +1,19 @@
 """Conflicting buffers that share bytes, found by sweeping over time.
 
 At each moment the occupied ranges of a pool are kept in order, so a buffer that begins to live is compared
-with its neighbours only. Ranges that overlap others, rightly or not, live in an overlay that expects
+with its neighbours only. Ranges that overlap others, rightly or not, live in an interval tree that expects
 overlaps. The sweep ends when enough violations are found: a plan with one is no better than a plan with a
 million.
 """
 
 from dataclasses import dataclass
 
-from memstow.planner.verify.facts import Facts
+from memstow.planner.verify.disjoint_ranges import DisjointRanges
 from memstow.planner.verify.findings import Code, Findings
+from memstow.planner.verify.interval_tree import IntervalTree
 from memstow.planner.verify.layout import Layout
 from memstow.planner.verify.lifetimes import ENTER, Lives
-from memstow.planner.verify.occupied import Occupied
-from memstow.planner.verify.overlay import Overlay
+from memstow.planner.verify.problem_index import ProblemIndex
 from memstow.planner.verify.rigid import ALONE
 
 
@@ -29,23 +29,23 @@ class Pressure:
     shared: bool
 
 
-def check_conflicts(facts: Facts, layout: Layout, findings: Findings) -> None:
+def check_conflicts(index: ProblemIndex, layout: Layout, findings: Findings) -> None:
     """Note every pair of `conflicts` that shares bytes."""
-    for pair in facts.conflicts:
+    for pair in index.conflicts:
         if layout.overlapping(*pair):
-            _judge(facts, layout, findings, *pair, when="listed as a conflict")
+            _judge(index, layout, findings, *pair, when="listed as a conflict")
 
 
 class Sweep:
     """One pass over the lives in one pool."""
 
-    def __init__(self, facts: Facts, layout: Layout, lives: Lives, findings: Findings) -> None:
-        self._facts = facts
+    def __init__(self, index: ProblemIndex, layout: Layout, lives: Lives, findings: Findings) -> None:
+        self._index = index
         self._layout = layout
         self._findings = findings
         self._lives = lives
-        self._occupied = Occupied(lives.low, lives.high)
-        self._overlay: Overlay | None = None
+        self._occupied = DisjointRanges(lives.low, lives.high)
+        self._tree: IntervalTree | None = None
         self._shared = lives.grouped
         self._reported: set[tuple[int, int]] = set()
 
@@ -59,7 +59,7 @@ class Sweep:
                 live += lives.high[tag] - lives.low[tag]
                 if live > most:
                     most, first = live, now
-                if self._overlay is None and not lives.grouped and occupied.enter(tag):
+                if self._tree is None and not lives.grouped and occupied.enter(tag):
                     continue
                 self._enter(tag)
                 if self._exhausted():
@@ -67,8 +67,8 @@ class Sweep:
                     return None
             else:
                 live -= lives.high[tag] - lives.low[tag]
-                if not occupied.leave(tag) and self._overlay is not None:
-                    self._overlay.leave(tag)
+                if not occupied.leave(tag) and self._tree is not None:
+                    self._tree.leave(tag)
         return Pressure(most, first, self._shared)
 
     def _exhausted(self) -> bool:
@@ -77,8 +77,8 @@ class Sweep:
     def _enter(self, tag: int) -> None:
         lives = self._lives
         low, high, group = lives.low[tag], lives.high[tag], lives.group[tag]
-        if self._overlay:
-            for other in self._overlay.overlapped(low, high, group, skip_group=group != ALONE):
+        if self._tree:
+            for other in self._tree.overlapped(low, high, group, skip_group=group != ALONE):
                 self._meet(tag, other)
                 if self._exhausted():
                     return
@@ -88,30 +88,30 @@ class Sweep:
             self._meet(tag, other)
             if self._exhausted():
                 return
-        if self._overlay is None:
-            self._overlay = Overlay(lives.low, lives.high, lives.group)
-        self._overlay.enter(tag)
+        if self._tree is None:
+            self._tree = IntervalTree(lives.low, lives.high, lives.group)
+        self._tree.enter(tag)
 
     def _meet(self, tag: int, other: int) -> None:
         """Two ranges that overlap in memory and in time."""
         self._shared = True
         one, two = self._lives.buffer[tag], self._lives.buffer[other]
         pair = (one, two) if one < two else (two, one)
-        if pair in self._reported or pair in self._facts.conflicts:
+        if pair in self._reported or pair in self._index.conflicts:
             return
         if _judge(
-            self._facts, self._layout, self._findings, *pair, when=f"live at {self._lives.begin[tag]:,}"
+            self._index, self._layout, self._findings, *pair, when=f"live at {self._lives.begin[tag]:,}"
         ):
             self._reported.add(pair)
 
 
-def _judge(facts: Facts, layout: Layout, findings: Findings, one: int, other: int, when: str) -> bool:
+def _judge(index: ProblemIndex, layout: Layout, findings: Findings, one: int, other: int, when: str) -> bool:
     """Note the overlap of a pair that conflicts, unless something lifts the conflict."""
     pair = (one, other)
-    if facts.conflict_lifted(pair, same_offset=layout.offset[one] == layout.offset[other]):
+    if index.conflict_lifted(pair, same_offset=layout.offset[one] == layout.offset[other]):
         return False
-    names = (facts.id_of(one), facts.id_of(other))
-    in_place = pair in facts.in_place
+    names = (index.id_of(one), index.id_of(other))
+    in_place = pair in index.in_place
     findings.add(
         Code.IN_PLACE if in_place else Code.OVERLAP,
         "{!r} [{:d}, {:d}) and {!r} [{:d}, {:d}) overlap in {!r}, both {}"
@@ -122,9 +122,9 @@ def _judge(facts: Facts, layout: Layout, findings: Findings, one: int, other: in
         names[1],
         layout.offset[other],
         layout.ends[other],
-        facts.pools[layout.pool[one]].id,
+        index.pools[layout.pool[one]].id,
         when,
         buffers=names,
-        pool=facts.pools[layout.pool[one]].id,
+        pool=index.pools[layout.pool[one]].id,
     )
     return True

@@ -1,8 +1,8 @@
-"""Layouts of the judge's own, to hold against what a plan claims and nobody can count.
+"""First-fit layouts made by the judge itself, to refute claims (`refutation.py`).
 
-They need not be good: one that is better than what a plan says is possible shows that it is not so. Each body
-(a buffer, or a rigid group) in turn goes to the lowest place that is free. Everything that costs more than a
-look at each buffer is counted as steps, and ends when there are none left.
+They need not be good: one that is better than a plan claims to be possible refutes the claim. Each body (a
+buffer, or a rigid group) in turn goes to the lowest free place. Everything that costs more than a look at
+each buffer is counted as steps, and ends when no steps are left.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -10,35 +10,35 @@ from dataclasses import dataclass, field
 
 from memstow.planner.model.problem import LIMIT
 from memstow.planner.model.ranges import Range
-from memstow.planner.verify.facts import Facts, Grid
 from memstow.planner.verify.layout import Layout
+from memstow.planner.verify.problem_index import Grid, ProblemIndex
 from memstow.planner.verify.rigid import ALONE
 
 Prefer = Callable[[int, int], int]
-"""How little a pool is liked by what would end there at that offset: the least is taken."""
+"""Ranks a pool for a body that would end there at that offset: the lowest rank is taken."""
 
 
 @dataclass(slots=True)
 class Steps:
-    """How much may still be tried."""
+    """A budget of steps."""
 
     left: int
 
     def spend(self, count: int) -> bool:
-        """Whether there were so many left."""
+        """Spend steps; False when the budget is exhausted."""
         self.left -= count
         return self.left >= 0
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """What gets one offset: buffers at fixed distances from the first of them."""
+    """Buffers that are placed by one offset: a single buffer, or a rigid group at fixed distances."""
 
     members: tuple[int, ...]
     deltas: tuple[int, ...]
     pools: tuple[int, ...]
     start: int | None
-    """Where it is pinned to."""
+    """The offset that it is pinned to."""
     bytes: int
 
 
@@ -48,53 +48,53 @@ class _Pool:
     placed: list[int] = field(default_factory=list)
 
 
-def bodies(facts: Facts, chosen: Iterable[int]) -> list[Body]:
+def bodies(index: ProblemIndex, chosen: Iterable[int]) -> list[Body]:
     """These buffers, each with all of its group."""
     found: list[Body] = []
     seen: set[int] = set()
     for buffer in chosen:
-        group = facts.rigid.group[buffer]
+        group = index.rigid.group[buffer]
         if group == ALONE:
-            found.append(_body(facts, (buffer,)))
+            found.append(_body(index, (buffer,)))
         elif group not in seen:
             seen.add(group)
-            found.append(_body(facts, tuple(facts.rigid.members[group])))
+            found.append(_body(index, tuple(index.rigid.members[group])))
     return found
 
 
-def _body(facts: Facts, members: tuple[int, ...]) -> Body:
-    first = facts.rigid.delta.get(members[0], 0)
-    deltas = tuple(facts.rigid.delta.get(i, 0) - first for i in members)
+def _body(index: ProblemIndex, members: tuple[int, ...]) -> Body:
+    first = index.rigid.delta.get(members[0], 0)
+    deltas = tuple(index.rigid.delta.get(i, 0) - first for i in members)
     pins = [
         offset - delta
         for i, delta in zip(members, deltas, strict=True)
-        if (offset := facts.buffers[i].offset) is not None
+        if (offset := index.buffers[i].offset) is not None
     ]
     return Body(
         members,
         deltas,
-        tuple(facts.allowed(members[0])),
+        tuple(index.allowed(members[0])),
         pins[0] if pins else None,
-        sum(facts.buffers[i].size for i in members),
+        sum(index.buffers[i].size for i in members),
     )
 
 
 class Packing:
-    """One layout in the making."""
+    """A layout that is being built."""
 
-    def __init__(self, facts: Facts, steps: Steps) -> None:
-        self._facts = facts
+    def __init__(self, index: ProblemIndex, steps: Steps) -> None:
+        self._index = index
         self._steps = steps
-        self._layout = Layout(facts)
-        self._pools = [_Pool() for _ in facts.pools]
+        self._layout = Layout(index)
+        self._pools = [_Pool() for _ in index.pools]
         self._lives: dict[int, Sequence[Range]] = {}
         self._listed: dict[int, set[int]] = {}
-        for one, other in facts.conflicts:
+        for one, other in index.conflicts:
             self._listed.setdefault(one, set()).add(other)
             self._listed.setdefault(other, set()).add(one)
 
-    def laid(self, order: Sequence[Body], prefer: Prefer, stacked: bool) -> Layout | None:
-        """All of them, the pinned ones first; `stacked`: no byte is used twice. None: one found no place."""
+    def place_all(self, order: Sequence[Body], prefer: Prefer, stacked: bool) -> Layout | None:
+        """Place all bodies, pinned ones first; `stacked`: no byte is used twice. None if one has no place."""
         pinned = [body for body in order if body.start is not None]
         free = [body for body in order if body.start is None]
         for body in (*pinned, *free):
@@ -114,22 +114,22 @@ class Packing:
         for i, delta in zip(body.members, body.deltas, strict=True):
             self._layout.pool[i] = pool
             self._layout.offset[i] = offset + delta
-            size = self._facts.buffers[i].size
+            size = self._index.buffers[i].size
             if size:
                 there.placed.append(i)
                 there.top = max(there.top, offset + delta + size)
 
     def _lowest(self, body: Body, pool: int, stacked: bool) -> int | None:
-        """The lowest offset at which the body is free of what is there; for a pinned one its pin."""
-        facts = self._facts
-        grid = facts.grid_of(body.members[0], pool)
+        """The lowest free offset of the body; of a pinned one its pin."""
+        index = self._index
+        grid = index.grid_of(body.members[0], pool)
         if grid is None:
             return None
         if body.start is not None:
             return body.start
-        capacity = facts.pools[pool].capacity
+        capacity = index.pools[pool].capacity
         limit = LIMIT if capacity is None else capacity
-        sizes = [facts.buffers[i].size for i in body.members]
+        sizes = [index.buffers[i].size for i in body.members]
         highest = limit - max(d + size for d, size in zip(body.deltas, sizes, strict=True))
         start = max(-d for d in body.deltas)
         if stacked:
@@ -139,7 +139,7 @@ class Packing:
         for i, d, size in zip(body.members, body.deltas, sizes, strict=True):
             if not size:
                 continue
-            taken += ((begin - d - size, end - d) for begin, end in facts.reserved[pool])
+            taken += ((begin - d - size, end - d) for begin, end in index.reserved[pool])
             if not stacked:
                 taken += self._in_the_way(i, d, size, pool)
         taken.sort()
@@ -153,8 +153,8 @@ class Packing:
         return start if start <= highest else None
 
     def _in_the_way(self, buffer: int, delta: int, size: int, pool: int) -> list[Range]:
-        """Where the body may not start because of what is there and may not share bytes with that buffer."""
-        placed, facts, offset = self._pools[pool].placed, self._facts, self._layout.offset
+        """Starts that the body may not have, because of placed buffers that conflict with this member."""
+        placed, index, offset = self._pools[pool].placed, self._index, self._layout.offset
         if not self._steps.spend(len(placed)):
             return []
         listed = self._listed.get(buffer, ())
@@ -165,16 +165,16 @@ class Packing:
                 if not _meet(mine, self._lives_of(other)):
                     continue
                 pair = (buffer, other) if buffer < other else (other, buffer)
-                if pair in facts.exclusive:
+                if pair in index.exclusive:
                     continue
             begin = offset[other]
-            found.append((begin - delta - size, begin + facts.buffers[other].size - delta))
+            found.append((begin - delta - size, begin + index.buffers[other].size - delta))
         return found
 
     def _lives_of(self, buffer: int) -> Sequence[Range]:
         found = self._lives.get(buffer)
         if found is None:
-            found = self._lives[buffer] = self._facts.lives(buffer)
+            found = self._lives[buffer] = self._index.lives(buffer)
         return found
 
 

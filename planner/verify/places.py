@@ -4,59 +4,77 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 from memstow.planner.model.problem import Buffer, end_of
-from memstow.planner.verify.facts import Facts
 from memstow.planner.verify.findings import Code, Findings
 from memstow.planner.verify.layout import NOWHERE, Layout
+from memstow.planner.verify.problem_index import ProblemIndex
 
 
-def check_places(facts: Facts, layout: Layout, findings: Findings) -> None:
-    """Note every buffer that may not be where it is, whatever the others do."""
-    limits = [end_of(pool) for pool in facts.pools]
-    for i, (buffer, pool, offset) in enumerate(zip(facts.buffers, layout.pool, layout.offset, strict=True)):
+def check_places(index: ProblemIndex, layout: Layout, findings: Findings) -> None:
+    """Note every buffer that may not be where it is, whatever the other buffers do."""
+    limits = [end_of(pool) for pool in index.pools]
+    for i, (buffer, pool, offset) in enumerate(zip(index.buffers, layout.pool, layout.offset, strict=True)):
         if pool == NOWHERE:
             continue
         if buffer.pools is not None or buffer.pool is not None:
-            _check_pool(facts, buffer, pool, findings)
+            _check_pool(index, buffer, pool, findings)
         if buffer.offset is not None and buffer.offset != offset:
-            findings.add(
-                Code.PINNED_OFFSET,
-                "{!r} is pinned to offset {} but is at {}",
-                buffer.id,
-                buffer.offset,
-                offset,
-                buffers=(buffer.id,),
-                pool=facts.pools[pool].id,
-            )
-        step, first = facts.grid(buffer.alignment, pool)
-        if (offset - first) % step:
-            findings.add(
-                Code.MISALIGNED,
-                "{!r} is at offset {} of {!r} (base {}): the address must be a multiple of {}",
-                buffer.id,
-                offset,
-                facts.pools[pool].id,
-                facts.pools[pool].base or 0,
-                step,
-                buffers=(buffer.id,),
-                pool=facts.pools[pool].id,
-            )
+            _note_wrong_offset(index, buffer, pool, offset, findings)
+        grid = index.grid(buffer.alignment, pool)
+        if (offset - grid.first) % grid.step:
+            _note_misaligned(index, buffer, pool, offset, findings)
         if offset + buffer.size > limits[pool]:
-            findings.add(
-                Code.BEYOND_CAPACITY,
-                "{!r} ends at {} but {!r} ends at {}",
-                buffer.id,
-                offset + buffer.size,
-                facts.pools[pool].id,
-                limits[pool],
-                buffers=(buffer.id,),
-                pool=facts.pools[pool].id,
-            )
-        if facts.reserved[pool] and buffer.size:
-            _check_reserved(facts, layout, i, findings)
+            _note_beyond_capacity(index, buffer, pool, offset, findings)
+        if index.reserved[pool] and buffer.size:
+            _check_reserved(index, layout, i, findings)
 
 
-def _check_pool(facts: Facts, buffer: Buffer, pool: int, findings: Findings) -> None:
-    name = facts.pools[pool].id
+def _note_wrong_offset(
+    index: ProblemIndex, buffer: Buffer, pool: int, offset: int, findings: Findings
+) -> None:
+    findings.add(
+        Code.PINNED_OFFSET,
+        "{!r} is pinned to offset {} but is at {}",
+        buffer.id,
+        buffer.offset,
+        offset,
+        buffers=(buffer.id,),
+        pool=index.pools[pool].id,
+    )
+
+
+def _note_misaligned(index: ProblemIndex, buffer: Buffer, pool: int, offset: int, findings: Findings) -> None:
+    it = index.pools[pool]
+    findings.add(
+        Code.MISALIGNED,
+        "{!r} is at offset {} of {!r} (base {}): the address must be a multiple of {}",
+        buffer.id,
+        offset,
+        it.id,
+        it.base or 0,
+        index.grid(buffer.alignment, pool).step,
+        buffers=(buffer.id,),
+        pool=it.id,
+    )
+
+
+def _note_beyond_capacity(
+    index: ProblemIndex, buffer: Buffer, pool: int, offset: int, findings: Findings
+) -> None:
+    it = index.pools[pool]
+    findings.add(
+        Code.BEYOND_CAPACITY,
+        "{!r} ends at {} but {!r} ends at {}",
+        buffer.id,
+        offset + buffer.size,
+        it.id,
+        end_of(it),
+        buffers=(buffer.id,),
+        pool=it.id,
+    )
+
+
+def _check_pool(index: ProblemIndex, buffer: Buffer, pool: int, findings: Findings) -> None:
+    name = index.pools[pool].id
     if buffer.pool is not None and buffer.pool != name:
         findings.add(
             Code.PINNED_POOL,
@@ -79,39 +97,39 @@ def _check_pool(facts: Facts, buffer: Buffer, pool: int, findings: Findings) -> 
         )
 
 
-def _check_reserved(facts: Facts, layout: Layout, buffer: int, findings: Findings) -> None:
+def _check_reserved(index: ProblemIndex, layout: Layout, buffer: int, findings: Findings) -> None:
     pool, end = layout.pool[buffer], layout.ends[buffer]
-    ranges = facts.reserved[pool]
+    ranges = index.reserved[pool]
     position = bisect_right(ranges, layout.offset[buffer], key=lambda it: it[1])
     if position < len(ranges) and ranges[position][0] < end:
-        name = facts.id_of(buffer)
+        name = index.id_of(buffer)
         findings.add(
             Code.RESERVED,
             "{!r} is at [{:d}, {:d}) of {!r}, where [{:d}, {:d}) is reserved",
             name,
             layout.offset[buffer],
             end,
-            facts.pools[pool].id,
+            index.pools[pool].id,
             *ranges[position],
             buffers=(name,),
-            pool=facts.pools[pool].id,
+            pool=index.pools[pool].id,
         )
 
 
-def check_distances(facts: Facts, layout: Layout, findings: Findings) -> None:
+def check_distances(index: ProblemIndex, layout: Layout, findings: Findings) -> None:
     """Note every member of a rigid group that is not where the entries of `relative` put it."""
-    for buffer, base, distance in _tied(facts):
+    for buffer, base, distance in _tied(index):
         if NOWHERE in (layout.pool[buffer], layout.pool[base]):
             continue
-        names = (facts.id_of(buffer), facts.id_of(base))
+        names = (index.id_of(buffer), index.id_of(base))
         if layout.pool[buffer] != layout.pool[base]:
             findings.add(
                 Code.RELATIVE_POOL,
                 "{!r} is in {!r} but must be in one pool with {!r}, which is in {!r}",
                 names[0],
-                facts.pools[layout.pool[buffer]].id,
+                index.pools[layout.pool[buffer]].id,
                 names[1],
-                facts.pools[layout.pool[base]].id,
+                index.pools[layout.pool[base]].id,
                 buffers=names,
             )
         elif layout.offset[buffer] - layout.offset[base] != distance:
@@ -124,13 +142,13 @@ def check_distances(facts: Facts, layout: Layout, findings: Findings) -> None:
                 layout.offset[base],
                 distance,
                 buffers=names,
-                pool=facts.pools[layout.pool[base]].id,
+                pool=index.pools[layout.pool[base]].id,
             )
 
 
-def _tied(facts: Facts) -> Iterator[tuple[int, int, int]]:
+def _tied(index: ProblemIndex) -> Iterator[tuple[int, int, int]]:
     """(member, first, distance) of each rigid group."""
-    delta = facts.rigid.delta
-    for members in facts.rigid.members:
+    delta = index.rigid.delta
+    for members in index.rigid.members:
         for member in members[1:]:
             yield member, members[0], delta[member] - delta[members[0]]

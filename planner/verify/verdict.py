@@ -1,4 +1,4 @@
-"""What the judge has found of a plan: what is wrong, and for each thing it says whether that was checked."""
+"""The result of a judgement: the violations of a plan, and the standing of each of its claims."""
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -13,13 +13,13 @@ class Standing(StrEnum):
     CHECKED = "checked"
     """It follows from the problem and the plan, as the judge has counted itself."""
     CLAIMED = "claimed"
-    """Nothing speaks against it, but only who made the plan knows that it is so."""
+    """Not refuted, and not checkable: it rests on the word of whoever made the plan."""
     REFUTED = "refuted"
-    """It is not so, or what is given for it does not show it: a violation says why."""
+    """False, or not shown by its certificate: a violation says why."""
 
 
 class Subject(StrEnum):
-    """What a claim is about."""
+    """The subject of a claim."""
 
     PLACES = "places"
     """Every buffer has a place, and no constraint is broken."""
@@ -30,7 +30,7 @@ class Subject(StrEnum):
     POOL_BOUND = "pool_bound"
     """No plan has a lower peak in a pool."""
     VALUE = "value"
-    """What a term of the objective is worth."""
+    """The value of a term of the objective."""
     BOUND = "bound"
     """No plan has a lower value of a term, those before as they are here."""
     NOTHING_FITS = "nothing_fits"
@@ -45,21 +45,21 @@ SOLVED_AGAIN = "solving again"
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One thing that a plan says."""
+    """A claim of a plan."""
 
     subject: Subject
     name: str | None
-    """The pool or the term that it is about."""
+    """The pool or the term concerned."""
     says: str
     standing: Standing
     by: str
-    """What checked it, or who claims it."""
+    """How it was checked, or who claims it."""
     rests_on: tuple[Subject, str] | None = None
     """The claim of which this one is a part: both stand or fall together."""
 
     @property
     def told(self) -> str:
-        """The standing in words, without what is said."""
+        """The standing in words, without the claim itself."""
         match self.standing:
             case Standing.CHECKED:
                 return "checked" if self.by == COUNTED else f"checked by {self.by}"
@@ -70,19 +70,19 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Everything that is wrong with a plan, and how far each thing it says is to be believed."""
+    """The violations of a plan, and the standing of each of its claims."""
 
     violations: tuple[Violation, ...]
     claims: tuple[Claim, ...]
 
     @property
     def valid(self) -> bool:
-        """Whether nothing is wrong; it may hold claims all the same."""
+        """Whether there is no violation; claims may be unchecked all the same."""
         return not self.violations
 
     @property
     def unchecked(self) -> tuple[Claim, ...]:
-        """What is only claimed."""
+        """Claims that were not checked."""
         return tuple(claim for claim in self.claims if claim.standing is Standing.CLAIMED)
 
 
@@ -94,28 +94,28 @@ class Claims:
         self._claims: list[Claim] = []
 
     def counted(self, subject: Subject, name: str | None, says: str, holds: bool) -> None:
-        """Note what the judge has counted itself."""
+        """Add a claim that the judge has counted."""
         self._add(subject, name, says, Standing.CHECKED if holds else Standing.REFUTED, COUNTED)
 
     def proven(self, subject: Subject, name: str | None, says: str, kind: str, holds: bool) -> None:
-        """Note what a certificate says that the judge has counted again."""
+        """Add a claim whose certificate the judge has checked."""
         self._add(subject, name, says, Standing.CHECKED if holds else Standing.REFUTED, kind)
 
     def claimed(self, subject: Subject, name: str | None, says: str, by: str | None, holds: bool) -> None:
-        """Note what cannot be counted, and by whose word it is; `holds`: nothing speaks against it."""
+        """Add a claim that cannot be counted, with its author; `holds`: nothing refutes it."""
         author = self._author if by is None else f"{self._author} ({by[:64]})"
         self._add(subject, name, says, Standing.CLAIMED if holds else Standing.REFUTED, author)
 
     def resting(self, subject: Subject, name: str, says: str, on: tuple[Subject, str]) -> None:
-        """Note what holds exactly as far as another claim does."""
+        """Add a claim that holds if and only if another claim does."""
         self._claims.append(Claim(subject, name, says, Standing.CHECKED, COUNTED, on))
 
     def only_claimed(self) -> list[Claim]:
-        """What nothing was found against so far, and that was not checked."""
+        """Claims that are neither checked nor refuted so far."""
         return [claim for claim in self._claims if claim.standing is Standing.CLAIMED]
 
     def refute(self, subject: Subject, name: str | None) -> None:
-        """Note that something speaks against that claim after all."""
+        """Mark a claim as refuted."""
         self._claims = [
             replace(claim, standing=Standing.REFUTED)
             if (claim.subject, claim.name) == (subject, name)
@@ -124,7 +124,7 @@ class Claims:
         ]
 
     def settled(self) -> tuple[Claim, ...]:
-        """All of them, each standing as what it rests on does."""
+        """All claims; one that rests on another has its standing."""
         found = {(claim.subject, claim.name): claim for claim in self._claims}
 
         def settled(claim: Claim) -> Claim:

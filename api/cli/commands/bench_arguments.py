@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from memstow.planner.bench.instances.sources import Generated, Instances
-    from memstow.planner.bench.runs.task import Asked
+    from memstow.planner.bench.runs.task import RunOptions, SolverRequest
 
 _GENERATE: Final = "generate:"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
@@ -22,8 +22,6 @@ _WATCHES: Final = "memstow.planner.bench.runs.supervisor"
 # Options of `memstow generate` that are not the problem's.
 _OF_A_FILE: Final = ("output", "output-format")
 _MOST_GENERATED: Final = 1_000_000_000
-_COMMON: Final = ("format", "target", "capacity", "fit_only", "time_limit", "memory")
-_OURS: Final = ("gap", "deterministic", "work_limit", "workers")
 
 
 def instances_of(path: str) -> "Instances":
@@ -33,14 +31,14 @@ def instances_of(path: str) -> "Instances":
     return _generated(path) if path.startswith(_GENERATE) else files(path)
 
 
-def solvers_of(args: argparse.Namespace) -> "list[Asked]":
+def solver_requests(args: argparse.Namespace) -> "list[SolverRequest]":
     """All solvers to run."""
     asked = _solvers(args)
     asked += [_external(text, args, args.executor == "local") for text in args.external]
     return _each_once(asked)
 
 
-def sides_of(args: argparse.Namespace) -> "list[tuple[list[Asked], str]]":
+def sides_of(args: argparse.Namespace) -> "list[tuple[list[SolverRequest], str]]":
     """For each side of --interleave its solvers, and the Python that runs them."""
     from memstow.planner.model.errors import InputError
 
@@ -79,13 +77,13 @@ def _python_of(text: str) -> str:
     raise InputError.single("bad_interleave", "--interleave", message)
 
 
-def _solvers(args: argparse.Namespace) -> "list[Asked]":
+def _solvers(args: argparse.Namespace) -> "list[SolverRequest]":
     names = args.solvers if args.solvers is not None else "" if args.external else "auto"
     local = args.executor == "local" and args.interleave is None
     return [_solver(name.strip(), args, local) for name in names.split(",") if name.strip()]
 
 
-def _each_once(asked: "list[Asked]") -> "list[Asked]":
+def _each_once(asked: "list[SolverRequest]") -> "list[SolverRequest]":
     from memstow.planner.model.errors import InputError
 
     seen = [one.name for one in asked]
@@ -94,26 +92,26 @@ def _each_once(asked: "list[Asked]") -> "list[Asked]":
     return asked
 
 
-def _solver(name: str, args: argparse.Namespace, local: bool) -> "Asked":
-    from memstow.planner.bench.runs.task import Asked
+def _solver(name: str, args: argparse.Namespace, local: bool) -> "SolverRequest":
+    from memstow.planner.bench.runs.task import SolverRequest
     from memstow.planner.model.errors import MissingBackEndError
-    from memstow.planner.solve.portfolio import asked_for
+    from memstow.planner.solve.portfolio import solver_by_name
     from memstow.solvers.models.register import BACK_ENDS
 
-    asked_for(name)
+    solver_by_name(name)
     missing = BACK_ENDS[name].how_to_get() if name in BACK_ENDS and local else None
     if missing is not None:
         raise MissingBackEndError(f"solver {name!r} needs {missing}")
-    return Asked(name, _options(args, (*_COMMON, *_OURS)), repeat_seconds=args.repeat_for)
+    return SolverRequest(name, _solver_options(args), repeat_seconds=args.repeat_for)
 
 
-def _external(text: str, args: argparse.Namespace, local: bool) -> "Asked":
+def _external(text: str, args: argparse.Namespace, local: bool) -> "SolverRequest":
     # Slow to import, while this module is imported whenever help is printed.
     from shutil import which
 
-    from memstow.planner.bench.runs.task import Asked
+    from memstow.planner.bench.runs.task import SolverRequest
     from memstow.planner.model.errors import InputError
-    from memstow.solvers.solver import names
+    from memstow.solvers.registry import names
 
     name, equals, command = text.partition("=")
     try:
@@ -135,17 +133,31 @@ def _external(text: str, args: argparse.Namespace, local: bool) -> "Asked":
         parts[0] = os.path.abspath(parts[0])
     if local and which(parts[0]) is None:
         raise InputError.single("bad_external", "--external", f"{parts[0]!r} is not an executable program")
-    return Asked(name, _options(args, _COMMON), tuple(parts), os.getcwd(), args.repeat_for)
+    return SolverRequest(name, _run_options(args), tuple(parts), os.getcwd(), args.repeat_for)
 
 
-def _options(args: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]:
+def _run_options(args: argparse.Namespace) -> "RunOptions":
     from memstow.api.cli.io.problem_input import read_target
 
-    options = {name: getattr(args, name) for name in names}
-    if args.target is not None:
+    return {
+        "format": args.format,
         # The target itself, since the file may not exist where the run is executed.
-        options["target"] = asdict(read_target(args.target))
-    return options
+        "target": None if args.target is None else asdict(read_target(args.target)),
+        "capacity": args.capacity,
+        "fit_only": args.fit_only,
+        "time_limit": args.time_limit,
+        "memory": args.memory,
+    }
+
+
+def _solver_options(args: argparse.Namespace) -> "RunOptions":
+    return {
+        **_run_options(args),
+        "gap": args.gap,
+        "deterministic": args.deterministic,
+        "work_limit": args.work_limit,
+        "workers": args.workers,
+    }
 
 
 def _generated(path: str) -> "Generated":

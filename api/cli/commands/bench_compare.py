@@ -58,7 +58,7 @@ memstow bench compare before after --json
 def run(args: argparse.Namespace) -> int:
     """Compare the results and print the differences."""
     from memstow.planner.bench.compare.measures import DECIDING, NAMES
-    from memstow.planner.bench.compare.text import told, values
+    from memstow.planner.bench.compare.text import comparison_json, comparison_text
     from memstow.planner.bench.compare.verdicts import Strictness, compare
     from memstow.planner.bench.records.results import read
 
@@ -69,9 +69,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         import json
 
-        print(json.dumps(values(comparison, deciding), indent=2))
+        print(json.dumps(comparison_json(comparison, deciding), indent=2))
     else:
-        print(told(comparison, deciding))
+        print(comparison_text(comparison, deciding))
     return Exit.WORSE if comparison.worse(deciding) else Exit.DONE
 
 

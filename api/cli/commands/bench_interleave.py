@@ -26,7 +26,8 @@ OLD, NEW = "old", "new"
 
 def run_pairs(args: argparse.Namespace) -> int:
     """Run both programs, record the results and compare them; exit code as for `bench compare`."""
-    from memstow.planner.bench.instances.problem import remembered
+    from memstow.planner.bench.analysis.paired_tests import check_scipy
+    from memstow.planner.bench.instances.problem import paths_file
     from memstow.planner.bench.records.folder import PATHS
     from memstow.planner.bench.records.journal import Journal
     from memstow.planner.bench.runs.executor import Local
@@ -35,13 +36,14 @@ def run_pairs(args: argparse.Namespace) -> int:
 
     instances = [instances_of(path) for path in args.paths]
     asked = sides_of(args)
+    check_scipy()  # before hours of runs, not after
     folders = [Path(args.output) / name for name in (OLD, NEW)]
     journals: list[Journal] = []
     try:
         sides = []
         for folder, (solvers, python) in zip(folders, asked, strict=True):
             journals.append(Journal(folder, args.resume))
-            replace_file(folder / PATHS, remembered(folder, args.paths))
+            replace_file(folder / PATHS, paths_file(folder, args.paths))
             sides.append(Side(solvers, partial(Local, 1, python), journals[-1]))
         tally, interrupted = _run(instances, sides, args.seeds)
     finally:
@@ -61,14 +63,14 @@ def run_pairs(args: argparse.Namespace) -> int:
 
 def _run(instances: "Sequence[Instances]", sides: "Sequence[Side]", seeds: int) -> "tuple[Tally, bool]":
     """Run all pairs; returns the tally, and whether Ctrl-C interrupted it."""
-    from memstow.planner.bench.runs.interleave import interleaved
+    from memstow.planner.bench.runs.interleave import run_interleaved
 
     progress = Progress(sys.stderr) if is_terminal(sys.stderr) else None
     old, new = sides
 
     def work(cancel: "threading.Event") -> "Tally":
         hear = progress.hear if progress else lambda _tally: None
-        return interleaved(instances, old, new, seeds, cancel, hear)
+        return run_interleaved(instances, old, new, seeds, cancel, hear)
 
     call = Interruptible(work)
     return call.run(progress), call.interrupted
@@ -76,10 +78,10 @@ def _run(instances: "Sequence[Instances]", sides: "Sequence[Side]", seeds: int) 
 
 def _compare(old: Path, new: Path) -> int:
     from memstow.planner.bench.compare.measures import DECIDING, NAMES
-    from memstow.planner.bench.compare.text import told
+    from memstow.planner.bench.compare.text import comparison_text
     from memstow.planner.bench.compare.verdicts import Strictness, compare
     from memstow.planner.bench.records.results import read
 
     comparison = compare(read(old), read(new), Strictness(), NAMES)
-    print(f"\n{told(comparison, DECIDING)}")
+    print(f"\n{comparison_text(comparison, DECIDING)}")
     return Exit.WORSE if comparison.worse(DECIDING) else Exit.DONE

@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
     """Write the report and print the names of its files."""
     from memstow.planner.bench.analysis.best_known import to_json
     from memstow.planner.bench.analysis.ratios import rate
-    from memstow.planner.bench.instances.problem import found_again
+    from memstow.planner.bench.instances.problem import find_problems
     from memstow.planner.bench.records.folder import BEST
     from memstow.planner.bench.records.results import read
     from memstow.planner.bench.report import MOST_MEMORY_PICTURES, figures, report
@@ -104,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
         made = report(
             bench,
             args.title or f"memstow bench: {folder.resolve().name}",
-            lambda wanted: found_again(sources, results.runs, wanted),
+            lambda wanted: find_problems(sources, results.runs, wanted),
             pair=args.scatter,
             memory_pictures=MOST_MEMORY_PICTURES if args.pictures is None else args.pictures,
         )
@@ -131,13 +131,13 @@ def _known(path: Path, needed: bool) -> "dict[str, Best]":
 
 def _sources(paths: list[str], folder: Path) -> "list[Instances]":
     """The given paths of problems, or those recorded during the run that still exist."""
-    from memstow.planner.bench.instances.problem import recall
+    from memstow.planner.bench.instances.problem import read_paths
     from memstow.planner.model.errors import InputError
 
     if paths:
         return [instances_of(path) for path in paths]
     found = []
-    for path in recall(folder):
+    for path in read_paths(folder):
         try:
             found.append(instances_of(path))
         except InputError:

@@ -4,7 +4,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from memstow.api.cli.commands.bench_arguments import instances_of, solvers_of
+from memstow.api.cli.commands.bench_arguments import instances_of, solver_requests
+from memstow.api.cli.commands.bench_resume import resume_hint
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import LONGEST_RUN, Commands, add_command, amount, duration, real, whole
 from memstow.api.cli.io.output_file import replace_file
@@ -52,13 +53,13 @@ memstow bench run instances/ --executor dask --scheduler tcp://localhost:8786 --
         "--format", choices=READABLE, help="format of the problems (default: detected from the content)"
     )
     add_changes(parser)
-    _add_players(parser)
+    _add_solvers(parser)
     _add_limits(parser)
     _add_where(parser)
     parser.set_defaults(run=run)
 
 
-def _add_players(parser: argparse.ArgumentParser) -> None:
+def _add_solvers(parser: argparse.ArgumentParser) -> None:
     players = parser.add_argument_group("solvers")
     players.add_argument(
         "--solvers",
@@ -173,13 +174,14 @@ class Progress(Line):
         return "  ".join(parts)
 
 
+@resume_hint()
 def run(args: argparse.Namespace) -> int:
     """Run all, record the results and print a summary."""
     import gc
     from pathlib import Path
 
     from memstow.api.cli.io.interruptible import Interruptible
-    from memstow.planner.bench.instances.problem import remembered
+    from memstow.planner.bench.instances.problem import paths_file
     from memstow.planner.bench.records.folder import PATHS
     from memstow.planner.bench.records.journal import Journal
     from memstow.planner.bench.runs.run import run as run_all
@@ -191,11 +193,11 @@ def run(args: argparse.Namespace) -> int:
 
         return run_pairs(args)
     instances = [instances_of(path) for path in args.paths]
-    asked = solvers_of(args)
+    asked = solver_requests(args)
     folder = Path(args.output)
     journal = Journal(folder, args.resume)
     try:
-        replace_file(folder / PATHS, remembered(folder, args.paths))
+        replace_file(folder / PATHS, paths_file(folder, args.paths))
         executor = _executor(args)
         progress = Progress(sys.stderr) if is_terminal(sys.stderr) else None
 
@@ -220,7 +222,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _executor(args: argparse.Namespace) -> "Executor":
     from memstow.planner.model.errors import InputError, MissingBackEndError
-    from memstow.planner.processes.scheduler_address import check_scheduler
+    from memstow.planner.reading.scheduler_address import check_scheduler
 
     if (args.executor == "dask") != (args.scheduler is not None):
         raise InputError.single(
@@ -261,7 +263,8 @@ def print_endings(journal: "Journal") -> None:
     solvers = sorted({solver for solver, _ in journal.endings})
     shown = [ending for ending in Ending if any(journal.endings[solver, ending] for solver in solvers)]
     rows = [(solver, *(f"{journal.endings[solver, ending]:,}" for ending in shown)) for solver in solvers]
-    print("\n".join(table(("solver", *(ending.value for ending in shown)), rows)))
+    if rows:
+        print("\n".join(table(("solver", *(ending.value for ending in shown)), rows)))
 
 
 def _clock(seconds: float) -> str:

@@ -11,7 +11,7 @@ from memstow.api.cli.io.arguments import Commands, add_command
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memstow.planner.bench.instances.public_sets import Here
+    from memstow.planner.bench.instances.public_sets import LocalSet
 
 VARIABLE = "MEMSTOW_SETS"
 
@@ -38,49 +38,49 @@ memstow bench run instances/minimalloc --solvers greedy,exact --output results
 
 def run(args: argparse.Namespace) -> int:
     """List the sets."""
-    from memstow.planner.bench.instances.public_sets import here
+    from memstow.planner.bench.instances.public_sets import local_sets
 
     named = args.folder or os.environ.get(VARIABLE)
     if named is not None and not Path(named).is_dir():
         from memstow.planner.model.errors import InputError
 
         raise InputError.single("not_found", named, "there is no such folder")
-    found = here(None if named is None else Path(named))
+    sets = local_sets(None if named is None else Path(named))
     if args.json:
-        _print_json(found)
+        _print_json(sets)
     else:
-        _print(found)
+        _print(sets)
     return Exit.DONE
 
 
-def _print_json(found: "Sequence[Here]") -> None:
+def _print_json(sets: "Sequence[LocalSet]") -> None:
     import json
 
-    listed = [
+    entries = [
         {
             "name": one.public.name,
-            "about": one.public.told,
+            "about": one.public.description,
             "source": one.public.source,
             "licence": one.public.licence,
-            "instances": one.public.known,
+            "instances": one.public.count,
             "folder": None if one.folder is None else str(one.folder),
             "files": one.files,
         }
-        for one in found
+        for one in sets
     ]
-    print(json.dumps(listed, indent=2))
+    print(json.dumps(entries, indent=2))
 
 
-def _print(found: "Sequence[Here]") -> None:
+def _print(sets: "Sequence[LocalSet]") -> None:
     from memstow.planner.show.formatting import plain
 
-    for one in found:
+    for one in sets:
         public = one.public
         print(public.name)
-        print(f"    {public.told}")
+        print(f"    {public.description}")
         print(f"    from {public.source}; licence {public.licence}")
         if one.folder is None:
             print("    not installed")
         else:
-            of = "" if public.known is None else f" of {public.known}"
+            of = "" if public.count is None else f" of {public.count}"
             print(f"    installed: {one.files}{of} files in {plain(str(one.folder))}")

@@ -58,7 +58,7 @@ def _set_values(action: argparse.Action) -> None:
     import shtab
 
     from memstow.planner.targets.target import shipped
-    from memstow.solvers.solver import names
+    from memstow.solvers.registry import names
 
     if _takes(action, _FILES):
         action.complete = shtab.FILE  # type: ignore[attr-defined]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from memstow.planner.model.errors import Issue
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
-    from memstow.planner.targets.target import Target
+    from memstow.planner.model.target import Target
 
 STDIN = "-"
 READABLE = ("json", "csv", "structured", "executorch", "usmp")
@@ -44,14 +44,14 @@ def add_changes(parser: argparse.ArgumentParser) -> None:
 def read_problem(path: str, args: argparse.Namespace) -> "Problem":
     """Read the problem, and change it as the arguments say."""
     from memstow.planner import formats
-    from memstow.planner.targets.overrides import changed
+    from memstow.planner.targets.overrides import with_overrides
 
     data = _read(path)
     with naming_file(path):
         problem = formats.read_problem(data, args.format)
     target = None if args.target is None else read_target(args.target)
     with naming_option("capacity", "--capacity"):
-        return changed(problem, target, args.capacity, args.fit_only)
+        return with_overrides(problem, target, args.capacity, args.fit_only)
 
 
 def read_target(name: str) -> "Target":
@@ -76,12 +76,12 @@ def _with_shipped(name: str, issue: "Issue") -> "Issue":
     """The issue; if the file does not exist, with the names of shipped targets."""
     from dataclasses import replace
 
-    from memstow.planner.reading.suggestion import likely
+    from memstow.planner.model.suggestion import closest_match
     from memstow.planner.targets.target import shipped
 
     if issue.code != "not_found":
         return issue
-    close = likely(name, shipped())
+    close = closest_match(name, shipped())
     meant = f"did you mean {close}? " if close is not None else ""
     known = f"no target of that name comes with memstow; {meant}there are {', '.join(shipped())}"
     return replace(issue, message=f"{issue.message}, and {known}")

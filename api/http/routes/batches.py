@@ -12,7 +12,7 @@ from memstow.api.http import schemas
 from memstow.api.http.auth import Caller
 from memstow.api.http.errors import ProblemError
 from memstow.api.http.request_body import read_body, require_json
-from memstow.api.http.requests import Here, as_json, job_json
+from memstow.api.http.requests import Here, as_json, job_json, require_known
 from memstow.api.http.service import Service
 from memstow.api.http.submission import IDEMPOTENCY_PARAMETER, made_before, promise_of
 from memstow.api.operations.operations import READ_MANY
@@ -181,6 +181,7 @@ async def get_results(
     format: Annotated[Literal["json", "csv"], Query(description="json or csv.")] = "json",  # noqa: A002
 ) -> Response:
     """Results."""
+    require_known(request, "format")
     caller = await service.caller(request)
     _, jobs = await _batch_for(service, caller, batch)
     rows = [_row(job) for job in jobs]
@@ -215,6 +216,7 @@ async def end_batch(
     discard: Annotated[bool, Query(description="Remove the jobs and their plans.")] = False,
 ) -> Response:
     """End."""
+    require_known(request, "discard")
     caller = await service.caller(request)
     _, jobs = await _batch_for(service, caller, batch)
     await service.in_thread(service.queue.stop_batch, batch, discard, service.settings.keep_seconds)

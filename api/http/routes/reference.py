@@ -12,7 +12,7 @@ import memstow
 from memstow.api.http import schemas
 from memstow.api.http.errors import ProblemError
 from memstow.api.http.examples import EXAMPLES
-from memstow.api.http.requests import Here, as_json
+from memstow.api.http.requests import Here, as_json, require_known
 from memstow.planner.model.schema import KINDS, schema
 
 router = APIRouter(tags=["reference"])
@@ -37,7 +37,7 @@ async def list_solvers(request: Request, service: Here) -> Response:
 
 
 def _solvers() -> list[dict[str, Any]]:
-    from memstow.solvers.solver import describe
+    from memstow.solvers.registry import describe
 
     return [asdict(solver) for solver in describe()]
 
@@ -55,6 +55,7 @@ async def get_schema(
     kind: Annotated[str, Query(description="problem, options, plan or target.")] = "problem",
 ) -> Response:
     """Schema."""
+    require_known(request, "kind")
     await service.caller(request)
     if kind not in KINDS:
         raise ProblemError(422, "unknown_schema", f"use one of {', '.join(KINDS)}")

@@ -1,1 +1,1 @@
-"""What many runs tell: the best known values, ratios to them, means, curves and tests."""
+"""Analysis of many runs: best known values, ratios to them, means, curves and tests."""

@@ -30,8 +30,8 @@ BestKnown = Mapping[str, Best]
 """By the digest of the problem."""
 
 
-def improved(known: BestKnown, runs: Iterable[Run]) -> dict[str, Best]:
-    """What is known after these runs as well; of equals the one that was first stays."""
+def with_results(known: BestKnown, runs: Iterable[Run]) -> dict[str, Best]:
+    """The best known values including these runs; of equal values the first stays."""
     best = dict(known)
     for run in runs:
         value, before = run.value, best.get(run.instance.digest)
@@ -70,20 +70,20 @@ def to_json(known: BestKnown) -> bytes:
 
 
 def from_json(data: bytes, name: str) -> dict[str, Best]:
-    """What the file says; an InputError that names the file where it is none of ours."""
+    """The best known values of a file; InputError if it is no such file."""
     try:
         values = json.loads(data)
         if values["version"] != VERSION:
             raise InputError.single(
                 "wrong_version", name, f"version {values['version']!r}; {VERSION} can be read"
             )
-        return {entry.pop("digest"): _entry(entry) for entry in values["best"]}
+        return {entry.pop("digest"): _best(entry) for entry in values["best"]}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         message = f"not a file of best known values: {type(error).__name__}: {error}"
         raise InputError.single("not_best_known", name, message) from None
 
 
-def _entry(entry: dict[str, Any]) -> Best:
+def _best(entry: dict[str, Any]) -> Best:  # of JSON
     best = Best(**{**entry, "terms": tuple(entry["terms"]), "value": tuple(entry["value"])})
     if not all(isinstance(value, int) for value in best.value) or len(best.terms) != len(best.value):
         raise ValueError(f"the value of {best.name!r} does not fit its terms")

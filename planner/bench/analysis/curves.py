@@ -1,4 +1,4 @@
-"""The curves of a report as plain numbers: what is drawn, before anything is drawn."""
+"""The curves of a report as numbers, before they are drawn."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
@@ -7,16 +7,16 @@ from itertools import accumulate, groupby
 from typing import Final
 
 MOST_POINTS: Final = 400
-"""More points than this on a curve cannot be told apart in print."""
+"""The most points of a curve: more cannot be told apart in print."""
 MOMENTS: Final = 200
-"""Moments at which means over time are taken."""
+"""Times at which means are computed."""
 PIXELS: Final = 80
-"""Points of a scatter that fall into the same square of so many across are one point."""
+"""Squares across a scatter plot: points in the same square are drawn as one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A line of a picture."""
+    """A line of a plot."""
 
     name: str
     x: tuple[float, ...]
@@ -24,7 +24,7 @@ class Curve:
 
 
 def profile(name: str, values: Iterable[float], total: int) -> Curve:
-    """A performance profile: the part of all runs whose value is at most x. Those without one count too."""
+    """A performance profile: the share of all runs (with a value or not) that are at most x."""
     ordered = sorted(values)
     counts = accumulate(len(list(equals)) for _, equals in groupby(ordered))
     points = [(value, count / total) for (value, _), count in zip(groupby(ordered), counts, strict=True)]
@@ -32,20 +32,20 @@ def profile(name: str, values: Iterable[float], total: int) -> Curve:
 
 
 def cactus(name: str, seconds: Iterable[float]) -> Curve:
-    """How many runs were over within y seconds each."""
+    """A cactus plot: the number of runs (x) that took at most y seconds."""
     return _curve(name, [(float(place), time) for place, time in enumerate(sorted(seconds), start=1)])
 
 
-def moments(first: float, last: float) -> tuple[float, ...]:
-    """Moments from the first to the last, equally many in each decade."""
+def log_spaced(first: float, last: float) -> tuple[float, ...]:
+    """Times from the first to the last, equally spaced on a logarithmic axis."""
     step = (last / first) ** (1 / (MOMENTS - 1))
     return tuple(first * step**k for k in range(MOMENTS))
 
 
 def mean_over_time(name: str, runs: Iterable[Sequence[tuple[float, float]]], times: Sequence[float]) -> Curve:
-    """The mean, over runs, of what each run had reached by each moment; 1 until it reached anything.
+    """The mean over runs of the value that each had reached at each time; 1 before its first step.
 
-    A run is its steps: at so many seconds, this value from then on.
+    A run is a step function, given as pairs of seconds and the value from then on.
     """
     changes = [0.0] * (len(times) + 1)
     many = 0
@@ -60,7 +60,7 @@ def mean_over_time(name: str, runs: Iterable[Sequence[tuple[float, float]]], tim
 
 
 def integral(steps: Sequence[tuple[float, float]], until: float) -> float:
-    """The area under the steps: 1 until the first of them, and no more after `until`."""
+    """The area under a step function until a time; the function is 1 before its first step."""
     area, begin, height = 0.0, 0.0, 1.0
     for seconds, value in steps:
         end = min(max(seconds, begin), until)
@@ -69,25 +69,25 @@ def integral(steps: Sequence[tuple[float, float]], until: float) -> float:
     return area + max(0.0, until - begin) * height
 
 
-def apart(
+def thin_out(
     points: Iterable[tuple[float, float]], scale: Callable[[float], float]
 ) -> list[tuple[float, float]]:
-    """The points that can be told apart on axes of this scale: one for each small square."""
-    kept = sorted(set(points))
-    if len(kept) <= MOST_POINTS:
-        return kept
-    places = [(scale(x), scale(y)) for x, y in kept]
+    """One point for each small square of a plot with this scale of its axes."""
+    distinct = sorted(set(points))
+    if len(distinct) <= MOST_POINTS:
+        return distinct
+    places = [(scale(x), scale(y)) for x, y in distinct]
     sides = [_side([place[axis] for place in places]) for axis in (0, 1)]
     squares = {
-        (int(x / sides[0]), int(y / sides[1])): point for (x, y), point in zip(places, kept, strict=True)
+        (int(x / sides[0]), int(y / sides[1])): point for (x, y), point in zip(places, distinct, strict=True)
     }
     return sorted(squares.values())
 
 
-def together(
+def cluster(
     points: Sequence[tuple[float, float]], scale: Callable[[float], float]
 ) -> list[tuple[float, float, int]]:
-    """Points that cannot be told apart on axes of this scale as one, and how many they are."""
+    """Points in the same small square of a plot as one point, with their number."""
     if not points:
         return []
     places = [(scale(x), scale(y)) for x, y in points]
@@ -95,7 +95,7 @@ def together(
     squares: dict[tuple[int, int], list[tuple[float, float]]] = {}
     for (x, y), point in zip(places, points, strict=True):
         squares.setdefault((int(x / sides[0]), int(y / sides[1])), []).append(point)
-    # One of them stands for all: the middle one, so that it is no edge of the square.
+    # The middle point stands for all, so that it is not at the edge of the square.
     return sorted((*sorted(inside)[len(inside) // 2], len(inside)) for inside in squares.values())
 
 

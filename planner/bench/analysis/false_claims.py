@@ -1,4 +1,4 @@
-"""Claims that cannot all be true: the worst a bench can find, and what a mean would hide."""
+"""Claims of runs that other runs, or the judge, refute: a false bound, optimum or "nothing fits"."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from memstow.planner.show.formatting import count, plain
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """A run that says what another, or the judge, has shown to be false."""
+    """A run with a claim that another run, or the judge, refutes."""
 
     run: Run
     message: str
 
     @property
-    def told(self) -> str:
-        """As a sentence."""
+    def sentence(self) -> str:
+        """The contradiction as a sentence."""
         solver, name = plain(self.run.solver), plain(self.run.instance.name, most=80)
         return f"{solver}, seed {self.run.record.seed}, on {name}: {plain(self.message)}"
 

@@ -1,29 +1,29 @@
-"""Every run measured against the best that is known: what tables and curves are made of."""
+"""Rates every run by the best known value; tables and curves are made from the result."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from memstow.planner.bench.analysis.best_known import Best, BestKnown, improved, ratio
+from memstow.planner.bench.analysis.best_known import Best, BestKnown, ratio, with_results
 from memstow.planner.bench.analysis.curves import integral
 from memstow.planner.bench.analysis.false_claims import Contradiction, contradictions
 from memstow.planner.bench.records.record import Ending
 from memstow.planner.bench.records.results import Results, Run
 
 Steps = tuple[tuple[float, float], ...]
-"""At so many seconds, this gap from then on."""
+"""A step function: pairs of seconds, and the gap from then on."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rated:
-    """A run and what it is worth."""
+class RatedRun:
+    """A run with its ratio to the best known value, and its gaps over time."""
 
     run: Run
     best: Best | None
     ratio: float | None
-    """The objective by the best known; None without a valid plan."""
+    """The objective divided by the best known; None without a valid plan."""
     proven: bool
-    """It proved the best plan, or that there is none, and nothing speaks against it."""
+    """It has a proof that its plan is the best or that there is none, and no other run refutes it."""
     primal: Steps
     dual: Steps
 
@@ -34,22 +34,22 @@ class Rated:
 
     @property
     def measured(self) -> bool:
-        """Whether its gap over time means something: a value is known, and the solver did not decline."""
+        """Whether it has a gap over time: a value is known, and the solver did not decline."""
         return bool(self.best and self.best.value) and self.run.record.status is not Ending.DECLINED
 
     @property
     def seconds(self) -> float:
-        """The time it took; all it was given where it came to nothing."""
+        """The time of the run; the whole time limit if it was not solved."""
         return self.run.record.seconds if self.solved else max(self.run.limit, self.run.record.seconds)
 
     @property
     def primal_integral(self) -> float:
-        """Seconds times the gap of the plan at hand: less is sooner and better."""
+        """The integral of the gap of the best plan so far over time: less is better."""
         return integral(self.primal, self._until)
 
     @property
     def dual_integral(self) -> float:
-        """Seconds times the gap of the bound at hand."""
+        """The integral of the gap of the best bound so far over time."""
         return integral(self.dual, self._until)
 
     @property
@@ -63,9 +63,9 @@ class Bench:
 
     results: Results
     known: BestKnown
-    """With what these runs found."""
+    """Including the values of these runs."""
     contradictions: tuple[Contradiction, ...]
-    rated: tuple[Rated, ...]
+    rated: tuple[RatedRun, ...]
 
     @property
     def solvers(self) -> tuple[str, ...]:
@@ -73,7 +73,7 @@ class Bench:
 
     @cached_property
     def tasks(self) -> frozenset[tuple[str, int]]:
-        """What a solver could have been asked: every instance with every seed that any solver had."""
+        """Every instance with every seed that any solver ran."""
         return frozenset((rated.run.instance.digest, rated.run.record.seed) for rated in self.rated)
 
     @cached_property
@@ -81,23 +81,23 @@ class Bench:
         return tuple(sorted({rated.run.instance.family for rated in self.rated}))
 
     @cached_property
-    def by_solver(self) -> Mapping[str, tuple[Rated, ...]]:
+    def by_solver(self) -> Mapping[str, tuple[RatedRun, ...]]:
         return {s: tuple(rated for rated in self.rated if rated.run.solver == s) for s in self.solvers}
 
 
 def rate(results: Results, known: BestKnown) -> Bench:
-    """Every run against the best of what was known and of what these runs found."""
-    best = improved(known, results.runs)
-    found = tuple(contradictions(results.runs, best))
-    refuted = {one.run.place for one in found}
-    rated = tuple(_rated(run, best.get(run.instance.digest), run.place in refuted) for run in results.runs)
-    return Bench(results, best, found, rated)
+    """Rate every run by the best of the known values and of these runs."""
+    best = with_results(known, results.runs)
+    refutations = tuple(contradictions(results.runs, best))
+    refuted = {one.run.place for one in refutations}
+    rated = tuple(_rate(run, best.get(run.instance.digest), run.place in refuted) for run in results.runs)
+    return Bench(results, best, refutations, rated)
 
 
-def _rated(run: Run, best: Best | None, refuted: bool) -> Rated:
+def _rate(run: Run, best: Best | None, refuted: bool) -> RatedRun:
     value = run.value
     worth = None if value is None or best is None else ratio(value, best.value)
-    return Rated(
+    return RatedRun(
         run,
         best,
         worth,
@@ -110,11 +110,11 @@ def _rated(run: Run, best: Best | None, refuted: bool) -> Rated:
 def _steps(
     run: Run, best: Best | None, what: str, last: int | None, gap: Callable[[int, int], float]
 ) -> Steps:
-    """The gap over time to the best known; what was only told at the end was reached at the end."""
+    """The gap to the best known over time; a final value without an event counts at the end."""
     if best is None or not best.value:
         return ()
-    told = [(moment.seconds, getattr(moment, what)) for moment in run.record.events]
-    steps = [(seconds, value) for seconds, value in told if value is not None]
+    events = [(event.seconds, getattr(event, what)) for event in run.record.events]
+    steps = [(seconds, value) for seconds, value in events if value is not None]
     if last is not None and last != (steps[-1][1] if steps else None):
         steps.append((run.record.seconds, last))
     return tuple((seconds, gap(value, best.value[0])) for seconds, value in sorted(steps))

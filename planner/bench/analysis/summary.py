@@ -1,11 +1,11 @@
-"""What a solver did on a family of instances, in one row."""
+"""The summary of a report: a row for each solver and family of instances."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from memstow.planner.bench.analysis.means import arithmetic, geometric, shifted_geometric
-from memstow.planner.bench.analysis.ratios import Bench, Rated
+from memstow.planner.bench.analysis.ratios import Bench, RatedRun
 from memstow.planner.bench.records.record import Ending
 
 ALL: Final = "all"
@@ -20,7 +20,7 @@ class Row:
     solver: str
     runs: int
     missing: int
-    """Instance and seed that another solver has a result of and this one has not."""
+    """Pairs of instance and seed for which another solver has a result and this one has none."""
     declined: int
     failed: int
     """Ended by an error, from outside, or with a plan that is not valid."""
@@ -31,7 +31,7 @@ class Row:
     ratio: float | None
     """Geometric mean of the ratio to the best known, of the runs with a plan."""
     seconds: float | None
-    """Shifted geometric mean; a run that came to nothing counts with all the time it was given."""
+    """Shifted geometric mean; a run that was not solved counts with its whole time limit."""
     cpu_seconds: float | None
     primal_integral: float | None
     dual_integral: float | None
@@ -49,16 +49,16 @@ def summary(bench: Bench) -> list[Row]:
     return rows
 
 
-def _rows(family: str, rated: Sequence[Rated], solvers: Sequence[str]) -> Iterator[Row]:
+def _rows(family: str, rated: Sequence[RatedRun], solvers: Sequence[str]) -> Iterator[Row]:
     tasks = {(one.run.instance.digest, one.run.record.seed) for one in rated}
-    by_solver: dict[str, list[Rated]] = {solver: [] for solver in solvers}
+    by_solver: dict[str, list[RatedRun]] = {solver: [] for solver in solvers}
     for one in rated:
         by_solver[one.run.solver].append(one)
     for solver, mine in by_solver.items():
         yield _row(family, solver, mine, len(tasks))
 
 
-def _row(family: str, solver: str, mine: Sequence[Rated], tasks: int) -> Row:
+def _row(family: str, solver: str, mine: Sequence[RatedRun], tasks: int) -> Row:
     endings = [one.run.record.status for one in mine]
     # A solver that declines has not been measured.
     tried = [one for one in mine if one.run.record.status is not Ending.DECLINED]

@@ -1,4 +1,4 @@
-"""What is compared: measures, of which less is better, and what a run achieves or does not."""
+"""What a comparison compares: measures (less is better), and outcomes that a run achieves or not."""
 
 import math
 from collections.abc import Callable
@@ -18,7 +18,7 @@ class Measure:
     """A number that every pair, or some of them, has before and after."""
 
     name: str
-    told: str
+    description: str
     difference: Callable[[Pair], Difference | None]
     noisy: bool
     """Differs from run to run even where the run itself is deterministic."""
@@ -29,7 +29,7 @@ class Outcome:
     """Something that a run achieves or does not."""
 
     name: str
-    told: str
+    description: str
     achieved: Callable[[Run], bool]
 
 
@@ -46,7 +46,7 @@ def _bound(pair: Pair) -> Difference | None:
 
 
 def _answered(run: Run) -> bool:
-    # What gave up at once was not fast, and what it took says nothing.
+    # The time of a run that gave up does not count.
     return run.valid or run.proven
 
 
@@ -63,7 +63,7 @@ def _work(kind: str) -> Callable[[Pair], Difference | None]:
 def _measured(of: Callable[[Run], float | None]) -> Callable[[Pair], Difference | None]:
     def difference(pair: Pair) -> Difference | None:
         old, new = of(pair.old), of(pair.new)
-        # Nothing takes no time: what is 0 was not measured, or left out of the file on purpose.
+        # A 0 was not measured, or was removed from the file on purpose.
         if not old or not new or not (_answered(pair.old) and _answered(pair.new)):
             return None
         return math.log(new / old)
@@ -93,4 +93,4 @@ OUTCOMES: Final = (
 NAMES: Final = tuple(one.name for one in (*OUTCOMES, *MEASURES))
 NOISY: Final = frozenset(one.name for one in MEASURES if one.noisy)
 DECIDING: Final = ("solved", "proven", "value", "bound", "nodes", "steps")
-"""What the exit code depends on unless asked otherwise: nothing that only a clock tells."""
+"""The measures that decide the exit code by default: none that depends on a clock."""

@@ -1,4 +1,4 @@
-"""Which run of the new results belongs to which of the old: the same instance, solver and seed."""
+"""Pairs the runs of old and new results by instance, solver and seed."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -23,24 +23,24 @@ class Pair:
 
     @property
     def deterministic(self) -> bool:
-        """Whether whatever differs, but for the clock, is no chance."""
+        """Whether both runs are deterministic: differences, except in times, are not chance."""
         return all(run.record.solver.options.get("deterministic") is True for run in (self.old, self.new))
 
     @property
     def side_by_side(self) -> bool:
-        """Whether one ran right after the other, so that both met the same machine."""
+        """Whether one ran right after the other, on the same machine in the same state."""
         return self.old.record.turn is not None and self.new.record.turn is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """What can be compared and what cannot."""
+    """The pairs, and the runs that only one side has."""
 
     pairs: tuple[Pair, ...]
     only_old: tuple[Run, ...]
     only_new: tuple[Run, ...]
     notes: tuple[str, ...]
-    """What else differs than the program."""
+    """Other differences than the program: options, machines, unreadable lines."""
 
     @property
     def side_by_side(self) -> bool:
@@ -71,8 +71,8 @@ def pairs(old: Results, new: Results) -> Pairs:
 
 
 def _with_several_options(runs: Iterable[Run]) -> frozenset[str]:
-    asked = {(run.record.solver.name, hash_of(run.record.solver.options)) for run in runs}
-    return frozenset(name for name, many in Counter(name for name, _ in asked).items() if many > 1)
+    options = {(run.record.solver.name, hash_of(run.record.solver.options)) for run in runs}
+    return frozenset(name for name, many in Counter(name for name, _ in options).items() if many > 1)
 
 
 def _key(run: Run, several: frozenset[str]) -> Key:

@@ -1,7 +1,7 @@
 """A comparison in words, and as JSON."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from typing import Any, Final
 
 from memstow.planner.bench.compare.measures import NAMES, NOISY
@@ -13,7 +13,7 @@ _MOST_LISTED: Final = 10
 _LONGEST_NAME: Final = 80
 
 
-def told(comparison: Comparison, deciding: Iterable[str]) -> str:
+def comparison_text(comparison: Comparison, deciding: Iterable[str]) -> str:
     """The comparison for a person."""
     decides = frozenset(deciding)
     changed = [line for line in comparison.lines if line.better or line.worse]
@@ -21,15 +21,37 @@ def told(comparison: Comparison, deciding: Iterable[str]) -> str:
     if len(changed) < len(comparison.lines):
         lines.append(f"equal throughout: {count(len(comparison.lines) - len(changed))} measures of solvers")
     for one in comparison.contradictions[:_MOST_LISTED]:
-        lines.append(f"not true: {one.told}")
+        lines.append(f"not true: {one.sentence}")
     for line in comparison.lines:
         if line.verdict is Verdict.WORSE and line.worst:
             lines.append(f"worse in {line.measure} of {plain(line.solver)}: {', '.join(_worst(line))}")
     lines += _left_over(comparison)
     lines += [f"note: {plain(note)}" for note in comparison.pairs.notes]
     lines += _drift(comparison)
-    verdict = "worse" if comparison.worse(decides) else "nothing is worse"
-    return "\n".join([*lines, "", f"{verdict}: {count(len(comparison.pairs.pairs))} pairs of runs compared"])
+    compared = f"{count(len(comparison.pairs.pairs))} pairs of runs compared"
+    return "\n".join([*lines, "", f"{_verdict(comparison, decides)}: {compared}"])
+
+
+def _verdict(comparison: Comparison, decides: frozenset[str]) -> str:
+    """What is worse, and what of it does not decide."""
+    worse = {line.measure for line in comparison.lines if line.verdict is Verdict.WORSE}
+    reasons = []
+    if worse & decides:
+        reasons.append(f"worse in {_listed(worse & decides)}")
+    if comparison.contradictions:
+        reasons.append("worse, since it claims what is not true")
+    if comparison.pairs.only_old:
+        reasons.append("worse, since results are missing")
+    if worse - decides:
+        reasons.append(
+            f"worse in {_listed(worse - decides)}, which `--fail-on` of `bench compare` does not name"
+        )
+    return "; ".join(reasons) or "nothing is worse"
+
+
+def _listed(measures: Set[str]) -> str:
+    names = [name for name in NAMES if name in measures]
+    return " and ".join([*([", ".join(names[:-1])] if names[1:] else []), names[-1]])
 
 
 def _cells(line: Line) -> tuple[str, ...]:
@@ -53,13 +75,13 @@ def _worst(line: Line) -> Iterator[str]:
 
 
 def _drift(comparison: Comparison) -> Iterator[str]:
-    """What verdicts that a clock gives are worth where the machine had time to change in between."""
+    """A note where the machine had time to change between the runs that a verdict on times compares."""
     timed = {line.measure for line in comparison.lines if line.verdict is not Verdict.SAME} & NOISY
     if timed and not comparison.pairs.side_by_side:
         measures = ", ".join(name for name in NAMES if name in timed)
         yield (
             f"note: the runs were not side by side, so in {measures} a drift of the machine counts as a "
-            "difference; `memstow bench run --interleave OLD NEW` has none"
+            "difference; interleaved runs have none"
         )
 
 
@@ -74,14 +96,14 @@ def _left_over(comparison: Comparison) -> Iterator[str]:
         yield f"only in the new results: {count(len(added))} runs"
 
 
-def values(comparison: Comparison, deciding: Iterable[str]) -> dict[str, Any]:
+def comparison_json(comparison: Comparison, deciding: Iterable[str]) -> dict[str, Any]:
     """The comparison as JSON."""
     return {
         "worse": comparison.worse(deciding),
         "pairs": len(comparison.pairs.pairs),
         "side_by_side": comparison.pairs.side_by_side,
         "lines": [_line(line) for line in comparison.lines],
-        "contradictions": [one.told for one in comparison.contradictions],
+        "contradictions": [one.sentence for one in comparison.contradictions],
         "missing": len(comparison.pairs.only_old),
         "added": len(comparison.pairs.only_new),
         "notes": list(comparison.pairs.notes),

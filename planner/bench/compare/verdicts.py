@@ -1,4 +1,4 @@
-"""From pairs to verdicts: better, worse, or nothing that chance would not do as well."""
+"""Verdicts on pairs of runs: better, worse, or a difference that chance explains."""
 
 import math
 from collections import defaultdict
@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 from memstow.planner.bench.analysis.false_claims import Contradiction
-from memstow.planner.bench.analysis.paired_tests import holm, mean_interval, sign, signed_rank
+from memstow.planner.bench.analysis.paired_tests import check_scipy, holm, mean_interval, sign, signed_rank
 from memstow.planner.bench.analysis.ratios import rate
 from memstow.planner.bench.compare.measures import MEASURES, OUTCOMES, Difference, Measure, Outcome
 from memstow.planner.bench.compare.pairs import Pair, Pairs, pairs
@@ -19,7 +19,7 @@ MOST_NAMED: Final = 5
 
 
 class Verdict(StrEnum):
-    """What can be said."""
+    """The verdict on a measure."""
 
     BETTER = "better"
     WORSE = "worse"
@@ -38,9 +38,9 @@ class Line:
     mean: float | None
     """Geometric mean of new by old; None for an outcome, which has no size."""
     interval: tuple[float, float] | None
-    """Where the mean is to be expected with other instances like these: 95 %."""
+    """The 95 % confidence interval of the mean."""
     chance: float | None
-    """How likely it is by chance alone, with all that is looked at considered; None: there is no chance."""
+    """The p-value, adjusted for the number of tests; None for deterministic runs, which need no test."""
     verdict: Verdict
     worst: tuple[tuple[str, Difference], ...]
     """The instances that lost most, by name."""
@@ -48,15 +48,15 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All that was found."""
+    """The result of a comparison."""
 
     pairs: Pairs
     lines: tuple[Line, ...]
     contradictions: tuple[Contradiction, ...]
-    """Claims of the new results that are not true: worse whatever the figures say."""
+    """False claims of the new results, which are worse whatever the measures say."""
 
     def worse(self, deciding: Iterable[str]) -> bool:
-        """Whether something that decides got worse, or is gone."""
+        """Whether a deciding measure got worse, a claim is false, or a result is missing."""
         decides = frozenset(deciding)
         lost = any(line.verdict is Verdict.WORSE and line.measure in decides for line in self.lines)
         return lost or bool(self.contradictions) or bool(self.pairs.only_old)
@@ -64,16 +64,17 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Strictness:
-    """What counts as a difference."""
+    """Thresholds of a difference."""
 
     tolerance: float = 0.01
     """Means that differ by less, as a fraction, are the same."""
     significance: float = 0.05
-    """What chance would do at least as often is no difference."""
+    """p-values above this are no difference."""
 
 
 def compare(old: Results, new: Results, strictness: Strictness, names: Sequence[str]) -> Comparison:
     """Compare the measures and outcomes named."""
+    check_scipy()
     paired = pairs(old, new)
     drafts = list(_drafts(paired, frozenset(names), strictness))
     chances = holm([line.chance for line in drafts if line.chance is not None])
@@ -120,14 +121,14 @@ def _measure_lines(
     solver: str, measure: Measure, mine: Sequence[Pair], strictness: Strictness
 ) -> Iterator[Line]:
     differences = [(pair, measure.difference(pair)) for pair in mine]
-    told = [(pair, difference) for pair, difference in differences if difference is not None]
-    if not told:
+    measured = [(pair, difference) for pair, difference in differences if difference is not None]
+    if not measured:
         return
-    by_instance = _by_instance(told)
+    by_instance = _by_instance(measured)
     values = [difference for _, difference in by_instance]
     low, high = mean_interval(values)
     mean = math.fsum(values) / len(values)
-    exact = not measure.noisy and all(pair.deterministic for pair, _ in told)
+    exact = not measure.noisy and all(pair.deterministic for pair, _ in measured)
     small = math.log1p(strictness.tolerance)
     worst = sorted(by_instance, key=lambda one: -one[1])[:MOST_NAMED]
     yield Line(
@@ -144,11 +145,11 @@ def _measure_lines(
     )
 
 
-def _by_instance(told: Iterable[tuple[Pair, Difference]]) -> list[tuple[str, Difference]]:
-    """The mean over seeds: runs of one instance do not speak for each other."""
+def _by_instance(measured: Iterable[tuple[Pair, Difference]]) -> list[tuple[str, Difference]]:
+    """The mean over seeds: runs of one instance are not independent."""
     of: defaultdict[str, list[Difference]] = defaultdict(list)
     names = {}
-    for pair, difference in told:
+    for pair, difference in measured:
         of[pair.old.instance.digest].append(difference)
         names[pair.old.instance.digest] = pair.old.instance.name
     return [(names[digest], math.fsum(values) / len(values)) for digest, values in sorted(of.items())]

@@ -1,4 +1,4 @@
-"""What tells instances apart: counts of what is in a problem, as small numbers."""
+"""Features of an instance: counts of what its problem holds."""
 
 from bisect import bisect_right
 
@@ -7,7 +7,7 @@ from memstow.planner.model.problem import ALWAYS, Problem
 
 
 def features_of(problem: Problem, profile: Profile) -> dict[str, int]:
-    """Counts by name; besides buffers and pools, only what is there."""
+    """Counts by name; zeros are left out, except those of buffers and pools."""
     buffers = problem.buffers
     counts = {
         "moments": len(profile.live),
@@ -32,7 +32,7 @@ def features_of(problem: Problem, profile: Profile) -> dict[str, int]:
 
 
 def overlaps(problem: Problem) -> int:
-    """Pairs of live ranges that overlap, counted without looking at any pair."""
+    """The number of pairs of overlapping live ranges, counted in linear time after sorting."""
     ranges = [span for buffer in problem.buffers for span in spans(buffer) if span[0] < span[1]]
     ends = sorted(end for _, end in ranges)
     # Two ranges are apart when one ends before, or as, the other begins.

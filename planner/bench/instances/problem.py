@@ -1,44 +1,41 @@
-"""The problem of an instance as it was posed: read or generated, and changed as the run asked for."""
+"""The problem of an instance: read or generated, then changed by the options of the run."""
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 from memstow.planner import formats
 from memstow.planner.bench.instances.sources import Instances
 from memstow.planner.bench.records.folder import PATHS
 from memstow.planner.bench.records.record import Instance
 from memstow.planner.bench.records.results import Run
-from memstow.planner.bench.runs.task import Given
+from memstow.planner.bench.runs.task import InstanceSource, RunOptions
 from memstow.planner.generate.by_name import make
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.problem import Problem
 from memstow.planner.reading.parse import parse_target
-from memstow.planner.targets.overrides import changed
+from memstow.planner.targets.overrides import with_overrides
 
 
-def problem_of(
-    data: bytes | None, generated: Mapping[str, Any] | None, options: Mapping[str, Any]
-) -> Problem:
-    """The problem that a run is about."""
-    if generated is None:
-        problem = formats.read_problem(data or b"", options["format"])
+def problem_of(source: InstanceSource, options: RunOptions) -> Problem:
+    """The problem of a run."""
+    if source.generated is None:
+        problem = formats.read_problem(source.data or b"", options["format"])
     else:
-        problem = make(
-            generated["kind"], {name: value for name, value in generated.items() if name != "kind"}
-        )
+        arguments = dict(source.generated)
+        problem = make(str(arguments.pop("kind")), arguments)
     target = None if options["target"] is None else parse_target(options["target"])
-    return changed(problem, target, options["capacity"], options["fit_only"])
+    return with_overrides(problem, target, options["capacity"], options["fit_only"])
 
 
-def found_again(
+def find_problems(
     sources: Iterable[Instances], runs: Sequence[Run], wanted: Iterable[Instance]
 ) -> dict[str, Problem]:
-    """By digest, the problems of the instances wanted that are still where they were, and still the same."""
+    """The problems of these instances by digest, where the sources still have them unchanged."""
     missing = {instance.digest for instance in wanted}
     posed: defaultdict[str, dict[str, Run]] = defaultdict(dict)
     for run in runs:
@@ -47,7 +44,7 @@ def found_again(
     found: dict[str, Problem] = {}
     for given in chain.from_iterable(sources):
         for expected, run in posed.pop(given.content, {}).items() if given.unreadable is None else ():
-            problem = _again(given, run)
+            problem = _same_problem(given, run)
             if problem is not None and digest(problem) == expected:
                 found[expected] = problem
         if not posed:
@@ -55,24 +52,24 @@ def found_again(
     return found
 
 
-def _again(given: Given, run: Run) -> Problem | None:
+def _same_problem(given: InstanceSource, run: Run) -> Problem | None:
     try:
-        return problem_of(given.data, given.generated, run.record.solver.options)
+        return problem_of(given, cast(RunOptions, run.record.solver.options))
     except (InputError, KeyError):  # the file has changed, or the record is from before an option
         return None
 
 
-def remembered(folder: Path, paths: Sequence[str]) -> bytes:
-    """What is to be in that file: what this run is told to run, after what the runs before it were told."""
-    known = recall(folder)
+def paths_file(folder: Path, paths: Sequence[str]) -> bytes:
+    """The content of `paths.json`: the paths of the runs before, then those of this one."""
+    known = read_paths(folder)
     known += [path for path in map(_from_anywhere, paths) if path not in known]
     text = json.dumps(known, indent=1, ensure_ascii=False) + "\n"
     # Of bytes that are no text the escape of Python is that of JSON as well.
     return text.encode(errors="backslashreplace")
 
 
-def recall(folder: Path) -> list[str]:
-    """What the runs of this folder were told to run; nothing where that is not known."""
+def read_paths(folder: Path) -> list[str]:
+    """The paths of the runs of this folder; none where the file is missing or damaged."""
     try:
         known = json.loads((folder / PATHS).read_bytes())
     except (OSError, ValueError):

@@ -11,21 +11,21 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class PublicSet:
-    """A set of instances: what it is and where it comes from."""
+    """A published set of instances: description, source and licence."""
 
     name: str
-    told: str
+    description: str
     source: str
     licence: str
     pattern: str
     """The files of instances below the folder of that name."""
-    known: int | None = None
+    count: int | None = None
     """How many instances there are, where the set is closed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Here:
-    """What there is of a set in a folder."""
+class LocalSet:
+    """The files of a set in a folder."""
 
     public: PublicSet
     folder: Path | None
@@ -39,7 +39,7 @@ SETS: Final = (
         "github.com/google/minimalloc, benchmarks/",
         "Apache-2.0",
         "*.csv",
-        known=12,
+        count=12,
     ),
     PublicSet(
         "idealloc",
@@ -47,7 +47,7 @@ SETS: Final = (
         "github.com/cappadokes/idealloc, benchmarks/",
         "MIT",
         "*.csv",
-        known=3,
+        count=3,
     ),
     PublicSet(
         "executorch",
@@ -69,7 +69,7 @@ SETS: Final = (
         "github.com/tonibohnlein/dsa-solver, benchmarks/pypto",
         "Apache-2.0",
         "*-tests/**/*.json",
-        known=273,
+        count=273,
     ),
     PublicSet(
         "minimalloc-dsa-rp",
@@ -77,7 +77,7 @@ SETS: Final = (
         "github.com/tonibohnlein/dsa-solver, benchmarks",
         "Apache-2.0",
         "*.json",
-        known=2,
+        count=2,
     ),
     PublicSet(
         "tflite",
@@ -90,13 +90,13 @@ SETS: Final = (
 )
 
 
-def here(folder: Path | None) -> Sequence[Here]:
-    """What there is of each set: a folder of its name, and how many files of instances are in it."""
-    return [_found(public, folder) for public in SETS]
+def local_sets(folder: Path | None) -> Sequence[LocalSet]:
+    """Each set with its folder here, and the number of files of instances in it."""
+    return [_local_set(public, folder) for public in SETS]
 
 
-def _found(public: PublicSet, folder: Path | None) -> Here:
+def _local_set(public: PublicSet, folder: Path | None) -> LocalSet:
     place = None if folder is None else folder / public.name
     if place is None or not place.is_dir():
-        return Here(public, None, 0)
-    return Here(public, place, sum(path.is_file() for path in place.glob(public.pattern)))
+        return LocalSet(public, None, 0)
+    return LocalSet(public, place, sum(path.is_file() for path in place.glob(public.pattern)))

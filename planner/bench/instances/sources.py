@@ -1,15 +1,15 @@
 """Where instances come from: files, folders, globs, generators. Each is read when its turn comes."""
 
 import glob
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from memstow.planner.bench.records.folder import WRITTEN
 from memstow.planner.bench.records.record import RESULTS
-from memstow.planner.bench.runs.task import Given
+from memstow.planner.bench.runs.task import InstanceSource
 from memstow.planner.model.errors import InputError
 from memstow.planner.reading.source import read_bytes
 
@@ -21,7 +21,7 @@ class Instances(Protocol):
 
     def __len__(self) -> int: ...
 
-    def __iter__(self) -> Iterator[Given]: ...
+    def __iter__(self) -> Iterator[InstanceSource]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +34,15 @@ class Files:
     def __len__(self) -> int:
         return len(self.paths)
 
-    def __iter__(self) -> Iterator[Given]:
+    def __iter__(self) -> Iterator[InstanceSource]:
         for path in self.paths:
             inside = path.relative_to(self.root)
             family = inside.parts[0] if len(inside.parts) > 1 else self.root.resolve().name
             name, family = _text(inside.with_suffix("").as_posix()), _text(family)
             try:
-                yield Given(name, family, data=read_bytes(path))
+                yield InstanceSource(name, family, data=read_bytes(path), file=_text(str(path)))
             except InputError as error:
-                yield Given(name, family, unreadable=str(error))
+                yield InstanceSource(name, family, unreadable=str(error), file=_text(str(path)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,23 +50,23 @@ class Generated:
     """Problems of one generator: one for each number of buffers and each seed."""
 
     kind: str
-    arguments: dict[str, Any]  # those that all share
+    arguments: Mapping[str, object]  # all but `n` and `seed`
     counts: range
     seeds: range
 
     def __len__(self) -> int:
         return len(self.counts) * len(self.seeds)
 
-    def __iter__(self) -> Iterator[Given]:
+    def __iter__(self) -> Iterator[InstanceSource]:
         shared = "".join(f",{name}={_short(value)}" for name, value in sorted(self.arguments.items()))
         for n, seed in product(self.counts, self.seeds):
             family = f"{self.kind},n={n}{shared}"
             made = {"kind": self.kind, "n": n, "seed": seed, **self.arguments}
-            yield Given(f"{family},seed={seed}", family, generated=made)
+            yield InstanceSource(f"{family},seed={seed}", family, generated=made)
 
 
 def _text(name: str) -> str:
-    """A name as it can be written: what is no text in it as escapes."""
+    """A name that can be written as text; other bytes as escapes."""
     return name.encode(errors="backslashreplace").decode()
 
 

@@ -1,9 +1,9 @@
-"""The folder of a run: what is in it besides the results and looks like a problem."""
+"""The files in the folder of a run besides the results; some look like problems."""
 
 from typing import Final
 
 PATHS: Final = "paths.json"
-"""What the run was told to run, so that reports find the problems again."""
+"""The paths given to the run, with which reports find the problems again."""
 BEST: Final = "best_known.json"
 """The best value known of each instance."""
 RUNS: Final = "runs.csv"

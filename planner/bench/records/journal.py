@@ -1,19 +1,18 @@
-"""The results of a bench as they come: a line each, whole or mended, each run once, whenever it was ended."""
+"""The file of results: a line a run, appended as runs end; repaired after a crash, each run once."""
 
 import fcntl
-import json
 import os
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from enum import Enum, auto
 from hashlib import blake2b
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Final
 
 from memstow.planner.bench.records.folder import PATHS
-from memstow.planner.bench.records.record import RESULTS, RecordError, from_line, hash_of, key_of
+from memstow.planner.bench.records.record import RESULTS, Record, RecordError, from_line, hash_of, key_of
 from memstow.planner.bench.runs.task import Task
 from memstow.planner.model.errors import InputError, MemstowError
 
@@ -21,8 +20,12 @@ _SYNC_SECONDS: Final = 1.0
 _PIECE: Final = 1 << 16
 
 
-class Known(Enum):
-    """Since when there is a result."""
+class InterruptedBenchError(MemstowError):
+    """The bench cannot go on now. Its results stay, and it can be resumed."""
+
+
+class RecordedWhen(Enum):
+    """When a result was recorded."""
 
     BEFORE = auto()
     """Since before the file was opened."""
@@ -40,35 +43,35 @@ class Journal:
         folder.mkdir(parents=True, exist_ok=True)
         self._file: IO[bytes] = self._path.open("a+b", buffering=0)
         self._keys: set[bytes] = set()
-        self._runs: dict[bytes, Known] = {}
+        self._runs: dict[bytes, RecordedWhen] = {}
         self._same: dict[str, str] = {}
         self.endings: Counter[tuple[str, str]] = Counter()
         """How many results there are, by solver and status."""
         self._synced = time.monotonic()
         try:
             self._claim()
-            self._mend()
+            self._repair()
             self._read(resume)
         except BaseException:
             self._file.close()
             raise
 
-    def known(self, task: Task) -> Known | None:
-        """Whether there is a result of this run, and since when."""
-        options, asked = task.asked.player("").options, task.asked
-        known = self._runs.get(_run_of(task.content, options, asked.name, task.seed))
+    def known(self, task: Task) -> RecordedWhen | None:
+        """When a result of this run was recorded; None if there is none."""
+        options, solver = task.solver.solver_info("").options, task.solver.name
+        known = self._runs.get(_run_of(task.content, options, solver, task.seed))
         if known is None and (digest := self._same.get(task.content)) is not None:
-            key = _short(key_of(digest, asked.name, task.seed, options))
-            return Known.MEANWHILE if key in self._keys else None
+            key = _short(key_of(digest, solver, task.seed, options))
+            return RecordedWhen.MEANWHILE if key in self._keys else None
         return known
 
     def add(self, line: str) -> bool:
-        """Write a record; False where there is one of its key: problems of two files may be the same."""
-        values = json.loads(line)
-        if not self._note(values, Known.MEANWHILE):
-            self._same[values["instance"]["content"]] = values["instance"]["digest"]
+        """Write a record; False if its key is there already: two files may hold the same problem."""
+        record = from_line(line)
+        if not self._note(record, RecordedWhen.MEANWHILE):
+            self._same[record.instance.content] = record.instance.digest
             return False
-        with self._as_lost():
+        with self._disk_errors():
             data = memoryview(line.encode() + b"\n")
             while data:
                 data = data[self._file.write(data) or 0 :]
@@ -78,8 +81,8 @@ class Journal:
         return True
 
     def close(self) -> None:
-        """Have all of it on the disk, and let another run go on; of a run without a result nothing stays."""
-        with self._as_lost():
+        """Sync and unlock the file; remove it, and new folders, if there is no result."""
+        with self._disk_errors():
             try:
                 os.fsync(self._file.fileno())
                 if not self._keys:
@@ -96,14 +99,12 @@ class Journal:
                 folder.rmdir()
 
     @contextmanager
-    def _as_lost(self) -> Iterator[None]:
-        """A disk that takes nothing more, as it is told."""
+    def _disk_errors(self) -> Iterator[None]:
+        """Turn an error of the disk into one of the bench."""
         try:
             yield
         except OSError as error:
-            why = error.strerror or error
-            message = f"{self._path}: {why}; what is recorded stays, and --resume goes on when there is room"
-            raise MemstowError(message) from None
+            raise InterruptedBenchError(f"{self._path}: {error.strerror or error}") from None
 
     def _claim(self) -> None:
         try:
@@ -111,8 +112,8 @@ class Journal:
         except OSError:
             raise MemstowError(f"{self._path}: another run is writing to it") from None
 
-    def _mend(self) -> None:
-        """Cut off what a killed run has left of its last line."""
+    def _repair(self) -> None:
+        """Cut off a last line that a killed run did not finish."""
         size = self._file.seek(0, os.SEEK_END)
         end = size
         while end:
@@ -130,30 +131,27 @@ class Journal:
         self._file.seek(0)
         for number, line in enumerate(open(self._file.fileno(), "rb", closefd=False), 1):  # noqa: SIM115
             if not resume:
-                raise InputError.single(
-                    "has_results", str(self._path), "there are results already; --resume goes on with them"
-                )
+                raise InputError.single("has_results", str(self._path), "there are results already")
             try:
-                from_line(line)
+                record = from_line(line)
             except RecordError as error:
-                message = f"{error}; without this line --resume does that run again"
-                raise InputError.single("not_a_record", f"{self._path}, line {number}", message) from None
-            self._note(json.loads(line), Known.BEFORE)
+                raise InputError.single("not_a_record", f"{self._path}, line {number}", str(error)) from None
+            self._note(record, RecordedWhen.BEFORE)
 
-    def _note(self, values: dict[str, Any], known: Known) -> bool:
-        solver = values["solver"]
-        run = _run_of(values["instance"]["content"], solver["options"], solver["name"], values["seed"])
-        self._runs.setdefault(run, known)
-        key = _short(values["key"])
+    def _note(self, record: Record, when: RecordedWhen) -> bool:
+        solver = record.solver
+        run = _run_of(record.instance.content, solver.options, solver.name, record.seed)
+        self._runs.setdefault(run, when)
+        key = _short(record.key)
         if key in self._keys:
             return False
         self._keys.add(key)
-        self.endings[solver["name"], values["status"]] += 1
+        self.endings[solver.name, record.status] += 1
         return True
 
 
-def _run_of(content: str, options: dict[str, Any], solver: str, seed: int) -> bytes:
-    """A run as it can be told before the problem is read."""
+def _run_of(content: str, options: Mapping[str, object], solver: str, seed: int) -> bytes:
+    """Identifies a run before its problem is read."""
     return _short(f"{content}/{solver}/{seed}/{hash_of(options)}")
 
 

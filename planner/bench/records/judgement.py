@@ -1,4 +1,4 @@
-"""What the judge says of a plan from anyone, and what the plan is worth."""
+"""The judgement of a plan of a run, and the values of its objective."""
 
 from dataclasses import dataclass, fields
 from operator import attrgetter
@@ -10,11 +10,11 @@ from memstow.planner.model.problem import Problem
 from memstow.planner.solve.objective_values import peaks, placement_cost, preference, reuse_cost
 from memstow.planner.verify import Violation, recount, verify
 
-# A layout of more buffers is not kept: a picture of it would show nothing.
+# Layouts of more buffers are not recorded: a picture of them would show nothing.
 MOST_KEPT: Final = 2000
 
 
-class Valued(NamedTuple):
+class TermResult(NamedTuple):
     """A term of the objective."""
 
     term: str
@@ -28,16 +28,15 @@ class Judgement:
 
     valid: bool
     codes: tuple[str, ...] = ()
-    objective: tuple[Valued, ...] = ()
+    objective: tuple[TermResult, ...] = ()
     peak: int | None = None
     layout: dict[str, list[int]] | None = None
 
 
 class Judge:
-    """Judges plans for one problem, and remembers the last, so that nothing is judged twice.
+    """Judges plans for one problem; caches the last verdict, so that none is judged twice.
 
-    The engine is handed it, since it gives out no plan that was not judged. A plan that comes back and is the
-    one that was judged here need not be judged again; any other is.
+    The engine calls `judge` for the plan it returns; `violations` reuses that verdict for the same plan.
     """
 
     def __init__(self, problem: Problem, digest: str) -> None:
@@ -47,25 +46,29 @@ class Judge:
         self._violations: list[Violation] = []
 
     def judge(self, problem: Problem, plan: Plan, hint: Plan | None = None) -> list[Violation]:
-        """What is wrong with a plan of a run."""
+        """The violations of a plan of the engine."""
         violations = recount(problem, plan, hint)
         if problem is self._problem and hint is None:
             self._judged, self._violations = plan, violations
         return violations
 
     def violations(self, plan: Plan) -> list[Violation]:
-        """The same, of a plan that may have been judged already."""
+        """The violations of a plan, cached if it is the one judged last."""
         judged = self._judged
-        # The digest is all that a plan may be given later of what is judged.
+        # The digest may be added to a plan after it was judged.
         named = {None, self._digest}
-        if judged is not None and {judged.digest, plan.digest} <= named and _said(judged) == _said(plan):
+        if (
+            judged is not None
+            and {judged.digest, plan.digest} <= named
+            and _judged_fields(judged) == _judged_fields(plan)
+        ):
             return self._violations
         self._judged, self._violations = plan, verify(self._problem, plan)
         return self._violations
 
 
-# What `verify` judges of a plan besides its digest, and all that it might judge one day.
-_said: Final = attrgetter(
+# All fields that `verify` may judge, except the digest.
+_judged_fields: Final = attrgetter(
     *(field.name for field in fields(Plan) if field.name not in ("digest", "seconds", "work"))
 )
 
@@ -79,14 +82,16 @@ def judgement_of(problem: Problem, plan: Plan, judge: Judge | None = None) -> Ju
     if plan.status not in PLANNED:
         return Judgement(True)
     if not is_bare(plan):
-        objective = tuple(Valued(term.term, term.value, term.bound) for term in plan.objective)
+        objective = tuple(TermResult(term.term, term.value, term.bound) for term in plan.objective)
         return Judgement(True, (), objective, sum(use.peak for use in plan.pools), _layout(problem, plan))
     found = peaks(problem, plan.placements)
-    return Judgement(True, (), _worth(problem, plan, found), sum(found.values()), _layout(problem, plan))
+    return Judgement(
+        True, (), _term_results(problem, plan, found), sum(found.values()), _layout(problem, plan)
+    )
 
 
-def _worth(problem: Problem, plan: Plan, peak_of: dict[str, int]) -> tuple[Valued, ...]:
-    """The terms that placements alone tell; `moves` need the plan they are counted from."""
+def _term_results(problem: Problem, plan: Plan, peak_of: dict[str, int]) -> tuple[TermResult, ...]:
+    """The terms that follow from placements alone; `moves` need the plan they are counted from."""
     in_order = _in_order(problem, plan)
     values = []
     for term in terms_of(problem):
@@ -105,7 +110,7 @@ def _worth(problem: Problem, plan: Plan, peak_of: dict[str, int]) -> tuple[Value
                 value = reuse_cost(problem, in_order)
             case _:
                 break
-        values.append(Valued(str(term), value, None))
+        values.append(TermResult(str(term), value, None))
     return tuple(values)
 
 

@@ -4,6 +4,7 @@ A line is one JSON object with sorted keys. Its fields are described in docs/ben
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from hashlib import sha256
@@ -16,7 +17,7 @@ FORMAT: Final = 1
 RESULTS: Final = "results.jsonl"
 """The file in the folder of a run."""
 
-Values = dict[str, Any]
+_Json = dict[str, Any]
 
 
 class RecordError(MemstowError):
@@ -33,7 +34,7 @@ class Ending(StrEnum):
     DECLINED = "declined"
     """The solver cannot honour something in the problem, and said so."""
     ERROR = "error"
-    """It failed by itself, or what it sent cannot be understood."""
+    """It failed, or its output cannot be read."""
     KILLED = "killed"
     """It was ended by us (time, memory) or by the system."""
     INVALID = "invalid"
@@ -52,13 +53,13 @@ class Instance:
 
 
 @dataclass(frozen=True, slots=True)
-class Player:
-    """Who solved it, and what was asked."""
+class SolverInfo:
+    """The solver and its options."""
 
     name: str
     version: str
     external: bool
-    options: Values
+    options: Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class ProgressEvent:
     """A better value or a better bound of the first term of the objective, and when it came."""
 
     seconds: float
@@ -80,8 +81,8 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """What the judge said, in codes."""
+class JudgeResult:
+    """The verdict of the judge, with the codes of violations."""
 
     valid: bool
     violations: tuple[str, ...] = ()
@@ -108,10 +109,10 @@ class Machine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """Everything that is known of one run."""
+    """The record of one run."""
 
     instance: Instance
-    solver: Player
+    solver: SolverInfo
     seed: int
     status: Ending
     objective: tuple[Term, ...] = ()
@@ -120,14 +121,14 @@ class Record:
     gap: float | None = None
     max_live: int = 0  # most bytes live at once, of the problem
     capacity: int | None = None  # of all pools; None: one is unbounded
-    events: tuple[Moment, ...] = ()
+    events: tuple[ProgressEvent, ...] = ()
     repeats: int = 1  # runs that the times below are medians of
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     peak_memory: int = 0
     reported_seconds: float | None = None
     work: dict[str, int] = field(default_factory=dict)
-    judged: Judged | None = None  # None: there was nothing to judge
+    judged: JudgeResult | None = None  # None: there was nothing to judge
     plan: Layout | None = None  # None: there is none, or it has too many buffers
     machine: Machine
     turn: int | None = None  # 1 or 2: of a pair run side by side, which came first; None: it was no pair
@@ -139,12 +140,12 @@ class Record:
         return key_of(self.instance.digest, self.solver.name, self.seed, self.solver.options)
 
 
-def key_of(digest: str, solver: str, seed: int, options: Values) -> str:
-    """What tells one run from all others."""
+def key_of(digest: str, solver: str, seed: int, options: Mapping[str, object]) -> str:
+    """The key of a run."""
     return f"{digest}/{solver}/{seed}/{hash_of(options)}"
 
 
-def hash_of(values: Values) -> str:
+def hash_of(values: Mapping[str, object]) -> str:
     """A short name of a JSON object."""
     return sha256(_line(values).encode()).hexdigest()[:12]
 
@@ -155,7 +156,7 @@ def to_line(record: Record) -> str:
 
 
 def from_line(line: str | bytes) -> Record:
-    """The record of a line; RecordError for what is none."""
+    """The record of a line; RecordError if the line is no record."""
     try:
         values = json.loads(line)
     except ValueError as error:
@@ -168,7 +169,7 @@ def from_line(line: str | bytes) -> Record:
         raise RecordError(f"a record with a wrong field: {type(error).__name__}: {error}") from None
 
 
-def _record(values: Values) -> Record:
+def _record(values: _Json) -> Record:
     key = values.pop("key")
     del values["record"]
     judged, plan = values["judged"], values["plan"]
@@ -176,11 +177,11 @@ def _record(values: Values) -> Record:
         **{
             **values,
             "instance": Instance(**values["instance"]),
-            "solver": Player(**values["solver"]),
+            "solver": SolverInfo(**values["solver"]),
             "status": Ending(values["status"]),
             "objective": tuple(Term(**term) for term in values["objective"]),
-            "events": tuple(Moment(**moment) for moment in values["events"]),
-            "judged": None if judged is None else Judged(judged["valid"], tuple(judged["violations"])),
+            "events": tuple(ProgressEvent(**moment) for moment in values["events"]),
+            "judged": None if judged is None else JudgeResult(judged["valid"], tuple(judged["violations"])),
             "plan": None if plan is None else Layout(tuple(plan["pool"]), tuple(plan["offset"])),
             "machine": Machine(**values["machine"]),
         }
@@ -190,11 +191,11 @@ def _record(values: Values) -> Record:
     return record
 
 
-def _fields(part: Any) -> Values:
+def _fields(part: Any) -> _Json:
     """A part of a record as an object; `asdict` would copy every number of a layout."""
     names, values_of = _FIELDS[type(part)]
     values = dict(zip(names, values_of(part), strict=True))
-    if isinstance(part, Moment):
+    if isinstance(part, ProgressEvent):
         return {name: value for name, value in values.items() if value is not None}
     return values
 
@@ -205,7 +206,7 @@ def _names(part: type[Any]) -> tuple[str, ...]:
 
 _FIELDS: Final = {
     part: (_names(part), attrgetter(*_names(part)))
-    for part in (Instance, Player, Term, Moment, Judged, Layout, Machine, Record)
+    for part in (Instance, SolverInfo, Term, ProgressEvent, JudgeResult, Layout, Machine, Record)
 }
 _line: Final = json.JSONEncoder(
     default=_fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False

@@ -1,19 +1,19 @@
-"""All runs of a folder as reports need them: told apart by solver, plans left in the file until asked for."""
+"""Reads the results of a folder for reports; plans stay in the file until they are needed."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from memstow.planner.bench.records.record import (
     RESULTS,
     Ending,
     Instance,
     Layout,
-    Player,
     Record,
     RecordError,
+    SolverInfo,
     from_line,
     hash_of,
 )
@@ -63,7 +63,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What is in a `results.jsonl`."""
+    """The content of a `results.jsonl`."""
 
     path: Path
     runs: tuple[Run, ...]
@@ -81,7 +81,7 @@ def read(path: Path) -> Results:
     """The results in the file, or in the folder of a run; of several records of one key the last counts."""
     path = path / RESULTS if path.is_dir() else path
     records: dict[str, tuple[Record, int]] = {}
-    shared: dict[str, Any] = {}
+    shared = _Shared()
     unreadable = 0
     for line, place in _lines(path):
         try:
@@ -89,7 +89,7 @@ def read(path: Path) -> Results:
         except RecordError:
             unreadable += 1
         else:
-            records[record.key] = (_light(record, shared), place)
+            records[record.key] = (shared.light(record), place)
     if not records:
         raise InputError.single(
             "no_results", str(path), "there is no result in it; `memstow bench run` makes some"
@@ -110,10 +110,18 @@ def read(path: Path) -> Results:
     return Results(path, tuple(runs), tuple(sorted(set(labels.values()))), unreadable)
 
 
-def _light(record: Record, shared: dict[str, Any]) -> Record:
-    """The record without its plan, and with what many have in common held once."""
-    instance, solver = (shared.setdefault(repr(one), one) for one in (record.instance, record.solver))
-    return replace(record, plan=None, instance=instance, solver=solver)
+class _Shared:
+    """Equal instances and solvers of records, kept once."""
+
+    def __init__(self) -> None:
+        self._instances: dict[str, Instance] = {}
+        self._solvers: dict[str, SolverInfo] = {}
+
+    def light(self, record: Record) -> Record:
+        """The record without its plan, and with shared parts."""
+        instance = self._instances.setdefault(repr(record.instance), record.instance)
+        solver = self._solvers.setdefault(repr(record.solver), record.solver)
+        return replace(record, plan=None, instance=instance, solver=solver)
 
 
 def _lines(path: Path) -> Iterator[tuple[bytes, int]]:
@@ -129,11 +137,11 @@ def _lines(path: Path) -> Iterator[tuple[bytes, int]]:
             place += len(line)
 
 
-def _identity(solver: Player) -> tuple[str, str, str]:
+def _identity(solver: SolverInfo) -> tuple[str, str, str]:
     return solver.name, solver.version, repr(sorted(solver.options.items()))
 
 
-def _labels(solvers: Iterable[Player]) -> dict[tuple[str, str, str], str]:
+def _labels(solvers: Iterable[SolverInfo]) -> dict[tuple[str, str, str], str]:
     """The name of each solver, with what differs where one name has several versions or options."""
     known = {_identity(solver): solver for solver in solvers}
     labels = {
@@ -148,14 +156,14 @@ def _labels(solvers: Iterable[Player]) -> dict[tuple[str, str, str], str]:
     }
 
 
-def _label(solver: Player, namesakes: Sequence[Player]) -> str:
-    told = [solver.version] if len({other.version for other in namesakes}) > 1 else []
+def _label(solver: SolverInfo, namesakes: Sequence[SolverInfo]) -> str:
+    parts = [solver.version] if len({other.version for other in namesakes}) > 1 else []
     for name in sorted({name for other in namesakes for name in other.options}):
         value = solver.options.get(name)
         if value is not None and len({repr(other.options.get(name)) for other in namesakes}) > 1:
-            told.append(f"{name} {_shown(value)}")
+            parts.append(f"{name} {_shown(value)}")
     # Commas are between solvers where several are named.
-    return f"{solver.name} ({'; '.join(told)})" if told else solver.name
+    return f"{solver.name} ({'; '.join(parts)})" if parts else solver.name
 
 
 def _shown(value: object) -> str:

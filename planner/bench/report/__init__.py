@@ -37,13 +37,15 @@ def report(
     drawn = [picture(sketch) for sketch in sketches(bench, styles(bench.solvers), _pair(bench, rows, pair))]
     files = [(picture, f"report-{picture.name}.svg") for picture in drawn]
     instances = instance_rows(bench)
-    chosen = most_telling([row for row in instances if row.picked], memory_pictures)
+    chosen = most_telling([row for row in instances if row.best_run], memory_pictures)
     problems = problems_of([row.instance for row in chosen])
 
     def memory_of(row: InstanceRow) -> str | None:
         problem = problems.get(row.instance.digest)
-        layout = bench.results.plan(row.picked.run) if problem and row.picked else None
-        return memory_picture(problem, row.picked.run, layout) if problem and row.picked and layout else None
+        layout = bench.results.plan(row.best_run.run) if problem and row.best_run else None
+        return (
+            memory_picture(problem, row.best_run.run, layout) if problem and row.best_run and layout else None
+        )
 
     return {
         PAGE: page(title, bench, rows, drawn, instances, memory_of),
@@ -61,7 +63,7 @@ def figures(bench: Bench, pair: tuple[str, str] | None = None) -> dict[str, byte
 
 
 def _pair(bench: Bench, rows: list[Row], asked: tuple[str, str] | None) -> tuple[str, str] | None:
-    """The two solvers to set against each other: those asked for, or the two that did best."""
+    """The two solvers of the scatter plot: those requested, or the two best."""
     for solver in asked or ():
         if solver not in bench.solvers:
             message = f"there are no results of {solver!r}; there are: {', '.join(bench.solvers)}"

@@ -1,4 +1,4 @@
-"""The axes of a report's pictures, and what is drawn on them in one way throughout."""
+"""Axes, lines and points of the pictures of a report."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence

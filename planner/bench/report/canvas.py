@@ -1,4 +1,4 @@
-"""Where the pictures of a report are drawn: matplotlib, asked so that the same figures give the same bytes.
+"""Draws the pictures of a report with matplotlib, such that the same figures give the same bytes.
 
 Ink, rules and paper are drawn in colours of their own and then renamed: to the page's variables, so that one
 picture is readable in light, in dark and in print, or to plain colours in a file by itself.
@@ -33,7 +33,7 @@ _IN_FILE: Final = {INK: "#1a1a1a", RULE: "#d8d8d4", PAPER: "#ffffff"}
 COLOURS: Final = ("#3b7dc4", "#e0782a", "#3f9d4a", "#d1495b", "#8f63b8", "#2aa3a3", "#a8742f", "#8a8f98")
 DASHES: Final = ("-", "--", "-.", ":")
 LETTERS: Final = "abcd"
-"""Of panels, from the left: what is told of a picture names them."""
+"""Letters of panels from the left, which captions refer to."""
 MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 _STYLE: Final[Any] = {
@@ -75,11 +75,11 @@ class Style:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A finished picture and what there is to know about reading it."""
+    """A finished picture with its caption."""
 
     name: str
     title: str
-    told: str
+    caption: str
     drawn: str
 
     @property
@@ -114,7 +114,7 @@ class Sketch:
 
     name: str
     title: str
-    told: str
+    caption: str
     panels: int
     draw: "Callable[[Sequence[Axes]], None]"
 
@@ -129,7 +129,7 @@ def picture(sketch: Sketch) -> Picture:
             transparent=True,
             metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")),
         )
-    return Picture(sketch.name, sketch.title, sketch.told, _bare(written.getvalue(), sketch.title))
+    return Picture(sketch.name, sketch.title, sketch.caption, _bare(written.getvalue(), sketch.title))
 
 
 def as_pdf(sketch: Sketch) -> bytes:
@@ -176,7 +176,7 @@ def _plotting(style: Any) -> Iterator[None]:
 
 
 def _legend(figure: "Figure", axes: "Sequence[Axes]") -> None:
-    # A panel where there is nothing to draw names nobody; the one beside it may.
+    # An empty panel has no legend entries; the one beside it may have some.
     named: dict[str, Artist] = {}
     for panel in axes:
         handles, labels = panel.get_legend_handles_labels()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from memstow.planner.bench.analysis.best_known import Best
-from memstow.planner.bench.analysis.ratios import Bench, Rated
+from memstow.planner.bench.analysis.ratios import Bench, RatedRun
 from memstow.planner.bench.records.record import Instance
 from memstow.planner.bench.report.text import NONE, ratio
 from memstow.planner.show.formatting import seconds
@@ -14,7 +14,7 @@ from memstow.planner.show.formatting import seconds
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What a solver did on an instance, over all seeds."""
+    """The results of a solver on an instance, over all seeds."""
 
     value: str
     time: str
@@ -31,7 +31,7 @@ class InstanceRow:
     bound: int | None
     """The highest bound that nothing speaks against."""
     cells: tuple[Cell, ...]
-    picked: Rated | None
+    best_run: RatedRun | None
     """A run with the best plan of these results."""
     spread: float
     """How far solvers are apart: the worst ratio; infinite where one has no plan."""
@@ -39,7 +39,7 @@ class InstanceRow:
 
 def instance_rows(bench: Bench) -> list[InstanceRow]:
     """A row for each instance, in the order of family, size and name."""
-    by_digest: dict[str, list[Rated]] = {}
+    by_digest: dict[str, list[RatedRun]] = {}
     for one in bench.rated:
         by_digest.setdefault(one.run.instance.digest, []).append(one)
     refuted = {one.run.place for one in bench.contradictions}
@@ -50,7 +50,7 @@ def instance_rows(bench: Bench) -> list[InstanceRow]:
 
 
 def most_telling(rows: Iterable[InstanceRow], most: int) -> list[InstanceRow]:
-    """At most so many of the rows, those on which solvers differ most; in the order they came in."""
+    """The rows on which solvers differ most, at most `most`, in their order."""
     ordered = list(rows)
     if len(ordered) <= most:
         return ordered
@@ -62,8 +62,8 @@ def _size(row: InstanceRow) -> int:
     return row.instance.features.get("buffers", 0)
 
 
-def _row(runs: Sequence[Rated], solvers: Sequence[str], refuted: set[int]) -> InstanceRow:
-    by_solver: dict[str, list[Rated]] = {solver: [] for solver in solvers}
+def _row(runs: Sequence[RatedRun], solvers: Sequence[str], refuted: set[int]) -> InstanceRow:
+    by_solver: dict[str, list[RatedRun]] = {solver: [] for solver in solvers}
     for one in runs:
         by_solver[one.run.solver].append(one)
     bounds = [
@@ -76,12 +76,12 @@ def _row(runs: Sequence[Rated], solvers: Sequence[str], refuted: set[int]) -> In
         best=runs[0].best,
         bound=max(bounds, default=None),
         cells=tuple(_cell(mine) for mine in by_solver.values()),
-        picked=min(valid, key=lambda one: (one.run.value, not one.proven), default=None),
+        best_run=min(valid, key=lambda one: (one.run.value, not one.proven), default=None),
         spread=max(ratios),
     )
 
 
-def _cell(runs: Sequence[Rated]) -> Cell:
+def _cell(runs: Sequence[RatedRun]) -> Cell:
     if not runs:
         return Cell(NONE, "", False, False)
     ratios = [one.ratio for one in runs if one.ratio is not None]

@@ -28,7 +28,7 @@ def markdown(
     parts = [f"# {_text(title)}", ""]
     parts += [f"- {what}: {_text(fact)}" for what, fact in text.facts(bench)]
     parts += _claims(bench)
-    parts += ["", "## Summary", "", _text(text.SUMMARY_TOLD)]
+    parts += ["", "## Summary", "", _text(text.SUMMARY_NOTE)]
     for family, inside in groupby(summary, key=lambda row: row.family):
         parts += ["", f"### {_text(text.name(family))}", ""]
         parts += _table(text.SUMMARY_HEAD, [text.summary_cells(row) for row in inside])
@@ -39,7 +39,7 @@ def markdown(
             "",
             f"![{_text(picture.title)}]({file})",
             "",
-            _text(picture.told),
+            _text(picture.caption),
         ]
     parts += ["", "## Instances", "", *_instances(bench.solvers, rows)]
     return "\n".join(parts) + "\n"
@@ -49,14 +49,14 @@ def _claims(bench: Bench) -> Iterator[str]:
     found = bench.contradictions
     if found:
         yield from ("", "## Claims that are not true", "")
-        yield from (f"- {_text(one.told)}" for one in found[:MOST_CLAIMS])
+        yield from (f"- {_text(one.sentence)}" for one in found[:MOST_CLAIMS])
         if len(found) > MOST_CLAIMS:
             yield f"- and {count(len(found) - MOST_CLAIMS)} more"
 
 
 def _instances(solvers: Sequence[str], rows: Sequence[InstanceRow]) -> Iterator[str]:
     shown = most_telling(rows, MOST_ROWS)
-    yield f"{text.INSTANCES_TOLD} {text.how_many(len(shown), len(rows))}".rstrip()
+    yield f"{text.INSTANCES_NOTE} {text.how_many(len(shown), len(rows))}".rstrip()
     yield ""
     yield from _table(
         ("instance", "family", "buffers", "best known", *map(text.name, solvers)),

@@ -55,14 +55,14 @@ def _claims(bench: Bench) -> Iterator[str]:
         return
     yield '<h2 class="alarm">Claims that are not true</h2><ul>'
     for one in bench.contradictions[:MOST_CLAIMS]:
-        yield f'<li class="alarm">{_text(one.told)}</li>'
+        yield f'<li class="alarm">{_text(one.sentence)}</li>'
     yield "</ul>"
     if len(bench.contradictions) > MOST_CLAIMS:
         yield f"<p>and {count(len(bench.contradictions) - MOST_CLAIMS)} more</p>"
 
 
 def _summary(summary: Sequence[Row]) -> Iterator[str]:
-    yield f"<h2>Summary</h2><p>{_text(text.SUMMARY_TOLD)}</p>"
+    yield f"<h2>Summary</h2><p>{_text(text.SUMMARY_NOTE)}</p>"
     for family, rows in groupby(summary, key=lambda row: row.family):
         yield f'<h3>{_text(text.name(family))}</h3><div class="wide"><table><thead><tr>'
         yield "".join(f'<th scope="col">{_text(head)}</th>' for head in text.SUMMARY_HEAD)
@@ -75,13 +75,13 @@ def _summary(summary: Sequence[Row]) -> Iterator[str]:
 def _figure(picture: Picture) -> str:
     return (
         f"<figure><h3>{_text(picture.title)}</h3>{picture.on_page}"
-        f"<figcaption>{_text(picture.told)}</figcaption></figure>"
+        f"<figcaption>{_text(picture.caption)}</figcaption></figure>"
     )
 
 
 def _instances(solvers: Sequence[str], rows: Sequence[InstanceRow], memory_of: MemoryOf) -> Iterator[str]:
     shown = most_telling(rows, MOST_ROWS)
-    yield f"<h2>Instances</h2><p>{text.INSTANCES_TOLD} A row with a mark before its name opens the picture "
+    yield f"<h2>Instances</h2><p>{text.INSTANCES_NOTE} A row with a mark before its name opens the picture "
     yield f"of its best plan. {text.how_many(len(shown), len(rows))}</p>"
     for family, inside in groupby(shown, key=lambda row: row.instance.family):
         yield f'<h3>{_text(text.name(family))}</h3><div class="wide">'

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Final
 
 from memstow.planner.bench.analysis.curves import (
     Curve,
-    apart,
     cactus,
+    cluster,
+    log_spaced,
     mean_over_time,
-    moments,
     profile,
-    together,
+    thin_out,
 )
-from memstow.planner.bench.analysis.ratios import Bench, Rated, Steps
+from memstow.planner.bench.analysis.ratios import Bench, RatedRun, Steps
 from memstow.planner.bench.report.axes import (
     SHORTEST,
     crowds,
@@ -44,55 +44,72 @@ Styles = Mapping[str, Style]
 
 
 def sketches(bench: Bench, styles: Styles, pair: tuple[str, str] | None) -> list[Sketch]:
-    """All pictures, to be drawn; without a pair of solvers, none of two against each other."""
-    drawn = [
-        Sketch(
-            "profiles",
-            "Performance profiles",
-            "The part of all runs that came at least so close: (a) in the value of the plan, against the "
-            "best known of the instance; (b) in the time to a proof, against the fastest of the instance and "
-            "seed. Higher is better; runs that came to nothing count.",
-            2,
-            partial(_profiles, bench, styles),
-        ),
-        Sketch(
-            "cactus",
-            "How many in what time",
-            "So many runs took at most so long each: (a) until the plan was proven, (b) until a plan "
-            "as good as the best known was there. Further right and lower is better.",
-            2,
-            partial(_cactus, bench, styles),
-        ),
-        Sketch(
-            "gap",
-            "Gap over time",
-            "The mean distance from the best known value at each moment, over all runs but those that "
-            "were declined: (a) that of the plan at hand, (b) that of the proven bound. 100 % until "
-            "there is one.",
-            2,
-            partial(_gaps, bench, styles),
-        ),
-        Sketch(
-            "size",
-            "What size costs",
-            "Each run by the number of buffers, solvers side by side: (a) the most memory its process "
-            "took, (b) its seconds.",
-            2,
-            partial(_sizes, bench, styles),
-        ),
+    """All pictures of a report, not drawn yet; a scatter plot only for a pair of solvers."""
+    scatter = [] if pair is None else [_scatter_sketch(bench, styles, pair)]
+    return [
+        _profiles_sketch(bench, styles),
+        _cactus_sketch(bench, styles),
+        _gap_sketch(bench, styles),
+        *scatter,
+        _size_sketch(bench, styles),
     ]
-    if pair is None:
-        return drawn
-    scatter = Sketch(
+
+
+def _profiles_sketch(bench: Bench, styles: Styles) -> Sketch:
+    return Sketch(
+        "profiles",
+        "Performance profiles",
+        "The share of all runs within a distance of the best: (a) in the value of the plan, against the best "
+        "known of the instance; (b) in the time to a proof, against the fastest of the instance and seed. "
+        "Higher is better; runs without a plan or proof count.",
+        2,
+        partial(_profiles, bench, styles),
+    )
+
+
+def _cactus_sketch(bench: Bench, styles: Styles) -> Sketch:
+    return Sketch(
+        "cactus",
+        "Runs solved over time",
+        "The number of runs (x) that took at most y seconds: (a) until the plan was proven, (b) until the "
+        "plan was as good as the best known. Further right and lower is better.",
+        2,
+        partial(_cactus, bench, styles),
+    )
+
+
+def _gap_sketch(bench: Bench, styles: Styles) -> Sketch:
+    return Sketch(
+        "gap",
+        "Gap over time",
+        "The mean distance from the best known value over time, over all runs that were not declined: (a) of "
+        "the best plan so far, (b) of the best proven bound so far. 100 % until there is one.",
+        2,
+        partial(_gaps, bench, styles),
+    )
+
+
+def _size_sketch(bench: Bench, styles: Styles) -> Sketch:
+    return Sketch(
+        "size",
+        "Memory and time by size",
+        "Each run by the number of buffers, solvers side by side: (a) the peak memory of its process, (b) "
+        "its seconds.",
+        2,
+        partial(_sizes, bench, styles),
+    )
+
+
+def _scatter_sketch(bench: Bench, styles: Styles, pair: tuple[str, str]) -> Sketch:
+    return Sketch(
         "scatter",
         f"{name(pair[0])} against {name(pair[1])}",
-        "A point is an instance with a seed: (a) the seconds, (b) how far the plan is above the best "
-        "known. Where several coincide the point is larger, its area in proportion, and their number stands "
-        f"beside it. Below the line {name(pair[1])} is better; beyond the dotted lines there is nothing.",
+        "A point is an instance with a seed: (a) the seconds, (b) the distance of the plan from the best "
+        "known. Where several coincide the point is larger, its area in proportion, with their number beside "
+        f"it. Below the line {name(pair[1])} is better; beyond the dotted lines are runs without a result.",
         2,
         partial(_scatter, bench, pair, styles[pair[0]]),
     )
-    return [*drawn[:3], scatter, drawn[3]]
 
 
 def _profiles(bench: Bench, styles: Styles, axes: "Sequence[Axes]") -> None:
@@ -103,7 +120,7 @@ def _profiles(bench: Bench, styles: Styles, axes: "Sequence[Axes]") -> None:
     ]
     lines(axes[0], quality, styles, steps=True, until=_last(quality))
     percents(axes[0], "x", _last(quality))
-    axes[0].set(title="Value", xlabel="above the best known", ylabel="part of all runs", ylim=(-0.02, 1.02))
+    axes[0].set(title="Value", xlabel="above the best known", ylabel="share of all runs", ylim=(-0.02, 1.02))
     fastest: dict[tuple[str, int], float] = {}
     for one in bench.rated:
         if one.proven:
@@ -150,7 +167,7 @@ def _gaps(bench: Bench, styles: Styles, axes: "Sequence[Axes]") -> None:
         for panel, title in zip(axes, ("Plan", "Bound"), strict=True):
             nothing(panel, title, "no value is known")
         return
-    times = moments(SHORTEST, max(10 * SHORTEST, *(one.run.record.seconds for one in measured)))
+    times = log_spaced(SHORTEST, max(10 * SHORTEST, *(one.run.record.seconds for one in measured)))
     for panel, title, steps in (
         (axes[0], "Plan", _primal),
         (axes[1], "Bound", _dual),
@@ -197,7 +214,7 @@ def _against(
     style: Style,
     scale: Callable[[float], float],
 ) -> None:
-    crowds(panel, together([(x, y) for x, y in pairs], scale), style)
+    crowds(panel, cluster([(x, y) for x, y in pairs], scale), style)
     diagonal(panel, last)
 
 
@@ -208,8 +225,8 @@ def _sizes(bench: Bench, styles: Styles, axes: "Sequence[Axes]") -> None:
         aside = _ASIDE ** (place - middle)
         sized = [(aside * max(1, r.run.instance.features.get("buffers", 1)), r) for r in rated]
         memory = [(size, r.run.record.peak_memory / MIB) for size, r in sized if r.run.record.peak_memory]
-        points(axes[0], apart(memory, math.log), styles[solver], solver)
-        points(axes[1], apart([(size, _time(r)) for size, r in sized], math.log), styles[solver], None)
+        points(axes[0], thin_out(memory, math.log), styles[solver], solver)
+        points(axes[1], thin_out([(size, _time(r)) for size, r in sized], math.log), styles[solver], None)
     for panel in axes:
         decades(panel, "x")
     decades(axes[0], "y")
@@ -218,15 +235,15 @@ def _sizes(bench: Bench, styles: Styles, axes: "Sequence[Axes]") -> None:
     axes[1].set(title="Time", xlabel="buffers", ylabel="seconds")
 
 
-def _task(one: Rated) -> tuple[str, int]:
+def _task(one: RatedRun) -> tuple[str, int]:
     return one.run.instance.digest, one.run.record.seed
 
 
-def _time(one: Rated) -> float:
+def _time(one: RatedRun) -> float:
     return max(SHORTEST, one.run.record.seconds)
 
 
-def _reached(one: Rated) -> float:
+def _reached(one: RatedRun) -> float:
     return max(SHORTEST, one.primal[-1][0] if one.primal else one.run.record.seconds)
 
 
@@ -238,11 +255,11 @@ def _in_percent(curve: Curve) -> Curve:
     return replace(curve, y=tuple(100 * y for y in curve.y))
 
 
-def _primal(one: Rated) -> Steps:
+def _primal(one: RatedRun) -> Steps:
     return one.primal
 
 
-def _dual(one: Rated) -> Steps:
+def _dual(one: RatedRun) -> Steps:
     return one.dual
 
 

@@ -28,7 +28,7 @@ def _use(problem: Problem, run: Run, layout: Layout, index: int) -> PoolUse:
     pool = problem.pools[index]
     placed = zip(problem.buffers, layout.pool, layout.offset, strict=True)
     inside = [(buffer, offset) for buffer, at, offset in placed if at == index and buffer.size]
-    # Of one pool among several, nothing is recorded but what is in it.
+    # A record has the bound of the peak only if there is a single pool.
     bound = run.record.bound if len(problem.pools) == 1 and terms_of(problem)[:1] == (PEAK,) else None
     return PoolUse(
         pool=pool.id,

@@ -5,7 +5,7 @@ import io
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, fields
 
-from memstow.planner.bench.analysis.ratios import Bench, Rated
+from memstow.planner.bench.analysis.ratios import Bench, RatedRun
 from memstow.planner.bench.analysis.summary import Row
 
 WORK = ("nodes", "steps")
@@ -45,7 +45,7 @@ def summary_csv(rows: Sequence[Row]) -> str:
     return _written([field.name for field in fields(Row)], (asdict(row).values() for row in rows))
 
 
-def _run(one: Rated) -> tuple[object, ...]:
+def _run(one: RatedRun) -> tuple[object, ...]:
     run, record = one.run, one.run.record
     return (
         run.instance.family,

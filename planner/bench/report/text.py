@@ -25,14 +25,14 @@ SUMMARY_HEAD: Final = (
     "bound integral",
     "memory",
 )
-SUMMARY_TOLD: Final = (
+SUMMARY_NOTE: Final = (
     "solved: a valid plan, or a proof that there is none. best known: as good as the best known. ratio: "
     "geometric mean of the value by the best known, of the runs with a plan. time and processor: "
-    f"geometric means shifted by {SHIFT:g} s; a run that came to nothing counts with all the time it had. "
+    f"geometric means shifted by {SHIFT:g} s; a run that is not solved counts with its whole time limit. "
     "integrals: mean of the gap to the best known value, of the plan and of the bound, over the time "
     "given: less is better."
 )
-INSTANCES_TOLD: Final = (
+INSTANCES_NOTE: Final = (
     "Of each solver the ratio to the best known and the seconds, medians over the seeds. "
     "✓: proven with every seed."
 )
@@ -44,7 +44,7 @@ def name(text: str) -> str:
 
 
 def instance_name(instance: Instance) -> str:
-    """An instance where its family is told as well: without what it has its name from."""
+    """The name of an instance without the name of its family, which is shown beside it."""
     return name(instance.name.removeprefix(f"{instance.family},"))
 
 
@@ -54,7 +54,7 @@ def number(value: float | None) -> str:
 
 
 def ratio(value: float) -> str:
-    """A ratio; only what is equal is shown as 1."""
+    """A ratio; only an exact 1 is shown as 1."""
     if value == 1:
         return "1"
     return f"{value:.4f}" if value < 1_000 else f"{value:.3g}"
@@ -68,12 +68,12 @@ def best_known(best: Best | None) -> str:
 
 
 def how_many(shown: int, there: int) -> str:
-    """What a list leaves out, if anything."""
+    """A sentence on the rows that a list leaves out; empty if there are none."""
     return f"The {count(shown)} of {count(there)} on which solvers differ most." if shown < there else ""
 
 
 def facts(bench: Bench) -> list[tuple[str, str]]:
-    """What was run where, as pairs."""
+    """Solvers, limits and machines of the runs, as pairs of name and value."""
     records = [one.run.record for one in bench.rated]
     machines = {_machine(record.machine) for record in records}
     versions = sorted({f"{r.solver.name} {r.solver.version}".strip() for r in records})

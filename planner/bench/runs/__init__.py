@@ -1,1 +1,1 @@
-"""Runs of the bench: what is to be run, who runs it where, and what it takes."""
+"""Runs of the bench: tasks, executors, supervisors and child processes, and the resources that runs use."""

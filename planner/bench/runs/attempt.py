@@ -1,13 +1,13 @@
-"""One run of one of our own solvers: measured, judged, and told in values that a record is made of."""
+"""One run of a solver of memstow: measured, judged, and returned as a message."""
 
 from collections.abc import Callable
 from importlib.metadata import version
-from typing import Any
 
 import memstow
 from memstow.planner.bench.records.judgement import Judge, Judgement, judgement_of
-from memstow.planner.bench.runs.repetition import repeated
-from memstow.planner.bench.runs.resource_usage import Spent
+from memstow.planner.bench.runs.repetition import repeat_short_run
+from memstow.planner.bench.runs.resource_usage import ResourceUsage, Stopwatch
+from memstow.planner.bench.runs.task import SolverRequest, Task
 from memstow.planner.model.errors import DeclinedError, MemstowError
 from memstow.planner.model.events import Bound, Event, Incumbent, Phase
 from memstow.planner.model.options import Options
@@ -20,12 +20,12 @@ from memstow.solvers.models.register import BACK_ENDS
 Tell = Callable[[Message], None]
 
 _DIGITS = 6
-# Of the memory a run may use, what the process of a model may: the rest is for who started it.
+# The share of the memory of a run that the process of a model may use: the rest is for its parent.
 _MODEL_SHARE = 0.8
 
 
-class Hearing:
-    """Tells each better value and bound once, and keeps what a solver ended early by."""
+class EventSender:
+    """Sends each better value and bound once; keeps why a solver gave up."""
 
     def __init__(self, tell: Tell) -> None:
         self._tell = tell
@@ -49,39 +49,40 @@ class Hearing:
         self._tell({"kind": "event", "seconds": round(seconds, _DIGITS), **value})
 
 
-def attempt(problem: Problem, digest: str, request: Message, memory: int, tell: Tell) -> Message:
-    """Solve and judge; what came of it."""
-    asked = request["asked"]
-    hearing = Hearing(tell)
+def attempt(problem: Problem, digest: str, task: Task, memory: int, tell: Tell) -> Message:
+    """Solve and judge; return the fields of the record."""
+    sender = EventSender(tell)
     judge = Judge(problem, digest)
-    options = _options(asked, request["seed"], memory)
-    spent = Spent()
+    options = _options(task.solver, task.seed, memory)
+    stopwatch = Stopwatch()
     try:
-        plan = engine.plan(problem, options, hearing.hear, judge=judge.judge)
+        plan = engine.plan(problem, options, sender.hear, judge=judge.judge)
     except DeclinedError as error:
-        return {"status": "declined", "error": str(error), **spent.values()}
+        return {"status": "declined", "error": str(error), **stopwatch.usage().values()}
     except MemstowError as error:
-        return {"status": "error", "error": str(error)[:1000], **spent.values()}
+        return {"status": "error", "error": str(error)[:1000], **stopwatch.usage().values()}
     # With a judge of its own: this one remembers the plan of the first run.
     other = Judge(problem, digest)
-    used = repeated(spent.values(), lambda: _once_more(problem, options, other), request["repeat_seconds"])
+    used = repeat_short_run(
+        stopwatch.usage(), lambda: _repeat(problem, options, other), task.solver.repeat_seconds
+    )
     tell({"kind": "judging"})
-    return {**outcome(judgement_of(problem, plan, judge), plan), **used, "error": hearing.failure}
+    return {**outcome(judgement_of(problem, plan, judge), plan), **used.values(), "error": sender.failure}
 
 
-def _once_more(problem: Problem, options: Options, judge: Judge) -> dict[str, Any] | None:
-    """What the same run takes now; its plan is of no more interest."""
-    hearing = Hearing(lambda _message: None)
-    spent = Spent()
+def _repeat(problem: Problem, options: Options, judge: Judge) -> ResourceUsage | None:
+    """Do the run again for its times alone; None if it fails."""
+    sender = EventSender(lambda _message: None)
+    stopwatch = Stopwatch()
     try:
-        engine.plan(problem, options, hearing.hear, judge=judge.judge)
+        engine.plan(problem, options, sender.hear, judge=judge.judge)
     except MemstowError:
         return None
-    return spent.values()
+    return stopwatch.usage()
 
 
 def outcome(judgement: Judgement, plan: Plan) -> Message:
-    """What a judged plan adds to a record."""
+    """The fields of a record that follow from a judged plan."""
     first = judgement.objective[0] if judgement.objective else None
     return {
         "status": plan.status.value if judgement.valid else "invalid",
@@ -95,16 +96,16 @@ def outcome(judgement: Judgement, plan: Plan) -> Message:
 
 
 def version_of(solver: str) -> str:
-    """The version of memstow, and of what else solves."""
+    """The versions of memstow and of the packages that the solver needs."""
     back_end = BACK_ENDS.get(solver)
     needed = [] if back_end is None else [f"{name} {version(name)}" for name in back_end.needs]
     return " ".join((memstow.__version__, *needed))
 
 
-def _options(asked: dict[str, Any], seed: int, memory: int) -> Options:
-    options = asked["options"]
+def _options(solver: SolverRequest, seed: int, memory: int) -> Options:
+    options = solver.options
     return Options(
-        solver=asked["name"],
+        solver=solver.name,
         time_limit=float(options["time_limit"]),
         gap=float(options["gap"]),
         deterministic=options["deterministic"],
@@ -116,7 +117,7 @@ def _options(asked: dict[str, Any], seed: int, memory: int) -> Options:
 
 
 def _work(plan: Plan) -> dict[str, int]:
-    """What a run took in counts, the same on every machine where the run is deterministic."""
+    """Counts of work, which are the same on every machine if the run is deterministic."""
     proofs = [term.certificate for term in plan.objective if isinstance(term.certificate, Exhausted)]
     nodes = sum(refuted.nodes for proof in proofs for refuted in proof.refuted)
     return {"steps": plan.work, **({"nodes": nodes} if proofs else {})}

@@ -1,35 +1,33 @@
-"""The child's side of runs: one after another, each read, solved, judged and told of.
+"""The child process of a supervisor: reads, solves and judges one run after another.
 
-It is forked from a keeper that has imported everything. By the end of its standard input it knows that the
-keeper is gone.
+In: tasks from the supervisor on standard input. Out: messages about each run. It is forked from a supervisor
+that has imported everything, and ends when its standard input does, since then the supervisor is gone.
 """
 
 import os
 import queue
-import select
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from memstow.planner.bench.instances.features import features_of
 from memstow.planner.bench.instances.problem import problem_of
 from memstow.planner.bench.runs import attempt, external_program
-from memstow.planner.bench.runs.message_batches import Teller
+from memstow.planner.bench.runs.message_batches import BatchSender
 from memstow.planner.bench.runs.resource_usage import cpu_seconds, peak_memory, reset_peak_memory
+from memstow.planner.bench.runs.task import SolverRequest, Task, task_from
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.live_profile import profile
-from memstow.planner.model.problem import Problem
-from memstow.planner.processes import lifeline
-from memstow.planner.processes.frames import Message, Reader
+from memstow.planner.processes import child, lifeline
+from memstow.planner.processes.frames import Message
 from memstow.solvers.models.register import BACK_ENDS
 
-_PIECE = 1 << 20
-# What is found on the way is told so often, so that it is known of a run that is killed.
+# Events are sent this often, so that those of a run that is killed are not lost.
 _TELL_MILLISECONDS = 50
 _FAILED: Final = 70
-# What is quick: after anything else there is no next run.
+# A quick run; after any other the process ends.
 _QUICK_SECONDS: Final = 0.25
 _QUICK_MEMORY: Final = 64 << 20
 
@@ -39,73 +37,73 @@ Tell = Callable[[Message], None]
 def serve(events: int) -> None:
     """Serve requests until there are no more."""
     requests: queue.SimpleQueue[Message] = queue.SimpleQueue()
-    teller = Teller(events)
+    sender = BatchSender(events)
     # Not the main thread: there, each call of a solver would have one of its own, for Ctrl-C to be heard.
-    threading.Thread(target=_run, args=(requests, teller), daemon=True).start()
-    _listen(requests, teller)
+    threading.Thread(target=_run, args=(requests, sender), daemon=True).start()
+    child.listen(requests.put, child.Idle(_TELL_MILLISECONDS, sender.flush))
 
 
-def _run(requests: "queue.SimpleQueue[Message]", teller: Teller) -> None:
-    """Do what is requested, for as long as this process lives."""
+def _run(requests: "queue.SimpleQueue[Message]", sender: BatchSender) -> None:
+    """Serve the queue for as long as this process lives."""
     try:
         lifeline.be_modest()
         while True:
-            _together(requests.get(), teller)
+            _run_all(requests.get(), sender)
     finally:
         os._exit(_FAILED)
 
 
-def _together(request: Message, teller: Teller) -> None:
-    """Runs one after another, until one is not quick or there is no more time."""
+def _run_all(request: Message, sender: BatchSender) -> None:
+    """Do the runs one after another, until one is not quick or the time is over."""
 
     def tell(message: Message) -> None:
-        teller.send(message)
+        sender.send(message)
         if message["kind"] == "problem":
-            # Should the run end this process, it is known what it was a run on.
-            teller.flush()
+            # Should the run end this process, the supervisor knows the problem.
+            sender.flush()
 
     lifeline.limit_memory(request["memory"])
     end = time.monotonic() + request["seconds"]
     again = True
-    for run in request["runs"]:
+    tasks = [task_from(run) for run in request["runs"]]
+    for task in tasks:
         begin = time.monotonic()
-        over = _over(run, request["memory"], tell)
-        again = _may_go_on(run, over, time.monotonic() - begin)
-        teller.send(over)
-        if not again or time.monotonic() >= end or run is request["runs"][-1]:
+        over = _over(task, request["memory"], tell)
+        again = _may_go_on(task, over, time.monotonic() - begin)
+        sender.send(over)
+        if not again or time.monotonic() >= end or task is tasks[-1]:
             break
-        # Should the next run end this process, what came of this one is known.
-        teller.flush()
-    teller.close({"kind": "done", "again": again})
+        # Should the next run end this process, the supervisor has the result of this one.
+        sender.flush()
+    sender.close({"kind": "done", "again": again})
 
 
-def _over(request: Message, memory: int, tell: Tell) -> Message:
-    """What came of a run, whatever that is."""
+def _over(task: Task, memory: int, tell: Tell) -> Message:
+    """The result of a run, be it an error."""
     try:
-        over = perform(request, memory, tell)
+        over = perform(task, memory, tell)
     except MemoryError:
         over = {"status": "killed", "error": "out of memory"}
     except Exception as error:
         over = {"status": "error", "error": f"{type(error).__name__}: {error}"[:1000]}
-    # An outside program has told its own memory.
+    # The memory of an outside program is in its result.
     return {"kind": "over", "cpu_total": cpu_seconds(), "peak_memory": peak_memory(), **over}
 
 
-def _may_go_on(request: Message, over: Message, seconds: float) -> bool:
-    """Whether nothing of this run can be left in the process, and a next one would not wait for long."""
-    asked = request["asked"]
-    ours = asked["command"] is None and asked["name"] not in BACK_ENDS
+def _may_go_on(task: Task, over: Message, seconds: float) -> bool:
+    """Whether the process is as good as new for another run."""
+    ours = task.solver.command is None and task.solver.name not in BACK_ENDS
     quick = seconds < _QUICK_SECONDS and over["peak_memory"] < _QUICK_MEMORY
     clean = over.get("status") in ("optimal", "feasible", "infeasible", "unknown", "declined")
     return ours and quick and clean
 
 
-def perform(request: Message, memory: int, tell: Tell) -> Message:
-    """One run."""
+def perform(task: Task, memory: int, tell: Tell) -> Message:
+    """Do one run."""
     reset_peak_memory()
-    asked: dict[str, Any] = request["asked"]
+    solver = task.solver
     try:
-        problem = _problem(request)
+        problem = problem_of(task.source, solver.options)
     except InputError as error:
         return {"unreadable": str(error.issues[0])[:300]}
     pressure = profile(problem.buffers)
@@ -118,40 +116,17 @@ def perform(request: Message, memory: int, tell: Tell) -> Message:
             "features": features_of(problem, pressure),
             "max_live": pressure.peak,
             "capacity": None if None in capacities else sum(filter(None, capacities)),
-            "version": version_of(asked),
+            "version": version_of(solver),
             "load": round(os.getloadavg()[0], 2),
         }
     )
-    if asked["command"] is not None:
-        return external_program.attempt(problem, request, tell)
-    return attempt.attempt(problem, identity, request, memory, tell)
+    if solver.command is not None:
+        return external_program.attempt(problem, task, solver.command, tell)
+    return attempt.attempt(problem, identity, task, memory, tell)
 
 
-def version_of(asked: dict[str, Any]) -> str:
-    """The version of who solves."""
-    if asked["command"] is not None:
-        return external_program.version_of(asked["command"], asked["folder"])
-    return attempt.version_of(asked["name"])
-
-
-def _problem(request: Message) -> Problem:
-    return problem_of(request["data"], request["generated"], request["asked"]["options"])
-
-
-def _listen(requests: "queue.SimpleQueue[Message]", teller: Teller) -> None:
-    """Hand on requests, and now and then what there is to tell; when the keeper is gone, end."""
-    reader = Reader()
-    poll = select.poll()
-    poll.register(0, select.POLLIN)
-    try:
-        while True:
-            if not poll.poll(_TELL_MILLISECONDS):
-                teller.flush()
-                continue
-            data = os.read(0, _PIECE)
-            if not data:
-                break
-            for message in reader.feed(data):
-                requests.put(message)
-    finally:
-        lifeline.end_everything()
+def version_of(solver: SolverRequest) -> str:
+    """The version of the solver."""
+    if solver.command is not None:
+        return external_program.version_of(solver.command, solver.folder)
+    return attempt.version_of(solver.name)

@@ -13,6 +13,7 @@ from typing import Final
 
 from distributed import Client
 
+from memstow.planner.bench.records.journal import InterruptedBenchError
 from memstow.planner.bench.runs.supervisors import Result, perform_some
 from memstow.planner.bench.runs.task import Task
 from memstow.planner.model.errors import MemstowError
@@ -24,13 +25,13 @@ _LOOK_SECONDS: Final = 2.0
 
 
 class Cluster:
-    """Tasks go to whichever worker is free."""
+    """An executor that submits tasks to a Dask scheduler."""
 
     def __init__(self, scheduler: str) -> None:
         self._scheduler = scheduler
-        # A worker that is lost is no news for who asked: its tasks run elsewhere.
+        # A lost worker is not worth a message: its tasks run elsewhere.
         logging.getLogger("distributed.client").setLevel(logging.ERROR)
-        # A large instance travels with its task: Dask would rather have it there before.
+        # Dask warns of large tasks, and an instance travels with its task.
         warnings.filterwarnings("ignore", message="Sending large graph", category=UserWarning)
         try:
             self._client = Client(scheduler, set_as_default=False)
@@ -42,29 +43,30 @@ class Cluster:
 
     @property
     def window(self) -> int:
-        """As many as keep the workers there are now busy."""
+        """Enough bundles to keep the current workers busy."""
         now = time.monotonic()
         if now >= self._looked + _LOOK_SECONDS:
             self._looked = now
-            with self._as_gone():
+            with self._scheduler_errors():
                 self._window = max(_LEAST, _FOR_A_THREAD * sum(self._client.nthreads().values()))
         return self._window
 
     def submit(self, tasks: Sequence[Task]) -> Future[list[Result]]:
-        """Have them run by a worker."""
-        with self._as_gone():
+        """Run them on a worker."""
+        with self._scheduler_errors():
             future: Future[list[Result]] = self._executor.submit(perform_some, tasks)
         return future
 
     def close(self) -> None:
-        """Leave the cluster; what runs there is called off."""
+        """Leave the cluster, which cancels the runs there."""
         self._client.close()
 
     @contextmanager
-    def _as_gone(self) -> Iterator[None]:
-        """What Dask has to say of a scheduler that it could not reach again."""
+    def _scheduler_errors(self) -> Iterator[None]:
+        """Turn errors of Dask into one that names the scheduler."""
         try:
             yield
         except Exception as error:
-            message = f"the scheduler of Dask at {self._scheduler} is gone; --resume goes on ({error})"
-            raise MemstowError(message) from None
+            raise InterruptedBenchError(
+                f"the scheduler of Dask at {self._scheduler} is gone: {error}"
+            ) from None

@@ -1,41 +1,41 @@
-"""Where runs take place: behind the seam of `concurrent.futures`, so that a cluster is one more place."""
+"""Executors of runs, with the interface of `concurrent.futures`: this machine, or a cluster."""
 
 import sys
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Protocol
 
-from memstow.planner.bench.runs.supervisors import Keepers, Result
+from memstow.planner.bench.runs.supervisors import Result, Supervisors
 from memstow.planner.bench.runs.task import Task
 
 
 class Executor(Protocol):
-    """Takes bundles of tasks, a few at a time."""
+    """Runs bundles of tasks."""
 
     @property
     def window(self) -> int:
-        """How many bundles to have under way: enough that nobody waits, few enough to hold in memory."""
+        """The number of bundles to submit at a time: enough to keep all workers busy."""
 
     def submit(self, tasks: Sequence[Task]) -> Future[list[Result]]:
-        """Have the first of the tasks run, and as many more as fit into a moment."""
+        """Run the first task, and as many more as fit into a moment."""
 
     def close(self) -> None:
-        """End what still runs."""
+        """Cancel the runs that are under way."""
 
 
 class Local:
-    """This machine: so many runs at a time, each watched by a keeper of the memstow of this Python."""
+    """Runs `jobs` tasks at a time on this machine, with supervisors of the memstow of this Python."""
 
     def __init__(self, jobs: int, python: str = sys.executable) -> None:
         self.window = jobs + 1
-        self._keepers = Keepers(python)
+        self._supervisors = Supervisors(python)
         self._threads = ThreadPoolExecutor(jobs, thread_name_prefix="memstow-bench")
 
     def submit(self, tasks: Sequence[Task]) -> Future[list[Result]]:
-        """Have them run by the next keeper that is free."""
-        return self._threads.submit(self._keepers.perform_some, tasks)
+        """Run them with the next free supervisor."""
+        return self._threads.submit(self._supervisors.perform_some, tasks)
 
     def close(self) -> None:
-        """End what still runs."""
-        self._keepers.stop()
+        """Cancel the runs that are under way."""
+        self._supervisors.stop()
         self._threads.shutdown(cancel_futures=True)

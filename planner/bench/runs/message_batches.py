@@ -1,13 +1,13 @@
-"""Messages of a child to its keeper, several at a time: waking it for each would cost more than a run may."""
+"""Messages of a child to its supervisor in batches: a wake-up for each would cost more than a quick run."""
 
 import threading
 
-from memstow.planner.backends.messages import write_all
+from memstow.planner.processes.child import write_all
 from memstow.planner.processes.frames import Message, pack
 
 
-class Teller:
-    """Gathers messages from any thread until they are flushed, then sends them as one."""
+class BatchSender:
+    """Collects messages from any thread, and sends them as one when flushed."""
 
     def __init__(self, pipe: int) -> None:
         self._pipe = pipe
@@ -15,20 +15,20 @@ class Teller:
         self._waiting: list[Message] = []
 
     def send(self, message: Message) -> None:
-        """Have the message go with the next flush."""
+        """Send the message with the next flush."""
         with self._lock:
             self._waiting.append(message)
 
     def flush(self) -> None:
-        """Send what waits, in its order."""
+        """Send the waiting messages, in their order."""
         with self._lock:
-            write_all(self._pipe, self._told())
+            write_all(self._pipe, self._batch())
 
     def close(self, message: Message) -> None:
-        """Send what waits, and a last message after it."""
+        """Send the waiting messages, and a last one after them."""
         with self._lock:
-            write_all(self._pipe, self._told() + pack(message))
+            write_all(self._pipe, self._batch() + pack(message))
 
-    def _told(self) -> bytes:
+    def _batch(self) -> bytes:
         waiting, self._waiting = self._waiting, []
-        return pack({"kind": "told", "messages": waiting}) if waiting else b""
+        return pack({"kind": "batch", "messages": waiting}) if waiting else b""

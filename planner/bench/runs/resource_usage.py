@@ -1,14 +1,16 @@
-"""What a piece of work takes: seconds of the clock and of processors, and memory; children included."""
+"""Resource usage of a run: wall-clock and processor seconds, and memory; children included."""
 
 import os
 import resource
 import time
 from contextlib import suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from memstow.planner.processes.forked import MAXRSS_UNIT
-from memstow.planner.processes.process import see_buried
+from memstow.planner.processes.frames import Message
+from memstow.planner.processes.process import wait_for_reapers
 
 _DIGITS = 6
 # On a busy machine the kernel takes a while to end what a run has killed.
@@ -17,25 +19,37 @@ _BURIAL_SECONDS: Final = 5.0
 _RESET_PEAK: Final = b"5"
 
 
-class Spent:
-    """Measures from when it is made."""
+@dataclass(frozen=True, slots=True)
+class ResourceUsage:
+    """The resources that a run used, by the names of a record."""
+
+    seconds: float
+    cpu_seconds: float
+    peak_memory: int | None = None  # None: that of the process of the run counts
+    reported_seconds: float | None = None  # by an outside program
+    repeats: int = 1  # runs that the times are medians of
+
+    def values(self) -> Message:
+        """The fields that are there, for a message."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+
+class Stopwatch:
+    """Measures times from its creation on."""
 
     def __init__(self) -> None:
         self._begin = time.monotonic()
         self._cpu = cpu_seconds()
 
-    def values(self) -> dict[str, Any]:
-        """What a record says of it."""
+    def usage(self) -> ResourceUsage:
+        """The times so far; waits until children that were killed have ended."""
         seconds = time.monotonic() - self._begin
-        see_buried(_BURIAL_SECONDS)
-        return {
-            "seconds": round(seconds, _DIGITS),
-            "cpu_seconds": round(cpu_seconds() - self._cpu, _DIGITS),
-        }
+        wait_for_reapers(_BURIAL_SECONDS)
+        return ResourceUsage(round(seconds, _DIGITS), round(cpu_seconds() - self._cpu, _DIGITS))
 
 
 def cpu_seconds() -> float:
-    """Of this process, and of those it has started and waited for."""
+    """Processor seconds of this process, and of those it has started and waited for."""
     used = (resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN))
     return sum(one.ru_utime + one.ru_stime for one in used)
 

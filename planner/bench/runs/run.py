@@ -1,7 +1,7 @@
-"""The run of a bench: each task to an executor, a few at a time; each result to the journal as it comes.
+"""The main loop of a bench: submits tasks to an executor, and writes each result to the journal as it comes.
 
-Quick tasks travel in bundles. How many go together follows from how many were done of those before within the
-time that a bundle has; what was not done of one is asked for again.
+Quick tasks travel in bundles. The size of a bundle follows from how many tasks of earlier ones were done in
+the time of a bundle; tasks that were not done are submitted again.
 """
 
 from collections import deque
@@ -12,42 +12,42 @@ from threading import Event
 from typing import Final
 
 from memstow.planner.bench.instances.sources import Instances
-from memstow.planner.bench.records.journal import Journal, Known
+from memstow.planner.bench.records.journal import Journal, RecordedWhen
 from memstow.planner.bench.runs.executor import Executor
 from memstow.planner.bench.runs.progress import Tally
 from memstow.planner.bench.runs.supervisors import TOGETHER_SECONDS, Result, StoppedError
-from memstow.planner.bench.runs.task import Asked, Task, tasks_of
+from memstow.planner.bench.runs.task import SolverRequest, Task, tasks_of
 from memstow.planner.model.errors import MemstowError
 
 _TICK: Final = 0.1
 _TRIES: Final = 3
-# Tasks that travel together, and the bytes of their problems from which on they do not.
+# The most tasks of a bundle, and the bytes of problems that make a bundle full.
 _MOST_TOGETHER: Final = 256
 _HEAVY: Final = 4 << 20
-# A cluster that loses everything is not going to do better.
+# A cluster that loses this many runs, and has done none, will not do better.
 _MOST_LOST: Final = 5
 
 
 def run(
     instances: Sequence[Instances],
-    asked: Sequence[Asked],
+    solvers: Sequence[SolverRequest],
     seeds: int,
     executor: Executor,
     journal: Journal,
     cancel: Event,
     on_tally: Callable[[Tally], None] = lambda _tally: None,
 ) -> Tally:
-    """Run what has no result yet; what was left out or lost is in the tally."""
-    tally = Tally(sum(map(len, instances)) * len(asked) * seeds)
+    """Do the runs that have no result yet; those left out or lost are in the tally."""
+    tally = Tally(sum(map(len, instances)) * len(solvers) * seeds)
     on_tally(tally)
-    _Run(executor, journal, cancel, tally).run(_tasks(instances, asked, seeds))
+    _Run(executor, journal, cancel, tally).run(_tasks(instances, solvers, seeds))
     return tally
 
 
-def _tasks(instances: Iterable[Instances], asked: Sequence[Asked], seeds: int) -> Iterator[Task]:
+def _tasks(instances: Iterable[Instances], solvers: Sequence[SolverRequest], seeds: int) -> Iterator[Task]:
     for some in instances:
-        for given in some:
-            yield from tasks_of(given, asked, seeds)
+        for source in some:
+            yield from tasks_of(source, solvers, seeds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class _Run:
         self._cancel = cancel
         self._tally = tally
         self._running: dict[Future[list[Result]], list[_Try]] = {}
-        self._again: deque[_Try] = deque()
+        self._retries: deque[_Try] = deque()
         self._together = 1
         self._unreadable: set[str] = set()
 
@@ -75,7 +75,7 @@ class _Run:
             done, _ = wait(self._running, timeout=_TICK, return_when=FIRST_COMPLETED)
             for future in done:
                 self._take(future, self._running.pop(future))
-            more = more or bool(self._again)
+            more = more or bool(self._retries)
 
     def _submit(self, bundle: list[_Try]) -> bool:
         """Whether there was anything to submit."""
@@ -87,11 +87,11 @@ class _Run:
         bundle: list[_Try] = []
         weight = 0
         while len(bundle) < self._together and weight < _HEAVY:
-            one = self._again.popleft() if self._again else self._next(tasks)
+            one = self._retries.popleft() if self._retries else self._next(tasks)
             if one is None:
                 break
             bundle.append(one)
-            weight += len(one.task.given.data or b"")
+            weight += len(one.task.source.data or b"")
         return bundle
 
     def _next(self, tasks: Iterator[Task]) -> _Try | None:
@@ -99,11 +99,11 @@ class _Run:
         for task in tasks:
             if task.content in self._unreadable:
                 self._tally.left_out += 1
-            elif task.given.unreadable is not None:
-                self._leave_out(task, task.given.unreadable)
+            elif task.source.unreadable is not None:
+                self._leave_out(task, task.source.unreadable)
             elif (known := self._journal.known(task)) is None:
                 return _Try(task, 1)
-            elif known is Known.BEFORE:
+            elif known is RecordedWhen.BEFORE:
                 self._tally.before += 1
             else:
                 self._tally.same += 1
@@ -121,7 +121,7 @@ class _Run:
             return
         for one, result in zip(bundle, results, strict=False):
             self._keep(one.task, result)
-        self._again.extend(bundle[len(results) :])
+        self._retries.extend(bundle[len(results) :])
         if len(results) < len(bundle):
             self._together = len(results)
         elif len(bundle) == self._together and sum(one.seconds for one in results) < TOGETHER_SECONDS / 2:
@@ -138,14 +138,14 @@ class _Run:
     def _leave_out(self, task: Task, why: str) -> None:
         if task.content not in self._unreadable:
             self._unreadable.add(task.content)
-            self._tally.note(f"{task.given.name} is left out: {why}")
+            self._tally.note(f"{task.source.label} is left out: {why}")
         self._tally.left_out += 1
 
     def _try_again(self, one: _Try, error: Exception) -> None:
         if one.number < _TRIES:
-            self._again.append(_Try(one.task, one.number + 1))
+            self._retries.append(_Try(one.task, one.number + 1))
             return
-        what = f"{one.task.given.name} by {one.task.asked.name}"
+        what = f"{one.task.source.name} by {one.task.solver.name}"
         message = f"{what} is lost: {type(error).__name__}: {error}"[:500]
         self._tally.lost += 1
         if self._tally.lost >= _MOST_LOST and not self._tally.done:

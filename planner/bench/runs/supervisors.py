@@ -1,4 +1,4 @@
-"""Runs tasks through keepers, from as many threads as wanted: here, or on a worker of a cluster."""
+"""A pool of supervisors for any number of threads, here or on a worker of a cluster."""
 
 import sys
 import threading
@@ -19,24 +19,24 @@ _NO_LIMIT: Final = 1 << 62
 
 
 class LostError(MemstowError):
-    """A run that came to nothing through no fault of its own."""
+    """A run whose supervisors died again and again."""
 
 
 class StoppedError(MemstowError):
-    """A run that was called off."""
+    """A run that was cancelled."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of a task: the record, or why the instance is none."""
+    """The result of a task: a record, or why the instance cannot be read."""
 
     line: str | None = None
     unreadable: str | None = None
     seconds: float = 0.0
 
 
-class Keepers:
-    """Keepers that wait for work; as many are started as are wanted at once."""
+class Supervisors:
+    """Idle supervisors; one more is started whenever none is idle."""
 
     def __init__(self, python: str = sys.executable) -> None:
         self._python = python
@@ -45,39 +45,39 @@ class Keepers:
         self._stopped = threading.Event()
 
     def perform(self, task: Task) -> Result:
-        """Run the task, as those of `perform_some`."""
+        """Run one task; see `perform_some`."""
         return self.perform_some([task])[0]
 
     def perform_some(self, tasks: Sequence[Task]) -> list[Result]:
         """Run the first of the tasks, and as many more as there is time for while others wait.
 
-        LostError when keepers end again and again, StoppedError when called off.
+        LostError when supervisors die again and again, StoppedError when cancelled.
         """
         runs = [task.message() for task in tasks]
         request: Message = {"kind": "runs", "runs": runs, "seconds": TOGETHER_SECONDS}
         failure = ""
         for _ in range(_TRIES):
-            keeper = self._take()
+            supervisor = self._take()
             try:
-                done = Session(keeper, request, _NO_LIMIT, _ignore, self._look).run()
+                done = Session(supervisor, request, _NO_LIMIT, _ignore, self._look).run()
             except EndedError as error:
-                keeper.close()
+                supervisor.close()
                 failure = str(error)
             except BaseException:
-                keeper.close()
+                supervisor.close()
                 raise
             else:
-                self._give_back(keeper)
+                self._give_back(supervisor)
                 return [_result(result) for result in done["results"]]
         raise LostError(f"the process that watches a run came to its end: {failure}")
 
     def stop(self) -> None:
-        """Call off what runs, and end every keeper."""
+        """Cancel all runs, and end every supervisor."""
         self._stopped.set()
         with self._lock:
             idle, self._idle = self._idle, []
-        for keeper in idle:
-            keeper.close()
+        for supervisor in idle:
+            supervisor.close()
 
     def _take(self) -> Process:
         self._look(0.0)
@@ -86,23 +86,23 @@ class Keepers:
                 return self._idle.pop()
         return Process([self._python, "-P", "-m", "memstow.planner.bench.runs.supervisor", "{events}"])
 
-    def _give_back(self, keeper: Process) -> None:
+    def _give_back(self, supervisor: Process) -> None:
         with self._lock:
             if not self._stopped.is_set():
-                self._idle.append(keeper)
+                self._idle.append(supervisor)
                 return
-        keeper.close()
+        supervisor.close()
 
     def _look(self, _now: float) -> None:
         if self._stopped.is_set():
-            raise StoppedError("called off")
+            raise StoppedError("cancelled")
 
 
-_ours = Keepers()
+_ours = Supervisors()
 
 
 def perform_some(tasks: Sequence[Task]) -> list[Result]:
-    """Run some of the tasks with the keepers of this process, at least the first."""
+    """Run some of the tasks with the supervisors of this process, at least the first."""
     return _ours.perform_some(tasks)
 
 
@@ -112,4 +112,4 @@ def _result(values: Message) -> Result:
 
 
 def _ignore(_message: Message) -> None:
-    """A keeper says nothing but its last word."""
+    """A supervisor sends nothing but its result."""

@@ -1,32 +1,53 @@
-"""One run that is asked for: which instance, which solver, which seed, with which options.
+"""Tasks of a bench: one run of one solver on one instance with one seed.
 
-It travels as plain values: to a child, or to another machine first.
+A task travels as a message: to a supervisor and its child, or to another machine first.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
+from typing import NotRequired, TypedDict
 
-from memstow.planner.bench.records.record import Player, Values
+from memstow.planner.bench.records.record import SolverInfo
 from memstow.planner.bench.runs.repetition import REPEAT_SECONDS
 from memstow.planner.processes.frames import Message
 
 
+class RunOptions(TypedDict):
+    """The options of a run, as a record has them; the optional ones are for solvers of memstow only."""
+
+    format: str | None
+    target: Mapping[str, object] | None
+    capacity: int | None
+    fit_only: bool
+    time_limit: float
+    memory: int | None
+    gap: NotRequired[float]
+    deterministic: NotRequired[bool]
+    work_limit: NotRequired[int | None]
+    workers: NotRequired[int]
+
+
 @dataclass(frozen=True, slots=True)
-class Given:
-    """An instance before it is read: bytes of a file, or what to generate."""
+class InstanceSource:
+    """An instance before it is read: the bytes of a file, or what to generate."""
 
     name: str
     family: str
     data: bytes | None = None
-    generated: Values | None = None  # the arguments of the generator, and its `kind`
+    generated: Mapping[str, object] | None = None  # the arguments of the generator, and its `kind`
     unreadable: str | None = None  # why there are no bytes
+    file: str | None = None  # its path
+
+    @property
+    def label(self) -> str:
+        """The file, if there is one, else the name."""
+        return self.name if self.file is None else self.file
 
     @property
     def content(self) -> str:
-        """What the instance is made from, as SHA-256."""
+        """SHA-256 of the bytes, or of the arguments of the generator."""
         data = self.data
         if data is None:
             data = json.dumps(self.generated, sort_keys=True).encode()
@@ -34,60 +55,66 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """One solver and what is asked of it; an outside program has a command."""
+class SolverRequest:
+    """A solver with its options; an outside program has a command."""
 
     name: str
-    options: Values
+    options: RunOptions
     command: tuple[str, ...] | None = None
     folder: str | None = None  # where the command runs
-    repeat_seconds: float = REPEAT_SECONDS  # how it is measured, which is no part of the question
+    repeat_seconds: float = REPEAT_SECONDS  # how it is measured, which is no part of the key of a record
 
-    def player(self, version: str) -> Player:
-        """Who it is in a record."""
+    def solver_info(self, version: str) -> SolverInfo:
+        """The solver as a record has it."""
         command = {} if self.command is None else {"command": list(self.command)}
-        return Player(self.name, version, self.command is not None, {**self.options, **command})
+        return SolverInfo(self.name, version, self.command is not None, {**self.options, **command})
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
     """One run."""
 
-    given: Given
+    source: InstanceSource
     content: str
-    asked: Asked
+    solver: SolverRequest
     seed: int
 
     def message(self) -> Message:
-        """As a child is told of it."""
+        """The task as a message."""
         return {
-            "data": self.given.data,
-            "generated": self.given.generated,
+            "data": self.source.data,
+            "generated": self.source.generated,
             "instance": {
-                "name": self.given.name,
-                "family": self.given.family,
+                "name": self.source.name,
+                "family": self.source.family,
                 "content": self.content,
             },
-            "asked": {
-                "name": self.asked.name,
-                "options": self.asked.options,
-                "command": self.asked.command,
-                "folder": self.asked.folder,
+            "solver": {
+                "name": self.solver.name,
+                "options": self.solver.options,
+                "command": self.solver.command,
+                "folder": self.solver.folder,
+                "repeat_seconds": self.solver.repeat_seconds,
             },
             "seed": self.seed,
-            "repeat_seconds": self.asked.repeat_seconds,
         }
 
 
-def asked_of(values: dict[str, Any]) -> Asked:
-    """What is asked, from a message."""
-    command = values["command"]
-    return Asked(**{**values, "command": None if command is None else tuple(command)})
+def task_from(message: Message) -> Task:
+    """The task of a message."""
+    instance, solver = message["instance"], message["solver"]
+    command = solver["command"]
+    return Task(
+        InstanceSource(instance["name"], instance["family"], message["data"], message["generated"]),
+        instance["content"],
+        SolverRequest(**{**solver, "command": None if command is None else tuple(command)}),
+        message["seed"],
+    )
 
 
-def tasks_of(given: Given, asked: Sequence[Asked], seeds: int) -> Iterator[Task]:
+def tasks_of(source: InstanceSource, solvers: Sequence[SolverRequest], seeds: int) -> Iterator[Task]:
     """Every run on one instance."""
-    content = given.content
+    content = source.content
     for seed in range(seeds):
-        for one in asked:
-            yield Task(given, content, one, seed)
+        for solver in solvers:
+            yield Task(source, content, solver, seed)

@@ -89,7 +89,7 @@ class Windows:
         self.ids: set[str] = set()
         """Of the buffers that stand for windows."""
         self.others: list[Relative] = []
-        """What is relative for another reason."""
+        """Entries of `relative` that are not windows."""
         for tie in problem.relative:
             gap = _window_of(by_id, tie)
             if gap is None:
@@ -121,7 +121,7 @@ def gaps_between(lives: Iterable[Interval], windows: list[Gap]) -> tuple[Interva
     return (held[0].begin, max(part.end for part in held)), sorted(gaps, key=_times)
 
 
-def written(gaps: Iterable[Gap]) -> str:
+def format_gaps(gaps: Iterable[Gap]) -> str:
     """The gaps as a cell."""
     return " ".join(map(_written, gaps))
 

@@ -35,7 +35,7 @@ class Columns:
     names: dict[str, str]
     """By meaning, as the header has them."""
     addend: int
-    """What turns an end into the first moment after it."""
+    """Added to an end to make it the first moment after the life."""
     width: int
 
     def of(self, meaning: str) -> int | None:
@@ -48,7 +48,7 @@ class Columns:
 def header_columns(
     header: list[str], line: int, allowed: tuple[str, ...], required: tuple[str, ...]
 ) -> Columns:
-    """What the header says; an InputError with everything that is wrong with it."""
+    """The columns of the header; InputError with all of its issues."""
     issues: list[Issue] = []
     position: dict[str, int] = {}
     names: dict[str, str] = {}

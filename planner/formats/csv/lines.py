@@ -1,4 +1,4 @@
-"""The lines of a CSV, whatever they hold: cells, integers, and what is wrong with them by line and column."""
+"""The lines of a CSV: cells and integers, and their issues by line and column."""
 
 import csv
 import io
@@ -17,7 +17,7 @@ _LONGEST_CELL: Final = 1 << 20
 
 
 class CellError(Exception):
-    """What is wrong with the cell of a line, by the meaning of its column."""
+    """An error in a cell, with the meaning of its column."""
 
     def __init__(self, code: str, meaning: str, message: str) -> None:
         super().__init__(message)
@@ -33,7 +33,7 @@ def _check_count(data: bytes) -> None:
 
 
 class Lines:
-    """The lines of a CSV behind its header, and what is wrong with them."""
+    """The lines of a CSV after its header, and their issues."""
 
     def __init__(self, data: bytes, allowed: tuple[str, ...], required: tuple[str, ...]) -> None:
         check_marks(data)
@@ -117,7 +117,7 @@ def _hint(text: str) -> str:
 
 
 def _in_words(message: str) -> str:
-    """What Python says of quotes that do not close, in words about the file."""
+    """Errors of quotes that do not close, in words about the file."""
     if message == "unexpected end of data":
         return "a quote is opened and never closed"
     if message.endswith("expected after '\"'"):

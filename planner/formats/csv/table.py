@@ -10,32 +10,32 @@ import csv
 import io
 import re
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final, TypedDict
 
 from memstow.planner.formats.csv.gaps import (
     Gap,
     GapError,
     Windows,
     check_gaps,
+    format_gaps,
     gaps_between,
     lives_between,
     parse_gaps,
     window_id,
-    written,
 )
 from memstow.planner.formats.csv.header import Columns
 from memstow.planner.formats.csv.lines import CellError, Lines, number
 from memstow.planner.formats.format import Format, Refusals
 from memstow.planner.formats.plain_problem import against_moments, live_ranges, refuse_beyond_buffers
 from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.model.garbage_collection import collector_at_rest
 from memstow.planner.model.plan import REPEATED, Placement, Plan, Status
 from memstow.planner.model.problem import DEFAULT_POOL, LIMIT, Buffer, Problem
 from memstow.planner.reading.parse import parse_problem
 from memstow.planner.reading.paths import Path, parse_path
 from memstow.planner.reading.printable import shown
-from memstow.planner.solve.garbage_collection import collector_at_rest
 
 _PROBLEM: Final = ("id", "lower", "upper", "size", "alignment", "gaps", "offset")
 _PLAN: Final = ("id", "lower", "upper", "size", "alignment", "gaps", "pool", "offset")
@@ -64,10 +64,22 @@ def read_problem(data: bytes) -> Problem:
     return problem
 
 
-def _buffers_of(lines: Lines) -> "tuple[dict[str, Any], array[int]]":
-    """The problem as JSON values, and the line each buffer is from."""
-    buffers: list[dict[str, Any]] = []
-    relative: list[dict[str, Any]] = []
+class _Buffer(TypedDict, total=False):
+    """A buffer as a JSON object."""
+
+    id: str
+    size: int
+    lifetime: list[int]
+    lifetimes: list[list[int]]
+    alignment: int
+    pool: str
+    offset: int
+
+
+def _buffers_of(lines: Lines) -> "tuple[dict[str, object], array[int]]":
+    """The problem as JSON values, and the line of each buffer."""
+    buffers: list[_Buffer] = []
+    relative: list[dict[str, object]] = []
     origin: array[int] = array("q")
     read = _row_reader(lines.columns)
     for line, row in lines:
@@ -91,7 +103,7 @@ def _buffers_of(lines: Lines) -> "tuple[dict[str, Any], array[int]]":
 _Windows = list[tuple[Gap, tuple[int, int]]]
 
 
-def _row_reader(columns: Columns) -> Any:
+def _row_reader(columns: Columns) -> Callable[[list[str]], tuple[_Buffer, _Windows]]:
     """A function from cells to the fields of a buffer and its windows."""
     where = columns.position
     c_id, c_lower, c_upper, c_size = where["id"], where["lower"], where["upper"], where["size"]
@@ -99,13 +111,13 @@ def _row_reader(columns: Columns) -> Any:
     addend = columns.addend
     none: _Windows = []
 
-    def read(row: list[str]) -> tuple[dict[str, Any], _Windows]:
+    def read(row: list[str]) -> tuple[_Buffer, _Windows]:
         size = number(row[c_size], "size")
         life = [number(row[c_lower], "lower"), number(row[c_upper], "upper") + addend]
         reason = against_moments(life[0], life[1] - 1) if addend else None
         if reason is not None:
             raise CellError("reversed_lifetime", "lower", reason)
-        buffer: dict[str, Any] = {"id": row[c_id], "size": size, "lifetime": life}
+        buffer: _Buffer = {"id": row[c_id], "size": size, "lifetime": life}
         if c_alignment is not None and row[c_alignment]:
             buffer["alignment"] = number(row[c_alignment], "alignment")
         if c_offset is not None and row[c_offset]:
@@ -118,7 +130,7 @@ def _row_reader(columns: Columns) -> Any:
     return read
 
 
-def _with_gaps(buffer: dict[str, Any], cell: str, addend: int) -> _Windows:
+def _with_gaps(buffer: _Buffer, cell: str, addend: int) -> _Windows:
     begin, end = buffer.pop("lifetime")
     try:
         gaps = parse_gaps(cell, addend)
@@ -176,17 +188,17 @@ def write_plan(problem: Problem, plan: Plan) -> bytes:
 
 def _rows(problem: Problem, windows: Windows, refusals: Refusals) -> tuple[list[str], list[list[str]]]:
     header = ["id", "lower", "upper", "size"]
-    kept: list[list[str]] = []
+    lines: list[list[str]] = []
     for index, buffer in enumerate(problem.buffers):
         if buffer.id not in windows.ids:
             line = _line(index, buffer, windows, refusals)
             if line is not None:
-                kept.append(line)
-    rows = [line[:4] for line in kept]
+                lines.append(line)
+    rows = [line[:4] for line in lines]
     for index, (name, default) in enumerate((("alignment", "1"), ("gaps", ""), ("offset", "")), 4):
-        if any(line[index] != default for line in kept):
+        if any(line[index] != default for line in lines):
             header.append(name)
-            for row, line in zip(rows, kept, strict=True):
+            for row, line in zip(rows, lines, strict=True):
                 row.append(line[index])
     return header, rows
 
@@ -208,7 +220,7 @@ def _line(index: int, buffer: Buffer, windows: Windows, refusals: Refusals) -> l
         check_gaps(gaps, (begin, end), buffer.size)
     except GapError as error:
         refusals.add(f"$.buffers[{index}].lifetimes", str(error))
-    return [buffer.id, str(begin), str(end), str(buffer.size), alignment, written(gaps), offset]
+    return [buffer.id, str(begin), str(end), str(buffer.size), alignment, format_gaps(gaps), offset]
 
 
 def _text(header: list[str], rows: Iterable[list[str]]) -> bytes:

@@ -1,1 +1,1 @@
-"""What ExecuTorch exchanges: its list of tensors, and the problems of its planner for Cadence."""
+"""Formats of ExecuTorch: its list of tensors, and the problems of its planner for Cadence."""

@@ -1,4 +1,4 @@
-"""What ExecuTorch's planner for Cadence gets: specs, memories with ids from 1, and placement constraints.
+"""The input of ExecuTorch's planner for Cadence: specs, memories with ids from 1, and placement constraints.
 
 Its greedy tries the memories in the order of their ids. A spec that is placed relative to another (a view, a
 slice, a part of a concatenation) is not planned there: the lifetime of its source is widened to hold it. Here
@@ -176,7 +176,7 @@ class _Reading:
         pin = self._pins[spec.id][1] if spec.id in self._pins else None
         pinned = spec.mem_id if pin is None else pin.pinned_memory_id
         if pinned is not None and not 1 <= pinned <= len(self._names):
-            pinned = None  # told already
+            pinned = None  # reported already
         open_to = tuple(
             name for number, name in enumerate(self._names, start=1) if number not in spec.blocklist
         )

@@ -1,44 +1,25 @@
-"""From a problem to what ExecuTorch's planner for Cadence gets; what has no place is refused by name."""
+"""Writes the input of ExecuTorch's planner for Cadence; refuses fields that it cannot express."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from memstow.planner.formats.format import Refusals
 from memstow.planner.formats.plain_problem import single_life
-from memstow.planner.model.problem import Pool, Problem, allowed_pools
+from memstow.planner.model.problem import Buffer, Pool, Problem, allowed_pools
 
 
-def given_of(problem: Problem, refusals: Refusals) -> dict[str, Any]:
-    """The problem as specs and constraints; what they have no place for is added to the refusals."""
+def document_of(problem: Problem, refusals: Refusals) -> dict[str, object]:
+    """The problem as specs and constraints; fields that they cannot express are added to the refusals."""
     _refuse(problem, refusals)
     number_of = {pool.id: number for number, pool in enumerate(problem.pools, start=1)}
-    specs = []
-    for index, buffer in enumerate(problem.buffers):
-        first, after = single_life(buffer, f"$.buffers[{index}]", refusals)
-        allowed = buffer.pools if buffer.pools is not None else tuple(number_of)
-        if list(allowed) != [name for name in number_of if name in allowed]:
-            refusals.add(f"$.buffers[{index}].pools", "memories are tried in the order of their ids")
-        spec: dict[str, Any] = {
-            "id": buffer.id,
-            "allocated_memory": buffer.size,
-            "lifetime": [first, after - 1],
-            "alignment": buffer.alignment,
-        }
-        blocked = [number for name, number in number_of.items() if name not in allowed]
-        specs.append({**spec, "blocklist": blocked} if blocked else spec)
-    pools = problem.pools
-    config: dict[str, Any] = {
-        "memory_sizes": [pool.capacity for pool in pools],
-        "memory_alignments": [pool.alignment for pool in pools],
-        "memory_names": [pool.id for pool in pools],
-    }
-    if all(pool.base is not None for pool in pools):
-        config["base_addrs"] = [pool.base for pool in pools]
     return {
-        "memory_config": config,
-        "specs": specs,
+        "memory_config": _config(problem.pools),
+        "specs": [
+            _spec(buffer, f"$.buffers[{index}]", number_of, refusals)
+            for index, buffer in enumerate(problem.buffers)
+        ],
         "relative_placement": [
-            # Lives are written as they are: nothing is left to widen.
+            # Lifetimes are written as they are, so none needs to be widened.
             {"dependent": tie.buffer, "source": tie.base, "offset": tie.offset, "update_lifetime": False}
             for tie in problem.relative
         ],
@@ -52,6 +33,32 @@ def given_of(problem: Problem, refusals: Refusals) -> dict[str, Any]:
             if buffer.pool is not None
         ],
     }
+
+
+def _config(pools: Sequence[Pool]) -> dict[str, object]:
+    config: dict[str, object] = {
+        "memory_sizes": [pool.capacity for pool in pools],
+        "memory_alignments": [pool.alignment for pool in pools],
+        "memory_names": [pool.id for pool in pools],
+    }
+    if all(pool.base is not None for pool in pools):
+        config["base_addrs"] = [pool.base for pool in pools]
+    return config
+
+
+def _spec(buffer: Buffer, path: str, number_of: Mapping[str, int], refusals: Refusals) -> dict[str, object]:
+    first, after = single_life(buffer, path, refusals)
+    allowed = buffer.pools if buffer.pools is not None else tuple(number_of)
+    if list(allowed) != [name for name in number_of if name in allowed]:
+        refusals.add(f"{path}.pools", "memories are tried in the order of their ids")
+    spec: dict[str, object] = {
+        "id": buffer.id,
+        "allocated_memory": buffer.size,
+        "lifetime": [first, after - 1],
+        "alignment": buffer.alignment,
+    }
+    blocked = [number for name, number in number_of.items() if name not in allowed]
+    return {**spec, "blocklist": blocked} if blocked else spec
 
 
 def _refuse(problem: Problem, refusals: Refusals) -> None:

@@ -9,17 +9,17 @@ from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 from memstow.planner.formats.executorch.cadence_reading import read_given
-from memstow.planner.formats.executorch.cadence_writing import given_of
+from memstow.planner.formats.executorch.cadence_writing import document_of
 from memstow.planner.formats.format import Format, Refusals
-from memstow.planner.formats.native import laid_out, list_of_lines
+from memstow.planner.formats.native import encode_document, list_of_lines
 from memstow.planner.formats.plain_problem import refuse_beyond_buffers, refuse_pins, single_life
+from memstow.planner.model.garbage_collection import collector_at_rest
 from memstow.planner.model.problem import Alignment, Buffer, Bytes, Id, Problem, Time
 from memstow.planner.reading.issues import Findings
 from memstow.planner.reading.messages import wrong_type
 from memstow.planner.reading.parse import check_made
 from memstow.planner.reading.paths import Path
 from memstow.planner.reading.sections import index_before, read_elements
-from memstow.planner.solve.garbage_collection import collector_at_rest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=ConfigDict(extra="forbid"))
@@ -58,9 +58,9 @@ def write_problem(problem: Problem) -> bytes:
     refusals = Refusals("executorch")
     placed = problem.relative or any(b.pool is not None or b.pools is not None for b in problem.buffers)
     if placed or len(problem.pools) > 1 or problem.pools[0].capacity is not None:
-        given = given_of(problem, refusals)
+        document = document_of(problem, refusals)
         refusals.raise_any()
-        return laid_out(given)
+        return encode_document(document)
     refuse_beyond_buffers(problem, refusals)
     refuse_pins(problem, refusals)
     lives = [single_life(b, f"$.buffers[{i}]", refusals) for i, b in enumerate(problem.buffers)]

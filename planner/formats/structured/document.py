@@ -100,7 +100,7 @@ class Pinned:
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
 class Constraints:
-    """What must hold."""
+    """Constraints."""
 
     colocations: tuple[NumberPair, ...]
     separations: tuple[Separation, ...]
@@ -110,7 +110,7 @@ class Constraints:
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
 class ReusePenalty:
-    """What it costs when two buffers share bytes, and why."""
+    """The cost of two buffers sharing bytes, with its reason."""
 
     first: Number
     second: Number
@@ -120,7 +120,7 @@ class ReusePenalty:
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
 class CostModel:
-    """What things cost."""
+    """Costs."""
 
     reuse_penalties: tuple[ReusePenalty, ...]
 
@@ -144,7 +144,7 @@ class PipelineMember:
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
 class PipelineGroup:
-    """A pipeline; what it requires is in the separations: a note, without effect."""
+    """A pipeline; a note, since its requirements are in the separations."""
 
     group: Annotated[int, Field(strict=True)]
     pool: Number
@@ -165,7 +165,7 @@ class CompilerStructure:
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
 class StructuredObjective:
-    """What to minimise, the first term first."""
+    """The terms to minimise, in lexicographic order."""
 
     aggregation: Literal["lexicographic"]
     terms: Annotated[tuple[Metric, ...], Field(min_length=1)]

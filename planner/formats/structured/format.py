@@ -3,19 +3,19 @@
 from typing import Any, Final
 
 from memstow.planner.formats.format import Format
-from memstow.planner.formats.native import laid_out
+from memstow.planner.formats.native import encode_document
 from memstow.planner.formats.structured.document import Document, Solution
-from memstow.planner.formats.structured.numbering import numbered
+from memstow.planner.formats.structured.numbering import number_ids
 from memstow.planner.formats.structured.reading import Reading
 from memstow.planner.formats.structured.writing import document_of
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.plan import REPEATED, Placement, Plan, Status, placed_again
+from memstow.planner.model.garbage_collection import collector_at_rest
+from memstow.planner.model.plan import REPEATED, Placement, Plan, Status, repeated_placements
 from memstow.planner.model.problem import Problem
 from memstow.planner.reading.issues import Findings
 from memstow.planner.reading.parse import check_made
 from memstow.planner.reading.printable import shown
 from memstow.planner.reading.sections import read_whole
-from memstow.planner.solve.garbage_collection import collector_at_rest
 
 
 def read_problem(raw: Any) -> Problem:
@@ -35,7 +35,7 @@ def read_problem(raw: Any) -> Problem:
 
 def write_problem(problem: Problem) -> bytes:
     """The problem as a structured document."""
-    return laid_out(document_of(problem))
+    return encode_document(document_of(problem))
 
 
 def read_plan(raw: Any, problem: Problem) -> Plan:
@@ -55,7 +55,7 @@ def read_plan(raw: Any, problem: Problem) -> Plan:
         )
         for one in solution.placements
     )
-    for index, message in placed_again(placements):
+    for index, message in repeated_placements(placements):
         findings.add(REPEATED, ("placements", index), message)
     if findings:
         raise findings.error()
@@ -70,7 +70,7 @@ def write_plan(problem: Problem, plan: Plan) -> bytes:
         if one.buffer not in buffers or one.pool not in pools:
             message = f"{shown(one.buffer)} in {shown(one.pool)} is not of this problem: it has no numbers"
             raise InputError.single("unknown_buffer", "$.placements", message)
-    return laid_out(
+    return encode_document(
         {
             "placements": [
                 {"buffer": buffers[one.buffer], "pool": pools[one.pool], "offset": one.offset}
@@ -81,11 +81,11 @@ def write_plan(problem: Problem, plan: Plan) -> bytes:
 
 
 def _ids(ids: list[str]) -> dict[int, str]:
-    return {one.number: name for one, name in zip(numbered(ids), ids, strict=True)}
+    return {one.number: name for one, name in zip(number_ids(ids), ids, strict=True)}
 
 
 def _numbers(ids: list[str]) -> dict[str, int]:
-    return {name: one.number for one, name in zip(numbered(ids), ids, strict=True)}
+    return {name: one.number for one, name in zip(number_ids(ids), ids, strict=True)}
 
 
 FORMAT: Final = Format(

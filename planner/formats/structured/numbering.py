@@ -12,7 +12,7 @@ _NUMBERED: Final = re.compile(r"(0|[1-9][0-9]{0,9})(?::(.+))?", re.ASCII | re.DO
 _MOST: Final = (1 << 32) - 1
 
 
-class Numbered(NamedTuple):
+class NumberedName(NamedTuple):
     """A number and the name that goes with it."""
 
     number: int
@@ -20,20 +20,20 @@ class Numbered(NamedTuple):
 
 
 def id_of(number: int, name: str) -> str:
-    """The id of what has this number and this name."""
+    """The id of a number with a name."""
     return f"{number}:{name}" if name else str(number)
 
 
-def numbered(ids: Sequence[str]) -> list[Numbered]:
+def number_ids(ids: Sequence[str]) -> list[NumberedName]:
     """A number for each of these ids: their own where all have one, their place in the list otherwise."""
     own = [_own(name) for name in ids]
     if len({one.number for one in own if one is not None}) == len(ids):
         return [one for one in own if one is not None]
-    return [Numbered(index, name) for index, name in enumerate(ids)]
+    return [NumberedName(index, name) for index, name in enumerate(ids)]
 
 
-def _own(identity: str) -> Numbered | None:
+def _own(identity: str) -> NumberedName | None:
     match = _NUMBERED.fullmatch(identity)
     if match is None or int(match[1]) > _MOST:
         return None
-    return Numbered(int(match[1]), match[2] or "")
+    return NumberedName(int(match[1]), match[2] or "")

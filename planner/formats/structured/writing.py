@@ -1,19 +1,19 @@
-"""From a problem to a structured document; what it has no place for is refused by name."""
+"""Writes a problem as a structured document; refuses fields that it cannot express."""
 
 from math import lcm
-from typing import Any, Final
+from typing import Final
 
 from memstow.planner.formats.format import Refusals
 from memstow.planner.formats.plain_problem import live_ranges
 from memstow.planner.formats.reserved_peaks import same_optimum
-from memstow.planner.formats.structured.numbering import Numbered, numbered
+from memstow.planner.formats.structured.numbering import NumberedName, number_ids
 from memstow.planner.model.objective import Kind, terms_of
 from memstow.planner.model.problem import ALWAYS, Buffer, Interval, Problem, allowed_pools
 
 _METRICS: Final = {Kind.PEAK: "total_peak", Kind.MAX_PEAK: "max_peak", Kind.REUSE_COST: "reuse_cost"}
 
 
-def document_of(problem: Problem) -> dict[str, Any]:
+def document_of(problem: Problem) -> dict[str, object]:
     """The structured document of the problem."""
     return _Writing(problem).document()
 
@@ -23,12 +23,12 @@ class _Writing:
         self._problem = problem
         self._refusals = Refusals("structured")
         pools, buffers = [pool.id for pool in problem.pools], [buffer.id for buffer in problem.buffers]
-        self._pools = dict(zip(pools, numbered(pools), strict=True))
-        self._buffers = dict(zip(buffers, numbered(buffers), strict=True))
+        self._pools = dict(zip(pools, number_ids(pools), strict=True))
+        self._buffers = dict(zip(buffers, number_ids(buffers), strict=True))
         self._alignment_of = {pool.id: pool.alignment for pool in problem.pools}
         self._all_time = _hull(problem)
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> dict[str, object]:
         problem = self._problem
         self._refuse()
         inner = {
@@ -78,7 +78,7 @@ class _Writing:
                 why = "its peaks count the end of reserved ranges, which changes what is best here"
                 refusals.add(f"$.pools[{index}].reserved", why)
 
-    def _pool(self, index: int) -> dict[str, Any]:
+    def _pool(self, index: int) -> dict[str, object]:
         pool = self._problem.pools[index]
         return {
             **_identity(self._pools[pool.id]),
@@ -86,7 +86,7 @@ class _Writing:
             "reserved_ranges": [{"begin": r.offset, "end": r.offset + r.size} for r in pool.reserved],
         }
 
-    def _buffer(self, path: str, buffer: Buffer) -> dict[str, Any]:
+    def _buffer(self, path: str, buffer: Buffer) -> dict[str, object]:
         allowed = allowed_pools(self._problem, buffer)
         alignments = {lcm(buffer.alignment, self._alignment_of[name]) for name in allowed}
         if len(alignments) > 1:
@@ -111,7 +111,7 @@ class _Writing:
     def _pair(self, first: str, second: str) -> dict[str, int]:
         return {"first": self._buffers[first].number, "second": self._buffers[second].number}
 
-    def _pin(self, buffer: Buffer) -> dict[str, Any]:
+    def _pin(self, buffer: Buffer) -> dict[str, object]:
         pool = allowed_pools(self._problem, buffer)[0]
         return {
             "buffer": self._buffers[buffer.id].number,
@@ -133,7 +133,7 @@ class _Writing:
         return list(dict.fromkeys(metrics)) or ["capacity_overflow"]
 
 
-def _identity(one: Numbered) -> dict[str, Any]:
+def _identity(one: NumberedName) -> dict[str, object]:
     return {"id": one.number, "name": one.name}
 
 

@@ -1,1 +1,1 @@
-"""What TVM's Unified Static Memory Planner reads and gets."""
+"""Formats of TVM's Unified Static Memory Planner."""

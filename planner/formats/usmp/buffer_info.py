@@ -1,10 +1,10 @@
-"""What TVM's Unified Static Memory Planner gets: its BufferInfo and PoolInfo objects, by their own names.
+"""The input of TVM's Unified Static Memory Planner: BufferInfo and PoolInfo objects, by their own names.
 
 Constants are in memory from the start, so each is apart from every other; they go to constant pools and
-variables to workspace pools, so the two never meet. What TVM's planners do not look at is not kept.
+variables to workspace pools, so the two never meet. Fields that TVM's planners do not use are ignored.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import ConfigDict, Field
@@ -52,7 +52,7 @@ class PoolInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
 class BufferInfo:
-    """One buffer. Inputs and outputs are planned as what is between them, so `kind` is a note."""
+    """One buffer. Inputs and outputs are planned like intermediates, so `kind` is a note."""
 
     name_hint: Id
     size_bytes: Bytes
@@ -98,51 +98,53 @@ def objective_of(pools: tuple[Pool, ...]) -> tuple[str, ...] | None:
     if len(pools) == 1:
         return None
     later = [peak_of(pool.id) for pool in reversed(pools[1:])]
-    # A name that comes twice is told elsewhere.
+    # Duplicate names are reported elsewhere.
     return tuple(dict.fromkeys(map(str, (*later, Term(Kind.PREFERENCE), peak_of(pools[0].id)))))
 
 
-def infos_of(problem: Problem, refusals: Refusals) -> dict[str, Any]:
-    """The problem as these objects; what they have no place for is added to the refusals."""
-    constants = {buffer.id for buffer in problem.buffers if buffer.lifetime == ALWAYS}
-    constant_pools = {
-        name
-        for buffer in problem.buffers
-        if buffer.id in constants
-        for name in allowed_pools(problem, buffer)
-    }
+def infos_of(problem: Problem, refusals: Refusals) -> dict[str, object]:
+    """The problem as JSON of these objects; fields that they cannot express are added to the refusals."""
+    constants = [buffer for buffer in problem.buffers if buffer.lifetime == ALWAYS]
+    constant_pools = {name for buffer in constants for name in allowed_pools(problem, buffer)}
     conflicts: dict[str, list[str]] = {}
     for one, other in problem.conflicts:
         conflicts.setdefault(one, []).append(other)
-    buffers = []
+    _refuse_lives(problem, constant_pools, refusals)
+    return {
+        "buffer_infos": [
+            {
+                "name_hint": buffer.id,
+                "size_bytes": buffer.size,
+                "alignment": buffer.alignment,
+                "pool_candidates": list(allowed_pools(problem, buffer)),
+                "conflicts": conflicts.get(buffer.id, []),
+                **({"constant": True} if buffer.lifetime == ALWAYS else {}),
+            }
+            for buffer in problem.buffers
+        ],
+        "pool_infos": [
+            {
+                "pool_name": pool.id,
+                "kind": "constant" if pool.id in constant_pools else "workspace",
+                "size_hint_bytes": UNRESTRICTED if pool.capacity is None else pool.capacity,
+            }
+            for pool in problem.pools
+        ],
+    }
+
+
+def _refuse_lives(problem: Problem, constant_pools: Set[str], refusals: Refusals) -> None:
     for index, buffer in enumerate(problem.buffers):
-        path, candidates = f"$.buffers[{index}]", allowed_pools(problem, buffer)
-        if buffer.id not in constants:
+        path = f"$.buffers[{index}]"
+        if buffer.lifetime != ALWAYS:
             if buffer.lifetime is not None or buffer.lifetimes:
                 refusals.add(f"{path}.lifetime", "conflicts are told by name, not by times")
-            if constant_pools & set(candidates):
+            if constant_pools & set(allowed_pools(problem, buffer)):
                 refusals.add(
                     f"{path}.pools", "a pool is for what is always live or for the rest, not for both"
                 )
         if buffer.accesses is not None:
             refusals.add(f"{path}.accesses")
-        info: dict[str, Any] = {
-            "name_hint": buffer.id,
-            "size_bytes": buffer.size,
-            "alignment": buffer.alignment,
-            "pool_candidates": list(candidates),
-            "conflicts": conflicts.get(buffer.id, []),
-        }
-        buffers.append({**info, "constant": True} if buffer.id in constants else info)
-    pools = [
-        {
-            "pool_name": pool.id,
-            "kind": "constant" if pool.id in constant_pools else "workspace",
-            "size_hint_bytes": UNRESTRICTED if pool.capacity is None else pool.capacity,
-        }
-        for pool in problem.pools
-    ]
-    return {"buffer_infos": buffers, "pool_infos": pools}
 
 
 def _pool(info: PoolInfo) -> Pool:
@@ -161,7 +163,7 @@ def _buffer(info: BufferInfo, pools: tuple[str, ...]) -> Buffer:
 
 
 def _conflicts(infos: Infos) -> Iterator[tuple[Path, Pair]]:
-    """Each conflict once, whichever of the two names the other, and where it is told first."""
+    """Each conflict once, with the place where it first comes."""
     seen: set[frozenset[str]] = set()
     for index, info in enumerate(infos.buffer_infos):
         for at, other in enumerate(info.conflicts):

@@ -11,9 +11,10 @@ from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
 from memstow.planner.formats.format import Format, Refusals
-from memstow.planner.formats.native import laid_out
+from memstow.planner.formats.native import encode_document
 from memstow.planner.formats.plain_problem import against_moments, refuse_pins
 from memstow.planner.formats.usmp.buffer_info import infos_of, objective_of, read_infos
+from memstow.planner.model.garbage_collection import collector_at_rest
 from memstow.planner.model.objective import PEAK
 from memstow.planner.model.problem import DEFAULT_POOL, Buffer, Bytes, Id, Pair, Pool, Problem, Time
 from memstow.planner.reading.issues import Findings, Renamed
@@ -21,7 +22,6 @@ from memstow.planner.reading.messages import wrong_type
 from memstow.planner.reading.parse import check_made
 from memstow.planner.reading.paths import Path
 from memstow.planner.reading.sections import index_before, read_elements, read_section
-from memstow.planner.solve.garbage_collection import collector_at_rest
 
 _Row = tuple[Time, Time, Bytes]
 
@@ -36,7 +36,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=ConfigDict(extra="forbid"))
 class Case:
-    """A problem; what it notes about itself (source, memory_pressure, expected) is not part of it."""
+    """A problem; source, memory_pressure and expected are notes."""
 
     sizes: dict[Any, Any]
     edges: tuple[Pair, ...] = ()
@@ -48,7 +48,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=ConfigDict(extra="forbid"))
-class Sized:
+class SizeEntry:
     """One entry of `sizes`."""
 
     id: Id
@@ -85,7 +85,7 @@ def write_problem(problem: Problem) -> bytes:
     refuse_pins(problem, refusals)
     document = _case_of(problem) if _is_case(problem) else infos_of(problem, refusals)
     refusals.raise_any()
-    return laid_out(document)
+    return encode_document(document)
 
 
 def _is_case(problem: Problem) -> bool:
@@ -98,7 +98,7 @@ def _is_case(problem: Problem) -> bool:
     )
 
 
-def _case_of(problem: Problem) -> dict[str, Any]:
+def _case_of(problem: Problem) -> dict[str, object]:
     return {
         "sizes": {buffer.id: buffer.size for buffer in problem.buffers},
         "edges": [list(pair) for pair in problem.conflicts],
@@ -111,7 +111,7 @@ def _read_case(raw: Any, findings: Findings) -> Problem | None:
     if not section.sound or findings:
         return None
     case = section.values
-    buffers = list(_sized(case["sizes"], findings))
+    buffers = list(_buffers_of(case["sizes"], findings))
     pairs = list(case.get("edges", ()))
     if case.get("conflicts") is not None:
         pairs.extend(_adjacent(case["conflicts"], findings))
@@ -135,11 +135,11 @@ def _read_case(raw: Any, findings: Findings) -> Problem | None:
     return problem
 
 
-def _sized(sizes: Mapping[Any, Any], findings: Findings) -> Iterator[Buffer]:
+def _buffers_of(sizes: Mapping[Any, Any], findings: Findings) -> Iterator[Buffer]:
     names = list(sizes)
     entries = [{"id": name, "size": size} for name, size in sizes.items()]
     found, _ = read_elements(
-        Sized, entries, Renamed(findings, lambda path: ("sizes", names[int(path[0])])), ()
+        SizeEntry, entries, Renamed(findings, lambda path: ("sizes", names[int(path[0])])), ()
     )
     return (Buffer(id=one.id, size=one.size) for one in found)
 
@@ -155,7 +155,7 @@ def _adjacent(neighbours: Mapping[Any, Any], findings: Findings) -> Iterator[Pai
 
 
 def _each_once(pairs: list[Pair]) -> Iterator[Pair]:
-    """The pairs without those that say the same again: an edge has no direction."""
+    """The pairs without duplicates: an edge has no direction."""
     seen: set[frozenset[str]] = set()
     for pair in pairs:
         ends = frozenset(pair)

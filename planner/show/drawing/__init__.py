@@ -1,1 +1,1 @@
-"""What pictures of plans are made of: round values for axes, colours, boxes, and the shade of thin ones."""
+"""Parts of pictures of plans: round values for axes, colours, boxes, and the shade of thin ones."""

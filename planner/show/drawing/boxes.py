@@ -7,16 +7,16 @@ from typing import Final
 from xml.sax.saxutils import escape
 
 from memstow.planner.model.problem import ALWAYS
-from memstow.planner.show.drawing.fit_text import fitting
+from memstow.planner.show.drawing.fit_text import fit_text
 from memstow.planner.show.drawing.palette import RAMP, ink_on
 from memstow.planner.show.drawing.scale import RIGHT, Box, Panel, px
 from memstow.planner.show.drawing.ticks import time_text
 from memstow.planner.show.formatting import count, human, plain
 
 MOST_TOLD: Final = 1_500
-"""Boxes of one picture that say what they are."""
+"""The most boxes of a picture with tooltips."""
 READABLE: Final = 4
-"""Pixels a box needs either way for a rim and a tooltip; a rim would hide what is thinner."""
+"""The least width and height in pixels of a box with a rim and a tooltip; a rim would hide a thinner box."""
 
 _RIM: Final = ' stroke="#ffffff" stroke-width="0.6"'
 _LETTER: Final = 6.8
@@ -36,8 +36,8 @@ def plain_boxes(boxes: Iterable[Box]) -> Iterator[str]:
         yield f'<path class="boxes" fill="{RAMP[on_ramp]}"{rim} d="{"".join(path)}"/>'
 
 
-def told_boxes(panel: Panel, boxes: Iterable[Box]) -> Iterator[str]:
-    """Boxes that say what they are when pointed at."""
+def boxes_with_tooltips(panel: Panel, boxes: Iterable[Box]) -> Iterator[str]:
+    """Boxes with tooltips."""
     for box in boxes:
         yield (
             f'<rect class="box" x="{px(box.left)}" y="{px(box.high)}" width="{px(box.wide)}" '
@@ -47,7 +47,7 @@ def told_boxes(panel: Panel, boxes: Iterable[Box]) -> Iterator[str]:
 
 
 def readable(boxes: Sequence[Box], most: int) -> set[int]:
-    """Which of them, by their place in the list, are to say what they are: the largest."""
+    """The indices of the largest boxes, which get tooltips."""
     large = [index for index, box in enumerate(boxes) if box.thinner >= READABLE]
     return set(nlargest(most, large, key=lambda index: boxes[index].area))
 
@@ -70,7 +70,7 @@ def names(boxes: Iterable[Box]) -> Iterator[str]:
     taken: dict[int, list[float]] = {}
     for box in boxes:
         room = int((box.wide - 6) / _LETTER)
-        name = fitting(box.life.buffer.id, room)
+        name = fit_text(box.life.buffer.id, room)
         if box.tall < _ONE_LINE or not name:
             continue
         size = human(box.life.buffer.size)

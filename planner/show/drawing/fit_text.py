@@ -15,7 +15,7 @@ def breadth(text: str) -> int:
     return len(text) + sum(east_asian_width(letter) in "FW" for letter in text)
 
 
-def fitting(name: str, room: int) -> str:
+def fit_text(name: str, room: int) -> str:
     """As much of the name as there is room for, or nothing where that says little."""
     text = plain(name, most=LONGEST)
     while len(text) > _SHORTEST and breadth(text) > room:

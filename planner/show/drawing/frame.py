@@ -1,4 +1,4 @@
-"""What is around and behind the boxes of a map: heading, holes, reserved ranges, lines, axes."""
+"""Everything around and behind the boxes of a map: heading, holes, reserved ranges, lines, axes."""
 
 from collections.abc import Iterator
 from math import floor
@@ -24,7 +24,7 @@ _BESIDE: Final = 24
 
 
 def heading(panel: Panel) -> str:
-    """The pool, its peak, its capacity, and what is proven."""
+    """The pool, its peak, its capacity and its bound."""
     use = panel.use
     limit = "no limit"
     if use.capacity is not None:
@@ -43,7 +43,7 @@ def heading(panel: Panel) -> str:
 
 
 def ground(panel: Panel, columns: Columns) -> Iterator[str]:
-    """The paper; what is free below the skyline; and what is reserved."""
+    """The background: paper, free bytes below the skyline, and reserved ranges."""
     yield (
         f'<rect class="map" x="{LEFT}" y="{panel.top}" width="{ACROSS}" height="{panel.tall}" '
         f'fill="#ffffff" stroke="{FRAME}"/>'

@@ -1,4 +1,4 @@
-"""What there is to draw: each buffer in each of its lives, by pool, on one axis for all pools."""
+"""The boxes to draw: each buffer in each of its lives, by pool, on one axis for all pools."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Life:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """What lies across: time; or, where nothing has a lifetime, the buffers side by side, one unit each."""
+    """The horizontal axis: time, or, without lifetimes, the buffers side by side, one unit each."""
 
     begin: int
     end: int

@@ -1,11 +1,18 @@
-"""The map of one pool as SVG: boxes for what is large enough, shade for the rest, lines and axes."""
+"""The map of one pool as SVG: boxes for large items, shade for the rest, lines and axes."""
 
 from dataclasses import dataclass
 from heapq import nlargest
 from typing import Final
 
 from memstow.planner.show.drawing import frame
-from memstow.planner.show.drawing.boxes import MOST_TOLD, names, plain_boxes, readable, summits, told_boxes
+from memstow.planner.show.drawing.boxes import (
+    MOST_TOLD,
+    boxes_with_tooltips,
+    names,
+    plain_boxes,
+    readable,
+    summits,
+)
 from memstow.planner.show.drawing.scale import ACROSS, Box, Panel
 from memstow.planner.show.drawing.shade import columns_of
 from memstow.planner.show.drawing.shade_svg import spots
@@ -15,8 +22,8 @@ MOST_BOXES: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
-    """A map as it is drawn, and what of it is not there box by box."""
+class MapDrawing:
+    """The SVG of a map, and the number of items that are not drawn as boxes."""
 
     lines: list[str]
     shaded: int
@@ -25,7 +32,7 @@ class Drawn:
     """Buffers that live at no moment that is shown."""
 
 
-def drawn(panel: Panel) -> Drawn:
+def draw_map(panel: Panel) -> MapDrawing:
     """Everything of one pool, from the back to the front."""
     columns = columns_of(panel.lives, panel.axis, ACROSS)
     own, thin = _by_size(panel.boxes, MOST_BOXES // panel.beside)
@@ -36,7 +43,7 @@ def drawn(panel: Panel) -> Drawn:
         *frame.ground(panel, columns),
         *spots(panel, thin),
         *plain_boxes(box for index, box in enumerate(own) if index not in telling),
-        *told_boxes(panel, told),
+        *boxes_with_tooltips(panel, told),
         *summits(panel, thin),
         *frame.moment(panel),
         *frame.levels(panel),
@@ -46,7 +53,7 @@ def drawn(panel: Panel) -> Drawn:
     seen = {box.life.buffer.id for box in own}
     shaded = {box.life.buffer.id for box in thin if columns.of(box.life)} - seen
     unseen = {box.life.buffer.id for box in thin} - shaded - seen
-    return Drawn(lines, len(shaded), len(unseen))
+    return MapDrawing(lines, len(shaded), len(unseen))
 
 
 def _by_size(boxes: list[Box], most: int) -> tuple[list[Box], list[Box]]:

@@ -1,4 +1,4 @@
-"""Where things are in the map of one pool: from times and addresses to pixels."""
+"""The scale of the map of one pool: from times and addresses to pixels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ ACROSS: Final = 800
 RIGHT: Final = LEFT + ACROSS
 
 _NEAR: Final = 1.5
-"""A capacity up to so many times the peak is drawn; a larger one is told."""
+"""A capacity up to this many times the peak is drawn; a larger one is only named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Panel:
     top: int
     tall: int
     beside: int = 1
-    """Of how many maps of the picture it is one: they share what a file may hold."""
+    """The number of maps in the picture, which share the limit of boxes in a file."""
 
     @property
     def bottom(self) -> int:

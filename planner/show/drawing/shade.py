@@ -1,4 +1,4 @@
-"""The shade of what is too thin to be drawn by itself: how full each spot of a map is, column by column.
+"""The shade of items too thin to be drawn one by one: how full each spot of a map is, by column.
 
 A column stands for a stretch of time and shows one moment of it, the one with the most bytes in use: what is
 filled in a column is what is in use then. A mean would let a peak of one moment fade away, and the sum of all
@@ -30,7 +30,7 @@ class Columns:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ShadeRun:
     """Spots of one row, side by side and alike: columns `first` until `last`."""
 
     row: int
@@ -76,7 +76,9 @@ def skyline(lives: Sequence[Life], columns: Columns) -> list[int]:
     return heights
 
 
-def runs(graded: Sequence[tuple[Life, int]], columns: Columns, rows: int, height: int) -> Iterator[Run]:
+def shade_runs(
+    graded: Sequence[tuple[Life, int]], columns: Columns, rows: int, height: int
+) -> Iterator[ShadeRun]:
     """Where and how full; a spot has the grade of the lives that have most of it."""
     bounds = [height * row // rows for row in range(rows + 1)]
     for row, changes in sorted(_changes(graded, columns, bounds).items()):
@@ -87,7 +89,7 @@ def runs(graded: Sequence[tuple[Life, int]], columns: Columns, rows: int, height
         for (level, grade), alike in groupby(_spots(grades, filled, size)):
             length = len(list(alike))
             if level:
-                yield Run(row, place, place + length, grade, level)
+                yield ShadeRun(row, place, place + length, grade, level)
             place += length
 
 
@@ -95,7 +97,7 @@ def _spots(grades: Sequence[int], filled: Sequence[Sequence[int]], size: int) ->
     """Of each column of a row how full it is, and the grade that fills most of it."""
     for parts in zip(*filled, strict=True):
         total = sum(parts)
-        # Rounded up: what is there at all is seen. What may share bytes can be more than full.
+        # Rounded up, so that every item is visible. Items that share bytes can fill more than all.
         level = min(LEVELS, -(-total * LEVELS // size))
         yield level, grades[parts.index(max(parts))] if level else 0
 

@@ -7,14 +7,14 @@ from typing import Final
 
 from memstow.planner.show.drawing.palette import RAMP, shade
 from memstow.planner.show.drawing.scale import ACROSS, RIGHT, Box, Panel
-from memstow.planner.show.drawing.shade import Columns, Run, columns_of, runs
+from memstow.planner.show.drawing.shade import Columns, ShadeRun, columns_of, shade_runs
 
 MOST_RUNS: Final = 50_000
 """In one picture: more than that makes a file that is slow to open."""
 
 
 def spots(panel: Panel, thin: Sequence[Box]) -> Iterator[str]:
-    """How full each spot is with what is too thin for a box, those of one colour together."""
+    """The shade of items too thin for a box, grouped by colour."""
     if not thin:
         return
     graded = [(box.life, box.grade) for box in thin]
@@ -24,7 +24,7 @@ def spots(panel: Panel, thin: Sequence[Box]) -> Iterator[str]:
         columns = columns_of(panel.lives, panel.axis, ACROSS // size)
         # A map of few bytes has no more rows than bytes.
         rows = min(panel.tall // size, panel.height)
-        found = list(islice(runs(graded, columns, rows, panel.height), most + 1))
+        found = list(islice(shade_runs(graded, columns, rows, panel.height), most + 1))
         if len(found) <= most:
             break
         size *= 2
@@ -38,7 +38,7 @@ def spots(panel: Panel, thin: Sequence[Box]) -> Iterator[str]:
         )
 
 
-def _outline(panel: Panel, run: Run, columns: Columns, rows: int) -> str:
+def _outline(panel: Panel, run: ShadeRun, columns: Columns, rows: int) -> str:
     # Whole pixels: no seams between neighbours, and no column too narrow to be seen.
     left = min(RIGHT - 1, floor(panel.across(columns.edges[run.first]) + 0.5))
     right = floor(panel.across(columns.edges[run.last]) + 0.5)

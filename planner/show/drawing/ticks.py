@@ -11,7 +11,7 @@ _SHOWN: Final = 4
 
 
 def round_times(begin: int, end: int, most: int) -> Sequence[int]:
-    """At most so many round times from the one to the other, evenly spaced; never none."""
+    """At most `most` round times between two times, evenly spaced; at least one."""
     step = 10 ** max(0, len(str((end - begin) // most)) - 1)
     while True:
         for factor in (1, 2, 5):
@@ -23,7 +23,7 @@ def round_times(begin: int, end: int, most: int) -> Sequence[int]:
 
 
 def round_addresses(top: int, most: int) -> range:
-    """Multiples of a power of two from 0 to the top, at most so many besides 0."""
+    """Multiples of a power of two from 0 to the top, at most `most` besides 0."""
     step = 1
     while top // step > most:
         step *= 2
@@ -31,7 +31,7 @@ def round_addresses(top: int, most: int) -> range:
 
 
 def time_text(time: int) -> str:
-    """A time in groups of three, or in powers of ten where nobody would read its digits."""
+    """A time in groups of three digits, or in powers of ten where it is too long."""
     digits = str(abs(time))
     if len(digits) <= _LONGEST:
         return count(time)

@@ -93,6 +93,7 @@ def test_what_cannot_be_done_is_said(
 
 
 def test_the_exit_code_of_compare_tells_whether_something_is_worse(cli: Cli, tmp_path: Path) -> None:
+    pytest.importorskip("scipy")
     fast = [made(name, "x", 10, options=EXACT, work={"steps": 100}) for name in "abc"]
     slow = [made(name, "x", 10, options=EXACT, work={"steps": 120}) for name in "abc"]
     write(tmp_path / "fast", *fast)

@@ -15,6 +15,7 @@ import pytest
 
 from memstow.api.cli.commands.bench_run import Progress
 from memstow.api.cli.exit_codes import Exit
+from memstow.planner.bench.records.journal import InterruptedBenchError, Journal
 from memstow.planner.bench.records.record import RESULTS, Record, from_line
 from memstow.planner.bench.runs.progress import Tally
 from tests.api.cli.conftest import ROOT, Cli
@@ -96,7 +97,7 @@ def test_results_are_not_mixed_unasked_but_added_to_when_asked(cli: Cli, three: 
     assert cli(*first).code == Exit.DONE
     again = cli(*first)
     assert again.code == Exit.USAGE
-    assert "--resume" in again.err
+    assert "there are results already; --resume continues with them" in again.err
     assert cli(*first[:-1], "greedy,exact", "--resume").code == Exit.DONE
     assert sorted(record.solver.name for record in records(tmp_path / "out")) == ["exact", "greedy"]
 
@@ -105,10 +106,10 @@ def test_what_is_no_problem_is_left_out_and_named(cli: Cli, three: Path, tmp_pat
     (tmp_path / "poem.csv").write_text("roses,are\nred,\n")
     ran = cli("bench", "run", tmp_path, "--output", tmp_path / "out")
     assert ran.code == Exit.DONE
-    assert "poem is left out" in ran.err
+    assert f"{tmp_path / 'poem.csv'} is left out: line 1" in ran.err
     assert [record.instance.name for record in records(tmp_path / "out")] == [three.stem]
     only = cli("bench", "run", tmp_path / "poem.csv", "--output", tmp_path / "other")
-    assert only.code == Exit.USAGE
+    assert (only.code, only.out) == (Exit.USAGE, "")
     assert not (tmp_path / "other").exists()
 
 
@@ -138,7 +139,33 @@ def test_a_run_that_fails_leaves_what_was_there_before_and_nothing_more(
 VENV = Path(sys.executable).parent.parent
 
 
+def test_what_ends_a_bench_early_says_how_to_go_on(cli: Cli, three: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    asked = ("bench", "run", three, "--output", out, "--solvers", "greedy", "--resume")
+    out.mkdir()
+    (out / "results.jsonl").write_text("damaged\n")
+    damaged = cli(*asked)
+    assert damaged.code == Exit.USAGE
+    assert "if the line is removed, --resume repeats that run" in damaged.err
+
+
+def test_a_full_disk_is_told_with_the_way_to_go_on(
+    cli: Cli, three: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    close = Journal.close
+
+    def close_on_a_full_disk(journal: Journal) -> None:
+        close(journal)
+        raise InterruptedBenchError("No space left on device")
+
+    monkeypatch.setattr(Journal, "close", close_on_a_full_disk)
+    ran = cli("bench", "run", three, "--output", tmp_path / "out", "--solvers", "greedy")
+    assert ran.code == Exit.USAGE
+    assert "No space left on device; the results so far are saved; --resume continues" in ran.err
+
+
 def test_two_of_memstow_run_side_by_side_and_are_compared(cli: Cli, three: Path, tmp_path: Path) -> None:
+    pytest.importorskip("scipy")
     out = tmp_path / "out"
     sides = ("--interleave", VENV, VENV / "bin" / "memstow")
     asked = ("bench", "run", three, "generate:network,n=5", *sides, "--solvers", "greedy,exact")
@@ -156,6 +183,7 @@ def test_two_of_memstow_run_side_by_side_and_are_compared(cli: Cli, three: Path,
 
 
 def test_two_outside_programs_run_side_by_side(cli: Cli, three: Path, tmp_path: Path) -> None:
+    pytest.importorskip("scipy")
     # They make up their times, and the second makes up a poorer plan.
     for name, offset, milliseconds in (("good", 0, 1), ("poor", 150, 2)):
         script = tmp_path / f"{name}.sh"
@@ -171,6 +199,16 @@ def test_two_outside_programs_run_side_by_side(cli: Cli, three: Path, tmp_path: 
     assert (old.peak, old.reported_seconds, new.peak, new.reported_seconds) == (150, 0.001, 250, 0.002)
     reported = next(line for line in ran.out.splitlines() if "reported" in line)
     assert "2.0000" in reported
+
+
+def test_two_are_not_run_where_they_could_not_be_compared(
+    cli: Cli, three: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "scipy.stats", None)
+    ran = cli("bench", "run", three, "--output", tmp_path / "out", "--interleave", VENV, VENV)
+    assert ran.code == Exit.USAGE
+    assert "pip install 'memstow[bench]'" in ran.err
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
@@ -363,7 +401,9 @@ def test_problems_are_run_in_the_memories_of_a_target(cli: Cli, three: Path, tmp
     )
     assert cli(*asked).code == Exit.DONE
     (record,) = records(tmp_path / "out")
-    pools = record.solver.options["target"]["pools"]
+    target = record.solver.options["target"]
+    assert isinstance(target, dict)
+    pools = target["pools"]
     assert record.instance.features["pools"] == len(pools) > 1
     assert record.objective[0].term == "placement_cost"
     assert cli(*asked, "--resume").code == Exit.DONE

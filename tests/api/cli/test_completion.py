@@ -10,7 +10,7 @@ from memstow.api.cli.commands.completion import SHELLS
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.main import COMMANDS
 from memstow.planner.targets.target import shipped
-from memstow.solvers.solver import names
+from memstow.solvers.registry import names
 from tests.api.cli.conftest import Cli
 from tests.waiting import PATIENCE
 

@@ -36,9 +36,9 @@ class Farm:
     @property
     def address(self) -> str:
         """Where the scheduler is, once it says so."""
-        return wait_for(self._said, "the scheduler")
+        return wait_for(self._output, "the scheduler")
 
-    def _said(self) -> str:
+    def _output(self) -> str:
         assert self.scheduler.poll() is None
         file = self._folder / "it"
         text = file.read_text() if file.exists() else ""

@@ -8,12 +8,12 @@ from memstow.planner.bench.records.record import (
     RESULTS,
     Ending,
     Instance,
-    Judged,
+    JudgeResult,
     Layout,
     Machine,
-    Moment,
-    Player,
+    ProgressEvent,
     Record,
+    SolverInfo,
     Term,
     to_line,
 )
@@ -37,7 +37,7 @@ def made(
     buffers: int = 10,
     options: dict[str, Any] | None = None,
     version: str = "1.0",
-    events: Iterable[Moment] = (),
+    events: Iterable[ProgressEvent] = (),
     work: dict[str, int] | None = None,
     violations: tuple[str, ...] = (),
     plan: Layout | None = None,
@@ -51,7 +51,7 @@ def made(
         instance=Instance(
             name, family, digest or f"digest of {name}", f"content of {name}", {"buffers": buffers}
         ),
-        solver=Player(solver, version, False, {"time_limit": 10.0} if options is None else options),
+        solver=SolverInfo(solver, version, False, {"time_limit": 10.0} if options is None else options),
         seed=seed,
         status=status,
         objective=tuple(Term(f"term{i}", v, bound) for i, v in enumerate(values)),
@@ -64,7 +64,7 @@ def made(
         turn=turn,
         peak_memory=1 << 25,
         work={"steps": 100} if work is None else work,
-        judged=None if value is None else Judged(not violations, violations),
+        judged=None if value is None else JudgeResult(not violations, violations),
         plan=plan,
         machine=MACHINE,
     )

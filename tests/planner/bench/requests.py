@@ -4,11 +4,11 @@ import sys
 import textwrap
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from memstow.planner.bench.records.record import Record, from_line, to_line
-from memstow.planner.bench.runs.supervisors import Keepers, Result
-from memstow.planner.bench.runs.task import Asked, Given, Task
+from memstow.planner.bench.runs.supervisors import Result, Supervisors
+from memstow.planner.bench.runs.task import InstanceSource, RunOptions, SolverRequest, Task
 from tests.planner.bench.test_record import RECORD
 
 OPTIONS: dict[str, Any] = {
@@ -38,30 +38,33 @@ with open(sys.argv[1]) as problem, open(sys.argv[2], "w") as plan:
 """An outside program: each buffer above the one before."""
 
 
-def given(data: bytes = THREE, name: str = "three") -> Given:
-    return Given(name, "tiny", data=data)
+def given(data: bytes = THREE, name: str = "three") -> InstanceSource:
+    return InstanceSource(name, "tiny", data=data)
 
 
-def planted(n: int, seed: int = 1) -> Given:
-    return Given(f"planted{n}-{seed}", "planted", generated={"kind": "planted", "n": n, "seed": seed})
+def planted(n: int, seed: int = 1) -> InstanceSource:
+    return InstanceSource(
+        f"planted{n}-{seed}", "planted", generated={"kind": "planted", "n": n, "seed": seed}
+    )
 
 
-def task(of: Given, asked: Asked, seed: int = 0) -> Task:
+def task(of: InstanceSource, asked: SolverRequest, seed: int = 0) -> Task:
     return Task(of, of.content, asked, seed)
 
 
-def solver(name: str, **options: object) -> Asked:
-    return Asked(name, {**OPTIONS, **options}, repeat_seconds=0.0)
+def solver(name: str, **options: object) -> SolverRequest:
+    return SolverRequest(name, cast(RunOptions, {**OPTIONS, **options}), repeat_seconds=0.0)
 
 
-def program(folder: Path, body: str, arguments: str = "{input} {output}", **options: object) -> Asked:
+def program(folder: Path, body: str, arguments: str = "{input} {output}", **options: object) -> SolverRequest:
     """An outside program in Python; `arguments` follow its name."""
     script = folder / "program.py"
     script.write_text(textwrap.dedent(body))
     ours = ("gap", "deterministic", "work_limit", "workers")
     common = {name: value for name, value in OPTIONS.items() if name not in ours}
     command = (sys.executable, "-S", str(script), *arguments.split())
-    return Asked("mine", {**common, **options}, command, str(folder), repeat_seconds=0.0)
+    changed = cast(RunOptions, {**common, **options})
+    return SolverRequest("mine", changed, command, str(folder), repeat_seconds=0.0)
 
 
 def recorded(result: Result) -> Record:
@@ -69,8 +72,8 @@ def recorded(result: Result) -> Record:
     return from_line(result.line)
 
 
-def record_of(keepers: Keepers, of: Given, asked: Asked) -> Record:
-    return recorded(keepers.perform(task(of, asked)))
+def record_of(supervisors: Supervisors, of: InstanceSource, asked: SolverRequest) -> Record:
+    return recorded(supervisors.perform(task(of, asked)))
 
 
 def line(seed: int, digest: str = "d" * 64, content: str = "", name: str = "exact") -> str:
@@ -79,7 +82,7 @@ def line(seed: int, digest: str = "d" * 64, content: str = "", name: str = "exac
         RECORD,
         seed=seed,
         instance=replace(RECORD.instance, digest=digest, content=content or given().content),
-        solver=solver(name).player("1"),
+        solver=solver(name).solver_info("1"),
     )
     return to_line(record)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memstow.planner.bench.analysis.best_known import from_json, improved, ratio, to_json
+from memstow.planner.bench.analysis.best_known import from_json, ratio, to_json, with_results
 from memstow.planner.bench.records.record import Ending
 from memstow.planner.model.errors import InputError
 from tests.planner.bench.make import made, results
@@ -22,20 +22,20 @@ def test_only_plans_that_the_judge_accepts_are_known(tmp_path: Path) -> None:
         unjudged,
         made("b", "x"),
     )
-    known = improved({}, found.runs)
+    known = with_results({}, found.runs)
     assert {best.name: (best.value, best.solver) for best in known.values()} == {"a": ((9,), "x")}
 
 
 def test_a_better_value_or_a_proof_replaces_what_was_known(tmp_path: Path) -> None:
-    known = improved({}, results(tmp_path / "1", made("a", "x", (5, 7))).runs)
+    known = with_results({}, results(tmp_path / "1", made("a", "x", (5, 7))).runs)
     for worse in ((6, 0), (5, 8), (5, 7)):
-        assert improved(known, results(tmp_path / "2", made("a", "y", worse)).runs) == known
-    better = improved(known, results(tmp_path / "3", made("a", "y", (5, 6))).runs)
+        assert with_results(known, results(tmp_path / "2", made("a", "y", worse)).runs) == known
+    better = with_results(known, results(tmp_path / "3", made("a", "y", (5, 6))).runs)
     assert next(iter(better.values())).value == (5, 6)
     proof = made("a", "y", (5, 7), status=Ending.OPTIMAL)
-    proven = next(iter(improved(known, results(tmp_path / "4", proof).runs).values()))
+    proven = next(iter(with_results(known, results(tmp_path / "4", proof).runs).values()))
     assert (proven.proven, proven.solver) == (True, "y")
-    assert improved({"digest of a": proven}, results(tmp_path / "5", made("a", "x", (5, 7))).runs) == {
+    assert with_results({"digest of a": proven}, results(tmp_path / "5", made("a", "x", (5, 7))).runs) == {
         "digest of a": proven
     }
 
@@ -51,7 +51,7 @@ def test_the_ratio_is_that_of_the_first_term_that_differs(
 
 
 def test_the_file_comes_back_as_it_went(tmp_path: Path) -> None:
-    known = improved({}, results(tmp_path, made("ü", "x", (5, 7)), made("a", "x", ())).runs)
+    known = with_results({}, results(tmp_path, made("ü", "x", (5, 7)), made("a", "x", ())).runs)
     assert len(known) == 2
     assert from_json(to_json(known), "best") == known
     assert to_json(dict(reversed(known.items()))) == to_json(known)

@@ -1,18 +1,22 @@
 """A comparison tells what got better or worse, and keeps quiet about what chance does."""
 
 import random
+import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from memstow.planner.bench.compare.measures import DECIDING, NAMES
-from memstow.planner.bench.compare.text import told, values
+from memstow.planner.bench.compare.text import comparison_json, comparison_text
 from memstow.planner.bench.compare.verdicts import Comparison, Line, Strictness, Verdict, compare
-from memstow.planner.bench.records.record import RESULTS, Ending, Record
+from memstow.planner.bench.records.record import RESULTS, Ending, Record, Term
 from memstow.planner.bench.records.results import read
-from memstow.planner.model.errors import InputError
+from memstow.planner.model.errors import InputError, MissingBackEndError
 from tests.planner.bench.make import made, results, write
+
+pytest.importorskip("scipy", reason="comparing runs needs the extra bench")
 
 EXACT = {"time_limit": 10.0, "deterministic": True}
 
@@ -66,7 +70,7 @@ def test_what_is_printed_is_what_was_measured_however_short_the_runs(tmp_path: P
         assert line.mean == pytest.approx(factor)
         assert line.interval == pytest.approx((factor, factor))
         assert line.verdict is Verdict.WORSE
-        assert f"{factor:.4f}" in told(comparison, [])
+        assert f"{factor:.4f}" in comparison_text(comparison, [])
 
 
 def test_counts_and_bounds_are_compared_as_they_are(tmp_path: Path) -> None:
@@ -93,13 +97,13 @@ def test_a_verdict_of_clocks_tells_whether_runs_were_side_by_side(tmp_path: Path
         return [made(f"i{k}", "x", 100, seconds=seconds, turn=turn) for k in range(12)]
 
     apart = _compared(tmp_path / "apart", runs(1, None), runs(2, None))
-    assert "note: the runs were not side by side, so in seconds, cpu a drift" in told(apart, [])
-    assert values(apart, [])["side_by_side"] is False
+    assert "note: the runs were not side by side, so in seconds, cpu a drift" in comparison_text(apart, [])
+    assert comparison_json(apart, [])["side_by_side"] is False
     beside = _compared(tmp_path / "beside", runs(1, 1), runs(2, 2))
-    assert "side by side" not in told(beside, [])
-    assert values(beside, [])["side_by_side"] is True
+    assert "side by side" not in comparison_text(beside, [])
+    assert comparison_json(beside, [])["side_by_side"] is True
     same = _compared(tmp_path / "same", runs(1, None), runs(1, None))
-    assert "side by side" not in told(same, [])
+    assert "side by side" not in comparison_text(same, [])
 
 
 def test_seeds_of_one_instance_are_not_as_good_as_instances(tmp_path: Path) -> None:
@@ -150,17 +154,17 @@ def test_a_false_claim_is_worse_than_any_figure(tmp_path: Path) -> None:
     new = [made("a", "x", 10), made("b", "x", status=Ending.INFEASIBLE)]
     comparison = _compared(tmp_path, old, new)
     assert comparison.worse([])
-    assert "nothing fits" in told(comparison, [])
+    assert "nothing fits" in comparison_text(comparison, [])
 
 
 def test_what_is_missing_from_the_new_results_is_told(tmp_path: Path) -> None:
     old = [made(name, "x", 10) for name in ("a", "gone")]
     comparison = _compared(tmp_path, old, [old[0], made("more", "x", 10)])
-    text = told(comparison, [])
+    text = comparison_text(comparison, [])
     assert comparison.worse([])
     assert "missing: gone by x" in text
     assert "only in the new results: 1 runs" in text
-    assert "gone" not in told(_compared(tmp_path, [old[0]], [old[0]]), [])
+    assert "gone" not in comparison_text(_compared(tmp_path, [old[0]], [old[0]]), [])
 
 
 def test_a_line_that_cannot_be_read_is_told_where_its_run_is_missing(tmp_path: Path) -> None:
@@ -169,8 +173,8 @@ def test_a_line_that_cannot_be_read_is_told_where_its_run_is_missing(tmp_path: P
     file = tmp_path / "new" / RESULTS
     file.write_text(file.read_text()[:-9])
     comparison = compare(old, read(tmp_path / "new"), Strictness(), NAMES)
-    assert "missing: b by x" in told(comparison, [])
-    assert f"note: {file}: 1 of its lines cannot be read" in told(comparison, [])
+    assert "missing: b by x" in comparison_text(comparison, [])
+    assert f"note: {file}: 1 of its lines cannot be read" in comparison_text(comparison, [])
 
 
 def test_nothing_in_common_is_refused(tmp_path: Path) -> None:
@@ -195,11 +199,33 @@ def test_other_options_are_noted_and_equal_ones_belong_together(tmp_path: Path) 
 def test_the_words_and_the_json_say_the_same(tmp_path: Path) -> None:
     old, new = made("a", "x", 10, options=EXACT), made("a", "x", 11, options=EXACT)
     comparison = _compared(tmp_path, [old], [new])
-    text, data = told(comparison, DECIDING), values(comparison, DECIDING)
+    text, data = comparison_text(comparison, DECIDING), comparison_json(comparison, DECIDING)
     assert data["worse"] is True
     assert [line["measure"] for line in data["lines"] if line["verdict"] == "worse"] == ["value"]
     assert "worse in value of x: a (1.1000)" in text
-    assert "worse: 1 pairs" in text
+    assert text.endswith("\nworse in value: 1 pairs of runs compared")
+
+
+def test_the_last_line_says_what_is_worse_whether_or_not_it_decides(tmp_path: Path) -> None:
+    old, slow = _noisy(1, 1), _noisy(1.3, 2)
+    slower = _compared(tmp_path / "slower", old, slow)
+    unnamed = "which `--fail-on` of `bench compare` does not name"
+    rest = "90 pairs of runs compared"
+    assert (
+        comparison_text(slower, DECIDING).splitlines()[-1] == f"worse in seconds and cpu, {unnamed}: {rest}"
+    )
+    assert (
+        comparison_text(slower, ["seconds"]).splitlines()[-1]
+        == f"worse in seconds; worse in cpu, {unnamed}: {rest}"
+    )
+    larger = [replace(run, objective=(Term("term0", 200, None),)) for run in slow]
+    both = _compared(tmp_path / "both", old, larger[1:])
+    assert comparison_text(both, DECIDING).splitlines()[-1] == (
+        "worse in value; worse, since results are missing; "
+        f"worse in seconds and cpu, {unnamed}: 89 pairs of runs compared"
+    )
+    same = _compared(tmp_path / "equal", old, old)
+    assert comparison_text(same, DECIDING).splitlines()[-1] == f"nothing is worse: {rest}"
 
 
 def test_runs_that_only_the_new_results_have_are_nothing_worse(tmp_path: Path) -> None:
@@ -255,3 +281,9 @@ def test_of_several_options_in_the_new_results_the_equal_ones_are_paired(tmp_pat
     new.append(made("a", "x", 10, options=slow))
     (pair,) = _compared(tmp_path, [made("a", "x", 10, options=slow)], new).pairs.pairs
     assert pair.new.record.solver.options == slow
+
+
+def test_without_scipy_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "scipy.stats", None)
+    with pytest.raises(MissingBackEndError, match=re.escape("pip install 'memstow[bench]'")):
+        _compared(tmp_path, [made("a", "x", 10)], [made("a", "x", 10)])

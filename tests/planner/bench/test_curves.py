@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from memstow.planner.bench.analysis.curves import (
     MOST_POINTS,
-    apart,
     cactus,
+    cluster,
     integral,
+    log_spaced,
     mean_over_time,
-    moments,
     profile,
-    together,
+    thin_out,
 )
 from memstow.planner.bench.analysis.means import arithmetic, geometric, shifted_geometric
 
@@ -47,7 +47,7 @@ def test_the_integral_is_the_area_under_the_steps(steps: list[tuple[float, float
 def test_the_mean_over_time_is_the_mean_of_all_runs_at_each_moment(
     runs: list[list[tuple[float, float]]],
 ) -> None:
-    times = moments(0.01, 10)
+    times = log_spaced(0.01, 10)
 
     def at(steps: list[tuple[float, float]], time: float) -> float:
         return next((value for seconds, value in reversed(steps) if seconds <= time), 1.0)
@@ -58,7 +58,7 @@ def test_the_mean_over_time_is_the_mean_of_all_runs_at_each_moment(
 
 
 def test_of_no_runs_there_is_no_curve() -> None:
-    assert mean_over_time("a", [], moments(0.01, 1)).x == ()
+    assert mean_over_time("a", [], log_spaced(0.01, 1)).x == ()
 
 
 def test_curves_of_many_runs_stay_small_and_keep_their_ends() -> None:
@@ -70,17 +70,17 @@ def test_curves_of_many_runs_stay_small_and_keep_their_ends() -> None:
 
 def test_points_that_fall_together_are_drawn_once() -> None:
     points = [(1 + k % 100 / 1e6, 2.0 + k / 1e7) for k in range(5_000)]
-    assert len(apart([*points, (50.0, 90.0)], math.log)) < 100
-    assert apart([(1.0, 1.0), (1.0, 1.0)], math.log) == [(1.0, 1.0)]
+    assert len(thin_out([*points, (50.0, 90.0)], math.log)) < 100
+    assert thin_out([(1.0, 1.0), (1.0, 1.0)], math.log) == [(1.0, 1.0)]
 
 
 def test_points_in_one_place_are_counted_and_none_is_lost() -> None:
     points = [(1.0, 1.0)] * 7 + [(1.0, 1.0000001)] * 2 + [(50.0, 90.0)]
-    assert together(points, math.log) == [(1.0, 1.0, 9), (50.0, 90.0, 1)]
-    assert together([(2.0, 2.0)] * 3, math.log) == [(2.0, 2.0, 3)]
-    assert together([], math.log) == []
+    assert cluster(points, math.log) == [(1.0, 1.0, 9), (50.0, 90.0, 1)]
+    assert cluster([(2.0, 2.0)] * 3, math.log) == [(2.0, 2.0, 3)]
+    assert cluster([], math.log) == []
     many = [(1 + k % 97, 1 + k % 89) for k in range(5_000)]
-    found = together([(float(x), float(y)) for x, y in many], math.log)
+    found = cluster([(float(x), float(y)) for x, y in many], math.log)
     assert sum(count for _, _, count in found) == 5_000
     assert {(x, y) for x, y, _ in found} <= set(many)
 

@@ -6,7 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from memstow.planner import formats
-from memstow.planner.bench.instances.problem import found_again, recall, remembered
+from memstow.planner.bench.instances.problem import find_problems, paths_file, read_paths
 from memstow.planner.bench.instances.sources import Generated, files
 from memstow.planner.bench.records.record import Record
 from memstow.planner.bench.records.results import Results
@@ -24,7 +24,7 @@ def _of(problem: Problem, content: str) -> Record:
 
 
 def _found(found: Results, *sources: Generated) -> dict[str, Problem]:
-    return found_again(sources, found.runs, [run.instance for run in found.runs])
+    return find_problems(sources, found.runs, [run.instance for run in found.runs])
 
 
 def test_a_generated_problem_is_made_again(tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ def test_a_file_is_read_again_with_the_changes_asked_for(tmp_path: Path) -> None
     asked = replace(record, solver=replace(record.solver, options={**OPTIONS, "fit_only": True}))
     found = results(tmp_path / "run", asked)
     sources = [files(str(tmp_path / "a.json"))]
-    again = found_again(sources, found.runs, [run.instance for run in found.runs])
+    again = find_problems(sources, found.runs, [run.instance for run in found.runs])
     assert again == {digest(fit_only): formats.read_problem(formats.write_problem(fit_only))}
 
 
@@ -55,10 +55,10 @@ def test_another_problem_in_its_place_is_not_taken_for_it(tmp_path: Path) -> Non
 
 def test_what_a_folder_was_told_to_run_is_remembered(tmp_path: Path) -> None:
     for paths in (["generate:network,n=5", "here"], ["generate:network,n=5", "there", "caf\udce9"]):
-        (tmp_path / "paths.json").write_bytes(remembered(tmp_path, paths))
-    here = [str(Path.cwd() / name) for name in ("here", "there", "caf\udce9")]
-    assert recall(tmp_path) == ["generate:network,n=5", *here]
+        (tmp_path / "paths.json").write_bytes(paths_file(tmp_path, paths))
+    local_sets = [str(Path.cwd() / name) for name in ("here", "there", "caf\udce9")]
+    assert read_paths(tmp_path) == ["generate:network,n=5", *local_sets]
     for other in ("{", json.dumps({"a": 1})):
         (tmp_path / "paths.json").write_text(other)
-        assert recall(tmp_path) == []
-    assert recall(tmp_path / "none") == []
+        assert read_paths(tmp_path) == []
+    assert read_paths(tmp_path / "none") == []

@@ -18,11 +18,13 @@ from memstow.planner.bench.compare.verdicts import Comparison, Strictness, Verdi
 from memstow.planner.bench.records.journal import Journal
 from memstow.planner.bench.records.record import Instance, Record, to_line
 from memstow.planner.bench.records.results import read
-from memstow.planner.bench.runs.interleave import Side, interleaved
+from memstow.planner.bench.runs.interleave import Side, run_interleaved
 from memstow.planner.bench.runs.progress import Tally
 from memstow.planner.bench.runs.supervisors import LostError, Result
-from memstow.planner.bench.runs.task import Asked, Given, Task
+from memstow.planner.bench.runs.task import InstanceSource, RunOptions, SolverRequest, Task
 from tests.planner.bench.make import made
+
+pytest.importorskip("scipy", reason="comparing runs needs the extra bench")
 
 TIMED = ("seconds", "cpu", "reported")
 
@@ -54,35 +56,45 @@ class Program:
     def submit(self, tasks: Sequence[Task]) -> Future[list[Result]]:
         (task,) = tasks
         future: Future[list[Result]] = Future()
-        if task.given.name in self.loses:
+        if task.source.name in self.loses:
             future.set_exception(LostError("it is gone"))
-        elif task.given.data == b"garbage":
+        elif task.source.data == b"garbage":
             future.set_result([Result(unreadable="it is no problem")])
         else:
-            self.machine.ran.append((self.name, task.given.name, task.asked.name, task.seed))
+            self.machine.ran.append((self.name, task.source.name, task.solver.name, task.seed))
             future.set_result([Result(to_line(self._record(task)))])
         return future
 
     def _record(self, task: Task) -> Record:
         seconds = self.machine.seconds() * self.factor
-        record = made(task.given.name, task.asked.name, 10, seed=task.seed, seconds=seconds, reported=seconds)
-        instance = Instance(task.given.name, "family", f"digest of {task.given.name}", task.content, {})
-        return replace(record, instance=instance, solver=task.asked.player("1"))
+        record = made(
+            task.source.name, task.solver.name, 10, seed=task.seed, seconds=seconds, reported=seconds
+        )
+        instance = Instance(task.source.name, "family", f"digest of {task.source.name}", task.content, {})
+        return replace(record, instance=instance, solver=task.solver.solver_info("1"))
 
     def close(self) -> None:
         self.machine.started += 1
 
 
-class Some(list[Given]):
+class Some(list[InstanceSource]):
     """Instances."""
 
 
 def _given(many: int) -> Some:
-    return Some(Given(f"i{k}", "family", data=f"{k}".encode()) for k in range(many))
+    return Some(InstanceSource(f"i{k}", "family", data=f"{k}".encode()) for k in range(many))
 
 
-def _asked(*names: str) -> list[Asked]:
-    return [Asked(name, {"time_limit": 1.0}, ("program", "{input}"), ".") for name in names]
+def _asked(*names: str) -> list[SolverRequest]:
+    options: RunOptions = {
+        "format": None,
+        "target": None,
+        "capacity": None,
+        "fit_only": False,
+        "time_limit": 1.0,
+        "memory": None,
+    }
+    return [SolverRequest(name, options, ("program", "{input}"), ".") for name in names]
 
 
 def _run(
@@ -106,7 +118,7 @@ def _run(
             )
             for name, by in (("old", 1.0), ("new", factor))
         )
-        return interleaved([instances], old, new, seeds, cancel or Event())
+        return run_interleaved([instances], old, new, seeds, cancel or Event())
 
 
 def _compared(folder: Path) -> Comparison:
@@ -192,10 +204,10 @@ def test_what_only_one_of_them_has_is_run_by_both_and_counted_once(tmp_path: Pat
 def test_what_is_no_problem_is_left_out_and_what_is_lost_is_told(tmp_path: Path) -> None:
     instances = Some(
         [
-            Given("i0", "family", data=b"0"),
-            Given("away", "family", unreadable="there is no such file"),
-            Given("poem", "family", data=b"garbage"),
-            Given("gone", "family", data=b"1"),
+            InstanceSource("i0", "family", data=b"0"),
+            InstanceSource("away", "family", unreadable="there is no such file"),
+            InstanceSource("poem", "family", data=b"garbage"),
+            InstanceSource("gone", "family", data=b"1"),
         ]
     )
     tally = _run(tmp_path, Machine(), instances, loses=frozenset({"gone"}))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from memstow.planner.bench.records.journal import Journal, Known
+from memstow.planner.bench.records.journal import InterruptedBenchError, Journal, RecordedWhen
 from memstow.planner.bench.records.record import RESULTS, from_line
 from memstow.planner.model.errors import InputError, MemstowError
 from tests.planner.bench.requests import given, line, solver, task
@@ -22,7 +22,7 @@ def test_results_are_added_as_they_come_and_known_again(tmp_path: Path) -> None:
     journal.close()
     again = Journal(tmp_path / "new", resume=True)
     asked = [task(given(), solver("exact"), seed) for seed in range(3)]
-    assert [again.known(one) for one in asked] == [Known.BEFORE, Known.BEFORE, None]
+    assert [again.known(one) for one in asked] == [RecordedWhen.BEFORE, RecordedWhen.BEFORE, None]
     assert again.known(task(given(), solver("greedy"), 0)) is None
     assert again.known(task(given(), solver("exact", time_limit=6.0), 0)) is None
     assert again.known(task(given(b"other"), solver("exact"), 0)) is None
@@ -56,7 +56,7 @@ def test_a_file_of_nothing_but_a_part_of_a_line_is_empty(tmp_path: Path) -> None
 
 def test_results_are_not_added_to_unasked(tmp_path: Path) -> None:
     (tmp_path / RESULTS).write_text(line(0) + "\n")
-    with pytest.raises(InputError, match="--resume"):
+    with pytest.raises(InputError, match="there are results already"):
         Journal(tmp_path, resume=False)
     assert written(tmp_path) == [0]
 
@@ -85,26 +85,26 @@ def test_of_another_file_of_the_same_problem_one_run_tells_for_all(tmp_path: Pat
     assert journal.known(task(other, solver("exact"), 0)) is None
     assert not journal.add(line(0, content=other.content))
     asked = [task(other, solver("exact"), seed) for seed in range(4)]
-    assert [journal.known(one) for one in asked] == [*[Known.MEANWHILE] * 3, None]
-    assert journal.known(task(given(), solver("exact"), 0)) is Known.MEANWHILE
+    assert [journal.known(one) for one in asked] == [*[RecordedWhen.MEANWHILE] * 3, None]
+    assert journal.known(task(given(), solver("exact"), 0)) is RecordedWhen.MEANWHILE
     journal.close()
     again = Journal(tmp_path, resume=True)
-    assert again.known(task(given(), solver("exact"), 0)) is Known.BEFORE
+    assert again.known(task(given(), solver("exact"), 0)) is RecordedWhen.BEFORE
     again.close()
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
-def test_a_full_disk_is_told_with_the_way_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_ends_the_bench_for_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     journal = Journal(tmp_path, resume=False)
-    told = r"results\.jsonl: No space left on device; .*--resume goes on"
+    message = r"results\.jsonl: No space left on device"
     with open("/dev/full", "ab", buffering=0) as full, monkeypatch.context() as patched:
         patched.setattr(journal, "_file", full)
-        with pytest.raises(MemstowError, match=told):
+        with pytest.raises(InterruptedBenchError, match=message):
             journal.add(line(0))
     journal.close()
 
 
-def test_a_line_that_was_damaged_is_named_with_the_way_out(tmp_path: Path) -> None:
+def test_a_line_that_was_damaged_is_named(tmp_path: Path) -> None:
     (tmp_path / RESULTS).write_text(f"{line(0)}\nx{line(1)}\n{line(2)}\n")
-    with pytest.raises(InputError, match=r"line 2: .*without this line --resume does that run again"):
+    with pytest.raises(InputError, match=r"line 2: a record is a line of JSON"):
         Journal(tmp_path, resume=True)

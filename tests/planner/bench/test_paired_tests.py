@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from memstow.planner.bench.analysis.paired_tests import MOST_EXACT, holm, mean_interval, sign, signed_rank
 
+pytest.importorskip("scipy", reason="comparing runs needs the extra bench")
+
 
 def _by_all_signs(differences: list[int]) -> float:
     told = [d for d in differences if d]
@@ -69,6 +71,10 @@ def test_the_interval_holds_the_mean_and_is_the_same_every_time() -> None:
     assert high - low < 1.5
     assert mean_interval(values) == (low, high)
     assert mean_interval([2.0, 2.0]) == (2.0, 2.0)
+
+
+def test_chances_smaller_than_rounding_are_not_zero() -> None:
+    assert signed_rank([1.0 + k for k in range(80)]) == pytest.approx(2 / 2**80)
 
 
 def test_of_many_chances_each_counts_for_less() -> None:

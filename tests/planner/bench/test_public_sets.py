@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from memstow.planner.bench.instances.public_sets import SETS, here
+from memstow.planner.bench.instances.public_sets import SETS, local_sets
 
 
 def test_each_set_says_where_it_comes_from_and_under_which_licence() -> None:
     assert len({public.name for public in SETS}) == len(SETS)
     for public in SETS:
-        assert public.told
+        assert public.description
         assert public.source.startswith("github.com/")
         assert public.licence in {"Apache-2.0", "MIT", "BSD-3-Clause"}
 
@@ -17,13 +17,13 @@ def test_a_set_is_here_when_its_folder_is(tmp_path: Path) -> None:
     (tmp_path / "minimalloc").mkdir()
     (tmp_path / "minimalloc" / "A.csv").touch()
     (tmp_path / "minimalloc" / "README.md").touch()
-    found = {one.public.name: one for one in here(tmp_path)}
+    found = {one.public.name: one for one in local_sets(tmp_path)}
     assert (found["minimalloc"].folder, found["minimalloc"].files) == (tmp_path / "minimalloc", 1)
     assert (found["idealloc"].folder, found["idealloc"].files) == (None, 0)
-    assert all(one.folder is None for one in here(None))
+    assert all(one.folder is None for one in local_sets(None))
 
 
 def test_the_sets_beside_the_project_are_whole(shared_data: Path) -> None:
-    for one in here(shared_data):
+    for one in local_sets(shared_data):
         assert one.folder is not None
-        assert one.files == one.public.known or (one.public.known is None and one.files > 0)
+        assert one.files == one.public.count or (one.public.count is None and one.files > 0)

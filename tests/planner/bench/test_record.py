@@ -8,13 +8,13 @@ import pytest
 from memstow.planner.bench.records.record import (
     Ending,
     Instance,
-    Judged,
+    JudgeResult,
     Layout,
     Machine,
-    Moment,
-    Player,
+    ProgressEvent,
     Record,
     RecordError,
+    SolverInfo,
     Term,
     from_line,
     to_line,
@@ -24,7 +24,7 @@ RECORD = Record(
     instance=Instance(
         name="A", family="tiny", digest="d" * 64, content="c" * 64, features={"buffers": 2, "pools": 1}
     ),
-    solver=Player(name="exact", version="1.0", external=False, options={"time_limit": 5.0}),
+    solver=SolverInfo(name="exact", version="1.0", external=False, options={"time_limit": 5.0}),
     seed=3,
     status=Ending.FEASIBLE,
     objective=(Term("peak", 12, 10),),
@@ -33,12 +33,12 @@ RECORD = Record(
     gap=1 / 6,
     max_live=10,
     capacity=None,
-    events=(Moment(0.1, incumbent=14), Moment(0.2, bound=10), Moment(0.3, incumbent=12)),
+    events=(ProgressEvent(0.1, incumbent=14), ProgressEvent(0.2, bound=10), ProgressEvent(0.3, incumbent=12)),
     seconds=0.5,
     cpu_seconds=0.4,
     peak_memory=1 << 20,
     work={"steps": 7},
-    judged=Judged(True),
+    judged=JudgeResult(True),
     plan=Layout((0, 0), (0, 4)),
     machine=Machine(cpus=2, memory=1 << 30, system="Linux", python="3.12", load=0.5),
 )
@@ -60,12 +60,12 @@ def test_a_line_is_one_line_with_sorted_keys() -> None:
 
 
 def test_the_key_tells_runs_apart_by_what_was_asked() -> None:
-    player = RECORD.solver
+    solver_info = RECORD.solver
     others = [
         replace(RECORD, seed=4),
         replace(RECORD, instance=replace(RECORD.instance, digest="e" * 64)),
-        replace(RECORD, solver=replace(player, name="greedy")),
-        replace(RECORD, solver=replace(player, options={"time_limit": 6.0})),
+        replace(RECORD, solver=replace(solver_info, name="greedy")),
+        replace(RECORD, solver=replace(solver_info, options={"time_limit": 6.0})),
     ]
     assert len({record.key for record in (RECORD, *others)}) == 5
     assert replace(RECORD, seconds=9.0, instance=replace(RECORD.instance, name="B")).key == RECORD.key

@@ -8,53 +8,59 @@ from typing import Any
 
 import pytest
 
-from memstow.planner.bench.runs.repetition import MOST_RUNS, repeated
-from memstow.planner.bench.runs.supervisors import Keepers
+from memstow.planner.bench.runs.repetition import MOST_RUNS, repeat_short_run
+from memstow.planner.bench.runs.resource_usage import ResourceUsage
+from memstow.planner.bench.runs.supervisors import Supervisors
 from tests.planner.bench.requests import SIDE_BY_SIDE, given, program, record_of, solver, timeless
 
 FOREVER = 1e6
 
 
 @pytest.fixture(scope="module")
-def keepers() -> Iterator[Keepers]:
-    """Keepers for the runs of this module."""
-    made = Keepers()
+def supervisors() -> Iterator[Supervisors]:
+    """Supervisors for the runs of this module."""
+    made = Supervisors()
     yield made
     made.stop()
 
 
-def _spent(seconds: float, reported: float | None = None) -> dict[str, Any]:
-    return {"seconds": seconds, "cpu_seconds": 2 * seconds, "reported_seconds": reported}
+def _usage(seconds: float, reported: float | None = None, memory: int | None = None) -> ResourceUsage:
+    return ResourceUsage(seconds, 2 * seconds, memory, reported)
 
 
 def test_there_are_as_many_as_it_takes_and_medians_are_kept() -> None:
     times = iter([0.003, 0.001, 0.002, 0.002])
-    used = repeated(_spent(0.009), lambda: _spent(next(times)), 0.015)
+    used = repeat_short_run(_usage(0.009), lambda: _usage(next(times)), 0.015)
     # 9 + 3 + 1 + 2 ms are enough.
-    assert used == {**_spent(0.0025), "repeats": 4}
+    assert used == replace(_usage(0.0025), repeats=4)
 
 
 def test_what_is_long_enough_is_run_once() -> None:
-    assert repeated(_spent(0.02), lambda: pytest.fail("it ran again"), 0.02) == _spent(0.02)
+    assert repeat_short_run(_usage(0.02), lambda: pytest.fail("it ran again"), 0.02) == _usage(0.02)
 
 
 def test_there_is_an_end_to_what_takes_no_time() -> None:
-    assert repeated(_spent(0.0), lambda: _spent(0.0), FOREVER)["repeats"] == MOST_RUNS
+    assert repeat_short_run(_usage(0.0), lambda: _usage(0.0), FOREVER).repeats == MOST_RUNS
 
 
 def test_a_failure_ends_the_repeating_and_is_not_measured() -> None:
-    runs = iter([_spent(3.0), None])
-    assert repeated(_spent(1.0), lambda: next(runs), FOREVER) == {**_spent(2.0), "repeats": 2}
+    runs = iter([_usage(3.0), None])
+    assert repeat_short_run(_usage(1.0), lambda: next(runs), FOREVER) == replace(_usage(2.0), repeats=2)
 
 
 def test_what_only_some_runs_report_is_their_median() -> None:
-    runs = iter([_spent(1.0, 5.0), _spent(1.0, None), _spent(1.0, 7.0), None])
-    assert repeated(_spent(1.0), lambda: next(runs), FOREVER)["reported_seconds"] == 6.0
+    runs = iter([_usage(1.0, 5.0), _usage(1.0, None), _usage(1.0, 7.0), None])
+    assert repeat_short_run(_usage(1.0), lambda: next(runs), FOREVER).reported_seconds == 6.0
 
 
-def test_a_solver_is_repeated_and_its_record_is_that_of_one_run(keepers: Keepers) -> None:
-    once = record_of(keepers, given(), solver("greedy"))
-    often = record_of(keepers, given(), replace(solver("greedy"), repeat_seconds=FOREVER))
+def test_the_memory_is_that_of_the_first_run() -> None:
+    runs = iter([_usage(1.0, memory=5), _usage(1.0, memory=5), _usage(1.0, memory=6), None])
+    assert repeat_short_run(_usage(1.0, memory=7), lambda: next(runs), FOREVER).peak_memory == 7
+
+
+def test_a_solver_is_repeated_and_its_record_is_that_of_one_run(supervisors: Supervisors) -> None:
+    once = record_of(supervisors, given(), solver("greedy"))
+    often = record_of(supervisors, given(), replace(solver("greedy"), repeat_seconds=FOREVER))
     assert (once.repeats, often.repeats) == (1, MOST_RUNS)
     assert timeless(often) == timeless(once)
     assert once.key == often.key
@@ -77,9 +83,9 @@ def _counting(folder: Path, then: str = "", enough: float = FOREVER) -> Any:
 
 
 def test_an_outside_program_is_repeated_with_the_times_that_it_tells(
-    keepers: Keepers, tmp_path: Path
+    supervisors: Supervisors, tmp_path: Path
 ) -> None:
-    record = record_of(keepers, given(), _counting(tmp_path))
+    record = record_of(supervisors, given(), _counting(tmp_path))
     assert (record.status, record.repeats, record.peak) == ("feasible", MOST_RUNS, 200 + 50)
     assert len((tmp_path / "ran").read_text()) == MOST_RUNS
     # It says 1 ms of the first run, 2 ms of the second and so on.
@@ -87,14 +93,14 @@ def test_an_outside_program_is_repeated_with_the_times_that_it_tells(
 
 
 def test_an_outside_program_that_fails_when_repeated_is_measured_by_the_runs_before(
-    keepers: Keepers, tmp_path: Path
+    supervisors: Supervisors, tmp_path: Path
 ) -> None:
-    record = record_of(keepers, given(), _counting(tmp_path, "if count == 3: sys.exit(1)"))
+    record = record_of(supervisors, given(), _counting(tmp_path, "if count == 3: sys.exit(1)"))
     assert (record.status, record.repeats) == ("feasible", 3)
     assert record.reported_seconds == pytest.approx(0.002)
 
 
-def test_what_fails_at_once_is_not_tried_again(keepers: Keepers, tmp_path: Path) -> None:
-    record = record_of(keepers, given(), _counting(tmp_path, "sys.exit(1)"))
+def test_what_fails_at_once_is_not_tried_again(supervisors: Supervisors, tmp_path: Path) -> None:
+    record = record_of(supervisors, given(), _counting(tmp_path, "sys.exit(1)"))
     assert (record.status, record.repeats) == ("error", 1)
     assert len((tmp_path / "ran").read_text()) == 1

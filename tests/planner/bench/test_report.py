@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from memstow.planner.bench.analysis.ratios import rate
-from memstow.planner.bench.records.record import Ending, Instance, Layout, Moment, Record
+from memstow.planner.bench.records.record import Ending, Instance, Layout, ProgressEvent, Record
 from memstow.planner.bench.report import figures, report
 from memstow.planner.bench.report.axes import whole
 from memstow.planner.bench.report.page import MOST_ROWS
@@ -58,7 +58,10 @@ def _some() -> list[Record]:
             bound=100,
             buffers=chance.randrange(5, 500),
             seconds=chance.uniform(0.001, 10),
-            events=[Moment(chance.uniform(0, 1), incumbent=150), Moment(chance.uniform(0, 1), bound=90)],
+            events=[
+                ProgressEvent(chance.uniform(0, 1), incumbent=150),
+                ProgressEvent(chance.uniform(0, 1), bound=90),
+            ],
         )
         for family in ("f", "g")
         for k in range(6)
@@ -143,8 +146,8 @@ def test_panels_have_letters_and_what_is_told_names_them(files: dict[str, str]) 
 
 def test_a_scatter_tells_how_many_points_are_in_one_place(tmp_path: Path) -> None:
     alike = [made(f"i{k}", solver, 100) for k in range(37) for solver in ("x", "y")]
-    apart = [made("other", "x", 100, seconds=1), made("other", "y", 200, seconds=9)]
-    drawn = _report(tmp_path, *alike, *apart)["report-scatter.svg"]
+    thin_out = [made("other", "x", 100, seconds=1), made("other", "y", 200, seconds=9)]
+    drawn = _report(tmp_path, *alike, *thin_out)["report-scatter.svg"]
     assert drawn.count(">37</text>") == 2
 
 

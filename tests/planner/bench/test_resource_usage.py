@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memstow.planner.bench.runs.resource_usage import Spent, peak_memory
+from memstow.planner.bench.runs.resource_usage import Stopwatch, peak_memory
 from memstow.planner.processes.process import Process
 
 ROOT = Path(__file__).parents[3]
@@ -16,15 +16,15 @@ _HELD = 300 << 20
 
 def test_a_child_that_was_let_go_of_counts_once_it_is_gone() -> None:
     """What is killed may take longer to end than its caller waits; here nobody waits at all."""
-    spent = Spent()
+    stopwatch = Stopwatch()
     hold = f"import os, time; held = b'x' * {_HELD}; os.write({{events}}, b'.'); time.sleep(600)"
     process = Process([sys.executable, "-S", "-c", hold])
     os.set_blocking(process.events, True)
     assert os.read(process.events, 1) == b"."
     process.close(wait=0.0)
-    used = spent.values()
+    used = stopwatch.usage()
     assert peak_memory() >= _HELD
-    assert used["cpu_seconds"] > 0
+    assert used.cpu_seconds > 0
     assert not process.folder.exists()
     assert not os.path.exists(f"/proc/{process.id}")
 

@@ -15,7 +15,7 @@ from memstow.planner.bench.runs.executor import Local
 from memstow.planner.bench.runs.progress import Tally
 from memstow.planner.bench.runs.run import run
 from memstow.planner.bench.runs.supervisors import LostError, Result
-from memstow.planner.bench.runs.task import Given, Task
+from memstow.planner.bench.runs.task import InstanceSource, Task
 from memstow.planner.model.errors import MemstowError
 from tests.planner.bench.requests import given, line, solver, timeless
 
@@ -33,7 +33,7 @@ class Fake:
     def submit(self, tasks: Sequence[Task]) -> Future[list[Result]]:
         self.bundles.append(len(tasks))
         taken = tasks[: self._at_once]
-        self.asked += [(task.given.name, task.asked.name, task.seed) for task in taken]
+        self.asked += [(task.source.name, task.solver.name, task.seed) for task in taken]
         future: Future[list[Result]] = Future()
         try:
             future.set_result([self._perform(task) for task in taken])
@@ -46,7 +46,7 @@ class Fake:
 
 
 def recorded(task: Task) -> Result:
-    return Result(line=line(task.seed, task.content, task.content, task.asked.name))
+    return Result(line=line(task.seed, task.content, task.content, task.solver.name))
 
 
 @pytest.fixture
@@ -57,7 +57,11 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
 
 
 def all_of(
-    givens: list[Given], executor: Fake, journal: Journal, names: tuple[str, ...] = ("exact",), seeds: int = 1
+    givens: list[InstanceSource],
+    executor: Fake,
+    journal: Journal,
+    names: tuple[str, ...] = ("exact",),
+    seeds: int = 1,
 ) -> Tally:
     return run([givens], [solver(name) for name in names], seeds, executor, journal, Event())
 
@@ -93,7 +97,7 @@ def test_the_same_problem_in_two_files_has_one_record(journal: Journal) -> None:
 
 def test_what_is_no_problem_is_tried_once_and_named(journal: Journal) -> None:
     fake = Fake(lambda _task: Result(unreadable="it is a poem"))
-    tally = all_of([given(b"1", "a"), Given("b", "tiny", unreadable="gone")], fake, journal, seeds=4)
+    tally = all_of([given(b"1", "a"), InstanceSource("b", "tiny", unreadable="gone")], fake, journal, seeds=4)
     assert (tally.left_out, tally.settled) == (8, 8)
     assert len(fake.asked) <= fake.window
     assert tally.notes == ["b is left out: gone", "a is left out: it is a poem"] or tally.notes == [
@@ -106,8 +110,8 @@ def test_what_is_lost_is_tried_again_and_then_told(journal: Journal) -> None:
     failures = {"a": 2, "b": 99}
 
     def perform(task: Task) -> Result:
-        failures[task.given.name] -= 1
-        if failures[task.given.name] >= 0:
+        failures[task.source.name] -= 1
+        if failures[task.source.name] >= 0:
             raise LostError("the machine is gone")
         return recorded(task)
 
@@ -140,8 +144,8 @@ def test_few_tasks_are_under_way_however_many_there_are(journal: Journal) -> Non
             waiting.append((future, tasks))
             most = max(most, len(waiting))
             if len(waiting) == self.window:
-                for held, together in waiting:
-                    held.set_result([recorded(task) for task in together])
+                for held, cluster in waiting:
+                    held.set_result([recorded(task) for task in cluster])
                 waiting.clear()
             return future
 
@@ -214,8 +218,8 @@ def test_a_run_that_keeps_failing_is_tried_three_times(journal: Journal) -> None
     tried: list[str] = []
 
     def perform(task: Task) -> Result:
-        tried.append(task.given.name)
-        if task.given.name == "bad":
+        tried.append(task.source.name)
+        if task.source.name == "bad":
             raise OSError("gone")
         return recorded(task)
 

@@ -6,7 +6,7 @@ import pytest
 
 from memstow.planner.bench.analysis.ratios import rate
 from memstow.planner.bench.analysis.summary import Row, summary
-from memstow.planner.bench.records.record import Ending, Moment, Record
+from memstow.planner.bench.records.record import Ending, ProgressEvent, Record
 from tests.planner.bench.make import made, results
 
 
@@ -46,7 +46,7 @@ def test_families_have_rows_of_their_own(tmp_path: Path) -> None:
 
 
 def test_integrals_go_from_the_start_to_the_limit(tmp_path: Path) -> None:
-    events = (Moment(1.0, incumbent=20), Moment(2.0, bound=5), Moment(3.0, incumbent=10))
+    events = (ProgressEvent(1.0, incumbent=20), ProgressEvent(2.0, bound=5), ProgressEvent(3.0, incumbent=10))
     bench = rate(results(tmp_path, made("a", "x", 10, bound=8, events=events, seconds=4.0)), {})
     (rated,) = bench.rated
     assert rated.primal_integral == pytest.approx(1.0 + 2 * 0.5)
@@ -59,7 +59,7 @@ def test_integrals_go_from_the_start_to_the_limit(tmp_path: Path) -> None:
         (made("a", "y", status=Ending.INFEASIBLE), "nothing fits"),
         (made("a", "y", 12, status=Ending.OPTIMAL, bound=10), "is optimal"),
         (made("a", "y", 12, bound=11), "bound of 11"),
-        (made("a", "y", status=Ending.UNKNOWN, events=[Moment(0.1, bound=11)]), "bound of 11"),
+        (made("a", "y", status=Ending.UNKNOWN, events=[ProgressEvent(0.1, bound=11)]), "bound of 11"),
         (made("a", "y", 9, status=Ending.INVALID, violations=("overlap",)), "overlap"),
     ],
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memstow.planner.bench.records.record import Ending, Record
-from memstow.planner.bench.runs.supervisors import Keepers, LostError, StoppedError
+from memstow.planner.bench.runs.supervisors import LostError, StoppedError, Supervisors
 from memstow.planner.formats import read_problem
 from memstow.planner.generate.planted import planted as make_planted
 from memstow.planner.model.digest import digest
@@ -32,8 +32,8 @@ from tests.waiting import PATIENCE, wait_for
 HOLDING = "{input} {output} {capacity}"
 
 
-def test_a_run_is_recorded_with_all_there_is_to_know(keepers: Keepers) -> None:
-    record = record_of(keepers, planted(60), solver("auto", deterministic=False))
+def test_a_run_is_recorded_with_all_there_is_to_know(supervisors: Supervisors) -> None:
+    record = record_of(supervisors, planted(60), solver("auto", deterministic=False))
     assert (record.status, record.peak, record.bound, record.gap) == (Ending.OPTIMAL, 1 << 20, 1 << 20, 0.0)
     assert record.objective[0].term == "peak"
     assert record.instance.digest == digest(make_planted(60, 1))
@@ -50,46 +50,48 @@ def test_a_run_is_recorded_with_all_there_is_to_know(keepers: Keepers) -> None:
     assert record.work["steps"] > 0
 
 
-def test_a_deterministic_run_has_the_same_record_whoever_ran_before(keepers: Keepers) -> None:
+def test_a_deterministic_run_has_the_same_record_whoever_ran_before(supervisors: Supervisors) -> None:
     asked = [task(planted(40 + n), solver(name), 1) for n in range(3) for name in ("greedy", "exact")]
-    one = [timeless(recorded(keepers.perform(each))) for each in asked]
-    other = [timeless(recorded(keepers.perform(each))) for each in reversed(asked)]
+    one = [timeless(recorded(supervisors.perform(each))) for each in asked]
+    other = [timeless(recorded(supervisors.perform(each))) for each in reversed(asked)]
     assert one == other[::-1]
 
 
-def test_a_model_is_killed_with_the_run_that_started_it(keepers: Keepers) -> None:
+def test_a_model_is_killed_with_the_run_that_started_it(supervisors: Supervisors) -> None:
     pytest.importorskip("ortools")
-    record = record_of(keepers, planted(300), solver("cpsat", deterministic=False, time_limit=1.0))
+    record = record_of(supervisors, planted(300), solver("cpsat", deterministic=False, time_limit=1.0))
     assert record.status in (Ending.FEASIBLE, Ending.OPTIMAL)
     assert "ortools" in record.solver.version
 
 
-def test_what_is_no_problem_has_no_record(keepers: Keepers) -> None:
-    result = keepers.perform(task(given(b"id,lower\n"), solver("greedy")))
+def test_what_is_no_problem_has_no_record(supervisors: Supervisors) -> None:
+    result = supervisors.perform(task(given(b"id,lower\n"), solver("greedy")))
     assert result.line is None
     assert "missing_column" in (result.unreadable or "")
 
 
-def test_a_solver_that_declines_says_what(keepers: Keepers) -> None:
+def test_a_solver_that_declines_says_what(supervisors: Supervisors) -> None:
     two = b'{"version": 1, "buffers": [], "pools": [{"id": "a"}, {"id": "b"}]}'
-    record = record_of(keepers, given(two), solver("exact"))
+    record = record_of(supervisors, given(two), solver("exact"))
     assert record.status is Ending.DECLINED
     assert "several pools" in (record.error or "")
 
 
-def test_what_does_not_fit_is_proven(keepers: Keepers) -> None:
-    record = record_of(keepers, given(), solver("exact", capacity=140))
+def test_what_does_not_fit_is_proven(supervisors: Supervisors) -> None:
+    record = record_of(supervisors, given(), solver("exact", capacity=140))
     assert (record.status, record.capacity, record.peak, record.plan) == (Ending.INFEASIBLE, 140, None, None)
     assert record.judged is not None
     assert record.judged.valid
 
 
-def test_an_outside_program_is_judged_and_measured(keepers: Keepers, tmp_path: Path) -> None:
-    record = record_of(keepers, given(), program(tmp_path, f"{SIDE_BY_SIDE}\nprint('took 12.5 ms')"))
+def test_an_outside_program_is_judged_and_measured(supervisors: Supervisors, tmp_path: Path) -> None:
+    record = record_of(supervisors, given(), program(tmp_path, f"{SIDE_BY_SIDE}\nprint('took 12.5 ms')"))
     assert (record.status, record.peak, record.bound, record.gap) == (Ending.FEASIBLE, 250, None, None)
     assert record.solver.external
     assert record.solver.version.startswith("sha256:")
-    assert record.solver.options["command"][-2:] == ["{input}", "{output}"]
+    command = record.solver.options["command"]
+    assert isinstance(command, list)
+    assert command[-2:] == ["{input}", "{output}"]
     assert [event.incumbent for event in record.events] == [250]
     assert record.reported_seconds == 0.0125
     assert record.cpu_seconds > 0
@@ -98,7 +100,9 @@ def test_an_outside_program_is_judged_and_measured(keepers: Keepers, tmp_path: P
     assert record.judged.valid
 
 
-def test_an_outside_program_may_speak_json_and_standard_output(keepers: Keepers, tmp_path: Path) -> None:
+def test_an_outside_program_may_speak_json_and_standard_output(
+    supervisors: Supervisors, tmp_path: Path
+) -> None:
     body = """
     import json, sys
     problem = json.load(open(sys.argv[1]))
@@ -108,7 +112,7 @@ def test_an_outside_program_may_speak_json_and_standard_output(keepers: Keepers,
     assert (capacity, seconds) == (250, 60.0)
     json.dump({"status": "feasible", "placements": places, "seconds": 0.25}, sys.stdout)
     """
-    record = record_of(keepers, given(), program(tmp_path, body, "{input.json} {capacity} {seconds}"))
+    record = record_of(supervisors, given(), program(tmp_path, body, "{input.json} {capacity} {seconds}"))
     assert (record.status, record.peak, record.error) == (Ending.FEASIBLE, 300, None)
     assert record.reported_seconds == 0.25
 
@@ -138,58 +142,58 @@ def test_an_outside_program_may_speak_json_and_standard_output(keepers: Keepers,
     ],
 )
 def test_an_outside_program_that_fails_is_told_of(
-    keepers: Keepers, tmp_path: Path, body: str, ending: Ending, said: str
+    supervisors: Supervisors, tmp_path: Path, body: str, ending: Ending, said: str
 ) -> None:
     limit = 1.0 if ending is Ending.KILLED and said == "out of time" else PATIENCE
     asked = program(tmp_path, f"import os, sys, time\n{body}", time_limit=limit, memory=500 << 20)
-    record = record_of(keepers, given(), asked)
+    record = record_of(supervisors, given(), asked)
     assert record.status is ending, record.error
     assert said in (record.error or "")
     assert record.plan is None
     assert record.instance.digest == digest(read_problem(THREE))
-    assert record_of(keepers, given(), solver("greedy")).status is Ending.OPTIMAL, (
+    assert record_of(supervisors, given(), solver("greedy")).status is Ending.OPTIMAL, (
         "the next run is not touched"
     )
 
 
-def test_a_plan_that_breaks_a_constraint_is_told_in_codes(keepers: Keepers, tmp_path: Path) -> None:
-    record = record_of(keepers, given(), program(tmp_path, SIDE_BY_SIDE, HOLDING, capacity=200))
+def test_a_plan_that_breaks_a_constraint_is_told_in_codes(supervisors: Supervisors, tmp_path: Path) -> None:
+    record = record_of(supervisors, given(), program(tmp_path, SIDE_BY_SIDE, HOLDING, capacity=200))
     assert record.status is Ending.INVALID
     assert record.judged is not None
     assert record.judged.violations == ("beyond_capacity",)
     assert record.peak is None
 
 
-def test_a_program_is_told_of_a_capacity_or_declines(keepers: Keepers, tmp_path: Path) -> None:
+def test_a_program_is_told_of_a_capacity_or_declines(supervisors: Supervisors, tmp_path: Path) -> None:
     told = program(tmp_path, SIDE_BY_SIDE, HOLDING, capacity=300, fit_only=True)
-    assert record_of(keepers, given(), told).status is Ending.FEASIBLE
+    assert record_of(supervisors, given(), told).status is Ending.FEASIBLE
     untold = program(tmp_path, SIDE_BY_SIDE, capacity=300)
-    assert record_of(keepers, given(), untold).status is Ending.DECLINED
+    assert record_of(supervisors, given(), untold).status is Ending.DECLINED
 
 
-def test_a_program_cannot_be_asked_what_csv_cannot_say(keepers: Keepers, tmp_path: Path) -> None:
+def test_a_program_cannot_be_asked_what_csv_cannot_say(supervisors: Supervisors, tmp_path: Path) -> None:
     two = b'{"version": 1, "buffers": [], "pools": [{"id": "a"}, {"id": "b"}]}'
-    record = record_of(keepers, given(two), program(tmp_path, "raise SystemExit(1)"))
+    record = record_of(supervisors, given(two), program(tmp_path, "raise SystemExit(1)"))
     assert record.status is Ending.DECLINED
 
 
-def test_a_program_that_is_not_there_is_an_error(keepers: Keepers, tmp_path: Path) -> None:
+def test_a_program_that_is_not_there_is_an_error(supervisors: Supervisors, tmp_path: Path) -> None:
     asked = replace(program(tmp_path, ""), command=("/no/such/program", "{input}"))
-    record = record_of(keepers, given(), asked)
+    record = record_of(supervisors, given(), asked)
     assert record.status is Ending.ERROR
     assert "cannot be started" in (record.error or "")
 
 
-def test_a_folder_that_is_not_there_is_named(keepers: Keepers, tmp_path: Path) -> None:
+def test_a_folder_that_is_not_there_is_named(supervisors: Supervisors, tmp_path: Path) -> None:
     asked = replace(program(tmp_path, SIDE_BY_SIDE), folder=str(tmp_path / "elsewhere"))
-    record = record_of(keepers, given(), asked)
+    record = record_of(supervisors, given(), asked)
     assert record.status is Ending.ERROR
     assert f"cannot be started: {tmp_path / 'elsewhere'}: No such file" in (record.error or "")
 
 
 @pytest.mark.parametrize("ends", [True, False])
 def test_nothing_is_left_of_a_program_that_hides_what_it_starts(
-    keepers: Keepers, tmp_path: Path, ends: bool
+    supervisors: Supervisors, tmp_path: Path, ends: bool
 ) -> None:
     body = f"""
     import os, sys, time
@@ -204,30 +208,32 @@ def test_nothing_is_left_of_a_program_that_hides_what_it_starts(
     {"" if ends else "held = b'x' * (600 << 20); time.sleep(600)"}
     """
     asked = program(tmp_path, body, time_limit=PATIENCE, memory=300 << 20)
-    record = record_of(keepers, given(), asked)
+    record = record_of(supervisors, given(), asked)
     assert record.status is (Ending.UNKNOWN if ends else Ending.KILLED)
     wait_ended(int((tmp_path / "hidden").read_text()))
 
 
-def test_a_keeper_that_is_killed_is_replaced(keepers: Keepers) -> None:
-    record_of(keepers, given(), solver("greedy"))
-    (keeper,) = keepers._idle
-    os.kill(keeper.id, signal.SIGKILL)
-    record = record_of(keepers, given(), solver("greedy"))
+def test_a_supervisor_that_is_killed_is_replaced(supervisors: Supervisors) -> None:
+    record_of(supervisors, given(), solver("greedy"))
+    (supervisor,) = supervisors._idle
+    os.kill(supervisor.id, signal.SIGKILL)
+    record = record_of(supervisors, given(), solver("greedy"))
     assert record.status is Ending.OPTIMAL
-    wait_gone(keeper.id)
+    wait_gone(supervisor.id)
 
 
-def test_a_run_whose_keepers_all_end_is_lost(keepers: Keepers, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_whose_supervisors_all_end_is_lost(
+    supervisors: Supervisors, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def broken() -> Process:
         return Process(["/bin/false", "{events}"])
 
-    monkeypatch.setattr(keepers, "_take", broken)
+    monkeypatch.setattr(supervisors, "_take", broken)
     with pytest.raises(LostError, match="ended with status 1"):
-        keepers.perform(task(given(), solver("greedy")))
+        supervisors.perform(task(given(), solver("greedy")))
 
 
-def test_what_runs_is_called_off_at_once(keepers: Keepers, tmp_path: Path) -> None:
+def test_what_runs_is_called_off_at_once(supervisors: Supervisors, tmp_path: Path) -> None:
     started = tmp_path / "started"
     asked = program(
         tmp_path,
@@ -239,33 +245,33 @@ def test_what_runs_is_called_off_at_once(keepers: Keepers, tmp_path: Path) -> No
 
     def run() -> None:
         try:
-            records.append(record_of(keepers, given(), asked))
+            records.append(record_of(supervisors, given(), asked))
         except BaseException as error:
             errors.append(error)
 
     thread = threading.Thread(target=run)
     thread.start()
     wait_for(lambda: started.exists() and started.read_text(), "the program to start")
-    keepers.stop()
+    supervisors.stop()
     thread.join(PATIENCE)
     assert [type(error) for error in errors] == [StoppedError]
     assert records == []
     wait_ended(int(started.read_text()))
 
 
-def test_bytes_of_any_kind_travel(keepers: Keepers) -> None:
+def test_bytes_of_any_kind_travel(supervisors: Supervisors) -> None:
     odd = THREE.replace(b"a,", "ä\u2028,".encode())
-    record = record_of(keepers, given(odd), solver("greedy"))
+    record = record_of(supervisors, given(odd), solver("greedy"))
     assert record.status is Ending.OPTIMAL
 
 
-def test_a_run_that_ends_its_process_costs_no_other(keepers: Keepers, tmp_path: Path) -> None:
+def test_a_run_that_ends_its_process_costs_no_other(supervisors: Supervisors, tmp_path: Path) -> None:
     deadly = program(tmp_path, "import os, time\nos.kill(os.getppid(), 9); time.sleep(600)")
     asked = [solver("greedy"), solver("exact"), deadly, solver("auto"), solver("exact")]
     tasks = [task(given(), one, seed) for seed, one in enumerate(asked)]
     records: list[Record] = []
     while len(records) < len(tasks):
-        records += map(recorded, keepers.perform_some(tasks[len(records) :]))
+        records += map(recorded, supervisors.perform_some(tasks[len(records) :]))
     assert [record.seed for record in records] == [0, 1, 2, 3, 4]
     endings = [Ending.OPTIMAL] * 2 + [Ending.KILLED] + [Ending.OPTIMAL] * 2
     assert [record.status for record in records] == endings
@@ -273,34 +279,38 @@ def test_a_run_that_ends_its_process_costs_no_other(keepers: Keepers, tmp_path: 
     assert all(record.cpu_seconds >= 0 for record in records)
 
 
-def test_runs_in_one_process_have_the_limits_of_each(keepers: Keepers, tmp_path: Path) -> None:
+def test_runs_in_one_process_have_the_limits_of_each(supervisors: Supervisors, tmp_path: Path) -> None:
     holding = program(tmp_path, "held = b'x' * (600 << 20); import time; time.sleep(600)", memory=300 << 20)
     tasks = [task(given(), solver("greedy")), task(given(), holding), task(given(), solver("greedy"), 1)]
     records: list[Record] = []
     while len(records) < len(tasks):
-        records += map(recorded, keepers.perform_some(tasks[len(records) :]))
+        records += map(recorded, supervisors.perform_some(tasks[len(records) :]))
     assert [record.status for record in records] == [Ending.OPTIMAL, Ending.KILLED, Ending.OPTIMAL]
     assert "300 are allowed" in (records[1].error or "")
 
 
-def test_of_several_tasks_as_many_are_done_as_fit_into_a_moment(keepers: Keepers, tmp_path: Path) -> None:
-    record_of(keepers, given(), solver("greedy"))
+def test_of_several_tasks_as_many_are_done_as_fit_into_a_moment(
+    supervisors: Supervisors, tmp_path: Path
+) -> None:
+    record_of(supervisors, given(), solver("greedy"))
     quick = [task(given(), solver("first-fit"), seed) for seed in range(3)]
-    done = [recorded(result).seed for result in keepers.perform_some(quick)]
+    done = [recorded(result).seed for result in supervisors.perform_some(quick)]
     assert done == [0, 1, 2][: len(done)]
     assert done
     sleeping = program(tmp_path, "import time; time.sleep(0.6)")
     slow = [task(given(), sleeping, seed) for seed in range(3)]
-    (first,) = keepers.perform_some(slow)
+    (first,) = supervisors.perform_some(slow)
     assert recorded(first).status is Ending.UNKNOWN
     assert first.seconds > 0.6
 
 
-def test_a_place_for_everything_is_a_plan_whatever_it_is_called(keepers: Keepers, tmp_path: Path) -> None:
+def test_a_place_for_everything_is_a_plan_whatever_it_is_called(
+    supervisors: Supervisors, tmp_path: Path
+) -> None:
     places = [
         {"buffer": name, "pool": "memory", "offset": at} for name, at in (("a", 0), ("b", 100), ("c", 0))
     ]
     said = {"status": "unknown", "placements": places}
     asked = program(tmp_path, f"import json; print(json.dumps({said!r}))", "{input}")
-    record = record_of(keepers, given(), asked)
+    record = record_of(supervisors, given(), asked)
     assert (record.status, record.peak) == (Ending.FEASIBLE, 150)

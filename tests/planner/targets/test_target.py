@@ -10,12 +10,14 @@ from memstow.planner.model.errors import InputError
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Status
 from memstow.planner.model.problem import Buffer, Pool, Problem, Reserved
+from memstow.planner.model.target import Target
 from memstow.planner.reading.parse import parse_target
 from memstow.planner.solve.engine import plan
 from memstow.planner.targets.by_name import shipped_target
-from memstow.planner.targets.target import Target, retarget, shipped
+from memstow.planner.targets.target import retarget, shipped
 from memstow.planner.verify import verify
 from tests.planner.refusal import told
+from tests.waiting import PATIENCE
 
 TARGET = Target(
     version=1,
@@ -39,7 +41,7 @@ PROBLEM = Problem(
 def test_the_pools_are_the_targets_and_the_rest_is_the_problems() -> None:
     moved = retarget(PROBLEM, TARGET)
     assert moved == replace(PROBLEM, pools=TARGET.pools)
-    found = plan(moved)
+    found = plan(moved, Options(time_limit=PATIENCE))
     assert found.status is Status.OPTIMAL
     assert verify(moved, found) == []
     places = {place.buffer: (place.pool, place.offset) for place in found.placements}

@@ -24,9 +24,9 @@ from memstow.planner.model.plan import (
 from memstow.planner.model.problem import Buffer, InPlace, Pool, Problem, Relative, Reserved, ReuseCost
 from memstow.planner.verify import Code, verify
 from memstow.planner.verify.certificates import Proofs
-from memstow.planner.verify.facts import Facts
 from memstow.planner.verify.findings import Findings
 from memstow.planner.verify.live_bytes import proven
+from memstow.planner.verify.problem_index import ProblemIndex
 from tests.planner.plans import honest
 from tests.problems import random_problem
 from tests.referee import best
@@ -47,7 +47,7 @@ def live(*buffers: str, time: int | None = 1, pool: str | None = "memory") -> Li
 def proves(it: Problem, term: str, certificate: LiveBytes) -> int | None:
     """The bound that follows, None when nothing does."""
     findings = Findings()
-    found = proven(Facts(it, findings), term_of(term), certificate, cheapest_only=False)
+    found = proven(ProblemIndex(it, findings), term_of(term), certificate, cheapest_only=False)
     assert not findings
     return found if isinstance(found, int) else None
 
@@ -314,16 +314,16 @@ def test_no_live_bytes_after_the_least_placement_cost_prove_more_than_the_optimu
     for _ in range(150):
         it = replace(random_problem(rng), objective=("placement_cost", "peak"))
         vector = best(it)[1]
-        facts = Facts(it, Findings())
+        index = ProblemIndex(it, Findings())
         if vector is None:
             continue
         claims = [
             TermValue(term="placement_cost", value=vector[0], bound=vector[0], gap=0.0, certificate=Least())
         ]
-        if Proofs(facts, claims).reason_against(0) is not None:
+        if Proofs(index, claims).reason_against(0) is not None:
             continue
         for _ in range(12):
-            bound = proven(facts, PEAK, some_certificate(rng, it), cheapest_only=True)
+            bound = proven(index, PEAK, some_certificate(rng, it), cheapest_only=True)
             if isinstance(bound, int):
                 assert bound <= vector[1]
                 applied += 1
@@ -349,7 +349,7 @@ def test_a_search_proves_the_value_above_the_highest_that_it_refuted_and_no_othe
                 TermValue(term=term, value=value, bound=bound, gap=0.0, certificate=search)
                 for term, value in zip(terms, vector, strict=True)
             ]
-            reason = Proofs(Facts(it, Findings()), claims).reason_against(position)
+            reason = Proofs(ProblemIndex(it, Findings()), claims).reason_against(position)
             assert (reason is None) == (bound == max(heights) + 1)
             accepted += reason is None
             refused += reason is not None
@@ -510,3 +510,11 @@ def test_each_buffer_that_is_said_to_have_no_place_has_none() -> None:
     assert not said_to_have_no_place(it, "b")
     assert not said_to_have_no_place(it, "a", "b")
     assert not said_to_have_no_place(it)
+
+
+@pytest.mark.parametrize("time", [1, None])
+def test_a_buffer_without_bytes_is_no_part_of_a_proof(time: int | None) -> None:
+    index = ProblemIndex(problem(A, B, Buffer(id="z", size=0, lifetime=(0, 9))), Findings())
+    assert proven(index, PEAK, live("a", "b", time=time), cheapest_only=False) == 11
+    found = proven(index, PEAK, live("a", "z", "b", time=time), cheapest_only=False)
+    assert found == "'z' has no bytes and conflicts with nothing"

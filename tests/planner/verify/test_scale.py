@@ -10,9 +10,9 @@ import pytest
 from memstow.planner.model.plan import Live, LiveBytes, Placement, Plan, PoolUse, Status, TermValue
 from memstow.planner.model.problem import Buffer, Problem, Relative
 from memstow.planner.verify import Code, verify
+from memstow.planner.verify.disjoint_ranges import DisjointRanges
 from memstow.planner.verify.findings import LISTED
-from memstow.planner.verify.occupied import Occupied
-from memstow.planner.verify.overlay import Overlay
+from memstow.planner.verify.interval_tree import IntervalTree
 
 Rectangle = tuple[int, int, int, int]
 
@@ -124,7 +124,7 @@ def test_the_ordered_ranges_find_what_a_plain_list_finds() -> None:
     rng = Random(3)
     starts = [rng.randrange(60_000) for _ in range(30_000)]
     ends = [start + rng.randint(1, 4) for start in starts]
-    occupied = Occupied(starts, ends)
+    occupied = DisjointRanges(starts, ends)
     inside: set[int] = set()
     owner: dict[int, int] = {}
     for _ in range(60_000):
@@ -152,25 +152,25 @@ def test_the_overlay_finds_what_every_pair_shows_except_in_the_group_to_skip() -
     starts = [rng.randrange(40) for _ in range(count)]
     ends = [start + rng.randint(1, 15) for start in starts]
     groups = [rng.choice((-1, -1, 0, 1, 2)) for _ in range(count)]
-    overlay = Overlay(starts, ends, groups)
+    tree = IntervalTree(starts, ends, groups)
     inside: set[int] = set()
     for _ in range(3000):
         tag = rng.randrange(count)
         if tag in inside:
-            overlay.leave(tag)
+            tree.leave(tag)
             inside.remove(tag)
         else:
             skip = groups[tag] != -1
-            found = sorted(overlay.overlapped(starts[tag], ends[tag], groups[tag], skip))
+            found = sorted(tree.overlapped(starts[tag], ends[tag], groups[tag], skip))
             assert found == sorted(
                 other
                 for other in inside
                 if max(starts[other], starts[tag]) < min(ends[other], ends[tag])
                 and not (skip and groups[other] == groups[tag])
             )
-            overlay.enter(tag)
+            tree.enter(tag)
             inside.add(tag)
-        assert bool(overlay) is bool(inside)
+        assert bool(tree) is bool(inside)
 
 
 def test_deep_exclusive_overlaps_do_not_slow_the_rest_down() -> None:

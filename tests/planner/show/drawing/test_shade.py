@@ -8,7 +8,7 @@ import pytest
 from memstow.planner.model.problem import Buffer
 from memstow.planner.show.drawing.items import Axis, Life
 from memstow.planner.show.drawing.palette import LEVELS
-from memstow.planner.show.drawing.shade import Run, columns_of, runs, skyline
+from memstow.planner.show.drawing.shade import ShadeRun, columns_of, shade_runs, skyline
 
 
 def _life(begin: int, end: int, offset: int, size: int) -> Life:
@@ -57,30 +57,30 @@ def test_spots_are_as_full_as_what_is_in_them_and_of_the_grade_that_has_most() -
     lives = [_life(0, 20, 0, 1), _life(10, 30, 1, 2), _life(10, 20, 4, 4)]
     columns = columns_of(lives, Axis(0, 30, "time"), 100)
     graded = list(zip(lives, (7, 3, 5), strict=True))
-    assert list(runs(graded, columns, 2, 8)) == [
-        Run(row=0, first=0, last=1, grade=7, level=1),
-        Run(row=0, first=1, last=2, grade=3, level=3),
-        Run(row=0, first=2, last=3, grade=3, level=2),
-        Run(row=1, first=1, last=2, grade=5, level=4),
+    assert list(shade_runs(graded, columns, 2, 8)) == [
+        ShadeRun(row=0, first=0, last=1, grade=7, level=1),
+        ShadeRun(row=0, first=1, last=2, grade=3, level=3),
+        ShadeRun(row=0, first=2, last=3, grade=3, level=2),
+        ShadeRun(row=1, first=1, last=2, grade=5, level=4),
     ]
 
 
 def test_what_is_there_at_all_is_seen() -> None:
     lives = [_life(0, 10, 0, 1), _life(0, 10, 10, 7)]
     columns = columns_of(lives, Axis(0, 10, "time"), 10)
-    assert [run.level for run in runs([(life, 0) for life in lives], columns, 2, 20)] == [1, 3]
+    assert [run.level for run in shade_runs([(life, 0) for life in lives], columns, 2, 20)] == [1, 3]
 
 
 def test_what_shares_bytes_is_not_more_than_full() -> None:
     lives = [_life(0, 10, 0, 4), _life(0, 10, 0, 4)]
     columns = columns_of(lives, Axis(0, 10, "time"), 10)
-    assert [run.level for run in runs([(life, 0) for life in lives], columns, 1, 4)] == [LEVELS]
+    assert [run.level for run in shade_runs([(life, 0) for life in lives], columns, 1, 4)] == [LEVELS]
 
 
 def test_neighbours_that_are_alike_are_one_run() -> None:
     lives = [_life(t, t + 10, 0, 4) for t in range(0, 100, 10)]
     columns = columns_of(lives, Axis(0, 100, "time"), 10)
-    assert list(runs([(life, 0) for life in lives], columns, 1, 4)) == [Run(0, 0, 10, 0, LEVELS)]
+    assert list(shade_runs([(life, 0) for life in lives], columns, 1, 4)) == [ShadeRun(0, 0, 10, 0, LEVELS)]
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -98,7 +98,7 @@ def test_every_column_is_filled_to_the_byte_with_what_is_in_use_at_its_moment(se
     columns = columns_of(lives, axis, 37)
     # One row a byte: spots are empty or full.
     filled = [0] * len(columns)
-    for run in runs([(life, 0) for life in lives], columns, 96, 96):
+    for run in shade_runs([(life, 0) for life in lives], columns, 96, 96):
         assert run.level == LEVELS
         for column in range(run.first, run.last):
             filled[column] += 1
