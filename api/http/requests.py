@@ -10,7 +10,7 @@ from memstow.api.http.auth import Caller
 from memstow.api.http.errors import ProblemError
 from memstow.api.http.request_body import MEDIA_TYPES, format_of, read_body
 from memstow.api.http.service import Service
-from memstow.api.operations.requests import OPTION_NAMES, Form
+from memstow.api.operations.body import OPTION_NAMES, Form
 from memstow.api.store.job import Job, moment
 from memstow.planner import formats
 from memstow.planner.model.errors import InputError, Issue

@@ -18,9 +18,9 @@ from memstow.api.http.rate_limit import Rate
 from memstow.api.http.settings import Settings
 from memstow.api.metrics import Metrics
 from memstow.api.operations import operations
-from memstow.api.operations.answers import Result
+from memstow.api.operations.body import Limits
 from memstow.api.operations.operations import Operation
-from memstow.api.operations.requests import Limits
+from memstow.api.operations.results import Result
 from memstow.api.store.cache_writer import Keeping
 from memstow.api.store.database import Database, StoreError
 from memstow.api.store.keys import Keys, Scope

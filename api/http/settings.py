@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from memstow.api.operations.requests import Limits
+from memstow.api.operations.body import Limits
 from memstow.api.store.database import FILE, url_of
 from memstow.api.workers.runner import Work
 from memstow.planner.model.errors import InputError, Issue

@@ -9,7 +9,7 @@ from memstow.api.http.auth import Caller
 from memstow.api.http.errors import ProblemError
 from memstow.api.http.requests import wants_fresh
 from memstow.api.http.service import Service
-from memstow.api.operations.answers import Accepted
+from memstow.api.operations.results import Accepted
 from memstow.api.store.job import Draft
 from memstow.api.store.queue import Idempotency
 from memstow.planner.model.errors import InputError

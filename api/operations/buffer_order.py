@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from memstow.api.operations.requests import plan_bytes, plan_of
+from memstow.api.operations.body import plan_bytes, plan_of
 from memstow.planner.model.plan import Plan
 
 

@@ -6,20 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass, replace
 from typing import Any, Final, Generic, TypeVar
 
-from memstow.api.operations.answers import (
-    Accepted,
-    AcceptedBatch,
-    Document,
-    Result,
-    Solved,
-    accepted_of,
-    batch_of,
-    document_of,
-    event_message,
-)
-from memstow.api.operations.body_form import format_alone
-from memstow.api.operations.buffer_order import in_order
-from memstow.api.operations.requests import (
+from memstow.api.operations.body import (
     LONGEST_NAME,
     Asked,
     Form,
@@ -34,6 +21,19 @@ from memstow.api.operations.requests import (
     read_problem,
     targeted,
     written_options,
+)
+from memstow.api.operations.body_form import format_alone
+from memstow.api.operations.buffer_order import in_order
+from memstow.api.operations.results import (
+    Accepted,
+    AcceptedBatch,
+    Document,
+    Result,
+    Solved,
+    accepted_of,
+    batch_of,
+    document_of,
+    event_message,
 )
 from memstow.api.operations.solve import OnEvent, at_length, briefly, preferred
 from memstow.planner import formats

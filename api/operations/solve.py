@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from memstow.api.workers.plan_publisher import OnPlan, Publisher
+from memstow.api.operations.plan_publisher import OnPlan, Publisher
 from memstow.planner.backends.registry import is_model
 from memstow.planner.model.events import Event
 from memstow.planner.model.objective import Kind, counts

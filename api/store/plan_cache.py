@@ -8,8 +8,8 @@ from typing import Final
 from sqlalchemy import delete, insert, select, update
 
 from memstow.api.lru import Recent
-from memstow.api.operations.answers import Solved, solved_of
-from memstow.api.operations.requests import plan_of
+from memstow.api.operations.body import plan_of
+from memstow.api.operations.results import Solved, solved_of
 from memstow.api.store.compression import packed, unpacked
 from memstow.api.store.database import Database, now
 from memstow.api.store.tables import best, plans

@@ -7,10 +7,10 @@ from typing import Final
 
 from memstow.api.lru import Recent
 from memstow.api.metrics import Metrics
-from memstow.api.operations.answers import Accepted, Solved
+from memstow.api.operations.body import Asked, Form, Limits, plan_of, read_asked
 from memstow.api.operations.buffer_order import written_in_order
 from memstow.api.operations.operations import described, kept
-from memstow.api.operations.requests import Asked, Form, Limits, plan_of, read_asked
+from memstow.api.operations.results import Accepted, Solved
 from memstow.api.operations.solve import briefly, preferred
 from memstow.api.store.cache_writer import Keeping
 from memstow.api.store.plan_cache import Found, PlanCache

@@ -14,10 +14,10 @@ from typing import Any, Final
 import structlog
 
 from memstow.api.metrics import Metrics
-from memstow.api.operations.answers import Solved, event_message, event_of, solved_of
+from memstow.api.operations.body import plan_of
 from memstow.api.operations.buffer_order import buffers_of, written_in_order
 from memstow.api.operations.operations import at_once
-from memstow.api.operations.requests import plan_of
+from memstow.api.operations.results import Solved, event_message, event_of, solved_of
 from memstow.api.store.database import Database, StoreError
 from memstow.api.store.job import State, Stop
 from memstow.api.store.plan_cache import Found, PlanCache

@@ -54,7 +54,7 @@ memstow keys create --name operator --scope plan --scope admin
 
 def run_create(args: argparse.Namespace) -> int:
     """Make a key."""
-    from memstow.api.operations.requests import checked_name
+    from memstow.api.operations.body import checked_name
 
     checked_name(args.name, "--name")
     with _keys(args, make=True) as keys:

@@ -15,8 +15,8 @@ from memstow.api.http.request_body import read_body, require_json
 from memstow.api.http.requests import Here, as_json, job_json
 from memstow.api.http.service import Service
 from memstow.api.http.submission import IDEMPOTENCY_PARAMETER, made_before, promise_of
+from memstow.api.operations.body import LONGEST_NAME
 from memstow.api.operations.operations import READ_MANY
-from memstow.api.operations.requests import LONGEST_NAME
 from memstow.api.store.job import Draft, Job, State, Stop, moment
 from memstow.api.store.queue import Idempotency
 from memstow.planner.reading.printable import printable

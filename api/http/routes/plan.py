@@ -25,9 +25,9 @@ from memstow.api.http.requests import (
 )
 from memstow.api.http.service import Service
 from memstow.api.http.submission import IDEMPOTENCY_PARAMETER, draft_of, promise_of
-from memstow.api.operations.answers import Accepted
+from memstow.api.operations.body import OPTION_NAMES
 from memstow.api.operations.operations import READ, REWRITE_PLAN
-from memstow.api.operations.requests import OPTION_NAMES
+from memstow.api.operations.results import Accepted
 from memstow.api.store.job import State
 from memstow.api.workers.quick_solve import Tried
 

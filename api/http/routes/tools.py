@@ -11,9 +11,9 @@ from memstow.api.http.errors import ProblemError
 from memstow.api.http.request_body import MEDIA_TYPES, format_of, read_body, require_json
 from memstow.api.http.requests import FormatOfBody, Here
 from memstow.api.http.service import Service
-from memstow.api.operations.answers import Document
+from memstow.api.operations.body import Form
 from memstow.api.operations.operations import CONVERT, INSPECT, VERIFY
-from memstow.api.operations.requests import Form
+from memstow.api.operations.results import Document
 from memstow.planner import formats
 
 router = APIRouter(tags=["tools"])

@@ -18,7 +18,7 @@ from memstow.api.http.routes.plan import failure_of
 from memstow.api.http.schemas import PROBLEM
 from memstow.api.http.service import Service
 from memstow.api.http.settings import Settings
-from memstow.api.operations.requests import cache_key
+from memstow.api.operations.body import cache_key
 from memstow.api.store.job import Job
 from memstow.api.workers.isolated_run import ChildError
 from memstow.planner import formats

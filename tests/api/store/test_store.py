@@ -16,7 +16,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import text
 
-from memstow.api.operations.answers import Solved
+from memstow.api.operations.results import Solved
 from memstow.api.store import migrate, queue, retention
 from memstow.api.store.database import Database, StoreError, url_of, write_ahead
 from memstow.api.store.job import State, Stop

@@ -3,8 +3,8 @@
 import threading
 from dataclasses import replace
 
+from memstow.api.operations.plan_publisher import Publisher
 from memstow.api.operations.solve import at_length
-from memstow.api.workers.plan_publisher import Publisher
 from memstow.planner.generate.planted import planted
 from memstow.planner.model.events import Event
 from memstow.planner.model.options import Options
