@@ -1,4 +1,4 @@
-"""Runs the app: the lock on the data folder, who may reach it, uvicorn, and the way to the end."""
+"""Runs the app with uvicorn: the lock on the data folder, checks before the start, and the shutdown."""
 
 import asyncio
 import fcntl
@@ -18,7 +18,7 @@ from memstow.api.cli.exit_codes import Exit
 from memstow.api.http import logs
 from memstow.api.http.app import create_app
 from memstow.api.http.auth import is_loopback
-from memstow.api.http.service import Service
+from memstow.api.http.service import DrainSignal
 from memstow.api.http.settings import EVERYONE, Settings
 from memstow.api.http.sockets import listening_on
 from memstow.api.store.database import Database
@@ -34,19 +34,19 @@ log = structlog.get_logger("memstow.service")
 
 
 class _Server(uvicorn.Server):
-    """Tells the service of the signal to end, before the connections are waited for."""
+    """Drains the service when the signal to end comes, before the connections are waited for."""
 
-    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+    def __init__(self, config: uvicorn.Config, drain: DrainSignal) -> None:
         super().__init__(config)
-        self._service = service
+        self._drain = drain
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """SIGTERM or SIGINT, between any two steps of this thread: it may hold the lock of the log now."""
-        asyncio.get_running_loop().call_soon_threadsafe(self._service.drain)
+        """SIGTERM or SIGINT: this thread may hold the lock of the log, so nothing is logged here."""
+        asyncio.get_running_loop().call_soon_threadsafe(self._drain.set)
         super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and say where."""
+        """Start, and log the addresses."""
         await super().startup(sockets)
         for listener in sockets or ():
             host, port = listener.getsockname()[:2]
@@ -55,11 +55,11 @@ class _Server(uvicorn.Server):
 
 
 def _nothing_more(_number: int, _frame: FrameType | None) -> None:
-    """The end has come already."""
+    """Do nothing: the server has ended already."""
 
 
 def serve(settings: Settings) -> int:
-    """Serve until told to end; the exit code."""
+    """Serve until a signal to end; returns the exit code."""
     with _sole_owner(settings):
         _require_usable(settings)
         sockets = listening_on(settings.host, settings.port, _BACKLOG)
@@ -81,9 +81,9 @@ def serve(settings: Settings) -> int:
             backlog=_BACKLOG,
             timeout_graceful_shutdown=max(1, int(settings.grace_seconds)),
         )
-        server = _Server(config, app.state.service)
+        server = _Server(config, app.state.drain)
         for number in (signal.SIGTERM, signal.SIGINT):
-            # uvicorn sends itself the signal again when all is done; to have been told to end is no failure.
+            # uvicorn raises the signal again at its end, which would make the exit code that of a failure.
             signal.signal(number, _nothing_more)
         try:
             server.run(sockets)
@@ -95,7 +95,7 @@ def serve(settings: Settings) -> int:
 
 @contextmanager
 def _sole_owner(settings: Settings) -> Iterator[None]:
-    """One server a data folder: what a dead one left running is then known to be nobody's."""
+    """One server for each data folder: jobs that are marked as running at its start are nobody's."""
     if settings.database is not None:
         yield
         return
@@ -107,13 +107,13 @@ def _sole_owner(settings: Settings) -> Iterator[None]:
             raise InputError.single(
                 "data_in_use",
                 str(settings.data),
-                "another server works in this folder; give another with --data",
+                "another server works in this folder; choose another folder as `data`",
             ) from None
         yield
 
 
 def _require_usable(settings: Settings) -> None:
-    """The store can be had, and nobody is let in unasked: told in a line each, before anything is started."""
+    """Check before the start that the store works, and that strangers need a key."""
     database = Database(settings.store_url, connections=1)
     try:
         upgrade(database)

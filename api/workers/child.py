@@ -1,8 +1,7 @@
-"""The child's side of an isolated run: one request in, what is found on the way and at the end out.
+"""The child's side of an isolated run: reads one request, sends updates and the result.
 
 Started as `python -m memstow.api.workers.child EVENTS`, the number of the pipe for messages to the parent.
-Standard input brings the request, perhaps a word to stop, and by its end the news that the parent is
-gone.
+Standard input brings the request and perhaps a request to stop; its end means that the parent is gone.
 """
 
 import os
@@ -11,6 +10,7 @@ import sys
 import threading
 
 from memstow.api.operations import operations
+from memstow.api.operations.messages import encode_issues, encode_update
 from memstow.planner.backends.messages import Teller
 from memstow.planner.model.errors import InputError, MemstowError
 from memstow.planner.processes import lifeline
@@ -26,7 +26,7 @@ def main(arguments: list[str]) -> None:
     threading.Thread(target=_listen, args=(requests, cancel), daemon=True).start()
     lifeline.be_modest()
     teller = Teller(int(arguments[0]))
-    operations.warm()
+    operations.warm_up()
     request = requests.get()
     lifeline.limit_memory(request["memory"])
     lifeline.end_after(request["seconds"])
@@ -35,10 +35,14 @@ def main(arguments: list[str]) -> None:
 
 def _answer(request: Message, teller: Teller, cancel: threading.Event) -> Message:
     try:
-        result = operations.run(request["what"], request["arguments"], teller.send, cancel)
+        result = operations.perform_by_name(
+            request["operation"],
+            request["request"],
+            lambda update: teller.send(encode_update(update)),
+            cancel,
+        )
     except InputError as error:
-        issues = [[issue.code, issue.path, issue.message] for issue in error.issues]
-        return {"kind": "done", "issues": issues}
+        return {"kind": "done", "issues": encode_issues(error)}
     except MemoryError:
         return {"kind": "done", "failure": "memory"}
     except MemstowError as error:

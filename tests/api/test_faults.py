@@ -18,14 +18,12 @@ import httpx2
 import pytest
 
 from memstow.api.http.schemas import PROBLEM
-from memstow.api.http.settings import Settings
 from memstow.api.metrics import Metrics
 from memstow.api.store import database as store
+from memstow.api.store.claims import Claims
 from memstow.api.store.migrate import upgrade
-from memstow.api.store.plan_cache import PlanCache
 from memstow.api.store.queue import Queue
-from memstow.api.workers.isolated_run import Children
-from memstow.api.workers.runner import Runner
+from memstow.api.workers.housekeeper import Housekeeper
 from tests.api.asking import OVER, Event, events, has_plan, job_of, over, read_events, submit
 from tests.api.http.conftest import hard
 from tests.api.postgres import Postgres
@@ -356,22 +354,30 @@ def test_a_clock_that_jumps_takes_no_job_away(server: Server, monkeypatch: pytes
     server.data.mkdir()
     database = store.Database(store.url_of(server.data))
     upgrade(database)
-    queue = Queue(database, 10)
+    queue, claims = Queue(database, 10), Claims(database)
     job, _ = queue.submit(draft())
-    queue.take(uuid.uuid4().hex, 9)
-    work = Settings(slots=0, lease_seconds=1.0).work()
-    runner = Runner(database, queue, PlanCache(database), Children(), work, Metrics())
+    claims.claim(uuid.uuid4().hex, 9)
+    housekeeper = Housekeeper(
+        database,
+        queue,
+        claims,
+        Metrics(),
+        lease_seconds=1.0,
+        max_plans=10,
+        running=dict,
+        on_requeued=lambda: None,
+    )
     steady = SimpleNamespace(monotonic=lambda: 100.0)
-    monkeypatch.setattr("memstow.api.workers.runner.time", steady)
+    monkeypatch.setattr("memstow.api.workers.housekeeper.time", steady)
     for jump in (1e6, -1e6):
         monkeypatch.setattr(time, "time", lambda jump=jump: 1.8e9 + jump)
-        queue.beat([(job, 1)])
-        runner._take_over()
+        claims.heartbeat([(job, 1)])
+        housekeeper._take_over()
         found = queue.get(job)
         assert found is not None
         assert found.state == "running"
     steady.monotonic = lambda: 101.1
-    runner._take_over()
+    housekeeper._take_over()
     found = queue.get(job)
     assert found is not None
     assert found.state == "queued"

@@ -90,7 +90,7 @@ def test_a_port_in_use_is_told_in_a_line(cli: Cli, host: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         line = refused(cli, "--host", host, "--port", str(port))
-    assert f"{host}:{port}: another program listens there; give another with --port" in line
+    assert f"{host}:{port}: another program listens there; choose another `port`" in line
 
 
 def test_an_address_that_cannot_be_had_is_told_in_a_line(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,8 +8,8 @@ import pytest
 from starlette.requests import Request
 from starlette.types import Message
 
-from memstow.api.http.errors import ProblemError
-from memstow.api.http.request_body import read_body
+from memstow.api.http.errors import ApiError
+from memstow.api.http.requests import read_body
 from memstow.api.http.settings import Settings
 
 STEP = 1 << 18
@@ -45,7 +45,7 @@ def test_what_was_packed_comes_out_whatever_the_pieces(length: int, size: int) -
 def test_a_body_up_to_the_limit_is_taken_and_one_beyond_is_not(size: int) -> None:
     most = SETTINGS.max_body
     assert len(whole(gzip.compress(bytes(most)), size)) == most
-    with pytest.raises(ProblemError) as beyond:
+    with pytest.raises(ApiError) as beyond:
         whole(gzip.compress(bytes(most + 1)), size)
     assert (beyond.value.status, beyond.value.code) == (413, "body_too_large")
 
@@ -54,14 +54,14 @@ def test_a_body_up_to_the_limit_is_taken_and_one_beyond_is_not(size: int) -> Non
 def test_a_plain_body_has_the_same_limit(size: int) -> None:
     most = SETTINGS.max_body
     assert len(whole(bytes(most), size, "identity")) == most
-    with pytest.raises(ProblemError) as beyond:
+    with pytest.raises(ApiError) as beyond:
         whole(bytes(most + 1), size, "identity")
     assert (beyond.value.status, beyond.value.code) == (413, "body_too_large")
 
 
 def test_what_ends_early_or_is_no_gzip_is_told() -> None:
     for data in (gzip.compress(bytes(100_000))[:-1], b"no gzip", gzip.compress(b"a") + b"and more"):
-        with pytest.raises(ProblemError) as broken:
+        with pytest.raises(ApiError) as broken:
             whole(data, 1 << 16)
         assert broken.value.code == "malformed_gzip"
 

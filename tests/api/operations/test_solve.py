@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from memstow.api.operations.solve import at_length, preferred, settled
+from memstow.api.operations.solve import better_answer, is_final, solve_fully
 from memstow.planner.formats import read_problem
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Placement, Plan, Status, TermValue
@@ -29,13 +29,13 @@ def of_gaps(*gaps: float, status: Status = Status.FEASIBLE) -> Plan:
     ("gaps", "enough"), [((0.1, 0.1), True), ((0.1, 0.2), False), ((0.2, 0.1), False), ((0.1,), True)]
 )
 def test_enough_is_every_term_within_the_gap(gaps: Sequence[float], enough: bool) -> None:
-    assert settled(of_gaps(*gaps), Options(gap=0.1)) is enough
+    assert is_final(of_gaps(*gaps), Options(gap=0.1)) is enough
 
 
 def test_no_plan_is_never_enough_and_a_proof_always_is() -> None:
-    assert not settled(Plan(status=Status.UNKNOWN), Options(gap=1.0))
-    assert settled(Plan(status=Status.INFEASIBLE), Options())
-    assert settled(of_gaps(0.0, status=Status.OPTIMAL), Options())
+    assert not is_final(Plan(status=Status.UNKNOWN), Options(gap=1.0))
+    assert is_final(Plan(status=Status.INFEASIBLE), Options())
+    assert is_final(of_gaps(0.0, status=Status.OPTIMAL), Options())
 
 
 def laid(problem: Problem, *offsets: int) -> Plan:
@@ -58,15 +58,15 @@ def laid(problem: Problem, *offsets: int) -> Plan:
 
 def test_a_known_plan_that_is_better_is_the_answer() -> None:
     low, high = plan(PROBLEM, Options()), laid(PROBLEM, 0, 8)
-    assert preferred(PROBLEM, high, low) is low
-    assert preferred(PROBLEM, low, high) is low
-    assert preferred(PROBLEM, high, None) is high
+    assert better_answer(PROBLEM, high, low) is low
+    assert better_answer(PROBLEM, low, high) is low
+    assert better_answer(PROBLEM, high, None) is high
 
 
 def test_a_known_plan_that_is_not_valid_is_no_answer() -> None:
     high, overlapping = laid(PROBLEM, 0, 8), laid(PROBLEM, 0, 0)
     assert verify(PROBLEM, overlapping)
-    assert preferred(PROBLEM, high, overlapping) is high
+    assert better_answer(PROBLEM, high, overlapping) is high
 
 
 def test_moves_count_from_each_question_so_no_other_plan_is_its_answer() -> None:
@@ -74,7 +74,7 @@ def test_moves_count_from_each_question_so_no_other_plan_is_its_answer() -> None
     known = plan(problem, Options(hint=laid(PROBLEM, 0, 4)))
     asked = laid(problem, 0, 8)
     assert not verify(problem, known)
-    assert preferred(problem, asked, known) is asked
+    assert better_answer(problem, asked, known) is asked
 
 
 def test_a_deterministic_run_knows_nothing_of_other_plans() -> None:
@@ -85,5 +85,5 @@ def test_a_deterministic_run_knows_nothing_of_other_plans() -> None:
     other = replace(upside_down, placements=laid(PROBLEM, 4, 0).placements)
     assert not verify(PROBLEM, other)
     assert other.placements != alone.placements
-    again = at_length(PROBLEM, options, other, lambda _: None, lambda _: None, threading.Event())
+    again = solve_fully(PROBLEM, options, other, lambda _: None, lambda _: None, threading.Event())
     assert again == alone

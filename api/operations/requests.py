@@ -1,0 +1,94 @@
+"""The requests that the service carries out, as types. Documents in them are bytes, as they came."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+QueryValue = bool | int | float | str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """The most that the settings of the server allow in one request."""
+
+    max_buffers: int
+    max_values: int
+    max_time_limit: float
+    max_workers: int
+    solve_memory: int
+    max_batch: int
+    time_setting: str = "max_time_limit"  # the setting that `max_time_limit` comes from
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BodyForm:
+    """The form of a body: a problem alone in a format, with options from the query, or JSON."""
+
+    format: str | None = None  # None: an envelope, or a problem alone in JSON
+    options: Mapping[str, QueryValue] = field(default_factory=dict)
+    members: tuple[str, ...] = ()  # further members that the envelope may have
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SolveRequest:
+    """Solve a problem; problem, options and plans are in the form that the store keeps."""
+
+    problem: bytes
+    options: str
+    hint: bytes | None = None
+    known_plan: bytes | None = None  # the best plan so far; the result is never worse
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadRequest:
+    """Read and check a request to solve."""
+
+    body: bytes
+    form: BodyForm
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadBatchRequest:
+    """Read and check a batch."""
+
+    body: bytes
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifyRequest:
+    """Judge a plan."""
+
+    body: bytes
+    limits: Limits
+    recheck_seconds: float | None = None  # None: solvers are not asked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InspectRequest:
+    """Describe a problem."""
+
+    body: bytes
+    form: BodyForm
+    limits: Limits
+    rows: int
+    needs_seconds: float | None = None  # None: solvers are not asked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConvertRequest:
+    """Write a problem in another format."""
+
+    body: bytes
+    form: BodyForm
+    limits: Limits
+    to: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RewritePlanRequest:
+    """Write a plan from the store in another format."""
+
+    problem: bytes
+    plan: bytes
+    to: str
