@@ -1,18 +1,15 @@
 """Reads requests: the body and its form, the options in the query, and the headers that matter."""
 
-import asyncio
 import json
 from typing import Annotated, Final
 
 from fastapi import Depends, Query, Request
-from starlette.requests import ClientDisconnect
 
 from memstow.api.http.auth import Caller
 from memstow.api.http.errors import ApiError
-from memstow.api.http.gzip_body import GzipBody, too_large
+from memstow.api.http.request_body import read_body
 from memstow.api.http.responses import MEDIA_TYPES
 from memstow.api.http.service import Service
-from memstow.api.http.settings import Settings
 from memstow.api.operations.encoding import OPTION_NAMES
 from memstow.api.operations.requests import BodyForm, QueryValue
 from memstow.api.store.job import Job
@@ -21,7 +18,6 @@ from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.reading.messages import unknown_field
 from memstow.planner.reading.printable import printable
 
-_PIECE: Final = 1 << 16
 _FORMAT_OF: Final = {media: name for name, media in MEDIA_TYPES.items()}
 _PLAIN: Final = ("application/json", "application/octet-stream", "text/csv")
 
@@ -54,53 +50,6 @@ OPTION_PARAMETERS: Final = [
 ]
 
 # Bodies
-
-
-async def read_body(request: Request, settings: Settings) -> bytes:
-    """The bytes of the body, decompressed."""
-    encoding = request.headers.get("content-encoding", "identity").strip().lower()
-    if encoding not in ("identity", "gzip", "x-gzip"):
-        raise ApiError(
-            415,
-            "unsupported_encoding",
-            "the body may be gzip or plain",
-            headers={"Accept-Encoding": "gzip, identity"},
-        )
-    try:
-        async with asyncio.timeout(settings.body_seconds):
-            if encoding == "identity":
-                return await _read_plain(request, settings.max_body)
-            return await _read_gzip(request, settings.max_body)
-    except TimeoutError:
-        raise ApiError(
-            408,
-            "body_too_slow",
-            f"the body was not here within the {settings.body_seconds:g} s of the setting `body_seconds`",
-            headers={"Connection": "close"},
-        ) from None
-    except ClientDisconnect:
-        raise ApiError(400, "client_gone", "the client went away") from None
-
-
-async def _read_plain(request: Request, most: int) -> bytes:
-    pieces: list[bytes] = []
-    size = 0
-    async for piece in request.stream():
-        size += len(piece)
-        if size > most:
-            raise too_large(most)
-        pieces.append(piece)
-    return b"".join(pieces)
-
-
-async def _read_gzip(request: Request, most: int) -> bytes:
-    body = GzipBody(most)
-    async for piece in request.stream():
-        for start in range(0, len(piece), _PIECE):
-            for _ in body.feed(piece[start : start + _PIECE]):
-                # Let other requests run: a small piece may decompress to a very large one.
-                await asyncio.sleep(0)
-    return body.end()
 
 
 def require_json(request: Request) -> None:

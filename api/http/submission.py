@@ -1,6 +1,7 @@
 """Jobs from requests: the draft, the idempotency key, and the plan to start from."""
 
 import hashlib
+from dataclasses import replace
 from typing import Final
 
 from starlette.requests import Request
@@ -41,34 +42,37 @@ async def find_submitted(service: Service, key: IdempotencyKey | None) -> str | 
     return None if key is None else await service.in_thread(service.queue.find_submitted, key)
 
 
-async def draft_of(service: Service, caller: Caller, request: Request, validated: ValidatedRequest) -> Draft:
-    """The job for a request."""
-    hint, of_job = validated.hint, None
-    if validated.hint_job is not None:
-        if hint is not None:
-            message = "`options.hint` is a plan to start from as well; give one of the two"
-            raise InputError.single("two_hints", "$.hint_job", message)
-        # The job may be about another problem: its plan is a hint like any other.
-        hint = of_job = await _plan_of_job(service, caller, validated.hint_job)
+def draft_for(caller: Caller, validated: ValidatedRequest, *, fresh: bool) -> Draft:
+    """The job for a validated request."""
     return Draft(
         problem=validated.problem,
         digest=validated.digest,
-        cache_key=cache_key_with(validated.cache_key, of_job),
+        cache_key=validated.cache_key,
         buffers=validated.buffers,
         options=validated.options,
-        hint=hint,
+        hint=validated.hint,
         plan=validated.plan,
         priority=validated.priority,
         key_id=caller.key_id,
         name=validated.name,
+        setting=validated.setting,
         term=validated.term,
-        fresh=wants_fresh(request),
+        fresh=fresh,
     )
 
 
-def cache_key_with(key: str, hint: bytes | None) -> str:
-    """The cache key of a request whose hint came from a job."""
-    return key if hint is None else hashlib.sha256(b"%b\n%b" % (key.encode(), hint)).hexdigest()
+async def draft_of(service: Service, caller: Caller, request: Request, validated: ValidatedRequest) -> Draft:
+    """The job for a request, with the plan of its `hint_job` as its hint."""
+    draft = draft_for(caller, validated, fresh=wants_fresh(request))
+    if validated.hint_job is None:
+        return draft
+    if validated.hint is not None:
+        message = "`options.hint` is a plan to start from as well; give one of the two"
+        raise InputError.single("two_hints", "$.hint_job", message)
+    # The job may be about another problem: its plan is a hint like any other.
+    hint = await _plan_of_job(service, caller, validated.hint_job)
+    key = hashlib.sha256(b"%b\n%b" % (draft.cache_key.encode(), hint)).hexdigest()
+    return replace(draft, hint=hint, cache_key=key)
 
 
 async def _plan_of_job(service: Service, caller: Caller, job: object) -> bytes:

@@ -3,6 +3,7 @@
 import csv
 import io
 from collections import Counter
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request
@@ -11,14 +12,15 @@ from starlette.responses import Response
 from memstow.api.http import schemas
 from memstow.api.http.auth import Caller
 from memstow.api.http.errors import ApiError
-from memstow.api.http.requests import CurrentService, read_body, require_json
+from memstow.api.http.request_body import read_body
+from memstow.api.http.requests import CurrentService, require_json
 from memstow.api.http.responses import JsonObject, job_json, json_response
 from memstow.api.http.service import Service
-from memstow.api.http.submission import IDEMPOTENCY_PARAMETER, find_submitted, idempotency_key_of
+from memstow.api.http.submission import IDEMPOTENCY_PARAMETER, draft_for, find_submitted, idempotency_key_of
 from memstow.api.operations.operations import READ_BATCH
 from memstow.api.operations.requests import ReadBatchRequest
 from memstow.api.store.idempotency import IdempotencyKey
-from memstow.api.store.job import Batch, Draft, Job, State, Stop, timestamp
+from memstow.api.store.job import Batch, Job, State, Stop, timestamp
 
 router = APIRouter(tags=["batches"])
 
@@ -123,21 +125,7 @@ async def _submit(service: Service, caller: Caller, body: bytes, key: Idempotenc
     read = ReadBatchRequest(body=body, limits=service.limits_of(caller))
     validated = await service.perform(READ_BATCH, read, len(body))
     drafts = [
-        Draft(
-            problem=job.problem,
-            digest=job.digest,
-            cache_key=job.cache_key,
-            buffers=job.buffers,
-            options=job.options,
-            hint=job.hint,
-            priority=validated.priority,
-            key_id=caller.key_id,
-            name=job.name,
-            setting=job.setting,
-            term=job.term,
-            fresh=True,
-        )
-        for job in validated.jobs
+        replace(draft_for(caller, job, fresh=True), priority=validated.priority) for job in validated.jobs
     ]
     batch, _ = await service.in_thread(service.queue.submit_batch, caller.key_id, validated.name, drafts, key)
     service.runner.wake()

@@ -8,7 +8,8 @@ from starlette.responses import Response
 from memstow.api.http import schemas
 from memstow.api.http.auth import Caller
 from memstow.api.http.errors import ApiError
-from memstow.api.http.requests import CurrentService, FormatOfBody, format_of, read_body, require_json
+from memstow.api.http.request_body import read_body
+from memstow.api.http.requests import CurrentService, FormatOfBody, format_of, require_json
 from memstow.api.http.responses import document_response
 from memstow.api.http.service import Service
 from memstow.api.operations.operations import CONVERT, INSPECT, VERIFY

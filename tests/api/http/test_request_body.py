@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.types import Message
 
 from memstow.api.http.errors import ApiError
-from memstow.api.http.requests import read_body
+from memstow.api.http.request_body import read_body
 from memstow.api.http.settings import Settings
 
 STEP = 1 << 18
