@@ -37,7 +37,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
     chosen = service.settings
     middleware = [
-        Middleware(Frame, service.metrics, chosen.max_body, chosen.cors_origins),
+        Middleware(Frame, service.metrics, service.body_memory, chosen),
         Middleware(RequestBodyLimitMiddleware, max_body_size=chosen.max_body),
     ]
     if chosen.cors_origins:

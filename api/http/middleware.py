@@ -6,7 +6,6 @@ One plain ASGI middleware, because each layer costs time at a thousand requests 
 import random
 import re
 import time
-from dataclasses import dataclass
 from typing import Final
 
 import structlog
@@ -14,6 +13,8 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memstow.api.http.errors import ProblemError, answer, problem_of
+from memstow.api.http.memory_budget import UNCOUNTED, MemoryBudget, reservation_of, reserve
+from memstow.api.http.settings import Settings
 from memstow.api.metrics import Metrics
 
 REQUEST_ID: Final = "memstow.request_id"
@@ -40,22 +41,75 @@ def _new_id() -> str:
     return f"{random.getrandbits(128):032x}"
 
 
-@dataclass(slots=True)
-class _Answered:
-    """What is known of an answer once it has begun."""
+# Answered however many requests are worked on: whoever watches over the server must not restart it for that.
+_HEALTH: Final = ("/livez", "/readyz")
 
-    status: int = 0
-    seconds: float = 0.0
+
+class _Sender:
+    """Sends one response: adds headers, keeps its body within the memory budget, and measures."""
+
+    __slots__ = ("_begin", "_receive", "_request_id", "_scope", "_send", "replaced", "seconds", "status")
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send, request_id: str) -> None:
+        self._scope = scope
+        self._receive = receive
+        self._send = send
+        self._request_id = request_id
+        self._begin = time.perf_counter()
+        self.replaced = False
+        self.status = 0
+        self.seconds = 0.0
+
+    async def __call__(self, message: Message) -> None:
+        """Send one message of the app."""
+        if self.replaced:
+            return
+        if message["type"] == "http.response.start":
+            await self._start(message)
+            return
+        body = message.get("body", b"")
+        if len(body) <= UNCOUNTED:
+            await self._send(message)
+            return
+        # In pieces: the server waits between them for a client that reads slowly, and copies nothing.
+        last = (len(body) - 1) // UNCOUNTED
+        for number in range(last + 1):
+            piece = body[number * UNCOUNTED : (number + 1) * UNCOUNTED]
+            more = number < last or message.get("more_body", False)
+            await self._send({**message, "body": piece, "more_body": more})
+
+    async def problem(self, problem: ProblemError) -> None:
+        """Send a problem document."""
+        await answer(problem, self._request_id)(self._scope, self._receive, self)
+
+    async def _start(self, message: Message) -> None:
+        headers = list(message.get("headers", ()))
+        own = dict(headers)
+        try:
+            reservation_of(self._scope).require_response(int(own.get(b"content-length", 0)))
+        except ProblemError as problem:
+            await self.problem(problem)
+            self.replaced = True
+            return
+        self.status = message["status"]
+        self.seconds = time.perf_counter() - self._begin
+        headers += [pair for pair in _DEFAULTS if pair[0] not in own]
+        headers.append((b"x-request-id", self._request_id.encode()))
+        message["headers"] = headers
+        await self._send(message)
 
 
 class Frame:
     """The outermost layer of the app."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, max_body: int, origins: tuple[str, ...]) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, body_memory: MemoryBudget, settings: Settings) -> None:
         self._app = app
         self._metrics = metrics
-        self._max_body = max_body
-        self._origins = origins
+        self._body_memory = body_memory
+        self._max_body = settings.max_body
+        self._origins = settings.cors_origins
+        self._max_concurrent = settings.max_concurrent_requests
+        self._concurrent = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -65,38 +119,38 @@ class Frame:
         if scope["method"] == "HEAD":
             # Asked like GET; the server leaves the body out.
             scope = {**scope, "method": "GET"}
-        begin = time.perf_counter()
         headers = Headers(scope=scope)
         given = headers.get("x-request-id", "")
         request_id = given if _ID.fullmatch(given) else _new_id()
         scope[REQUEST_ID] = request_id
-        answered = _Answered()
-
-        async def sending(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                answered.status = message["status"]
-                answered.seconds = time.perf_counter() - begin
-                own = message.get("headers", ())
-                named = {name for name, _ in own}
-                added = [pair for pair in _DEFAULTS if pair[0] not in named]
-                message["headers"] = [*own, *added, (b"x-request-id", request_id.encode())]
-            await send(message)
-
+        reservation = reserve(scope, self._body_memory)
+        sender = _Sender(scope, receive, send, request_id)
+        self._concurrent += 1
         with structlog.contextvars.bound_contextvars(request=request_id):
             try:
                 refused = self._refused(scope, headers)
                 if refused is not None:
-                    await answer(refused, request_id)(scope, receive, sending)
+                    await sender.problem(refused)
                 else:
-                    await self._app(scope, receive, sending)
+                    await self._app(scope, receive, sender)
             except Exception as error:
                 log.exception("defect")
-                if not answered.status:
-                    await answer(problem_of(error), request_id)(scope, receive, sending)
+                if not sender.status:
+                    await sender.problem(problem_of(error))
             finally:
-                self._note(scope, answered)
+                self._concurrent -= 1
+                reservation.release()
+                self._note(scope, sender)
 
     def _refused(self, scope: Scope, headers: Headers) -> ProblemError | None:
+        if self._concurrent > self._max_concurrent and scope["path"] not in _HEALTH:
+            return ProblemError(
+                503,
+                "too_many_requests",
+                f"the server works on as many requests as the setting `max_concurrent_requests` allows: "
+                f"{self._max_concurrent}; try again",
+                headers={"Retry-After": "1"},
+            )
         length = headers.get("content-length", "")
         if length.isdecimal() and (len(length) > 18 or int(length) > self._max_body):
             return ProblemError(
@@ -115,10 +169,10 @@ class Frame:
                 )
         return None
 
-    def _note(self, scope: Scope, answered: _Answered) -> None:
+    def _note(self, scope: Scope, sender: _Sender) -> None:
         route = getattr(scope.get("route"), "path", "none")
-        status = answered.status or 499
-        seconds = answered.seconds
+        status = sender.status or 499
+        seconds = sender.seconds
         self._metrics.requests.labels(scope["method"][:10], route, str(status)).inc()
         self._metrics.latency.labels(route).observe(seconds)
         log.info("request", method=scope["method"], route=route, status=status, seconds=round(seconds, 6))

@@ -14,6 +14,7 @@ from starlette.requests import Request
 from memstow.api.http.answer_cache import remembered
 from memstow.api.http.auth import Caller, Gate, require
 from memstow.api.http.errors import ProblemError
+from memstow.api.http.memory_budget import MemoryBudget, reservation_of
 from memstow.api.http.rate_limit import Rate
 from memstow.api.http.settings import Settings
 from memstow.api.metrics import Metrics
@@ -53,6 +54,7 @@ class Service:
         self.settings = settings
         self.metrics = Metrics()
         self.limits = settings.limits()
+        self.body_memory = MemoryBudget(settings.body_memory, self.metrics.body_memory)
         self.remembered = remembered(settings.cache_memory)
         self.rate = Rate(settings.key_rate, settings.key_burst)
         self.draining = False
@@ -163,6 +165,13 @@ class Service:
     async def in_thread(self, call: Callable[..., T], *arguments: Any) -> T:
         """A call that waits for the store."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, call, *arguments)
+
+    async def document(self, request: Request, job: str, kind: str) -> bytes | None:
+        """A document of a job, counted as a response to this request."""
+        found: bytes | None = await self.in_thread(self.queue.document, job, kind)
+        if found is not None:
+            reservation_of(request.scope).require_response(len(found))
+        return found
 
     async def quickly(self, call: Callable[..., T], *arguments: Any) -> T:
         """A call that computes for a moment."""

@@ -150,7 +150,7 @@ async def get_problem(request: Request, service: Here, job: str) -> Response:
     """The problem."""
     caller = await service.caller(request)
     found = await job_for(service, caller, job)
-    body = await service.in_thread(service.queue.document, found.id, "problem")
+    body = await service.document(request, found.id, "problem")
     if body is None:
         raise ProblemError(404, "no_such_job", "the job was removed")
     return Response(body, media_type="application/json")
@@ -183,7 +183,7 @@ async def get_plan(
     """The plan."""
     caller = await service.caller(request)
     found = await job_for(service, caller, job)
-    answer = await plan_in(service, found.id, output_format(request, format))
+    answer = await plan_in(request, service, found.id, output_format(request, format))
     if answer is None:
         if found.error is not None:
             raise ProblemError(409, "job_failed", found.error)

@@ -134,7 +134,7 @@ async def _as_job(
         raise _cancelled()
     if found.state is State.FAILED:
         raise failure_of(found.error or "")
-    answer = await plan_in(service, job, to)
+    answer = await plan_in(request, service, job, to)
     if answer is None:
         raise ProblemError(409, "no_plan", "the job of this request has no plan")
     return _sent(answer, "miss", {"Location": job_path(job)})
@@ -182,15 +182,15 @@ def failure_of(error: str) -> ProblemError:
     return ProblemError(422, "invalid_request", error)
 
 
-async def plan_in(service: Service, job: str, to: str) -> Ready | None:
+async def plan_in(request: Request, service: Service, job: str, to: str) -> Ready | None:
     """The plan of a job in a format; as JSON where it says that there is none."""
-    body: bytes | None = await service.in_thread(service.queue.document, job, "plan")
+    body = await service.document(request, job, "plan")
     if body is None:
         return None
     found = await service.in_thread(service.queue.get, job)
     if to == "json" or found is None or found.status not in ("optimal", "feasible"):
         return await service.in_thread(ready, body, plan_media_type("json"))
-    problem = await service.in_thread(service.queue.document, job, "problem")
+    problem = await service.document(request, job, "problem")
     arguments = {"problem": problem or b"", "plan": body, "to": to}
     written = await service.operate(REWRITE_PLAN, arguments, len(body) + len(problem or b""))
     return await service.in_thread(ready, written.body, plan_media_type(to))
