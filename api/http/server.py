@@ -22,6 +22,7 @@ from memstow.api.http import logs
 from memstow.api.http.app import create_app
 from memstow.api.http.auth import is_loopback
 from memstow.api.http.connections import Connections, limits_of
+from memstow.api.http.large_blocks import return_large_blocks
 from memstow.api.http.protocol import LimitedProtocol
 from memstow.api.http.service import Service
 from memstow.api.http.settings import EVERYONE, Settings
@@ -72,6 +73,7 @@ def serve(settings: Settings) -> int:
         # The command line runs without; a server that runs for weeks must not.
         gc.enable()
         sys.setswitchinterval(_SWITCH_SECONDS)
+        return_large_blocks()
         app = create_app(settings)
         gc.collect()
         gc.freeze()

@@ -40,6 +40,7 @@ _STORE_THREADS: Final = 8
 # Reading a large body in a child takes seconds, never minutes.
 _READ_SECONDS: Final = 120.0
 _HEAVY_AT_ONCE: Final = 2
+_DOCUMENTS_AT_ONCE: Final = 4
 _LAG_SECONDS: Final = 0.5
 
 T = TypeVar("T")
@@ -64,6 +65,7 @@ class Service:
         self._threads = ThreadPoolExecutor(_STORE_THREADS, "memstow store")
         self._fast_threads = ThreadPoolExecutor(settings.fast_threads, "memstow fast")
         self._heavy_threads = ThreadPoolExecutor(_HEAVY_AT_ONCE, "memstow heavy")
+        self._document_reads = asyncio.Semaphore(_DOCUMENTS_AT_ONCE)
         self._fast_waiting = 0
         self._heavy_waiting = 0
         self._tasks: set[asyncio.Task[None]] = set()
@@ -168,10 +170,12 @@ class Service:
 
     async def document(self, request: Request, job: str, kind: str) -> bytes | None:
         """A document of a job, counted as a response to this request."""
-        found: bytes | None = await self.in_thread(self.queue.document, job, kind)
-        if found is not None:
-            reservation_of(request.scope).require_response(len(found))
-        return found
+        # How large it is shows when it is read: few at a time, so that few are not counted yet.
+        async with self._document_reads:
+            found: bytes | None = await self.in_thread(self.queue.document, job, kind)
+            if found is not None:
+                reservation_of(request.scope).require_response(len(found))
+            return found
 
     async def quickly(self, call: Callable[..., T], *arguments: Any) -> T:
         """A call that computes for a moment."""

@@ -145,8 +145,8 @@ def large_problem() -> bytes:
 
 
 def connected(port: int) -> socket.socket:
-    """A connection that sends and receives within some seconds, or not."""
-    return socket.create_connection(("127.0.0.1", port), SECONDS)
+    """A connection of an attacker, who has an address of his own."""
+    return socket.create_connection(("127.0.0.1", port), SECONDS, ("127.0.0.2", 0))
 
 
 def status(stranger: socket.socket) -> str:
@@ -177,9 +177,8 @@ def answers(port: int) -> str:
     """How the server answers another client now: the status, and the milliseconds."""
     begin = time.monotonic()
     try:
-        with connected(port) as client:
+        with socket.create_connection(("127.0.0.1", port), SECONDS) as client:
             client.sendall(b"GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-            client.settimeout(SECONDS)
             answer = client.recv(12)[9:].decode()
     except OSError as error:
         return type(error).__name__
