@@ -11,6 +11,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 import memstow
 from memstow.api.http import errors, schemas
+from memstow.api.http.memory_budget import MemoryBudget
 from memstow.api.http.middleware import RequestMiddleware
 from memstow.api.http.responses import JsonObject
 from memstow.api.http.routes import batches, health, home, jobs, plan, reference, tools
@@ -28,6 +29,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     """The app of one server. Its service is open while the app runs."""
     chosen = settings or Settings()
     metrics, drain = Metrics(), DrainSignal()
+    body_memory = MemoryBudget(chosen.body_memory, metrics.body_memory)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -39,7 +41,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             await service.stop()
 
     middleware = [
-        Middleware(RequestMiddleware, metrics, chosen.max_body, chosen.cors_origins),
+        Middleware(RequestMiddleware, metrics, body_memory, chosen),
         Middleware(RequestBodyLimitMiddleware, max_body_size=chosen.max_body),
     ]
     if chosen.cors_origins:
@@ -65,6 +67,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.drain = drain
+    app.state.metrics = metrics
     groups = (plan, jobs, batches, tools, reference, health, home)
     errors.install_handlers(app, [route for group in groups for route in group.router.routes])
     for group in groups:

@@ -6,7 +6,6 @@ One plain ASGI middleware, because each layer costs time at a thousand requests 
 import random
 import re
 import time
-from dataclasses import dataclass
 from typing import Final
 
 import structlog
@@ -14,6 +13,8 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memstow.api.http.errors import REQUEST_ID, ApiError, api_error_of, error_response
+from memstow.api.http.memory_budget import UNCOUNTED, MemoryBudget, reservation_of, reserve
+from memstow.api.http.settings import Settings
 from memstow.api.metrics import Metrics
 
 _ID: Final = re.compile(r"[A-Za-z0-9._:-]{1,64}")
@@ -39,22 +40,75 @@ def _new_id() -> str:
     return f"{random.getrandbits(128):032x}"
 
 
-@dataclass(slots=True)
-class _ResponseStart:
-    """The status of a response, and how long it took to begin."""
+# Answered under any load: a server must not be restarted because it is busy.
+_HEALTH: Final = ("/livez", "/readyz")
 
-    status: int = 0
-    seconds: float = 0.0
+
+class _Sender:
+    """Sends one response: adds headers, keeps its body within the memory budget, and measures."""
+
+    __slots__ = ("_begin", "_receive", "_request_id", "_scope", "_send", "replaced", "seconds", "status")
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send, request_id: str) -> None:
+        self._scope = scope
+        self._receive = receive
+        self._send = send
+        self._request_id = request_id
+        self._begin = time.perf_counter()
+        self.replaced = False
+        self.status = 0
+        self.seconds = 0.0
+
+    async def __call__(self, message: Message) -> None:
+        """Send one message of the app."""
+        if self.replaced:
+            return
+        if message["type"] == "http.response.start":
+            await self._start(message)
+            return
+        body = message.get("body", b"")
+        if len(body) <= UNCOUNTED:
+            await self._send(message)
+            return
+        # In pieces: the server waits between them for a client that reads slowly, and copies nothing.
+        last = (len(body) - 1) // UNCOUNTED
+        for number in range(last + 1):
+            piece = body[number * UNCOUNTED : (number + 1) * UNCOUNTED]
+            more = number < last or message.get("more_body", False)
+            await self._send({**message, "body": piece, "more_body": more})
+
+    async def error(self, error: ApiError) -> None:
+        """Send an error response."""
+        await error_response(error, self._request_id)(self._scope, self._receive, self)
+
+    async def _start(self, message: Message) -> None:
+        headers = list(message.get("headers", ()))
+        own = dict(headers)
+        try:
+            reservation_of(self._scope).require_response(int(own.get(b"content-length", 0)))
+        except ApiError as error:
+            await self.error(error)
+            self.replaced = True
+            return
+        self.status = message["status"]
+        self.seconds = time.perf_counter() - self._begin
+        headers += [pair for pair in _DEFAULTS if pair[0] not in own]
+        headers.append((b"x-request-id", self._request_id.encode()))
+        message["headers"] = headers
+        await self._send(message)
 
 
 class RequestMiddleware:
     """The outermost layer of the app."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, max_body: int, origins: tuple[str, ...]) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, body_memory: MemoryBudget, settings: Settings) -> None:
         self._app = app
         self._metrics = metrics
-        self._max_body = max_body
-        self._origins = origins
+        self._body_memory = body_memory
+        self._max_body = settings.max_body
+        self._origins = settings.cors_origins
+        self._max_concurrent = settings.max_concurrent_requests
+        self._concurrent = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -64,38 +118,38 @@ class RequestMiddleware:
         if scope["method"] == "HEAD":
             # Handled like GET; the server leaves the body out.
             scope = {**scope, "method": "GET"}
-        begin = time.perf_counter()
         headers = Headers(scope=scope)
         given = headers.get("x-request-id", "")
         request_id = given if _ID.fullmatch(given) else _new_id()
         scope[REQUEST_ID] = request_id
-        started = _ResponseStart()
-
-        async def sending(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                started.status = message["status"]
-                started.seconds = time.perf_counter() - begin
-                own = message.get("headers", ())
-                named = {name for name, _ in own}
-                added = [pair for pair in _DEFAULTS if pair[0] not in named]
-                message["headers"] = [*own, *added, (b"x-request-id", request_id.encode())]
-            await send(message)
-
+        reservation = reserve(scope, self._body_memory)
+        sender = _Sender(scope, receive, send, request_id)
+        self._concurrent += 1
         with structlog.contextvars.bound_contextvars(request=request_id):
             try:
                 refused = self._refused(scope, headers)
                 if refused is not None:
-                    await error_response(refused, request_id)(scope, receive, sending)
+                    await sender.error(refused)
                 else:
-                    await self._app(scope, receive, sending)
+                    await self._app(scope, receive, sender)
             except Exception as error:
                 log.exception("defect")
-                if not started.status:
-                    await error_response(api_error_of(error), request_id)(scope, receive, sending)
+                if not sender.status:
+                    await sender.error(api_error_of(error))
             finally:
-                self._record(scope, started)
+                self._concurrent -= 1
+                reservation.release()
+                self._record(scope, sender)
 
     def _refused(self, scope: Scope, headers: Headers) -> ApiError | None:
+        if self._concurrent > self._max_concurrent and scope["path"] not in _HEALTH:
+            return ApiError(
+                503,
+                "too_many_requests",
+                f"the server works on as many requests as the setting `max_concurrent_requests` allows: "
+                f"{self._max_concurrent}; try again",
+                headers={"Retry-After": "1"},
+            )
         length = headers.get("content-length", "")
         if length.isdecimal() and (len(length) > 18 or int(length) > self._max_body):
             return ApiError(
@@ -114,10 +168,10 @@ class RequestMiddleware:
                 )
         return None
 
-    def _record(self, scope: Scope, started: _ResponseStart) -> None:
+    def _record(self, scope: Scope, sender: _Sender) -> None:
         route = getattr(scope.get("route"), "path", "none")
-        status = started.status or 499
-        seconds = started.seconds
+        status = sender.status or 499
+        seconds = sender.seconds
         self._metrics.requests.labels(scope["method"][:10], route, str(status)).inc()
         self._metrics.latency.labels(route).observe(seconds)
         log.info("request", method=scope["method"], route=route, status=status, seconds=round(seconds, 6))

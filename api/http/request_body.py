@@ -1,4 +1,4 @@
-"""Reads the body of a request: plain or gzip, within the limits on size and time."""
+"""Reads the body of a request: plain or gzip, within the limits on size, time and memory."""
 
 import asyncio
 import zlib
@@ -8,6 +8,7 @@ from typing import Any, Final
 from starlette.requests import ClientDisconnect, Request
 
 from memstow.api.http.errors import ApiError
+from memstow.api.http.memory_budget import Reservation, reservation_of
 from memstow.api.http.settings import Settings
 
 _PIECE: Final = 1 << 16
@@ -26,12 +27,16 @@ async def read_body(request: Request, settings: Settings) -> bytes:
             "the body may be gzip or plain",
             headers={"Accept-Encoding": "gzip, identity"},
         )
-    unpacker = _Unpacker(settings.max_body) if encoding != "identity" else None
+    reservation = reservation_of(request.scope)
+    unpacker = _Unpacker(settings.max_body, reservation) if encoding != "identity" else None
     pieces: list[bytes] = []
     size = 0
+    pace = _Pace(settings)
     try:
-        async with asyncio.timeout(settings.body_seconds):
+        async with asyncio.timeout_at(pace.deadline) as timeout:
             async for piece in request.stream():
+                pace.received(len(piece))
+                timeout.reschedule(pace.deadline)
                 if unpacker is not None:
                     for start in range(0, len(piece), _PIECE):
                         for _ in unpacker.feed(piece[start : start + _PIECE]):
@@ -41,14 +46,10 @@ async def read_body(request: Request, settings: Settings) -> bytes:
                 size += len(piece)
                 if size > settings.max_body:
                     raise too_large(settings.max_body)
+                reservation.add_request(len(piece))
                 pieces.append(piece)
     except TimeoutError:
-        raise ApiError(
-            408,
-            "body_too_slow",
-            f"the body was not here within the {settings.body_seconds:g} s of the setting `body_seconds`",
-            headers={"Connection": "close"},
-        ) from None
+        raise ApiError(408, "body_too_slow", pace.detail, headers={"Connection": "close"}) from None
     except ClientDisconnect:
         raise ApiError(400, "client_gone", "the client went away") from None
     return b"".join(pieces) if unpacker is None else unpacker.end()
@@ -64,11 +65,47 @@ def too_large(most: int) -> ApiError:
     )
 
 
+class _Pace:
+    """Until when the next piece of a body must arrive."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._begin = asyncio.get_running_loop().time()
+        self._size = 0
+
+    def received(self, size: int) -> None:
+        """Count a piece."""
+        self._size += size
+
+    @property
+    def deadline(self) -> float:
+        """On the clock of the event loop."""
+        return self._begin + min(self._settings.body_seconds, self._seconds_by_rate)
+
+    @property
+    def detail(self) -> str:
+        """The limit that was missed."""
+        settings = self._settings
+        if settings.body_seconds <= self._seconds_by_rate:
+            return (
+                f"the body was not here within the {settings.body_seconds:g} s of the setting `body_seconds`"
+            )
+        return (
+            f"the body came slower than the {settings.min_rate:,} bytes a second of the setting `min_rate`, "
+            f"by more than the {settings.stall_seconds:g} s of the setting `stall_seconds`"
+        )
+
+    @property
+    def _seconds_by_rate(self) -> float:
+        return self._settings.stall_seconds + self._size / self._settings.min_rate
+
+
 class _Unpacker:
     """Decompresses gzip piece by piece, so that the limit is checked before memory is used."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, reservation: Reservation) -> None:
         self._most = most
+        self._reservation = reservation
         self._stream: Any = zlib.decompressobj(wbits=31)
         self._pieces: list[bytes] = []
         self._size = 0
@@ -105,6 +142,7 @@ class _Unpacker:
         self._size += len(piece)
         if self._size > self._most:
             raise too_large(self._most)
+        self._reservation.add_request(len(piece))
         self._pieces.append(piece)
 
 

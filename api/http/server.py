@@ -9,7 +9,10 @@ import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
+from math import ceil
 from types import FrameType
+from typing import cast
 
 import structlog
 import uvicorn
@@ -18,6 +21,9 @@ from memstow.api.cli.exit_codes import Exit
 from memstow.api.http import logs
 from memstow.api.http.app import create_app
 from memstow.api.http.auth import is_loopback
+from memstow.api.http.connections import Connections, limits_of
+from memstow.api.http.large_blocks import return_large_blocks
+from memstow.api.http.protocol import LimitedProtocol
 from memstow.api.http.service import DrainSignal
 from memstow.api.http.settings import EVERYONE, Settings
 from memstow.api.http.sockets import listening_on
@@ -67,18 +73,24 @@ def serve(settings: Settings) -> int:
         # The command line runs without; a server that runs for weeks must not.
         gc.enable()
         sys.setswitchinterval(_SWITCH_SECONDS)
+        return_large_blocks()
         app = create_app(settings)
         gc.collect()
         gc.freeze()
+        connections = Connections(limits_of(settings), app.state.metrics)
+        # uvicorn calls it as it would call a class of its own.
+        protocol = cast(type[asyncio.Protocol], partial(LimitedProtocol, connections=connections))
         config = uvicorn.Config(
             app,
-            http="httptools",
+            http=protocol,
+            ws="none",
             lifespan="on",
             log_config=None,
             access_log=False,
             server_header=False,
             date_header=True,
             backlog=_BACKLOG,
+            timeout_keep_alive=ceil(settings.idle_seconds),
             timeout_graceful_shutdown=max(1, int(settings.grace_seconds)),
         )
         server = _Server(config, app.state.drain)

@@ -12,6 +12,7 @@ from starlette.requests import Request
 
 from memstow.api.http.auth import Authenticator, Caller, RateLimit, require
 from memstow.api.http.errors import ApiError
+from memstow.api.http.memory_budget import reservation_of
 from memstow.api.http.responses import recent_plans
 from memstow.api.http.settings import Settings
 from memstow.api.http.threads import STORE_THREADS, Threads
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 # Reading a large body in a child takes seconds, never minutes.
 _READ_SECONDS: Final = 120.0
+_DOCUMENTS_AT_ONCE: Final = 4
 _LAG_SECONDS: Final = 0.5
 
 P = ParamSpec("P")
@@ -171,6 +173,7 @@ class Service:
         self._cluster = cluster
         self._authenticator = Authenticator(settings, store.keys)
         self._rate = RateLimit(settings.key_rate, settings.key_burst)
+        self._document_reads = asyncio.Semaphore(_DOCUMENTS_AT_ONCE)
         self._lag = asyncio.create_task(self._watch_lag())
 
     # The end
@@ -212,6 +215,15 @@ class Service:
     async def in_thread(self, call: Callable[P, T], /, *arguments: P.args, **named: P.kwargs) -> T:
         """A call that waits for the store."""
         return await self._threads.for_store(call, *arguments, **named)
+
+    async def document(self, request: Request, job: str, kind: str) -> bytes | None:
+        """A document of a job, counted as a response to this request."""
+        # Its size shows when it is read: few at a time, so that few are not counted yet.
+        async with self._document_reads:
+            found = await self.in_thread(self.queue.document, job, kind)
+            if found is not None:
+                reservation_of(request.scope).require_response(len(found))
+            return found
 
     async def compute(self, call: Callable[[], T]) -> T:
         """A call that computes for a moment."""

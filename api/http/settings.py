@@ -79,6 +79,38 @@ class Settings(BaseModel):
     )
     body_seconds: Seconds = Field(30.0, description="Seconds within which a request body must be here.")
 
+    min_rate: Number = Field(
+        1024,
+        description="Bytes a second at which a request body must arrive and a response must be read.",
+    )
+    stall_seconds: Seconds = Field(
+        20.0, description="Seconds for which a client may be slower than `min_rate`."
+    )
+    body_memory: Size = Field(
+        512 << 20, description="Bytes that all request and response bodies over 64 KiB may take in memory."
+    )
+    max_head: Size = Field(
+        64 << 10, description="Bytes of a request line, and of a request line with its headers."
+    )
+    head_seconds: Seconds = Field(
+        10.0, description="Seconds within which the head of a request must be complete."
+    )
+    idle_seconds: Seconds = Field(15.0, description="Seconds a connection is kept open between two requests.")
+    linger_seconds: Seconds = Field(
+        5.0,
+        description="Seconds for which the rest of a refused request is read and dropped, so that its client "
+        "sees the answer.",
+    )
+    max_connections: Number = Field(
+        1000, description="Connections at once, as far as the process may have open files."
+    )
+    max_connections_per_address: Number = Field(
+        256, description="Connections at once from one address, or from one IPv6 network of 64 bits."
+    )
+    max_concurrent_requests: Number = Field(
+        512, description="Requests worked on at once, event streams included; `/livez` and `/readyz` aside."
+    )
+
     fast_seconds: Seconds = Field(
         0.1, description="Seconds a problem is tried inside the server before it becomes a job."
     )
@@ -206,6 +238,7 @@ def load(
             for it in error.errors(include_url=False)
         ) from None
     _require_cluster(settings)
+    _require_room_for_a_body(settings)
     return settings
 
 
@@ -220,6 +253,13 @@ def _require_cluster(settings: Settings) -> None:
     if find_spec("distributed") is None:
         message = "the executor `dask` needs more than is installed: pip install 'memstow[dask]'"
         raise InputError.single("missing_extra", "distributed", message)
+
+
+def _require_room_for_a_body(settings: Settings) -> None:
+    """One body of the largest size must fit into the memory for all bodies."""
+    if settings.body_memory < settings.max_body:
+        message = f"must be at least the {settings.max_body} bytes of the setting `max_body`"
+        raise InputError.single("bad_setting", "body_memory", message)
 
 
 def printed(settings: Settings) -> str:

@@ -7,6 +7,9 @@ from typing import Final
 from memstow.planner.model.errors import InputError
 from memstow.planner.reading.printable import printable
 
+# Bytes that the system takes of a response before its client has read what came earlier.
+_MOST_UNSENT: Final = 128 << 10
+
 _REASONS: Final = {
     errno.EADDRINUSE: "another program listens there; choose another `port`, or 0 for any free one",
     errno.EACCES: "the permissions do not let it be used; choose a `port` of 1024 or more",
@@ -23,6 +26,7 @@ def listening_on(host: str, port: int, backlog: int) -> list[socket.socket]:
             one = socket.socket(family, kind, protocol)
             sockets.append(one)
             one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, _MOST_UNSENT)
             if family == socket.AF_INET6:
                 # Where the host has both, each kind of address has a socket of its own.
                 one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)

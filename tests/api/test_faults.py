@@ -250,6 +250,30 @@ def test_a_slow_body_is_given_up_and_others_are_served_meanwhile(server: Server)
         assert b"body_seconds" in answer
 
 
+def test_strangers_who_do_not_speak_to_the_end_are_sent_away_and_counted(server: Server) -> None:
+    with server.start(head_seconds=0.5, max_connections_per_address=10, slots=0).client() as client:
+        host, port = server.url.removeprefix("http://").split(":")
+        strangers = [socket.create_connection((host, int(port)), PATIENCE) for _ in range(6)]
+        for stranger in strangers:
+            stranger.sendall(b"GET /livez HTTP/1.1\r\nHost: local")
+        for stranger in strangers:
+            assert stranger.recv(12) == b"HTTP/1.1 408"
+            stranger.close()
+        counted = 'memstow_connections_refused_total{reason="slow_head"} 6.0'
+        assert counted in client.get("/metrics").text
+        assert client.get("/livez").status_code == 200
+    refused = [it for it in server.events() if it["event"] == "connection_refused"]
+    assert {(it["reason"], it["address"]) for it in refused} == {("slow_head", "127.0.0.1")}
+
+
+def test_a_body_that_is_refused_at_its_head_is_read_so_that_the_client_sees_why(server: Server) -> None:
+    size = 1 << 20
+    with server.start(max_body=size, slots=0).client() as client:
+        for content in (bytes(size + 1), iter([bytes(size), b"0"])):
+            answer = client.post("/v1/plan", content=content, headers={"content-type": "application/json"})
+            assert (answer.status_code, answer.json()["code"]) == (413, "body_too_large")
+
+
 @pytest.mark.parametrize(
     ("header", "seconds"),
     [(b"", 29.0), (b"Idempotency-Key: again\r\n", 4.0)],

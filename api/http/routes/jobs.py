@@ -155,7 +155,7 @@ async def get_problem(request: Request, service: CurrentService, job: str) -> Re
     """The problem."""
     caller = await service.caller(request)
     found = await find_job(service, caller, job)
-    body = await service.in_thread(service.queue.document, found.id, "problem")
+    body = await service.document(request, found.id, "problem")
     if body is None:
         raise ApiError(404, "no_such_job", "the job was removed")
     return Response(body, media_type="application/json")
@@ -188,7 +188,7 @@ async def get_plan(
     """The plan."""
     caller = await service.caller(request)
     found = await find_job(service, caller, job)
-    plan = await plan_of_job(service, found.id, output_format(request, format))
+    plan = await plan_of_job(request, service, found.id, output_format(request, format))
     if plan is None:
         if found.error is not None:
             raise ApiError(409, "job_failed", found.error)

@@ -134,7 +134,7 @@ async def _as_job(
         raise _cancelled()
     if found.state is State.FAILED:
         raise error_of_job(found.error or "")
-    plan = await plan_of_job(service, job, to)
+    plan = await plan_of_job(request, service, job, to)
     if plan is None:
         raise ApiError(409, "no_plan", "the job of this request has no plan")
     return plan.response("miss", {"Location": job_path(job)})
@@ -183,15 +183,15 @@ def error_of_job(error: str) -> ApiError:
     return ApiError(422, "invalid_request", error)
 
 
-async def plan_of_job(service: Service, job: str, to: str) -> PlanBody | None:
+async def plan_of_job(request: Request, service: Service, job: str, to: str) -> PlanBody | None:
     """The plan of a job in a format; a result without placements stays JSON."""
-    plan = await service.in_thread(service.queue.document, job, "plan")
+    plan = await service.document(request, job, "plan")
     if plan is None:
         return None
     found = await service.in_thread(service.queue.get, job)
     if to == "json" or found is None or found.status not in ("optimal", "feasible"):
         return await service.in_thread(plan_body, plan, "json")
-    problem = await service.in_thread(service.queue.document, job, "problem") or b""
+    problem = await service.document(request, job, "problem") or b""
     rewrite = RewritePlanRequest(problem=problem, plan=plan, to=to)
     written = await service.perform(REWRITE_PLAN, rewrite, len(plan) + len(problem))
     return await service.in_thread(plan_body, written.body, to)

@@ -55,6 +55,7 @@ def test_what_is_printed_can_be_read_again(tmp_path: Path) -> None:
         ({"MEMSTOW_EXECUTOR": "dask"}, "no_scheduler", "scheduler"),
         ({"MEMSTOW_EXECUTOR": "dask", "MEMSTOW_SCHEDULER": ""}, "no_scheduler", "scheduler"),
         ({"MEMSTOW_EXECUTOR": "dask", "MEMSTOW_SCHEDULER": "http://a:1"}, "bad_scheduler", "scheduler"),
+        ({"MEMSTOW_MAX_BODY": "1000001", "MEMSTOW_BODY_MEMORY": "1000000"}, "bad_setting", "body_memory"),
         ({"MEMSTOW_CONFIG": "/nowhere.toml"}, "not_found", "/nowhere.toml"),
     ],
 )
