@@ -276,6 +276,28 @@ def test_a_body_that_is_refused_at_its_head_is_read_so_that_the_client_sees_why(
             assert (answer.status_code, answer.json()["code"]) == (413, "body_too_large")
 
 
+def test_readers_that_do_not_read_share_the_memory_for_bodies(server: Server) -> None:
+    size = 3 << 20
+    names = [f"{number:01000}" for number in range(2000)]
+    problem = {"version": 1, "buffers": [{"id": name, "size": 1, "lifetime": [0, 1]} for name in names]}
+    with server.start(max_body=size, body_memory=size, slots=0).client() as client:
+        path = f"/v1/jobs/{submit(client, problem)}/problem"
+        host, port = server.url.removeprefix("http://").split(":")
+        readers = [socket.create_connection((host, int(port)), PATIENCE) for _ in range(3)]
+        for reader in readers:
+            reader.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        statuses = Counter(reader.recv(12) for reader in readers)
+        assert statuses == {b"HTTP/1.1 200": 1, b"HTTP/1.1 503": 2}
+        refused = client.get(path)
+        assert (refused.status_code, refused.json()["code"]) == (503, "memory_full")
+        assert refused.headers["retry-after"]
+        assert client.get("/v1/solvers").status_code == 200, "what is small is served meanwhile"
+        for reader in readers:
+            reader.close()
+        wait_for(lambda: client.get(path).status_code == 200, "the memory to be free")
+        assert "memstow_body_memory_bytes 0.0" in client.get("/metrics").text
+
+
 @pytest.mark.parametrize(
     ("header", "seconds"),
     [(b"", 29.0), (b"Idempotency-Key: again\r\n", 4.0)],
