@@ -124,10 +124,11 @@ def packed_bodies(port: int) -> str:
         f"Content-Type: application/vnd.memstow.problem+json\r\nContent-Length: {len(body)}\r\n\r\n"
     ).encode()
     with ExitStack() as stack:
-        strangers = [stack.enter_context(connected(port)) for _ in range(PACKED_BODIES)]
-        for stranger in strangers:
+        strangers = []
+        for _ in range(PACKED_BODIES):
+            strangers.append(stack.enter_context(connected(port)))
             with suppress(OSError):
-                stranger.sendall(head + body[:-1])
+                strangers[-1].sendall(head + body[:-1])
         time.sleep(SECONDS)
         served = answers(port)
         statuses = Counter(status(stranger) for stranger in strangers)

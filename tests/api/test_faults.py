@@ -11,6 +11,7 @@ import threading
 import time
 import uuid
 from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -266,6 +267,26 @@ def test_strangers_who_do_not_speak_to_the_end_are_sent_away_and_counted(server:
         assert client.get("/livez").status_code == 200
     refused = [it for it in server.events() if it["event"] == "connection_refused"]
     assert {(it["reason"], it["address"]) for it in refused} == {("slow_head", "127.0.0.1")}
+
+
+def test_idle_connections_leave_file_handles_for_the_jobs(server: Server) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, limits[1]))
+    try:
+        server.start(slots=2, max_connections_per_address=1000, head_seconds=PATIENCE, idle_seconds=PATIENCE)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    host, port = server.url.removeprefix("http://").split(":")
+    kept = httpx2.Limits(keepalive_expiry=None)
+    with server.client(limits=kept) as client, ExitStack() as stack:
+        assert client.get("/livez").status_code == 200
+        for _ in range(400):
+            stack.enter_context(socket.create_connection((host, int(port)), PATIENCE))
+        refused = 'memstow_connections_refused_total{reason="too_many_connections"}'
+        wait_for(lambda: refused in client.get("/metrics").text, "connections to be refused")
+        jobs = [submit(client, seed=seed) for seed in range(6)]
+        assert [over(client, job)["state"] for job in jobs] == ["done"] * 6
+    assert [it["open_files"] for it in server.events() if it["event"] == "fewer_connections"] == [256]
 
 
 def test_a_body_that_is_refused_at_its_head_is_read_so_that_the_client_sees_why(server: Server) -> None:
