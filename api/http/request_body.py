@@ -2,7 +2,7 @@
 
 import asyncio
 import zlib
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any, Final
 
 from starlette.requests import ClientDisconnect, Request
@@ -34,9 +34,10 @@ async def read_body(request: Request, settings: Settings) -> bytes:
     pace = _Pace(settings)
     try:
         async with asyncio.timeout_at(pace.deadline) as timeout:
-            async for piece in request.stream():
-                pace.received(len(piece))
-                timeout.reschedule(pace.deadline)
+            async for piece, more in _pieces(request):
+                if more:
+                    pace.received(len(piece))
+                    timeout.reschedule(pace.deadline)
                 if unpacker is not None:
                     for start in range(0, len(piece), _PIECE):
                         for _ in unpacker.feed(piece[start : start + _PIECE]):
@@ -53,6 +54,17 @@ async def read_body(request: Request, settings: Settings) -> bytes:
     except ClientDisconnect:
         raise ApiError(400, "client_gone", "the client went away") from None
     return b"".join(pieces) if unpacker is None else unpacker.end()
+
+
+async def _pieces(request: Request) -> AsyncIterator[tuple[bytes, bool]]:
+    """The pieces of the body, and whether more will come."""
+    more = True
+    while more:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        more = message.get("more_body", False)
+        yield message.get("body", b""), more
 
 
 def too_large(most: int) -> ApiError:

@@ -1,6 +1,6 @@
-"""What strangers can make the server spend: `python -m benchmarks.service.attack [NAME] ...` prints a table.
+"""Attacks without a key, and what they cost the server: `python -m benchmarks.service.attack [NAME] ...`.
 
-Each attack has a server of its own. Memory is the highest resident size that was seen meanwhile.
+Each attack has a server of its own. Memory is the highest resident size during the attack.
 """
 
 import gzip
@@ -15,7 +15,7 @@ from contextlib import ExitStack, suppress
 from random import Random
 from urllib.request import Request, urlopen
 
-from benchmarks.page import table
+from benchmarks.page import put, table
 from benchmarks.service.servers import resident, service
 
 SECONDS = 15.0
@@ -124,10 +124,11 @@ def packed_bodies(port: int) -> str:
         f"Content-Type: application/vnd.memstow.problem+json\r\nContent-Length: {len(body)}\r\n\r\n"
     ).encode()
     with ExitStack() as stack:
-        strangers = [stack.enter_context(connected(port)) for _ in range(PACKED_BODIES)]
-        for stranger in strangers:
+        strangers = []
+        for _ in range(PACKED_BODIES):
+            strangers.append(stack.enter_context(connected(port)))
             with suppress(OSError):
-                stranger.sendall(head + body[:-1])
+                strangers[-1].sendall(head + body[:-1])
         time.sleep(SECONDS)
         served = answers(port)
         statuses = Counter(status(stranger) for stranger in strangers)
@@ -200,16 +201,19 @@ ALL: dict[str, Attack] = {
 
 
 def main(words: Sequence[str]) -> int:
-    """Attack, and print what it cost."""
+    """Attack, print what it cost, and put the figures of all attacks on the page."""
     rows = []
     for name in words or ALL:
         with service(slots=0) as (port, pid):
             before = resident(pid)
             with Peak(pid) as peak:
                 seen = ALL[name](port)
-        rows.append((name, f"{before / 2**20:.0f}", f"{peak.bytes / 2**20:.0f}", seen))
+        rows.append((name, seen, f"{before / 2**20:.0f}", f"{peak.bytes / 2**20:.0f}"))
         print(*rows[-1], sep="  ", flush=True)
-    print(table(("attack", "MiB before", "MiB at most", "what was seen"), rows))
+    text = table(("attack", "what the attacker sees", "MiB before", "MiB at most"), rows, left=2)
+    print(text)
+    if not words:
+        put("service-attack", text)
     return 0
 
 
