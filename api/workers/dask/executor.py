@@ -98,6 +98,7 @@ class DaskExecutor:
     def _packed(self, operation: str, request: object, control: RunControl) -> bytes:
         return pack(
             {
+                "kind": "run",
                 "operation": operation,
                 "request": encode(request),
                 "memory": control.memory,
