@@ -7,7 +7,7 @@ from random import Random
 
 from benchmarks.page import table
 from memstow.planner.backends import warm_children
-from memstow.planner.backends.isolated_solver import Isolated
+from memstow.planner.backends.isolated_solver import IsolatedSolver
 from memstow.planner.model.objective import PEAK
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Explanation
@@ -71,7 +71,7 @@ def _timed(name: str, task: Task) -> tuple[float, int | None, bool]:
     warm_children.prepare(name)
     time.sleep(1.0)  # the import is not what is measured
     begin = time.monotonic()
-    outcome: Outcome = Isolated(name).solve(task, _native.Budget(SECONDS, -1), _SILENT)
+    outcome: Outcome = IsolatedSolver(name).solve(task, _native.Budget(SECONDS, -1), _SILENT)
     seconds = time.monotonic() - begin
     bound = max((b.value for b in outcome.bounds), default=task.lower_bounds[0])
     start = task.start is not None

@@ -1,4 +1,4 @@
-"""Where every buffer of a program lives in memory: verified, with a proof or an honest gap.
+"""Plans where every buffer of a program lives in memory: verified, with a proof or an honest gap.
 
 This is the public library; docs/library.md has an example of each name. A name is loaded when it is first
 used, so that `import memstow` costs next to nothing.
@@ -8,92 +8,70 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from memstow.planner.formats import read_plan, read_problem, write_plan, write_problem
-    from memstow.planner.model.digest import digest
+    from memstow.planner.formats import (
+        read_plan as read_plan,
+        read_problem as read_problem,
+        write_plan as write_plan,
+        write_problem as write_problem,
+    )
+    from memstow.planner.model.digest import digest as digest
     from memstow.planner.model.errors import (
-        DeclinedError,
-        InputError,
-        Issue,
-        MemstowError,
-        MissingBackEndError,
-        RefusedPlanError,
-        UnknownSolverError,
+        DeclinedError as DeclinedError,
+        InputError as InputError,
+        Issue as Issue,
+        MemstowError as MemstowError,
+        MissingBackEndError as MissingBackEndError,
+        RefusedPlanError as RefusedPlanError,
+        UnknownSolverError as UnknownSolverError,
     )
-    from memstow.planner.model.events import Bound, Event, Incumbent, Listener, OnBetter, Phase
-    from memstow.planner.model.options import Options
+    from memstow.planner.model.events import (
+        Bound as Bound,
+        Event as Event,
+        Incumbent as Incumbent,
+        Listener as Listener,
+        OnBetter as OnBetter,
+        Phase as Phase,
+    )
+    from memstow.planner.model.options import Options as Options
     from memstow.planner.model.plan import (
-        Certificate,
-        Explanation,
-        Live,
-        Overflow,
-        Placement,
-        Plan,
-        PoolUse,
-        Status,
-        TermValue,
+        Certificate as Certificate,
+        Explanation as Explanation,
+        Live as Live,
+        Overflow as Overflow,
+        Placement as Placement,
+        Plan as Plan,
+        PoolUse as PoolUse,
+        Status as Status,
+        TermValue as TermValue,
     )
-    from memstow.planner.model.problem import Buffer, InPlace, Pool, Problem, Relative, Reserved, ReuseCost
-    from memstow.planner.solve.engine import plan
-    from memstow.planner.solve.recheck import recheck
-    from memstow.planner.targets.by_name import shipped_target
-    from memstow.planner.targets.target import Target, retarget
-    from memstow.planner.verify import Claim, Code, Standing, Subject, Verdict, Violation, judge, verify
+    from memstow.planner.model.problem import (
+        Buffer as Buffer,
+        InPlace as InPlace,
+        Pool as Pool,
+        Problem as Problem,
+        Relative as Relative,
+        Reserved as Reserved,
+        ReuseCost as ReuseCost,
+    )
+    from memstow.planner.model.target import Target as Target
+    from memstow.planner.solve.engine import plan as plan
+    from memstow.planner.solve.recheck import recheck as recheck
+    from memstow.planner.targets.by_name import shipped_target as shipped_target
+    from memstow.planner.targets.target import retarget as retarget
+    from memstow.planner.verify import (
+        Claim as Claim,
+        Code as Code,
+        Standing as Standing,
+        Subject as Subject,
+        Verdict as Verdict,
+        Violation as Violation,
+        judge as judge,
+        verify as verify,
+    )
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "Bound",
-    "Buffer",
-    "Certificate",
-    "Claim",
-    "Code",
-    "DeclinedError",
-    "Event",
-    "Explanation",
-    "InPlace",
-    "Incumbent",
-    "InputError",
-    "Issue",
-    "Listener",
-    "Live",
-    "MemstowError",
-    "MissingBackEndError",
-    "OnBetter",
-    "Options",
-    "Overflow",
-    "Phase",
-    "Placement",
-    "Plan",
-    "Pool",
-    "PoolUse",
-    "Problem",
-    "RefusedPlanError",
-    "Relative",
-    "Reserved",
-    "ReuseCost",
-    "Standing",
-    "Status",
-    "Subject",
-    "Target",
-    "TermValue",
-    "UnknownSolverError",
-    "Verdict",
-    "Violation",
-    "__version__",
-    "digest",
-    "judge",
-    "plan",
-    "read_plan",
-    "read_problem",
-    "recheck",
-    "retarget",
-    "shipped_target",
-    "verify",
-    "write_plan",
-    "write_problem",
-]
-
-# Where each name is at home.
+# The public names by the module that defines them; `as` above makes them public to type checkers as well.
 _HOMES: Final = {
     "memstow.planner.formats": ("read_plan", "read_problem", "write_plan", "write_problem"),
     "memstow.planner.model.digest": ("digest",),
@@ -131,7 +109,8 @@ _HOMES: Final = {
     "memstow.planner.solve.engine": ("plan",),
     "memstow.planner.solve.recheck": ("recheck",),
     "memstow.planner.targets.by_name": ("shipped_target",),
-    "memstow.planner.targets.target": ("Target", "retarget"),
+    "memstow.planner.model.target": ("Target",),
+    "memstow.planner.targets.target": ("retarget",),
     "memstow.planner.verify": (
         "Claim",
         "Code",
@@ -144,6 +123,8 @@ _HOMES: Final = {
     ),
 }
 _HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = sorted(["__version__", *_HOME_OF])
 
 
 def __getattr__(name: str) -> object:

@@ -5,7 +5,7 @@ from enum import Enum, IntEnum
 from typing import Final
 
 from memstow.solvers import instance as _instance
-from memstow.solvers.solver import Kept, Term
+from memstow.solvers.solver import HintPlace, Term
 
 UNBOUNDED: Final[int]
 """What no offset, end or capacity is above."""
@@ -50,7 +50,7 @@ class Hint:
     """Where items are wished to be, and what moves are counted from."""
 
     def __init__(
-        self, instance: Instance, places: _instance.Layout | None, kept: Iterable[Kept], buffers: int
+        self, instance: Instance, places: _instance.Layout | None, kept: Iterable[HintPlace], buffers: int
     ) -> None: ...
 
 class Placed:
@@ -222,10 +222,15 @@ def improve(
     on_height: Callable[[int, Placed], None],
 ) -> ImproveResult: ...
 
-class CheapestLimits:
-    """What a layout may be like."""
+class CheapestOptions:
+    """How high a layout may be; enough: stop at this cost, or at the proof that it cannot be had."""
 
-    def __init__(self, *, height: int, cost: int) -> None: ...
+    def __init__(self, *, height: int, enough: int | None) -> None: ...
+
+class LowestOptions:
+    """How high a layout may be and what it may cost; bound: a known lower bound on its height."""
+
+    def __init__(self, *, height: int, cost: int, bound: int) -> None: ...
 
 class CheapestResult:
     """The best layout within the limits, and what is proven.
@@ -256,16 +261,14 @@ class Cheapest:
     def offer(self, offsets: Sequence[int]) -> None: ...
     def cheapest(
         self,
-        height: int,
-        enough: int | None,
+        options: CheapestOptions,
         budget: Budget,
         on_cost: Callable[[int, list[int]], None],
         on_bound: Callable[[int], None],
     ) -> CheapestResult: ...
     def lowest(
         self,
-        limits: CheapestLimits,
-        bound: int,
+        options: LowestOptions,
         budget: Budget,
         on_height: Callable[[int, list[int]], None],
         on_bound: Callable[[int], None],

@@ -1,4 +1,4 @@
-"""Published planners under their own names, to be compared with and to be asked for."""
+"""Published planners under their own names, for comparison."""
 
 from memstow.solvers import _native
 from memstow.solvers.greedy import layout_from
@@ -25,7 +25,7 @@ class Classic:
         self.supports = "what its source does; declines the rest by name"
 
     def declines(self, task: Task) -> str | None:
-        """What its source does not know."""
+        """Constraints that the published planner does not know."""
         return _native.classic_declines(task.instance.native, self.name)
 
     def solve(self, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:

@@ -1,6 +1,6 @@
-"""The native core as others see it: what the planner asks of it, with names for what comes back.
+"""The functions of the native core that the planner uses.
 
-Solvers call the core itself; whoever is not a solver comes here.
+Solvers call the core directly; everything else calls it through this module.
 """
 
 from collections.abc import Sequence
@@ -24,12 +24,12 @@ __all__ = [
 
 
 def pool_peaks(instance: Instance, layout: Layout) -> list[int]:
-    """By pool, where its last item ends."""
+    """By pool, the end of its last item."""
     return _native.pool_peaks(instance.native, layout)
 
 
 def most_occupied(instance: Instance, layout: Layout) -> list[Occupied]:
-    """By pool, the most that is in use at once."""
+    """By pool, the most bytes in use at one time."""
     return _native.most_occupied(instance.native, layout)
 
 
@@ -39,15 +39,15 @@ def common_grid(instance: Instance, pool: int) -> Grid:
 
 
 def live_at_once(instance: Instance, pools: Sequence[bool], unit: int) -> LiveBound:
-    """The most that is live at one moment of what must be in these pools, sizes rounded up to the unit."""
+    """The most bytes live at one time among items that must be in these pools, rounded up to the unit."""
     return _native.live_bound(instance.native, pools, unit)
 
 
 def conflicting_at_once(instance: Instance, pools: Sequence[bool], unit: int, nodes: int) -> LiveBound:
-    """The most bytes of parts that conflict pairwise, as far as a search of so many nodes finds them."""
+    """The most bytes of parts that conflict pairwise, found by a search of at most this many nodes."""
     return _native.clique_bound(instance.native, pools, unit, nodes)
 
 
 def unplaceable(instance: Instance, items: Sequence[int], height: int, budget: Budget) -> list[int]:
-    """Of items that do not fit below the height, as few as can be shown to be too many within the budget."""
+    """Of items that do not fit below the height, a subset that does not fit either, as small as possible."""
     return _native.dead_set(instance.native, items, height, budget).items

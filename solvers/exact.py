@@ -1,22 +1,22 @@
-"""The exact search: layouts of one pool down a ladder of heights, with proofs by searches that ran dry."""
+"""The exact search: lower and lower layouts of one pool, and proofs by complete searches."""
 
 from memstow.solvers import _native
 from memstow.solvers.greedy import layout_from
-from memstow.solvers.one_pool import declined, telling_heights
+from memstow.solvers.one_pool import height_reporter, reason_to_decline
 from memstow.solvers.solver import Listeners, Outcome, Proof, Task
 
-# Tables of who conflicts with whom grow with the square of this.
+# Tables of conflicts grow with the square of this.
 MOST_ITEMS = _native.MOST_ITEMS
 
 
 def largest_part(task: Task) -> tuple[int, bool]:
-    """How many items its largest independent part has, and whether one that decides is always full."""
+    """The items of the largest component, and whether a component that decides is full at all times."""
     reach = _native.exact_reach(task.instance.native, None, 0)
     return reach.largest, reach.level
 
 
 class Exact:
-    """Branching on what stands at the floor of a row, in native code."""
+    """A search that branches on the item at the floor of a row, in native code."""
 
     name = "exact"
     summary = "exact search of one pool: proves optimality or that nothing fits"
@@ -26,8 +26,8 @@ class Exact:
     )
 
     def declines(self, task: Task) -> str | None:
-        """It knows one pool and its height, and parts of the problem that are not too large."""
-        reason = declined(task)
+        """It handles one pool and its height, and components that are not too large."""
+        reason = reason_to_decline(task)
         if reason is None and task.instance.item_count > MOST_ITEMS:
             bound = task.lower_bounds[0] if task.lower_bounds else 0
             if not _native.exact_reach(task.instance.native, task.start, bound).searchable:
@@ -35,9 +35,9 @@ class Exact:
         return reason
 
     def solve(self, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:
-        """The lowest layout it finds, and the heights that it has shown to be too low."""
+        """The lowest layout found, and the heights proven to be too low."""
         capacity = task.instance.capacity[0]
-        found = _native.exact(
+        result = _native.exact(
             task.instance.native,
             task.start,
             _native.ExactOptions(
@@ -49,21 +49,21 @@ class Exact:
                 seed=task.seed,
             ),
             budget,
-            telling_heights(task, listeners, self.name),
+            height_reporter(task, listeners, self.name),
             lambda value: listeners.bound(self.name, value),
         )
-        if found.status is _native.ExactStatus.INFEASIBLE:
-            among = found.dead or range(task.instance.item_count)
+        if result.status is _native.ExactStatus.INFEASIBLE:
+            among = result.dead or range(task.instance.item_count)
             dead = _native.dead_set(task.instance.native, among, capacity, budget)
             return Outcome(None, False, (), self.name, misfit=tuple(dead.items))
-        placed = found.placed
-        refuted = tuple((search.height, search.nodes) for search in found.refuted)
+        placed = result.placed
+        refuted = tuple((search.height, search.nodes) for search in result.refuted)
         return Outcome(
             layout_from(placed) if placed is not None else None,
-            fits=placed is not None and found.height <= capacity,
-            values=(found.height,) if task.terms else (),
+            fits=placed is not None and result.height <= capacity,
+            values=(result.height,) if task.terms else (),
             solver=self.name,
-            proof=Proof(found.bound, refuted) if task.terms else None,
+            proof=Proof(result.bound, refuted) if task.terms else None,
         )
 
 

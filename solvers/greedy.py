@@ -1,4 +1,4 @@
-"""The greedy portfolio: orders x placement rules, the best plan wins. It answers for any instance."""
+"""The greedy portfolio: item orders x placement rules, for any instance; the best layout wins."""
 
 from array import array
 
@@ -6,19 +6,19 @@ from memstow.solvers import _native
 from memstow.solvers.instance import Layout
 from memstow.solvers.solver import Listeners, Outcome, Task
 
-# Bounds are handed over as 64-bit integers; what is above says no more than the largest of them.
+# Bounds are passed as 64-bit integers; larger ones are cut off.
 _MOST = (1 << 63) - 1
 
 
 class Greedy:
-    """Orders x placement rules in native code."""
+    """Item orders x placement rules in native code."""
 
     name = "greedy"
     summary = "portfolio of item orders and placement rules, then moves of what stands in the way"
     supports = "everything"
 
     def declines(self, task: Task) -> str | None:  # noqa: ARG002
-        """It honours everything."""
+        """It declines nothing."""
         return None
 
     def solve(self, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:
@@ -31,18 +31,18 @@ class Greedy:
         options = _native.GreedyOptions(
             lower_bounds=[min(bound, _MOST) for bound in task.lower_bounds], seed=task.seed
         )
-        found = _native.greedy(task.instance.native, task.terms, task.native_hint, options, budget, on_score)
-        values = found.values
+        result = _native.greedy(task.instance.native, task.terms, task.native_hint, options, budget, on_score)
+        values = result.values
         return Outcome(
-            layout=layout_from(found.placed),
+            layout=layout_from(result.placed),
             fits=values is not None,
             values=tuple(values or ()),
-            solver=f"greedy {found.name}",
+            solver=f"greedy {result.name}",
         )
 
 
 def layout_from(placed: _native.Placed) -> Layout:
-    """A layout from what the native core returns."""
+    """The layout that the native core has returned."""
     pools, offsets = array("q"), array("q")
     pools.frombytes(placed.pools)
     offsets.frombytes(placed.offsets)

@@ -2,7 +2,7 @@
 
 from memstow.solvers import _native
 from memstow.solvers.greedy import layout_from
-from memstow.solvers.one_pool import declined, telling_heights
+from memstow.solvers.one_pool import height_reporter, reason_to_decline
 from memstow.solvers.solver import Listeners, Outcome, Task
 
 
@@ -14,15 +14,15 @@ class Improve:
     supports = "one pool of any number of buffers, the peak alone; every constraint but reuse costs and moves"
 
     def declines(self, task: Task) -> str | None:
-        """It knows one pool and its height."""
-        return declined(task)
+        """It handles one pool and its height."""
+        return reason_to_decline(task)
 
     def solve(self, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:
         """A layout no higher than the one it starts from."""
         if task.start is None or min(task.start.offset, default=0) < 0:
             return Outcome(None, False, (), self.name)
         capacity = task.instance.capacity[0]
-        found = _native.improve(
+        result = _native.improve(
             task.instance.native,
             task.start,
             _native.ImproveOptions(
@@ -34,11 +34,11 @@ class Improve:
                 seed=task.seed,
             ),
             budget,
-            telling_heights(task, listeners, self.name),
+            height_reporter(task, listeners, self.name),
         )
-        fits = found.height <= capacity
-        values = (found.height,) if task.terms and fits else ()
-        return Outcome(layout_from(found.placed), fits, values, self.name)
+        fits = result.height <= capacity
+        values = (result.height,) if task.terms and fits else ()
+        return Outcome(layout_from(result.placed), fits, values, self.name)
 
 
 def make(_name: str) -> Improve:

@@ -1,4 +1,4 @@
-"""The arrays every solver reads: items, parts, rows and pools, without names.
+"""The arrays that every solver reads: items, parts and pools, without names.
 
 An *item* gets one offset: it is a buffer, or a rigid group of buffers. A *part* is one buffer of an item,
 at a fixed delta from the item's offset. Parts that live at a common moment, or that are listed as a
@@ -6,8 +6,9 @@ conflict, may not share a byte when they are in the same pool, unless the pair i
 """
 
 from array import array
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -16,17 +17,14 @@ if TYPE_CHECKING:
 UNBOUNDED: Final = 1 << 62
 
 
-def _ints() -> "array[int]":
-    return array("q")
-
-
-def _starts() -> "array[int]":
-    return array("q", [0])
+# Not functions of ours: each new instance calls them some twenty times.
+_ints: "Callable[[], array[int]]" = partial(array, "q")
+_starts: "Callable[[], array[int]]" = partial(array, "q", [0])
 
 
 @dataclass(frozen=True, kw_only=True)
 class Instance:
-    """One core problem.
+    """A problem as arrays.
 
     Lists of lists are flat: entries of list i are `values[start[i]:start[i + 1]]`. An item's offset in a
     chosen pool is `residue` modulo `modulus`, and within [low, high], ends included; `high` is UNBOUNDED
@@ -47,7 +45,7 @@ class Instance:
     choice_low: "array[int]" = field(default_factory=_ints)
     choice_high: "array[int]" = field(default_factory=_ints)
     choice_cost: "array[int]" = field(default_factory=_ints)
-    choice_rank: "array[int]" = field(default_factory=_ints)  # bytes x place among its pools, if asked for
+    choice_rank: "array[int]" = field(default_factory=_ints)  # for the term preference
 
     # by part; parts are ordered by item
     item_parts: "array[int]" = field(default_factory=_starts)
@@ -79,7 +77,7 @@ class Instance:
 
     @cached_property
     def native(self) -> "_native.Instance":
-        """The same for the native core, with rows made from the lives. Built once."""
+        """The instance of the native core, which has the rows as well. Built once."""
         from memstow.solvers import _native
 
         return _native.Instance(self)
@@ -87,7 +85,7 @@ class Instance:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where every item is: its pool and its offset there, -1 for an item without a place."""
+    """The pool and the offset of every item; -1 for an item without a place."""
 
     pool: "array[int]" = field(default_factory=_ints)
     offset: "array[int]" = field(default_factory=_ints)

@@ -1,20 +1,19 @@
-"""Of layouts that are worth the same, the one in which items are in pools they prefer.
+"""Moves items to pools they prefer where no term of the objective becomes worse.
 
-No term of the objective asks for that, so it comes last: items move one at a time to a pool they prefer,
-where no term becomes worse by it.
+This is not part of the objective, so it comes last: items move one at a time.
 """
 
 from memstow.solvers.instance import Layout
 from memstow.solvers.models.places import Choice, choices, tops
 from memstow.solvers.models.relations import Relations
-from memstow.solvers.solver import SUMMED, Task, TermKind, summed
+from memstow.solvers.solver import SUM_TERMS, Task, TermKind, choice_weights
 
-# Each item that could move is held against every other one: some tens of milliseconds at the most.
+# Each item that could move is compared with all others: at most some tens of milliseconds.
 _MOST_COMPARED = 40_000
 _MOST_ITEMS = 2_000
 
 
-def preferred(task: Task, layout: Layout) -> Layout:
+def move_to_preferred_pools(task: Task, layout: Layout) -> Layout:
     """The layout with items moved to pools they prefer; the same one where none can or there are too many."""
     instance = task.instance
     if instance.item_count > _MOST_ITEMS:
@@ -36,9 +35,9 @@ class _Mover:
         self._layout = Layout(layout.pool[:], layout.offset[:])
         self._tops = tops(task.instance)
         kinds = {term.kind for term in task.terms}
-        # What each choice adds to the terms that are sums of them.
-        self._adds = [summed(task.instance, kind) for kind in SUMMED if kind in kinds]
-        self._bound = self._tied(task, kinds)
+        # By term that is a sum over choices: the weight of each choice.
+        self._adds = [choice_weights(task.instance, kind) for kind in SUM_TERMS if kind in kinds]
+        self._bound = self._bound_items(task, kinds)
         self._choices = choices(task.instance, self._ends(task, kinds))
 
     def run(self, away: list[int]) -> Layout:
@@ -48,7 +47,7 @@ class _Mover:
         return self._layout
 
     def _ends(self, task: Task, kinds: set[TermKind]) -> list[int]:
-        """By pool: how high it may become."""
+        """By pool, the highest end that is allowed."""
         peaks = [0] * task.instance.pool_count
         for item, (pool, offset) in enumerate(zip(self._layout.pool, self._layout.offset, strict=True)):
             peaks[pool] = max(peaks[pool], offset + self._tops[item])
@@ -58,18 +57,17 @@ class _Mover:
         capacity = task.instance.capacity
         return [peak if pool in count else capacity[pool] for pool, peak in enumerate(peaks)]
 
-    def _tied(self, task: Task, kinds: set[TermKind]) -> set[int]:
-        """Items whose pool or offset counts for more than room and cost: they share, pay, or stay."""
-        item_of = self._relations.item_of
-        tied = {item_of[part] for pair in self._relations.shared for part in pair}
+    def _bound_items(self, task: Task, kinds: set[TermKind]) -> set[int]:
+        """Items that stay where they are, since other terms depend on their place."""
+        item_of, bound = self._relations.item_of, set[int]()
         if TermKind.REUSE_COST in kinds:
-            tied |= {item_of[part] for i, part in enumerate(task.instance.reuse) if i % 3 != 2}
+            bound |= {item_of[part] for i, part in enumerate(task.instance.reuse) if i % 3 != 2}
         if TermKind.MOVES in kinds:
-            tied |= {place.item for place in task.kept}
-        return tied
+            bound |= {place.item for place in task.hint_places}
+        return bound
 
     def _move(self, item: int) -> None:
-        """To the first pool it prefers to its own where it has room."""
+        """Move the item to the first pool that it prefers to its own and that has space."""
         first, last = self._instance.choice_start[item], self._instance.choice_start[item + 1]
         now = next(c for c in range(first, last) if self._instance.choice_pool[c] == self._layout.pool[item])
         for choice in self._choices[item]:
@@ -83,11 +81,11 @@ class _Mover:
                 return
 
     def _room(self, item: int, choice: Choice) -> int | None:
-        """The lowest offset at which nothing is in the way."""
-        taken = sorted(self._in_the_way(item, choice.pool))
+        """The lowest free offset; None if there is none."""
+        blocked = sorted(self._in_the_way(item, choice.pool))
         for low, high in choice.steps:
             offset, last = choice.residue + choice.modulus * low, choice.residue + choice.modulus * high
-            for begin, end in taken:
+            for begin, end in blocked:
                 if begin < offset < end:
                     offset = end + (choice.residue - end) % choice.modulus
             if offset <= last:
@@ -95,9 +93,9 @@ class _Mover:
         return None
 
     def _in_the_way(self, item: int, pool: int) -> list[tuple[int, int]]:
-        """Offsets at which the item meets another of the pool: between these, both ends excluded."""
+        """Ranges of offsets, ends excluded, at which the item overlaps another one of the pool."""
         instance, parts = self._instance, self._instance.item_parts
-        found = []
+        ranges = []
         for other, there in enumerate(self._layout.pool):
             if there != pool or other == item:
                 continue
@@ -106,5 +104,5 @@ class _Mover:
                 for a in range(parts[item], parts[item + 1]):
                     if self._relations.apart(a, b):
                         low = begin - instance.part_delta[a] - instance.part_size[a]
-                        found.append((low, begin + instance.part_size[b] - instance.part_delta[a]))
-        return found
+                        ranges.append((low, begin + instance.part_size[b] - instance.part_delta[a]))
+        return ranges

@@ -1,8 +1,7 @@
-"""Reuse costs where each buffer has its pool: the cheapest overlaps, proven, term by term and pool by pool.
+"""Minimises reuse costs where no buffer can change its pool, term by term and pool by pool.
 
-Plans that are best in the terms so far are best in each pool on its own: none of the terms can trade one pool
-for another when no buffer can change its pool. So every term only narrows, for each pool, how high its layout
-may be and what its overlaps may cost.
+Layouts that are optimal in the terms so far are optimal in each pool by itself, since no term can trade one
+pool for another. So each term only lowers, for each pool, the height and the reuse cost that are allowed.
 """
 
 from array import array
@@ -12,15 +11,24 @@ from types import MappingProxyType
 from memstow.solvers import _native
 from memstow.solvers.instance import Layout
 from memstow.solvers.one_pool import too_high
-from memstow.solvers.solver import SUMMED, Listeners, ModelBound, Outcome, Task, Term, TermKind, summed
+from memstow.solvers.solver import (
+    SUM_TERMS,
+    Listeners,
+    ModelBound,
+    Outcome,
+    Task,
+    Term,
+    TermKind,
+    choice_weights,
+)
 
-# Tables of who overlaps whom at what cost grow with the square of this.
+# Tables of overlap costs grow with the square of this.
 _MOST_ITEMS = 2000
 # Sums of costs must stay below 2^63; a factor of four is left.
 _MOST_COST = 1 << 61
-# Of the time left, what one term may take while others wait.
+# The share of the time left for a term that is not the last.
 _LEVEL_SHARE = 0.8
-# Steps that each of several pools has before another has its turn; four times as many in the next round.
+# Steps of a turn where several pools take turns; four times as many in the next round.
 _FIRST_TURN = 2_000_000
 _LONGER_TURNS = 4
 _LONGEST_TURN = 1 << 60
@@ -37,7 +45,7 @@ class Reuse:
     supports = "pools of up to 2,000 buffers that have no choice of pool; every term but moves"
 
     def declines(self, task: Task) -> str | None:
-        """It knows pools that nothing can leave."""
+        """It handles pools that no buffer can leave."""
         instance = task.instance
         if len(instance.choice_pool) > instance.item_count:
             return "buffers that have a choice of pool"
@@ -53,12 +61,12 @@ class Reuse:
         return too_high(instance)
 
     def solve(self, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:
-        """The best layout it finds, and bounds on its terms."""
+        """The best layout found, and bounds on its terms."""
         return _Run(self.name, task, budget, listeners).outcome()
 
 
 class _Pool:
-    """One pool: what layouts that are best in the terms so far may be like there, and the best one known."""
+    """One pool: the limits that the terms so far put on its layout, and the best layout."""
 
     def __init__(self, task: Task, number: int, items: list[int]) -> None:
         self.number = number
@@ -68,7 +76,7 @@ class _Pool:
         self.offsets: list[int] | None = None
         self.paid = self.top = 0  # of its layout
         self.bound = 0  # on the term at hand
-        self.searches = 0  # that ran dry
+        self.searches = 0  # complete ones
         self.dead: list[int] | None = None  # items that have no layout within the height
         self._search = _native.Cheapest(task.instance.native, items, task.seed)
 
@@ -77,29 +85,31 @@ class _Pool:
         self._search.offer([layout.offset[item] for item in self.items])
 
     def fit(self, budget: _native.Budget) -> None:
-        """Any layout within the height."""
-        self._take(self._search.cheapest(self.height, _MOST_COST, budget, _unheard, _unheard))
+        """Find any layout within the height."""
+        options = _native.CheapestOptions(height=self.height, enough=_MOST_COST)
+        self._take(self._search.cheapest(options, budget, _ignore, _ignore))
 
     def lower_cost(self, budget: _native.Budget, on_cost: _OnValue, on_bound: _OnBound) -> None:
-        """The cheapest layout within the height."""
-        self._take(self._search.cheapest(self.height, None, budget, on_cost, on_bound))
+        """Find the cheapest layout within the height."""
+        options = _native.CheapestOptions(height=self.height, enough=None)
+        self._take(self._search.cheapest(options, budget, on_cost, on_bound))
 
     def lower_top(self, budget: _native.Budget, on_top: _OnValue, on_bound: _OnBound) -> None:
-        """The lowest layout within the cost."""
-        limits = _native.CheapestLimits(height=self.height, cost=self.cost)
-        self._take(self._search.lowest(limits, self.bound, budget, on_top, on_bound))
+        """Find the lowest layout within the cost."""
+        options = _native.LowestOptions(height=self.height, cost=self.cost, bound=self.bound)
+        self._take(self._search.lowest(options, budget, on_top, on_bound))
 
-    def _take(self, found: _native.CheapestResult) -> None:
-        self.dead = found.dead if found.infeasible else None
-        self.searches = found.refuted
-        self.bound = max(self.bound, found.bound)
-        offsets = found.offsets
+    def _take(self, result: _native.CheapestResult) -> None:
+        self.dead = result.dead if result.infeasible else None
+        self.searches = result.refuted
+        self.bound = max(self.bound, result.bound)
+        offsets = result.offsets
         if offsets is not None:
-            self.offsets, self.paid, self.top = offsets, found.cost, found.top
+            self.offsets, self.paid, self.top = offsets, result.cost, result.top
 
 
 class _Run:
-    """One solve: the terms in their order, each within what the ones before allow."""
+    """One solve: the terms in their order, each under the limits of the ones before."""
 
     def __init__(self, name: str, task: Task, budget: _native.Budget, listeners: Listeners) -> None:
         self._name = name
@@ -115,10 +125,10 @@ class _Run:
                 pool.offer(task.start)
         self._bounds: list[ModelBound] = []
         self._locks: list[int] = []
-        self._separate = True  # whether each pool can be looked at on its own
+        self._separate = True  # whether the pools are independent of each other
 
     def outcome(self) -> Outcome:
-        """What came of it."""
+        """Solve, and return the outcome."""
         self._take_turns(self._budget, self._without_layout, _Pool.fit)
         for pool in self._pools:
             if pool.dead is not None:
@@ -126,14 +136,14 @@ class _Run:
         if any(pool.offsets is None for pool in self._pools):
             return Outcome(None, False, (), self._name)
         for at, term in enumerate(self._task.terms):
-            self._settle(at, term)
+            self._minimise_term(at, term)
         layout = self._layout()
         values = _native.score(self._task.instance.native, self._task.terms, None, layout)
         fits = values is not None
         return Outcome(layout, fits, tuple(values or ()), self._name, bounds=tuple(self._bounds))
 
     def _without_layout(self) -> list[_Pool]:
-        """Pools that may still fit; none when one of them does not, since then nothing does."""
+        """Pools that have no layout yet; none if one of them is proven to have none."""
         if any(pool.dead is not None for pool in self._pools):
             return []
         return [pool for pool in self._pools if pool.offsets is None]
@@ -150,20 +160,20 @@ class _Run:
         waiting: Callable[[], list[_Pool]],
         act: Callable[[_Pool, _native.Budget], None],
     ) -> None:
-        """Let the pools that wait go on in turn, each time for longer, until none does."""
+        """Give the waiting pools turns, longer in each round, until none waits."""
         turn = _FIRST_TURN
-        while (left := waiting()) and not budget.spent:
-            for pool in left:
-                part = budget if len(left) == 1 else _native.Budget(-1.0, turn, budget)
+        while (pools := waiting()) and not budget.spent:
+            for pool in pools:
+                part = budget if len(pools) == 1 else _native.Budget(-1.0, turn, budget)
                 act(pool, part)
                 if part is not budget:
                     budget.count(part.work)
             turn = min(turn * _LONGER_TURNS, _LONGEST_TURN)
 
-    def _settle(self, at: int, term: Term) -> None:
-        """Make one term as small as can be, and narrow what the pools may do by what was found."""
-        if term.kind in SUMMED:
-            value = bound = sum(summed(self._task.instance, term.kind))
+    def _minimise_term(self, at: int, term: Term) -> None:
+        """Minimise one term, and limit the pools by the result."""
+        if term.kind in SUM_TERMS:
+            value = bound = sum(choice_weights(self._task.instance, term.kind))
         elif term.kind is TermKind.REUSE_COST:
             value, bound = self._minimise(at, self._pools, _Pool.lower_cost, lambda pool: pool.paid, sum)
             for pool in self._pools:
@@ -174,12 +184,12 @@ class _Run:
             value, bound = self._minimise(at, mine, _Pool.lower_top, lambda pool: pool.top, together)
             for pool in mine:
                 pool.height = min(pool.height, value) if together is _largest else pool.top
-        # What no search was needed for was refuted at its root.
+        # A bound that needed no search was proven at the root of one.
         searches = max(sum(pool.searches for pool in self._pools), 1)
         if self._separate:
             self._bounds.append(ModelBound(at, bound, tuple(self._locks), searches))
         self._locks.append(value)
-        # Where the best is not known, a plan as good could trade one pool for another.
+        # Without a proof, an equally good layout could trade one pool for another.
         self._separate = self._separate and (value == bound or len(self._pools) == 1)
 
     def _minimise(
@@ -190,7 +200,7 @@ class _Run:
         value_of: Callable[[_Pool], int],
         together: Callable[[Iterable[int]], int],
     ) -> tuple[int, int]:
-        """Value and bound of a term, when each of these pools has had its turns."""
+        """The value and the bound of a term after the turns of these pools."""
         budget = self._share(at)
         for pool in pools:
             pool.bound = self._task.lower_bounds[at] if len(self._pools) == 1 else 0
@@ -212,7 +222,7 @@ class _Run:
             def on_bound(value: int) -> None:
                 self._listeners.bound(self._name, together([*(other.bound for other in others), value]))
 
-            lower(pool, part, *((on_value, on_bound) if at == 0 else (_unheard, _unheard)))
+            lower(pool, part, *((on_value, on_bound) if at == 0 else (_ignore, _ignore)))
 
         self._take_turns(budget, waiting, act)
         if budget is not self._budget:
@@ -220,7 +230,7 @@ class _Run:
         return together(map(value_of, pools)), bound()
 
     def _share(self, at: int) -> _native.Budget:
-        """What a term may use: all of it for the last one."""
+        """The budget of a term: everything that is left for the last one."""
         if at + 1 == len(self._task.terms):
             return self._budget
         seconds, work = self._budget.seconds_left, self._budget.work_left
@@ -240,7 +250,7 @@ class _Run:
         return layout
 
 
-def _unheard(*_: object) -> None:
+def _ignore(*_: object) -> None:
     pass
 
 

@@ -1,14 +1,12 @@
-"""What a solver is: a task in, an outcome out, under a budget; and the register of solvers by name."""
+"""The interface of a solver: it takes a task and a budget, and returns an outcome."""
 
 from array import array
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Final, Protocol
 
 from memstow.solvers import _native
 from memstow.solvers.instance import Instance, Layout
-from memstow.solvers.models.register import BACK_ENDS
 
 TermKind = _native.TermKind
 
@@ -21,25 +19,25 @@ class Term:
     pool: int = -1
 
 
-SUMMED: Final = {TermKind.PLACEMENT_COST: "choice_cost", TermKind.PREFERENCE: "choice_rank"}
-"""Terms that are a sum over the choices of pools, and the array of the instance that has what each adds."""
+SUM_TERMS: Final = {TermKind.PLACEMENT_COST: "choice_cost", TermKind.PREFERENCE: "choice_rank"}
+"""Terms that are a sum over the choices of pools, with the array of the instance that has the summands."""
 
 
-def summed(instance: Instance, kind: TermKind) -> "array[int]":
-    """By choice, what it adds to such a term."""
-    found: array[int] = getattr(instance, SUMMED[kind])
-    return found
+def choice_weights(instance: Instance, kind: TermKind) -> "array[int]":
+    """By choice of pool, the summand of such a term."""
+    weights: array[int] = getattr(instance, SUM_TERMS[kind])
+    return weights
 
 
-def most_summed(instance: Instance, kind: TermKind) -> int:
-    """What such a term cannot exceed."""
-    adds, starts = summed(instance, kind), instance.choice_start
+def largest_sum(instance: Instance, kind: TermKind) -> int:
+    """The largest value that such a term can have."""
+    adds, starts = choice_weights(instance, kind), instance.choice_start
     return sum(max(adds[starts[i] : starts[i + 1]], default=0) for i in range(instance.item_count))
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """How many buffers stay where the hint has them when an item is at this place."""
+class HintPlace:
+    """A place of an item, and the number of buffers that are there where the hint has them."""
 
     item: int
     pool: int
@@ -49,25 +47,25 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a solver is asked: an instance, what to minimise, and what is known already."""
+    """A task for a solver: an instance, the terms to minimise, known bounds and a start."""
 
     instance: Instance
     terms: tuple[Term, ...]  # empty: any layout that fits
     lower_bounds: tuple[int, ...]  # by term
-    hint: Layout | None = None  # where items are wished to be; need not be valid
+    hint: Layout | None = None  # preferred places of items; need not be valid
     start: Layout | None = None  # the best layout known, complete and valid but perhaps beyond capacity
     gap: float = 0.0
     seed: int = 0
     workers: int = 1
     deterministic: bool = False
     memory: int | None = None  # bytes that a child process may use; None: a share of what there is
-    kept: tuple[Kept, ...] = ()  # for the moves: all else is a move
-    hinted: int = 0  # how many buffers of some size the hint places
+    hint_places: tuple[HintPlace, ...] = ()  # for the term moves: any other place is a move
+    hint_buffers: int = 0  # the number of buffers, not of size 0, that the hint places
 
     @property
     def native_hint(self) -> _native.Hint:
         """The hint and the moves, for the native core."""
-        return _native.Hint(self.instance.native, self.hint, self.kept, self.hinted)
+        return _native.Hint(self.instance.native, self.hint, self.hint_places, self.hint_buffers)
 
 
 OnIncumbent = Callable[[str, int, Layout], None]
@@ -76,7 +74,7 @@ OnBound = Callable[[str, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Listeners:
-    """Who hears of better layouts that fit and of better bounds: who reached them, and the first term."""
+    """Callbacks for better layouts that fit and better bounds, with the solver and the first term's value."""
 
     incumbent: OnIncumbent
     bound: OnBound
@@ -84,7 +82,7 @@ class Listeners:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A lower bound on the first term, by searches that ran dry: (height, nodes) of each."""
+    """A lower bound on the first term, proven by complete searches: (height, nodes) of each."""
 
     bound: int
     refuted: tuple[tuple[int, int], ...]
@@ -92,29 +90,29 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class ModelBound:
-    """What a model has proven: no layout whose terms before are within the locks has less of this term."""
+    """A bound under locks: no layout whose earlier terms are within the locks has less of this term."""
 
     term: int
     value: int
     locks: tuple[int, ...]
-    searches: int = 0  # that ran dry for it; 0: the word of a model
+    searches: int = 0  # complete searches that prove it; 0: proven by a model
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a solver found."""
+    """The result of a solver."""
 
     layout: Layout | None  # complete; the closest attempt where it does not fit
     fits: bool
     values: tuple[int, ...]  # by term
-    solver: str  # who, in detail
+    solver: str  # its name, with details
     proof: Proof | None = None
     misfit: tuple[int, ...] | None = None  # items that cannot share their pool: nothing fits
     bounds: tuple[ModelBound, ...] = ()
     failure: str | None = None  # why the solver ended early, for people
 
     def better_than(self, other: "Outcome | None") -> bool:
-        """Whether this layout is to be preferred."""
+        """Whether this layout is better."""
         if self.layout is None or other is None or other.layout is None:
             return self.layout is not None
         return (not self.fits, self.values) < (not other.fits, other.values)
@@ -128,61 +126,7 @@ class Solver(Protocol):
     supports: str
 
     def declines(self, task: Task) -> str | None:
-        """What in the task this solver cannot honour; None: nothing."""
+        """The reason why this solver cannot honour the task; None if it can."""
 
     def solve(self, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:
         """The best layout within the budget."""
-
-
-@dataclass(frozen=True, slots=True)
-class Description:
-    """One line of the list of solvers."""
-
-    name: str
-    summary: str
-    supports: str
-    missing: str | None = None
-
-
-# By name: where the solver is made, so that only the one that is used is imported.
-_HOMES = {
-    "greedy": "memstow.solvers.greedy",
-    "exact": "memstow.solvers.exact",
-    "improve": "memstow.solvers.improve",
-    "reuse": "memstow.solvers.reuse",
-    "first-fit": "memstow.solvers.classics",
-    "tflm": "memstow.solvers.classics",
-    "cadence-position": "memstow.solvers.classics",
-    "cadence-gap": "memstow.solvers.classics",
-    "usmp-size": "memstow.solvers.classics",
-    "usmp-conflicts": "memstow.solvers.classics",
-    "storage-tokens": "memstow.solvers.classics",
-    "xla-heap": "memstow.solvers.classics",
-}
-
-
-def names() -> Iterable[str]:
-    """Every solver that can be asked for by name. Back ends are run by `planner.isolate`."""
-    return (*_HOMES, *BACK_ENDS)
-
-
-def find(name: str) -> Solver:
-    """The native solver of that name; KeyError when there is none."""
-    home = import_module(_HOMES[name])
-    found: Solver = home.make(name)
-    return found
-
-
-def is_classic(name: str) -> bool:
-    """Whether it is a published planner."""
-    return _HOMES.get(name) == "memstow.solvers.classics"
-
-
-def describe() -> list[Description]:
-    """Every solver, for people."""
-    native = [Description(name, find(name).summary, find(name).supports) for name in _HOMES]
-    back_ends = [
-        Description(name, back_end.summary, back_end.supports, back_end.how_to_get())
-        for name, back_end in BACK_ENDS.items()
-    ]
-    return native + back_ends

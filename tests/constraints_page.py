@@ -21,7 +21,8 @@ from memstow.planner.solve.bounds import Bounds
 from memstow.planner.solve.engine import plan
 from memstow.planner.solve.task import task_of
 from memstow.solvers.models.register import BACK_ENDS, model
-from memstow.solvers.solver import Task, find, names
+from memstow.solvers.registry import find, names
+from memstow.solvers.solver import Task
 
 DOCS: Final = Path(__file__).parents[1] / "docs"
 PAGE: Final = DOCS / "constraints.md"

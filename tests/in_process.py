@@ -6,38 +6,38 @@ Starting one for each of thousands of tiny problems takes fifty times as long as
 import pytest
 
 from memstow.planner.backends import warm_children
-from memstow.planner.backends.child import Finder, serve
-from memstow.planner.backends.isolated_solver import Hearing, Isolated, request_of
+from memstow.planner.backends.child import ReportSender, solve
+from memstow.planner.backends.isolated_solver import IsolatedSolver, ResponseReader, request_of
 from memstow.planner.processes.frames import Message, Reader, pack
 from memstow.solvers import _native
 from memstow.solvers.models.register import model
 from memstow.solvers.solver import Listeners, Outcome, Task
 
 
-class _Wire(Finder):
+class _Wire(ReportSender):
     """Hands each message on as it comes out at the other end."""
 
-    def __init__(self, hearing: Hearing) -> None:
-        self._hearing = hearing
+    def __init__(self, responses: ResponseReader) -> None:
+        self._responses = responses
 
     def send(self, message: Message) -> None:
         """Hear it at once."""
-        self._hearing.hear(_travelled(message))
+        self._responses.read(_travelled(message))
 
 
 def run_back_ends_in_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Until the test ends."""
-    monkeypatch.setattr(Isolated, "solve", _solve)
+    monkeypatch.setattr(IsolatedSolver, "solve", _solve)
     monkeypatch.setattr(warm_children, "prepare", lambda _name: None)
 
 
-def _solve(isolated: Isolated, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:
-    hearing = Hearing(isolated.name, task, listeners)
+def _solve(isolated: IsolatedSolver, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:
+    responses = ResponseReader(isolated.name, task, listeners)
     request = _travelled(request_of(task, 0, budget.seconds_left, budget))
-    wire = _Wire(hearing)
-    wire.send(serve(model(isolated.name), request, wire))
-    budget.count(hearing.work)
-    return hearing.outcome(None)
+    wire = _Wire(responses)
+    wire.send(solve(model(isolated.name), request, wire))
+    budget.count(responses.work)
+    return responses.outcome(None)
 
 
 def _travelled(message: Message) -> Message:

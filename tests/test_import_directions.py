@@ -1,6 +1,7 @@
 """Which way imports point: api on planner on solvers, and the judge on nothing that it judges."""
 
 import ast
+import shutil
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -83,6 +84,46 @@ def test_the_native_core_is_imported_by_solvers_alone() -> None:
     users = [path for path in files(*TOPS) if any("_native" in name.split(".") for name in imports(path))]
     assert ROOT / "solvers" / "core.py" in users
     assert {path.relative_to(ROOT).parts[0] for path in users} == {"solvers"}
+
+
+def rooms_of(folder: Path) -> dict[str, set[str]]:
+    """By room of `planner/`, the other rooms that it imports from, at once or when a function is called."""
+    arrows: dict[str, set[str]] = {}
+    for path in sorted(folder.glob("*/**/*.py")):
+        room = path.relative_to(folder).parts[0]
+        names = (name.split(".") for name in imports(path) if within(name, "memstow.planner"))
+        arrows.setdefault(room, set()).update(parts[2] for parts in names if len(parts) > 2)
+    return {room: {other for other in others if other in arrows} - {room} for room, others in arrows.items()}
+
+
+def circle_in(arrows: dict[str, set[str]]) -> list[str]:
+    """Rooms left when each that imports from none of the others is taken away, again and again."""
+    left = dict(arrows)
+    while free := [room for room, others in left.items() if not others & left.keys()]:
+        for room in free:
+            del left[room]
+    return sorted(left)
+
+
+def test_no_room_of_the_planner_imports_from_one_that_imports_from_it() -> None:
+    arrows = rooms_of(ROOT / "planner")
+    assert {"reading", "check", "reduce", "solve", "verify", "show"} <= arrows.keys()
+    assert {"model", "check", "reduce", "backends", "verify"} <= arrows["solve"]
+    assert circle_in(arrows) == []
+
+
+@pytest.mark.parametrize(
+    ("room", "line"),
+    [
+        ("reduce", "from memstow.planner.solve.engine import plan\n"),
+        ("check", "from memstow.planner import reading\n"),
+        ("model", "def late() -> None:\n    import memstow.planner.explain.needs\n"),
+    ],
+)
+def test_an_import_that_closes_a_circle_is_found(tmp_path: Path, room: str, line: str) -> None:
+    shutil.copytree(ROOT / "planner", tmp_path / "planner", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "planner" / room / "wrong.py").write_text(line)
+    assert room in circle_in(rooms_of(tmp_path / "planner"))
 
 
 def test_the_judge_reaches_nothing_of_what_it_judges() -> None:

@@ -121,8 +121,9 @@ def test_each_name_is_there_typed_and_says_what_it_is() -> None:
         for node in tree
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("memstow.")
     ]
-    imported = {alias.name for line in lines for alias in line.names}
-    assert imported == set(memstow.__all__) - {"__version__"}
+    imported = {alias.name: line.module for line in lines for alias in line.names}
+    assert imported == memstow._HOME_OF
+    assert sorted([*imported, "__version__"]) == memstow.__all__
     for name in memstow.__all__:
         value = getattr(memstow, name)
         if inspect.isclass(value) or inspect.isfunction(value):

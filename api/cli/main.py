@@ -43,10 +43,11 @@ examples:
   memstow verify net.json plan.json --capacity 2MiB
 
 exit codes:
-  0 done; 1 the plan is invalid (verify); 2 bad input or usage;
-  3 proven infeasible; 4 no plan and no proof; 5 something got worse
-  (bench compare); 70 a defect of memstow; 130 interrupted; 141 whoever
-  read the output went away
+  0 done; 1 the plan is invalid, or with --strict not all of it checked
+  (verify); 2 bad input or usage; 3 proven infeasible; 4 no plan and no
+  proof; 5 something got worse (bench compare, bench run --interleave);
+  70 a defect of memstow; 130 interrupted; 141 whoever read the output
+  went away
 
 `memstow COMMAND --help` explains a command."""
 

@@ -29,7 +29,7 @@ def _place(action: argparse.Action) -> str:
     name = str(action.metavar or action.dest)
     if action.nargs == argparse.OPTIONAL:
         return f"[{name}]"
-    return f"{name}..." if action.nargs in (argparse.ONE_OR_MORE, argparse.PARSER) else name
+    return f"{name}..." if action.nargs == argparse.ONE_OR_MORE else name
 
 
 class Parser(argparse.ArgumentParser):
@@ -73,10 +73,10 @@ class Parser(argparse.ArgumentParser):
                 self.error(self._about_option(name, has_commands))
 
     def _about_option(self, name: str, has_commands: bool) -> str:
-        from memstow.planner.reading.suggestion import likely
+        from memstow.planner.model.suggestion import closest_match
 
         begun = [option for option in self._option_string_actions if option.startswith(name)]
-        close = begun[0] if begun else likely(name, self._option_string_actions, 0.7)
+        close = begun[0] if begun else closest_match(name, self._option_string_actions, 0.7)
         if close is not None:
             return f"there is no option {plain(name, most=_LONGEST_WORD)}; did you mean {close}?"
         where = " before the command" if has_commands else ""
@@ -86,10 +86,10 @@ class Parser(argparse.ArgumentParser):
         """Refuse what is none of the choices; argparse would print them as Python does."""
         if action.choices is None or value in action.choices:
             return
-        from memstow.planner.reading.suggestion import likely
+        from memstow.planner.model.suggestion import closest_match
 
         choices = [str(choice) for choice in action.choices]
-        close = likely(str(value), choices)
+        close = closest_match(str(value), choices)
         shown = f"'{plain(str(value), most=_LONGEST_WORD)}'"
         listed = ", ".join(choices)
         meant = f"did you mean {close}? " if close is not None else ""

@@ -10,6 +10,7 @@ import re
 import time
 import uuid
 from collections.abc import Generator, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 
@@ -252,7 +253,12 @@ def _options_json(problem: Problem, options: Options) -> bytes:
 
 def _unreachable(error: Exception | None) -> ServerError:
     why = _ERRNO.sub("", str(error))
-    return ServerError(None, "unreachable", f"the server cannot be reached: {printable(why, 200)}")
+    where = "the server"
+    if isinstance(error, httpx2.RequestError):
+        with suppress(RuntimeError):  # it does not know of a request
+            url = error.request.url
+            where = f"the server at {url.scheme}://{url.netloc.decode()}"
+    return ServerError(None, "unreachable", f"{where} cannot be reached: {printable(why, 200)}")
 
 
 def _error_of(answer: httpx2.Response) -> MemstowError:

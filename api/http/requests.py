@@ -95,7 +95,7 @@ async def read_problem_body(
 ) -> tuple[bytes, BodyForm]:
     """The body of a request for a plan, and its form; an envelope may have these further members."""
     name = format_of(request, chosen)
-    _check_query(request)
+    require_known(request, *OPTION_NAMES, "format", "output_format")
     body = await read_body(request, service.settings)
     options = {
         option: _query_value(request.query_params[option])
@@ -108,9 +108,8 @@ async def read_problem_body(
 # Queries and headers
 
 
-def _check_query(request: Request) -> None:
-    """Refuse unknown parameters: a misspelt option would be ignored without notice."""
-    allowed = (*OPTION_NAMES, "format", "output_format")
+def require_known(request: Request, *allowed: str) -> None:
+    """Refuse unknown parameters of a query: a misspelt one would be ignored without notice."""
     issues = tuple(
         Issue("unknown_parameter", f"query.{printable(name, 100)}", unknown_field(name, allowed))
         for name in request.query_params

@@ -10,7 +10,7 @@ from memstow.api.http.responses import MEDIA_TYPES, JsonObject
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
-from memstow.planner.targets.target import Target
+from memstow.planner.model.target import Target
 from memstow.planner.verify import Code, Standing, Subject
 
 Responses = dict[int | str, JsonObject]

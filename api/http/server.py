@@ -66,9 +66,11 @@ def _nothing_more(_number: int, _frame: FrameType | None) -> None:
 
 def serve(settings: Settings) -> int:
     """Serve until a signal to end; returns the exit code."""
-    with _sole_owner(settings):
+    if not (_reached_by_whom_it_may(settings) or settings.store_exists):
+        raise _no_keys(settings)
+    # The address first: where it cannot be had, no folder is made.
+    with _listening(settings) as sockets, _sole_owner(settings):
         _require_usable(settings)
-        sockets = listening_on(settings.host, settings.port, _BACKLOG)
         logs.set_up(settings.log_level, settings.log_format)
         # The command line runs without; a server that runs for weeks must not.
         gc.enable()
@@ -106,6 +108,17 @@ def serve(settings: Settings) -> int:
 
 
 @contextmanager
+def _listening(settings: Settings) -> Iterator[list[socket.socket]]:
+    """The sockets to serve on; closed whatever comes."""
+    sockets = listening_on(settings.host, settings.port, _BACKLOG)
+    try:
+        yield sockets
+    finally:
+        for one in sockets:
+            one.close()
+
+
+@contextmanager
 def _sole_owner(settings: Settings) -> Iterator[None]:
     """One server for each data folder: jobs that are marked as running at its start are nobody's."""
     if settings.database is not None:
@@ -129,11 +142,19 @@ def _require_usable(settings: Settings) -> None:
     database = Database(settings.store_url, connections=1)
     try:
         upgrade(database)
-        if is_loopback(settings.host) or settings.anonymous in (EVERYONE, "never") or Keys(database).any():
-            return
+        if not (_reached_by_whom_it_may(settings) or Keys(database).any()):
+            raise _no_keys(settings)
     finally:
         database.close()
-    raise InputError.single(
+
+
+def _reached_by_whom_it_may(settings: Settings) -> bool:
+    """Whether nobody from elsewhere is let in without a key, or all are on purpose."""
+    return is_loopback(settings.host) or settings.anonymous in (EVERYONE, "never")
+
+
+def _no_keys(settings: Settings) -> InputError:
+    return InputError.single(
         "no_keys",
         f"host {settings.host}",
         "this address can be reached from elsewhere, and there are no keys: make one with "

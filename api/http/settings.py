@@ -15,12 +15,12 @@ from memstow.api.store.database import FILE, url_of
 from memstow.api.workers.job_steps import JobLimits
 from memstow.api.workers.runner import RunnerSettings
 from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.model.suggestion import closest_match
 from memstow.planner.processes import machine
-from memstow.planner.processes.scheduler_address import check_scheduler
 from memstow.planner.reading.messages import of_one_value
 from memstow.planner.reading.printable import shown
+from memstow.planner.reading.scheduler_address import check_scheduler
 from memstow.planner.reading.source import read_bytes
-from memstow.planner.reading.suggestion import likely
 
 PREFIX: Final = "MEMSTOW_"
 # Variables of memstow that are not settings of the service.
@@ -221,7 +221,7 @@ def load(
     given |= {it.name: (it.value, it.source) for it in overrides}
     for name, (_, source) in given.items():
         if name not in Settings.model_fields:
-            close = likely(name, Settings.model_fields)
+            close = closest_match(name, Settings.model_fields)
             meant = f"; did you mean {close}?" if close is not None else ""
             issues.append(Issue(UNKNOWN, source, f"there is no setting {shown(name)}{meant}"))
     if issues:

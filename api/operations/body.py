@@ -8,11 +8,12 @@ from memstow.api.operations.encoding import cache_key, options_to_text
 from memstow.api.operations.requests import BodyForm, Limits
 from memstow.api.operations.results import ValidatedRequest
 from memstow.planner import formats
-from memstow.planner.formats.detect import looks_like_json, problem_format
+from memstow.planner.formats.detect import is_plan, looks_like_json, problem_format
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Problem
+from memstow.planner.model.suggestion import closest_match
 from memstow.planner.reading.json_text import parse_json
 from memstow.planner.reading.messages import missing_field, unknown_field, wrong_type
 from memstow.planner.reading.parse import parse_options, parse_problem, parse_target
@@ -27,7 +28,13 @@ LONGEST_NAME: Final = 200
 # Members that only an envelope has, and members that only a native problem has.
 _ENVELOPE_MEMBERS: Final = ("options", "target", "plan", "hint", "priority", "hint_job")
 _PROBLEM_MEMBERS: Final = ("version", "buffers")
-_ENVELOPE_EXAMPLE: Final = '{"problem": {"version": 1, "buffers": [...]}, "options": {...}}'
+# Examples of the members of an envelope, for messages.
+_EXAMPLES: Final = {
+    "problem": '{"version": 1, "buffers": [...]}',
+    "plan": '{"status": ..., "placements": [...]}',
+    "problems": '[{"problem": {"version": 1, "buffers": [...]}}]',
+    "options": "{...}",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,16 +154,38 @@ def format_alone(raw: object) -> str | None:
     wrapped = "problem" in raw and "schema_version" not in raw
     if of_problem and (wrapped or of_envelope):
         one, other = of_problem[0], "problem" if wrapped else of_envelope[0]
-        message = f"`{other}` stands beside `{one}`, which belongs into the problem: send {_ENVELOPE_EXAMPLE}"
+        of_both = ("problem", "options")
+        message = f"`{other}` stands beside `{one}`, which belongs into the problem: send {_example(of_both)}"
         raise InputError.single("not_wrapped", "$", message)
     name = problem_format(raw)
     return name if not wrapped and (of_problem or name != "json") else None
+
+
+def _refuse_alone(raw: object, members: Sequence[str], path: str) -> None:
+    """Refuse a problem or a plan in place of an envelope with these members; the message shows one."""
+    what = _kind_alone(raw)
+    if what is not None:
+        raise InputError.single("not_wrapped", path, f"this is {what} itself: send {_example(members)}")
+
+
+def _kind_alone(raw: object) -> str | None:
+    if is_plan(raw):
+        return "a plan"
+    foreign = isinstance(raw, list | dict) and raw and problem_format(raw) != "json"
+    native = isinstance(raw, dict) and any(name in raw for name in _PROBLEM_MEMBERS)
+    return "a problem" if foreign or native else None
+
+
+def _example(members: Sequence[str]) -> str:
+    return "{" + ", ".join(f'"{name}": {_EXAMPLES[name]}' for name in members) + "}"
 
 
 def envelope(
     issues: list[Issue], raw: object, allowed: Sequence[str], required: Sequence[str], path: str = "$"
 ) -> Mapping[str, Any]:
     """The members of an object; unknown and missing ones are added to the issues."""
+    if not isinstance(raw, dict) or required[0] not in raw or "schema_version" in raw:
+        _refuse_alone(raw, required, path)
     if not isinstance(raw, dict):
         raise InputError.single("not_an_object", path, wrong_type("an object", raw))
     issues += [
@@ -220,7 +249,7 @@ def options_within(raw: object, limits: Limits) -> Options:
 def _check_options(options: Options, limits: Limits) -> None:
     """Refuse options that go beyond the limits of the server."""
     from memstow.planner.solve.portfolio import AUTO
-    from memstow.solvers.solver import names
+    from memstow.solvers.registry import names
 
     seconds, workers, memory = options.time_limit, options.workers, options.memory_limit
     if seconds > limits.max_time_limit:
@@ -231,7 +260,9 @@ def _check_options(options: Options, limits: Limits) -> None:
         raise over_limit("$.memory_limit", "bytes", memory, limits.solve_memory, "solve_memory")
     solvers = (AUTO, *names())
     if options.solver not in solvers:
-        message = f"there is no solver {shown(options.solver)}; use one of {', '.join(solvers)}"
+        close = closest_match(options.solver, solvers)
+        meant = f"did you mean {close}? " if close is not None else ""
+        message = f"there is no solver {shown(options.solver)}; {meant}use one of {', '.join(solvers)}"
         raise InputError.single("unknown_solver", "$.solver", message)
 
 

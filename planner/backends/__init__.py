@@ -1,5 +1,4 @@
-"""Solvers made by others: each runs in a process of its own, with a memory limit and a hard stop.
+"""Back ends: solvers made by others, each in a process of its own with a memory limit and a hard stop.
 
-In comes a task as solvers know it, out goes what the back end found. What happens to its process stays with
-its process.
+Takes a task, returns the outcome. A crash or a leak of a back end ends with its process.
 """

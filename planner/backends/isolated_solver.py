@@ -12,21 +12,21 @@ from memstow.planner.processes.session import Terms, converse
 from memstow.solvers.core import Budget, unplaceable
 from memstow.solvers.exact import MOST_ITEMS
 from memstow.solvers.instance import Layout
-from memstow.solvers.models.exact import Examiner
+from memstow.solvers.models.layout_check import Examiner
 from memstow.solvers.models.register import BACK_ENDS, model
 from memstow.solvers.models.relations import Relations
 from memstow.solvers.solver import Listeners, ModelBound, Outcome, Task
 
-# The child is told to be done a little before it is killed: what it finds at its end is not lost then.
+# The child's own limit is a little earlier than the kill, so that its last result is not lost.
 _MARGIN_SECONDS = 0.1
 _MARGIN_SHARE = 0.03
-# Killing a child and waiting for its end takes about so long, and is part of the limit.
+# Killing a child and waiting for its end takes about this long, and is part of the limit.
 _CLOSING_SECONDS = 0.05
-# Of the memory there is, what a child may use when nothing else was said.
+# The share of the memory that a child may use by default.
 _MEMORY_SHARE = 0.5
 
 
-class Isolated:
+class IsolatedSolver:
     """Runs one back end in a child process."""
 
     def __init__(self, name: str) -> None:
@@ -35,29 +35,29 @@ class Isolated:
         self.supports = BACK_ENDS[name].supports
 
     def declines(self, task: Task) -> str | None:
-        """What the model cannot honour."""
+        """The reason why the model cannot honour the task; None if it can."""
         return model(self.name).declines(task)
 
     def solve(self, task: Task, budget: Budget, listeners: Listeners) -> Outcome:
-        """The best layout that came out of the child in time."""
+        """The best layout that the child has sent in time."""
         return self.solve_with(warm_children.take(self.name), task, budget, listeners)
 
     def solve_with(self, process: Process, task: Task, budget: Budget, listeners: Listeners) -> Outcome:
-        """The same with a given child, which is ended."""
+        """The same with a given child, which is ended afterwards."""
         memory = task.memory or int(machine.memory() * _MEMORY_SHARE)
         seconds = None if task.deterministic else budget.seconds_left
         until = None if seconds is None else time.monotonic() + max(seconds - _CLOSING_SECONDS, 0.0)
         if seconds is not None:
             seconds = max(seconds - max(_MARGIN_SECONDS, seconds * _MARGIN_SHARE), seconds * 0.5)
         request = request_of(task, memory, seconds, budget)
-        hearing = Hearing(self.name, task, listeners)
-        failure = converse(process, request, Terms(until, memory, lambda: budget.cancelled), hearing.hear)
-        budget.count(hearing.work)
-        return _explained(task, hearing.outcome(failure), budget)
+        responses = ResponseReader(self.name, task, listeners)
+        failure = converse(process, request, Terms(until, memory, lambda: budget.cancelled), responses.read)
+        budget.count(responses.work)
+        return _with_smaller_core(task, responses.outcome(failure), budget)
 
 
-def _explained(task: Task, outcome: Outcome, budget: Budget) -> Outcome:
-    """Fewer items that have no layout, where the back end names all: the native search knows one pool."""
+def _with_smaller_core(task: Task, outcome: Outcome, budget: Budget) -> Outcome:
+    """The outcome with fewer items in `misfit` where the back end names all of them and there is one pool."""
     instance = task.instance
     if outcome.misfit is None or instance.pool_count != 1 or instance.item_count > MOST_ITEMS:
         return outcome
@@ -68,7 +68,7 @@ def _explained(task: Task, outcome: Outcome, budget: Budget) -> Outcome:
 
 
 def request_of(task: Task, memory: int, seconds: float | None, budget: Budget) -> Message:
-    """What a child is asked."""
+    """The request to a child."""
     return {
         "kind": "solve",
         "memory": memory,
@@ -79,8 +79,8 @@ def request_of(task: Task, memory: int, seconds: float | None, budget: Budget) -
     }
 
 
-class Hearing:
-    """Takes in what a child says and believes only what it can check. Bounds it must take on trust."""
+class ResponseReader:
+    """Reads a child's messages. Layouts are checked; bounds are taken on trust."""
 
     def __init__(self, name: str, task: Task, listeners: Listeners) -> None:
         self._name = name
@@ -94,17 +94,17 @@ class Hearing:
         self._failure: str | None = None
         self.work = 0
 
-    def hear(self, message: Message) -> None:
-        """Take in one message."""
+    def read(self, message: Message) -> None:
+        """Read one message; GarbageError if it is not valid."""
         match message["kind"]:
             case "ready":
                 pass
             case "layout":
-                self._hear_layout(read_layout(message.get("layout")))
+                self._read_layout(read_layout(message.get("layout")))
             case "bound":
-                self._hear_bound(message)
+                self._read_bound(message)
             case "infeasible":
-                self._hear_infeasible(message.get("core"))
+                self._read_infeasible(message.get("core"))
             case "done":
                 failure = message.get("failure")
                 self._failure = None if failure is None else str(failure)
@@ -113,7 +113,7 @@ class Hearing:
                 raise GarbageError(f"a message of kind {kind!r}")
 
     def outcome(self, failure: str | None) -> Outcome:
-        """What came of it."""
+        """The outcome of all messages; `failure` is the reason why the session ended early."""
         return Outcome(
             layout=self._layout,
             fits=self._layout is not None,
@@ -124,7 +124,7 @@ class Hearing:
             failure=failure or self._failure,
         )
 
-    def _hear_layout(self, layout: Layout) -> None:
+    def _read_layout(self, layout: Layout) -> None:
         if self._examiner is None:
             self._examiner = Examiner(self._task, Relations(self._task.instance))
         values = self._examiner.values(layout)
@@ -135,21 +135,21 @@ class Hearing:
             if values:
                 self._listeners.incumbent(self._name, values[0], layout)
 
-    def _hear_bound(self, message: Message) -> None:
+    def _read_bound(self, message: Message) -> None:
         match message:
             case {"level": int(level), "value": int(value), "locks": list(locks)}:
-                fine = 0 <= level < len(self._task.terms) and all(isinstance(lock, int) for lock in locks)
+                valid = 0 <= level < len(self._task.terms) and all(isinstance(lock, int) for lock in locks)
             case _:
-                fine = False
-        if not fine:
-            raise GarbageError("a bound that is none")
+                valid = False
+        if not valid:
+            raise GarbageError("an invalid bound")
         self._bounds.append(ModelBound(level, value, tuple(locks)))
         if level == 0:
             self._listeners.bound(self._name, value)
 
-    def _hear_infeasible(self, core: object) -> None:
+    def _read_infeasible(self, core: object) -> None:
         items = range(self._task.instance.item_count)
         if not isinstance(core, list) or not all(isinstance(x, int) and x in items for x in core):
-            raise GarbageError("a contradiction that is none")
+            raise GarbageError("an invalid set of items that do not fit")
         if core or self._core is None:
             self._core = tuple(core) or tuple(items)

@@ -1,7 +1,7 @@
-"""Any solver by name: the native ones, and the back ends that run in processes of their own."""
+"""Solvers by name: the native ones, and the back ends, which run in processes of their own."""
 
 from memstow.planner.model.errors import MissingBackEndError
-from memstow.solvers import solver as native
+from memstow.solvers import registry as native
 from memstow.solvers.models.register import BACK_ENDS
 from memstow.solvers.solver import Solver
 
@@ -13,14 +13,14 @@ def find(name: str) -> Solver:
     missing = how_to_get(name)
     if missing is not None:
         raise MissingBackEndError(f"solver {name!r} needs {missing}")
-    # Processes and their pipes are nothing that a run without them should wait for.
-    from memstow.planner.backends.isolated_solver import Isolated
+    # A run without back ends does not wait for this import.
+    from memstow.planner.backends.isolated_solver import IsolatedSolver
 
-    return Isolated(name)
+    return IsolatedSolver(name)
 
 
 def prepare(name: str) -> None:
-    """Let a back end that will be wanted start up while something else is done."""
+    """Start the process of a back end that will be used soon, in the background."""
     if name in BACK_ENDS:
         from memstow.planner.backends import warm_children
 
@@ -28,25 +28,25 @@ def prepare(name: str) -> None:
 
 
 def how_to_get(name: str) -> str | None:
-    """What to do before a back end can be used; None: nothing."""
+    """How to install what a back end needs; None if all of it is installed."""
     return BACK_ENDS[name].how_to_get()
 
 
-def versioned(name: str) -> str:
-    """A back end with what it is made of; any other name as it is."""
+def name_with_version(name: str) -> str:
+    """The name of a back end with its library and version; any other name as it is."""
     return f"{name} ({BACK_ENDS[name].library()})" if name in BACK_ENDS else name
 
 
 def is_installed(name: str) -> bool:
-    """Whether nothing is missing for the solver of that name."""
+    """Whether everything that the solver needs is installed."""
     return name not in BACK_ENDS or how_to_get(name) is None
 
 
 def is_classic(name: str) -> bool:
-    """Whether the solver is somebody else's planner, whose plans are to stay as that makes them."""
+    """Whether the solver is a published planner, whose plans are not changed."""
     return native.is_classic(name)
 
 
 def is_model(name: str) -> bool:
-    """Whether the solver runs in a process of its own, from a plan that another has found."""
+    """Whether the solver is a back end, which starts from a plan that another solver has found."""
     return name in BACK_ENDS

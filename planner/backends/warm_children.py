@@ -1,14 +1,15 @@
-"""Children that are warm already: the import of a back end takes longer than most solves.
+"""Children that have imported their back end already: that takes longer than most solves.
 
-`prepare` is called as soon as it is known that a back end will be wanted, `take` when it is. At most one
-child of a name waits; it ends with this process.
+`prepare` is called as soon as a back end will be needed, `take` when it is. At most one child of a name
+waits; it ends with this process.
 """
 
 import atexit
 import os
+import sys
 import threading
 
-from memstow.planner.processes.process import Process, command_for
+from memstow.planner.processes.process import Process
 
 _LAST_SECONDS = 5.0
 
@@ -17,7 +18,7 @@ _waiting: dict[str, Process] = {}
 
 
 def prepare(name: str) -> None:
-    """Have a child of this name start up, if none waits."""
+    """Start a child of this name, if none waits."""
     with _lock:
         spare = _waiting.get(name)
         if spare is not None and spare.alive():
@@ -29,7 +30,7 @@ def prepare(name: str) -> None:
 
 
 def take(name: str) -> Process:
-    """A child of this name, warm if one waits."""
+    """A child of this name: the one that waits, or a new one."""
     with _lock:
         spare = _waiting.pop(name, None)
     if spare is not None:
@@ -39,18 +40,24 @@ def take(name: str) -> Process:
     return Process(command_for(name))
 
 
+def command_for(name: str) -> list[str]:
+    """The command that starts a child of this back end; `Process` fills in `{events}`."""
+    # -P: the child's folder, where anyone may write a file of any name, is no place to import from.
+    return [sys.executable, "-P", "-m", "memstow.planner.backends.child", name, "{events}"]
+
+
 def dismiss() -> None:
     """End every child that waits."""
     with _lock:
         idle = list(_waiting.values())
         _waiting.clear()
     for spare in idle:
-        # This may be the end of the process: no thread can finish it later.
+        # This process may be about to end, so no thread can do it later.
         spare.close(wait=_LAST_SECONDS)
 
 
 def _forget() -> None:
-    """A forked process does not own the children of the one it came from."""
+    """A forked process does not own the children of its parent."""
     global _lock
     _lock = threading.Lock()
     _waiting.clear()

@@ -1,4 +1,4 @@
-"""Tasks and layouts on their way to a child and back. Arrays are base64 of 64-bit little-endian integers."""
+"""Encodes tasks and layouts for a child. Arrays are base64 of 64-bit little-endian integers."""
 
 import sys
 from array import array
@@ -8,11 +8,11 @@ from typing import Any
 
 from memstow.planner.processes.frames import GarbageError
 from memstow.solvers.instance import Instance, Layout
-from memstow.solvers.solver import Kept, Task, Term, TermKind
+from memstow.solvers.solver import HintPlace, Task, Term, TermKind
 
 
 def write_array(values: "array[int]") -> str:
-    """An array as text."""
+    """Encode an array."""
     if sys.byteorder == "big":
         values = values[:]
         values.byteswap()
@@ -20,7 +20,7 @@ def write_array(values: "array[int]") -> str:
 
 
 def read_array(text: object) -> "array[int]":
-    """An array from text; GarbageError for what is none."""
+    """Decode an array; GarbageError if it is not valid."""
     if not isinstance(text, str):
         raise GarbageError("an array that is not text")
     values = array("q")
@@ -34,19 +34,19 @@ def read_array(text: object) -> "array[int]":
 
 
 def write_layout(layout: Layout) -> list[str]:
-    """A layout as two arrays."""
+    """Encode a layout, as two arrays."""
     return [write_array(layout.pool), write_array(layout.offset)]
 
 
 def read_layout(value: object) -> Layout:
-    """A layout from two arrays."""
+    """Decode a layout."""
     if not isinstance(value, list) or len(value) != 2:
         raise GarbageError("a layout that is not two arrays")
     return Layout(read_array(value[0]), read_array(value[1]))
 
 
 def write_task(task: Task) -> dict[str, Any]:
-    """A task without its start, which travels beside it."""
+    """Encode a task without its start, which has a field of its own in the request."""
     return {
         "instance": {
             field.name: write_array(getattr(task.instance, field.name)) for field in fields(Instance)
@@ -57,13 +57,13 @@ def write_task(task: Task) -> dict[str, Any]:
         "seed": task.seed,
         "workers": task.workers,
         "deterministic": task.deterministic,
-        "kept": [list(asdict(place).values()) for place in task.kept],
-        "hinted": task.hinted,
+        "hint_places": [list(asdict(place).values()) for place in task.hint_places],
+        "hint_buffers": task.hint_buffers,
     }
 
 
 def read_task(value: dict[str, Any]) -> Task:
-    """The task again."""
+    """Decode a task."""
     arrays = {field.name: read_array(value["instance"][field.name]) for field in fields(Instance)}
     return replace(
         Task(instance=Instance(**arrays), terms=(), lower_bounds=()),
@@ -73,6 +73,6 @@ def read_task(value: dict[str, Any]) -> Task:
         seed=value["seed"],
         workers=value["workers"],
         deterministic=value["deterministic"],
-        kept=tuple(Kept(*entry) for entry in value["kept"]),
-        hinted=value["hinted"],
+        hint_places=tuple(HintPlace(*entry) for entry in value["hint_places"]),
+        hint_buffers=value["hint_buffers"],
     )

@@ -1,70 +1,38 @@
-"""What must hold between the fields of a problem. Every defect is found, each with a code and the way out."""
+"""Checks what must hold between the fields of a problem.
 
-from bisect import bisect_left
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
-from itertools import accumulate, islice, pairwise
-from math import lcm
+Takes a problem, returns all of its issues, each with a code, a path and a way out, in this order: pools,
+buffers, pins, pairs, objective, groups.
+"""
+
+from collections.abc import Iterator
+from itertools import islice
 from typing import Final
 
-from memstow.planner.check.pins import clashing_pins
+from memstow.planner.check.buffers import buffer_issues
+from memstow.planner.check.groups import distance_issues, group_issues
+from memstow.planner.check.objective import cost_issues, term_issues
+from memstow.planner.check.pairs import clashing_pins, pair_issues
+from memstow.planner.check.pools import duplicate_ids, pool_issues
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.memo import Memo
-from memstow.planner.model.objective import PLAIN_KINDS, Kind, counts, parse_term
-from memstow.planner.model.problem import (
-    ALWAYS,
-    LATEST,
-    LIMIT,
-    Buffer,
-    Pool,
-    Problem,
-    Reserved,
-    access_count,
-    allowed_pools,
-    end_of,
-)
-from memstow.planner.model.rigid_groups import Distances, cycles, group_alignment, rigid_groups
+from memstow.planner.model.objective import Kind, counts
+from memstow.planner.model.plan import REPEATED, Plan, repeated_placements
+from memstow.planner.model.problem import Problem
 
-_MOST_KINDS = 64
-# Entries of cycles that are gone through: there is an issue by then.
-_MOST_LINKS = 500_000
-_LONGEST_CHAIN = 10
-
-# A problem that contradicts itself everywhere is told so often enough.
 MOST_ISSUES = 1000
+"""No more issues than this are listed for one problem."""
 
-_sound: Final = Memo[Problem, bool]()
+_valid: Final = Memo[Problem, bool]()
 
 
 def find_issues(problem: Problem) -> list[Issue]:
-    """What is wrong with the meaning of a well-formed problem: everything, up to a thousand issues."""
-    if _sound.get(problem):
+    """All issues of a well-formed problem, up to a thousand."""
+    if _valid.get(problem):
         return []
     issues = list(islice(_issues(problem), MOST_ISSUES))
     if not issues:
-        _sound.note(problem, True)
+        _valid.note(problem, True)
     return issues
-
-
-def _issues(problem: Problem) -> Iterator[Issue]:
-    pools = {pool.id: pool for pool in problem.pools}
-    index_of = {buffer.id: index for index, buffer in enumerate(problem.buffers)}
-    yield from _pool_issues(problem)
-    yield from _repeated_ids("buffers", "buffer", [b.id for b in problem.buffers], index_of)
-    yield from _buffer_issues(problem, pools)
-    # What names stand for must be clear before anything is said of how they stand to each other.
-    clear = len(index_of) == len(problem.buffers) and len(pools) == len(problem.pools)
-    if clear:
-        yield from clashing_pins(problem, index_of)
-    yield from _pair_issues(problem, index_of)
-    yield from _term_issues(problem, pools)
-    yield from _cost_issues(problem, pools)
-    consistent = clear
-    for issue in _tie_issues(problem, index_of):
-        consistent = False
-        yield issue
-    if consistent:
-        yield from _group_issues(problem, pools, index_of)
 
 
 def require_valid(problem: Problem) -> None:
@@ -74,382 +42,37 @@ def require_valid(problem: Problem) -> None:
         raise InputError(issues)
 
 
-def _repeated_ids(field: str, kind: str, ids: list[str], index_of: dict[str, int]) -> Iterator[Issue]:
-    if len(index_of) == len(ids):
-        return
-    first: dict[str, int] = {}
-    for index, name in enumerate(ids):
-        if name in first:
-            yield Issue(
-                f"duplicate_{kind}",
-                f"$.{field}[{index}].id",
-                f"{name!r} is already the id of {field}[{first[name]}]; give each {kind} an id of its own",
-            )
-        else:
-            first[name] = index
-
-
-def _pool_issues(problem: Problem) -> Iterator[Issue]:
-    ids = [pool.id for pool in problem.pools]
-    yield from _repeated_ids("pools", "pool", ids, {name: i for i, name in enumerate(ids)})
-    for index, pool in enumerate(problem.pools):
-        for at, reserved in enumerate(pool.reserved):
-            end = reserved.offset + reserved.size
-            if end > end_of(pool):
-                yield Issue(
-                    "reserved_beyond_capacity",
-                    f"$.pools[{index}].reserved[{at}]",
-                    f"ends at {end:,}, but pool {pool.id!r} ends at {end_of(pool):,}; "
-                    "make the range end within the pool",
-                )
-
-
-def _buffer_issues(problem: Problem, pools: dict[str, Pool]) -> Iterator[Issue]:
-    twice = {name for name, count in Counter(pool.id for pool in problem.pools).items() if count > 1}
-    reserved = {name: _Reserved(pool) for name, pool in pools.items()}
-    for index, buffer in enumerate(problem.buffers):
-        if not _has_one_plain_life(buffer):
-            yield from _life_issues(f"$.buffers[{index}]", buffer)
-        if buffer.pools is not None:
-            yield from _allowed_pool_issues(f"$.buffers[{index}]", buffer.pools, pools)
-        if (buffer.pool is not None or buffer.offset is not None) and buffer.pool not in twice:
-            yield from _pin_issues(f"$.buffers[{index}]", buffer, pools, reserved)
-
-
-def _known(names: Iterable[str], pools: dict[str, Pool]) -> Iterator[str]:
-    return (name for name in names if name in pools)
-
-
-def _has_one_plain_life(buffer: Buffer) -> bool:
-    """Whether it is as most buffers are; looking no further saves time where there are many."""
-    life = buffer.lifetime
-    return buffer.lifetimes is None and (
-        life is None or isinstance(life, str) or -LATEST < life[0] < life[1] < LATEST
-    )
-
-
-def _life_issues(path: str, buffer: Buffer) -> Iterator[Issue]:
-    if buffer.lifetime is not None and buffer.lifetimes is not None:
-        yield Issue(
-            "lifetime_twice",
-            f"{path}.lifetimes",
-            "the buffer has `lifetime` as well; give one of the two",
+def require_hint(problem: Problem, hint: Plan | None) -> None:
+    """Raise InputError if the hint places a buffer twice, or if `moves` counts and there is no hint."""
+    repeated = () if hint is None else islice(repeated_placements(hint.placements), MOST_ISSUES)
+    issues = [Issue(REPEATED, f"$.hint.placements[{index}]", message) for index, message in repeated]
+    if issues:
+        raise InputError(issues)
+    if hint is None and counts(problem, Kind.MOVES):
+        where = problem.terms().index(Kind.MOVES.value)
+        raise InputError.single(
+            "moves_without_hint",
+            f"$.objective[{where}]",
+            "`moves` counts what differs from a plan; give that plan as the hint",
         )
-    if buffer.lifetimes == ():
-        yield Issue(
-            "no_lifetimes",
-            f"{path}.lifetimes",
-            "is empty; give at least one [begin, end), or leave it out for a buffer that has only "
-            "the conflicts listed",
-        )
-    ranges = [(f"{path}.lifetimes[{i}]", life) for i, life in enumerate(buffer.lifetimes or ())]
-    if buffer.lifetime is not None and buffer.lifetime != ALWAYS:
-        ranges.append((f"{path}.lifetime", buffer.lifetime))
-    for where, (begin, end) in ranges:
-        if not (-LATEST < begin < LATEST and -LATEST < end < LATEST):
-            yield Issue(
-                "time_out_of_range", where, "holds a time of more than 4,000 digits; use a larger unit"
-            )
-        elif begin == end:
-            yield Issue(
-                "empty_lifetime",
-                where,
-                f"[{begin}, {end}) holds no moment, since the end is not part of it; "
-                f"a buffer live at {begin:,} alone has [{begin}, {begin + 1}]",
-            )
-        elif begin > end:
-            yield Issue(
-                "reversed_lifetime", where, f"begins at {begin:,}, after its end {end:,}; give [begin, end)"
-            )
 
 
-def _allowed_pool_issues(path: str, names: tuple[str, ...], pools: dict[str, Pool]) -> Iterator[Issue]:
-    if not names:
-        yield Issue(
-            "no_allowed_pool",
-            f"{path}.pools",
-            "is empty, so the buffer may go nowhere; name a pool, or leave it out to allow all",
-        )
-    for name, count in Counter(names).items():
-        if name not in pools:
-            yield _unknown_pool(f"{path}.pools[{names.index(name)}]", name, pools)
-        if count > 1:
-            yield Issue("repeated_pool", f"{path}.pools", f"names {name!r} {count:,} times; name it once")
-
-
-def _unknown_pool(path: str, name: str, pools: dict[str, Pool]) -> Issue:
-    some = ", ".join(map(repr, list(pools)[:8]))
-    return Issue("unknown_pool", path, f"there is no pool {name!r}; the pools are {some}")
-
-
-def _pin_issues(
-    path: str, buffer: Buffer, pools: dict[str, Pool], reserved: dict[str, "_Reserved"]
-) -> Iterator[Issue]:
-    if buffer.pool is None:
-        yield Issue(
-            "offset_without_pool",
-            f"{path}.offset",
-            f"pins the buffer to offset {buffer.offset:,} but not to a pool; give `pool` as well",
-        )
-        return
-    pool = pools.get(buffer.pool)
-    if pool is None:
-        yield _unknown_pool(f"{path}.pool", buffer.pool, pools)
-        return
-    if buffer.pools is not None and buffer.pool not in buffer.pools:
-        yield Issue(
-            "pin_not_allowed",
-            f"{path}.pool",
-            f"pins the buffer to {buffer.pool!r}, which its `pools` do not allow; add it there",
-        )
-    if buffer.offset is not None:
-        yield from _offset_issues(f"{path}.offset", buffer, buffer.offset, pool, reserved[pool.id])
-
-
-def _offset_issues(
-    path: str, buffer: Buffer, offset: int, pool: Pool, ranges: "_Reserved"
-) -> Iterator[Issue]:
-    modulus = lcm(buffer.alignment, pool.alignment)
-    address = offset + (pool.base or 0)
-    if address % modulus:
-        lower = offset - address % modulus
-        nearest = f"{lower:,} or {lower + modulus:,}" if lower >= 0 else f"{lower + modulus:,}"
-        yield Issue(
-            "pin_misaligned",
-            path,
-            f"address {address:,} is not a multiple of the alignment {modulus:,}; use offset {nearest}",
-        )
-    end = offset + buffer.size
-    if end > end_of(pool):
-        highest = end_of(pool) - buffer.size
-        highest -= (highest + (pool.base or 0)) % modulus
-        yield Issue(
-            "pin_beyond_capacity",
-            path,
-            f"the buffer would end at {end:,}, but pool {pool.id!r} ends at {end_of(pool):,}; "
-            f"pin it at {highest:,} or below"
-            if highest >= 0
-            else f"its {buffer.size:,} bytes do not fit in pool {pool.id!r} of {end_of(pool):,}",
-        )
-    if buffer.size:
-        for reserved in ranges.within(offset, end):
-            yield Issue(
-                "pin_on_reserved",
-                path,
-                f"[{offset}, {end}) overlaps the reserved range "
-                f"[{reserved.offset}, {reserved.offset + reserved.size}) of pool {pool.id!r}",
-            )
-
-
-class _Reserved:
-    """The reserved ranges of a pool in the order of their offsets, and the farthest end up to each."""
-
-    def __init__(self, pool: Pool) -> None:
-        self._ranges = sorted(pool.reserved, key=lambda it: it.offset)
-        self._offsets = [it.offset for it in self._ranges]
-        self._ends = list(accumulate((it.offset + it.size for it in self._ranges), max))
-
-    def within(self, begin: int, end: int) -> Iterator[Reserved]:
-        """Those that share an address with [begin, end)."""
-        for i in range(bisect_left(self._offsets, end) - 1, -1, -1):
-            if self._ends[i] <= begin:
-                return
-            if self._ranges[i].offset + self._ranges[i].size > begin:
-                yield self._ranges[i]
-
-
-def _named_pairs(problem: Problem) -> Iterator[tuple[str, str, str, str]]:
-    """(field, path, first, second) of everything that names two buffers."""
-    for i, pair in enumerate(problem.conflicts):
-        yield "conflicts", f"$.conflicts[{i}]", *pair
-    for i, pair in enumerate(problem.exclusive):
-        yield "exclusive", f"$.exclusive[{i}]", *pair
-    for i, tie in enumerate(problem.relative):
-        yield "relative", f"$.relative[{i}]", tie.buffer, tie.base
-    for i, share in enumerate(problem.in_place):
-        yield "in_place", f"$.in_place[{i}]", share.input, share.output
-    for i, cost in enumerate(problem.reuse_costs):
-        yield "reuse_costs", f"$.reuse_costs[{i}]", *cost.buffers
-
-
-def _pair_issues(problem: Problem, index_of: dict[str, int]) -> Iterator[Issue]:
-    for field, path, first, second in _named_pairs(problem):
-        for name in dict.fromkeys((first, second)):
-            if name not in index_of:
-                yield Issue(
-                    "unknown_buffer",
-                    path,
-                    f"there is no buffer {name!r}; give the id of a buffer of this problem",
-                )
-        if first == second:
-            yield Issue("pair_of_one", path, f"{first!r} is named twice; {field} takes two different buffers")
-
-
-def _chain(names: tuple[str, ...]) -> str:
-    if len(names) <= _LONGEST_CHAIN:
-        return " -> ".join(names)
-    return f"{' -> '.join(names[: _LONGEST_CHAIN - 2])} -> ... ({len(names) - 1:,} entries) -> {names[-1]}"
-
-
-def _tie_issues(problem: Problem, index_of: dict[str, int]) -> Iterator[Issue]:
-    entry_of = {(tie.buffer, tie.base): i for i, tie in enumerate(problem.relative)}
-    links = 0
-    for cycle in cycles(problem.relative):
-        links += len(cycle)
-        if links > _MOST_LINKS:
-            return
-        if len(cycle) > 2:
-            yield Issue(
-                "relative_cycle",
-                f"$.relative[{max(entry_of[link] for link in pairwise(cycle))}]",
-                f"the chain {_chain(cycle)} comes back to its start; remove one of its entries",
-            )
-    distances = Distances()
-    for i, tie in enumerate(problem.relative):
-        if tie.buffer not in index_of or tie.base not in index_of or tie.buffer == tie.base:
-            continue
-        known = distances.tie(index_of[tie.buffer], index_of[tie.base], tie.offset)
-        if known is not None and known != tie.offset:
-            yield Issue(
-                "two_distances",
-                f"$.relative[{i}]",
-                f"puts {tie.buffer!r} {tie.offset:,} from {tie.base!r}, but other entries put it {known:,} "
-                "from there; give one distance",
-            )
-
-
-def _group_issues(problem: Problem, pools: dict[str, Pool], index_of: dict[str, int]) -> Iterator[Issue]:
-    if not problem.relative or any(
-        name not in index_of for tie in problem.relative for name in (tie.buffer, tie.base)
-    ):
-        return
-    group_of: dict[int, tuple[int, int]] = {}
-    kinds = _kinds(pools.values())
-    for number, group in enumerate(rigid_groups(problem, index_of)):
-        members = [problem.buffers[i] for i in group.members]
-        aligned = list(zip(members, group.deltas, strict=True))
-        group_of.update({i: (number, d) for i, d in zip(group.members, group.deltas, strict=True)})
-        path = f"$.buffers[{group.members[0]}]"
-        names = ", ".join(repr(b.id) for b in members[:8])
-        extent = max(d + b.size for b, d in aligned)
-        if extent > LIMIT:
-            yield Issue("group_too_large", path, f"{names} reach over {extent:,} bytes, above 2^62")
-        shared = _shared_pools(members, pools)
-        if any(name not in pools for buffer in members for name in _named_pools(buffer) or ()):
-            # It is told that there is no such pool; which pools the group shares is not known.
-            pass
-        elif not shared:
-            yield Issue(
-                "group_pools",
-                path,
-                f"{names} are tied together by `relative`, but no pool is allowed for all of them",
-            )
-        elif _aligned_nowhere(aligned, kinds if shared is pools else _kinds(pools[name] for name in shared)):
-            yield Issue(
-                "group_alignment",
-                path,
-                f"at the distances given by `relative`, {names} cannot all be aligned; "
-                "make the distances multiples of the alignments",
-            )
-        starts = {b.offset - d for b, d in aligned if b.offset is not None}
-        if len(starts) > 1:
-            yield Issue(
-                "group_pins_differ",
-                path,
-                f"the pinned offsets of {names} are not at the distances given by `relative`",
-            )
-        elif starts and min(starts) < 0:
-            yield Issue(
-                "group_pin_below_zero",
-                path,
-                f"with its pins, the group of {names} would begin at offset {min(starts):,}, below 0",
-            )
-    yield from _inner_conflicts(problem, index_of, group_of)
-
-
-def _shared_pools(members: list[Buffer], pools: dict[str, Pool]) -> Collection[str]:
-    """Pools that every one of these buffers may go to, in the order of one that is particular."""
-    chosen = [names for buffer in members if (names := _named_pools(buffer)) is not None]
-    if not chosen:
-        return pools
-    sets = [frozenset(names) for names in chosen[1:]]
-    return [name for name in _known(chosen[0], pools) if all(name in others for others in sets)]
-
-
-def _kinds(pools: Iterable[Pool]) -> list[Pool]:
-    """One pool of each alignment and base."""
-    return list({(pool.alignment, pool.base): pool for pool in pools}.values())
-
-
-def _aligned_nowhere(aligned: list[tuple[Buffer, int]], kinds: list[Pool]) -> bool:
-    """Whether no pool has a place for the group; where it has too many to look at, the engine will tell."""
-    return len(kinds) <= _MOST_KINDS and all(group_alignment(aligned, pool) is None for pool in kinds)
-
-
-def _named_pools(buffer: Buffer) -> tuple[str, ...] | None:
-    return (buffer.pool,) if buffer.pool is not None else buffer.pools
-
-
-def _inner_conflicts(
-    problem: Problem, index_of: dict[str, int], group_of: dict[int, tuple[int, int]]
-) -> Iterator[Issue]:
-    in_place = {frozenset((share.input, share.output)) for share in problem.in_place}
-    for i, (first, second) in enumerate(problem.conflicts):
-        one, two = index_of.get(first), index_of.get(second)
-        if one is None or two is None or one not in group_of or two not in group_of:
-            continue
-        (group, at), (other, other_at) = group_of[one], group_of[two]
-        a, b = problem.buffers[one], problem.buffers[two]
-        if at == other_at and frozenset((first, second)) in in_place:
-            continue
-        if group == other and a.size and b.size and at < other_at + b.size and other_at < at + a.size:
-            yield Issue(
-                "conflict_in_group",
-                f"$.conflicts[{i}]",
-                f"{first!r} and {second!r} overlap at the distance that `relative` gives them",
-            )
-
-
-def _term_issues(problem: Problem, pools: dict[str, Pool]) -> Iterator[Issue]:
-    seen: set[str] = set()
-    for i, text in enumerate(problem.objective or ()):
-        path = f"$.objective[{i}]"
-        if text in seen:
-            yield Issue("repeated_term", path, f"{text!r} is in the list already; name each term once")
-        seen.add(text)
-        term = parse_term(text)
-        if term is None:
-            usual = f"use {', '.join(PLAIN_KINDS)} or {Kind.POOL_PEAK}"
-            yield Issue("unknown_term", path, f"{text!r} is no objective; {usual}")
-        elif term.pool is not None and term.pool not in pools:
-            yield _unknown_pool(path, term.pool, pools)
-
-
-def _cost_issues(problem: Problem, pools: dict[str, Pool]) -> Iterator[Issue]:
-    cost_of = {name: pool.cost for name, pool in pools.items()}
-    if any(cost_of.values()):
-        total = _most_cost(problem, cost_of)
-        if total > LIMIT:
-            yield Issue(
-                "cost_too_large",
-                "$.pools",
-                f"all accesses, each in the dearest pool its buffer may go to, would cost {total:,}, "
-                "above 2^62; use smaller costs",
-            )
-    if counts(problem, Kind.PREFERENCE):
-        total = sum(buffer.size * (len(allowed_pools(problem, buffer)) - 1) for buffer in problem.buffers)
-        if total > LIMIT:
-            yield Issue("cost_too_large", "$.objective", f"`preference` can be {total:,}, above 2^62")
-    total = sum(entry.cost for entry in problem.reuse_costs)
-    if total > LIMIT:
-        yield Issue("cost_too_large", "$.reuse_costs", f"the costs add up to {total:,}, above 2^62")
-
-
-def _most_cost(problem: Problem, cost_of: dict[str, int]) -> int:
-    dearest = max(cost_of.values())
-    total = 0
-    for buffer in problem.buffers:
-        names = _named_pools(buffer)
-        most = dearest if names is None else max((cost_of.get(name, 0) for name in names), default=0)
-        total += most * access_count(buffer)
-    return total
+def _issues(problem: Problem) -> Iterator[Issue]:
+    pools = {pool.id: pool for pool in problem.pools}
+    index_of = {buffer.id: index for index, buffer in enumerate(problem.buffers)}
+    yield from pool_issues(problem)
+    yield from duplicate_ids("buffers", "buffer", [b.id for b in problem.buffers], index_of)
+    yield from buffer_issues(problem, pools)
+    # Relations are checked only where each name stands for one thing.
+    unique = len(index_of) == len(problem.buffers) and len(pools) == len(problem.pools)
+    if unique:
+        yield from clashing_pins(problem, index_of)
+    yield from pair_issues(problem, index_of)
+    yield from term_issues(problem, pools)
+    yield from cost_issues(problem, pools)
+    consistent = unique
+    for issue in distance_issues(problem, index_of):
+        consistent = False
+        yield issue
+    if consistent:
+        yield from group_issues(problem, pools, index_of)

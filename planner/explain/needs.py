@@ -1,7 +1,6 @@
-"""What it would take for a plan to exist: capacities, and single constraints that could go.
+"""Changes that would make a problem fit: larger capacities, or a constraint less.
 
-Every answer is of the engine and inherits its honesty: what it proves is exact, what it does not prove within
-the time is a range, or is said to be undecided.
+Every result comes from the engine: a proven one is exact, without a proof in time it is a range or undecided.
 """
 
 import time
@@ -16,23 +15,23 @@ from memstow.planner.model.plan import PLANNED, Plan, Status
 from memstow.planner.model.problem import Pool, Problem
 from memstow.planner.solve import engine
 
-# Of the time: to find out whether the problem fits as it is, and then to look at its capacities.
+# Shares of the time: for solving the problem as it is, and then for its capacities.
 _FIT_SHARE = 0.25
 _POOLS_SHARE = 0.6
-# What a constraint gets at the least, in seconds: of thousands, rather some decided than all begun.
+# Least seconds for a constraint: of thousands, some should be decided rather than all be begun.
 _LEAST_SHARE = 0.25
-# Below this nothing is begun: an answer would not come.
+# With less time than this nothing is begun.
 _LEAST_SECONDS = 0.005
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """The smallest capacity of one pool, all others as given."""
+    """The smallest capacity of one pool while the others stay as they are."""
 
     pool: str
-    capacity: int  # as given
+    capacity: int  # of the problem
     bound: int | None  # no plan exists with less; None: no capacity would do
-    enough: int | None  # a plan exists with so much; None: none was found
+    enough: int | None  # a plan exists with this much; None: none was found
 
     @property
     def least(self) -> int | None:
@@ -50,80 +49,80 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What it would take."""
+    """Capacities and removals that would make the problem fit."""
 
-    plan: Plan  # of the problem as it is, asked for any plan that fits
+    plan: Plan  # of the problem as it is, without an objective
     pools: tuple[Need, ...]
     releases: tuple[Release, ...] = ()  # empty unless nothing fits as it is
-    untried: int = 0  # constraints for which there was no time
+    untried: int = 0  # constraints that there was no time for
 
 
 def needs(problem: Problem, time_limit: float = 10.0) -> Needs:
-    """What it would take, as far as it can be told within the time."""
-    return _Asking(problem, time_limit).needs()
+    """The needs of the problem, as far as they are found within the time."""
+    return _NeedsSearch(problem, time_limit).needs()
 
 
-class _Asking:
-    """One call: what is asked of the engine, and the time that is left."""
+class _NeedsSearch:
+    """One call of `needs`: runs of the engine within the time limit."""
 
     def __init__(self, problem: Problem, time_limit: float) -> None:
         self._end = time.monotonic() + time_limit
         self._problem = replace(problem, objective=())
 
     def needs(self) -> Needs:
-        plan = self._solve(self._problem, self._left() * _FIT_SHARE)
+        plan = self._solve(self._problem, self._seconds_left() * _FIT_SHARE)
         candidates = self._candidates(plan)
-        pools = tuple(self._of_pools(plan, _POOLS_SHARE if candidates else 1.0))
+        pools = tuple(self._pool_needs(plan, _POOLS_SHARE if candidates else 1.0))
         releases = tuple(self._releases(candidates))
         return Needs(plan, pools, releases, len(candidates) - len(releases))
 
     def _candidates(self, plan: Plan) -> list[Removal]:
-        """What may be too much, where something is."""
+        """Constraints to remove where nothing fits."""
         if plan.status is not Status.INFEASIBLE:
             return []
         return list(removals(self._problem, plan.explanation.buffers if plan.explanation is not None else ()))
 
-    def _of_pools(self, plan: Plan, share_of_time: float) -> Iterator[Need]:
+    def _pool_needs(self, plan: Plan, share_of_time: float) -> Iterator[Need]:
         bounded = [(i, p, p.capacity) for i, p in enumerate(self._problem.pools) if p.capacity is not None]
-        until = self._end - self._left() * (1 - share_of_time)
+        until = self._end - self._seconds_left() * (1 - share_of_time)
         for done, (index, pool, capacity) in enumerate(bounded):
             share = (until - time.monotonic()) / (len(bounded) - done)
-            yield self._need(plan, index, pool, capacity, share)
+            yield self._pool_need(plan, index, pool, capacity, share)
 
-    def _need(self, plan: Plan, index: int, pool: Pool, capacity: int, seconds: float) -> Need:
+    def _pool_need(self, plan: Plan, index: int, pool: Pool, capacity: int, seconds: float) -> Need:
         others = self._problem.pools
         open_ended = (*others[:index], replace(pool, capacity=None), *others[index + 1 :])
         problem = replace(self._problem, pools=open_ended, objective=(str(peak_of(pool.id)),))
-        # A capacity below the end of what is reserved makes no sense.
+        # A capacity below the end of a reserved range is not valid.
         least = max((r.offset + r.size for r in pool.reserved), default=0)
         if plan.status is Status.INFEASIBLE:
-            # More capacity never makes a plan impossible: it takes at least a byte more than there is.
+            # More capacity never makes a plan impossible, so at least one byte more is needed.
             least = max(least, capacity + 1)
-        found = self._solve(problem, seconds)
-        if found.status is Status.INFEASIBLE:
+        result = self._solve(problem, seconds)
+        if result.status is Status.INFEASIBLE:
             return Need(pool.id, capacity, None, None)
-        if found.status in PLANNED:
-            (term,) = found.objective
+        if result.status in PLANNED:
+            (term,) = result.objective
             return Need(
-                pool.id, capacity, max(least, term.bound), max(least, _end_in(problem, found, pool.id))
+                pool.id, capacity, max(least, term.bound), max(least, _end_in(problem, result, pool.id))
             )
-        # What fits as it is shows that the given capacity is enough.
+        # A plan of the problem as it is shows that its capacity is enough.
         return Need(pool.id, capacity, least, capacity if plan.status in PLANNED else None)
 
     def _releases(self, candidates: list[Removal]) -> Iterator[Release]:
         for done, removal in enumerate(candidates):
-            if self._left() < _LEAST_SECONDS:
+            if self._seconds_left() < _LEAST_SECONDS:
                 return
-            share = max(self._left() / (len(candidates) - done), _LEAST_SHARE)
-            found = self._solve(removal.without(), share)
-            helps = None if found.status is Status.UNKNOWN else found.status in PLANNED
+            share = max(self._seconds_left() / (len(candidates) - done), _LEAST_SHARE)
+            result = self._solve(removal.without(), share)
+            helps = None if result.status is Status.UNKNOWN else result.status in PLANNED
             yield Release(removal, helps)
 
-    def _left(self) -> float:
+    def _seconds_left(self) -> float:
         return max(self._end - time.monotonic(), 0.0)
 
     def _solve(self, problem: Problem, seconds: float) -> Plan:
-        seconds = min(seconds, self._left())
+        seconds = min(seconds, self._seconds_left())
         if seconds < _LEAST_SECONDS:
             return Plan(status=Status.UNKNOWN)
         options = Options(time_limit=seconds)
@@ -131,16 +130,16 @@ class _Asking:
 
 
 def _end_in(problem: Problem, plan: Plan, pool: str) -> int:
-    """Where the last buffer of the pool ends; one without a size must be inside the pool as well."""
+    """The end of the last buffer in the pool; a buffer of size 0 must be inside the pool as well."""
     size_of = {buffer.id: buffer.size for buffer in problem.buffers}
     return max((p.offset + size_of[p.buffer] for p in plan.placements if p.pool == pool), default=0)
 
 
-def as_data(found: Needs) -> dict[str, Any]:
-    """What it would take, as plain data."""
+def as_data(result: Needs) -> dict[str, Any]:
+    """The needs as JSON."""
     return {
-        "status": "fits" if found.plan.status in PLANNED else found.plan.status.value,
-        "explanation": found.plan.explanation.message if found.plan.explanation is not None else None,
+        "status": "fits" if result.plan.status in PLANNED else result.plan.status.value,
+        "explanation": result.plan.explanation.message if result.plan.explanation is not None else None,
         "pools": [
             {
                 "pool": need.pool,
@@ -149,7 +148,7 @@ def as_data(found: Needs) -> dict[str, Any]:
                 "bound": need.bound,
                 "enough": need.enough,
             }
-            for need in found.pools
+            for need in result.pools
         ],
         "releases": [
             {
@@ -158,7 +157,7 @@ def as_data(found: Needs) -> dict[str, Any]:
                 "message": release.removal.message,
                 "helps": release.helps,
             }
-            for release in found.releases
+            for release in result.releases
         ],
-        "untried": found.untried,
+        "untried": result.untried,
     }

@@ -1,6 +1,13 @@
 """Which format a content is of, told from its shape."""
 
-from typing import Any
+from typing import Any, Final
+
+from memstow.planner.model.errors import InputError
+
+_EMPTY_LIST: Final = (
+    'an empty list is of no format in particular: give a problem, {"version": 1, "buffers": [...]}, '
+    "or name the format"
+)
 
 
 def looks_like_json(data: bytes) -> bool:
@@ -9,9 +16,14 @@ def looks_like_json(data: bytes) -> bool:
 
 
 def problem_format(raw: Any) -> str:
-    """The format of a JSON value that should be a problem; the native one where nothing tells."""
+    """The format of a JSON value that should be a problem; the native one where nothing tells.
+
+    InputError for an empty list, which is of several: who sent it has lost a problem on the way.
+    """
     if isinstance(raw, list):
-        return "usmp" if raw and isinstance(raw[0], list) else "executorch"
+        if not raw:
+            raise InputError.single("no_problem", "$", _EMPTY_LIST)
+        return "usmp" if isinstance(raw[0], list) else "executorch"
     if isinstance(raw, dict) and not ("buffers" in raw or "version" in raw):
         if "schema_version" in raw or "problem" in raw:
             return "structured"

@@ -1,5 +1,5 @@
-"""What a problem, its options, an event and a plan are: the words that every other room speaks.
+"""Problems, options, events, plans, targets and errors: the values that every other room works with.
 
-Everything here is a value: what it may hold is checked when it is read, what it means together in
-`planner.check`. Nothing here reads files, solves or judges.
+The type of each field is checked when a value is made, what must hold between fields in `planner.check`.
+Nothing here reads files, solves or judges.
 """

@@ -51,11 +51,11 @@ _digests: Final = Memo[Problem, str]()
 
 def digest(problem: Problem) -> str:
     """SHA-256 of the canonical form, in hex."""
-    known = _digests.get(problem)
-    if known is None:
-        known = _hashed(problem)
-        _digests.note(problem, known)
-    return known
+    cached = _digests.get(problem)
+    if cached is None:
+        cached = _hash(problem)
+        _digests.note(problem, cached)
+    return cached
 
 
 def canonical(problem: Problem) -> bytes:
@@ -63,13 +63,13 @@ def canonical(problem: Problem) -> bytes:
     return "".join(_lines(problem)).encode("utf-8", "surrogatepass")
 
 
-def _hashed(problem: Problem) -> str:
-    hashed = sha256()
+def _hash(problem: Problem) -> str:
+    hasher = sha256()
     lines = _lines(problem)
     while part := "".join(islice(lines, _LINES_AT_ONCE)):
         # Surrogates cannot come out of JSON, but a Python caller may have them in an id.
-        hashed.update(part.encode("utf-8", "surrogatepass"))
-    return hashed.hexdigest()
+        hasher.update(part.encode("utf-8", "surrogatepass"))
+    return hasher.hexdigest()
 
 
 def _lines(problem: Problem) -> Iterator[str]:
@@ -90,7 +90,7 @@ def _lines(problem: Problem) -> Iterator[str]:
         yield f"in_place {_text(one)} {_text(other)}\n"
     costs: dict[tuple[str, str], int] = {}
     for entry in problem.reuse_costs:
-        pair = _ordered(entry.buffers)
+        pair = _sort_pair(entry.buffers)
         costs[pair] = costs.get(pair, 0) + entry.cost
     for (one, other), cost in sorted(costs.items()):
         yield f"reuse_cost {_text(one)} {_text(other)} {cost}\n"
@@ -141,8 +141,8 @@ def _texts(texts: tuple[str, ...]) -> str:
 
 
 def _distinct(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    return sorted({_ordered(pair) for pair in pairs})
+    return sorted({_sort_pair(pair) for pair in pairs})
 
 
-def _ordered(pair: tuple[str, str]) -> tuple[str, str]:
+def _sort_pair(pair: tuple[str, str]) -> tuple[str, str]:
     return pair if pair[0] <= pair[1] else (pair[1], pair[0])

@@ -1,4 +1,4 @@
-"""One tree of exceptions. Each error says what was given, what is wrong with it, and what would be right."""
+"""The exceptions of memstow. Each message has the value, what is wrong with it, and what would be right."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -41,8 +41,8 @@ class MissingBackEndError(MemstowError):
 
 
 class DeclinedError(MemstowError):
-    """A solver was asked for by name and cannot honour a constraint of the problem."""
+    """A solver named by the caller cannot honour a constraint of the problem."""
 
 
 class RefusedPlanError(MemstowError):
-    """A plan of our own that the judge refused: a defect of memstow, never of the input."""
+    """The judge refused a plan of memstow: a defect of memstow, never of the input."""

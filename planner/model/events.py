@@ -1,4 +1,4 @@
-"""What a run says while it runs."""
+"""The events that a run sends while it goes on."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,24 +11,24 @@ _MISSING = " could do more; it needs "
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """A step of the run begins, or a solver had to give up its turn."""
+    """A phase of the run begins, or a solver ended its turn early."""
 
     name: str
     seconds: float
 
     @property
     def gives_up(self) -> bool:
-        """Whether it says that a solver gave up or is not there, and why."""
+        """Whether a solver gave up or is not installed; the name says why."""
         return _ENDED_EARLY in self.name or _MISSING in self.name
 
 
-def missing(solver: str, needs: str, seconds: float) -> Phase:
-    """That a solver which is not installed could do more."""
+def solver_missing(solver: str, needs: str, seconds: float) -> Phase:
+    """The event that a solver which is not installed could do more."""
     return Phase(f"{solver}{_MISSING}{needs}", seconds)
 
 
-def given_up(solver: str, reason: str, seconds: float) -> Phase:
-    """That a solver had to give up its turn."""
+def solver_gave_up(solver: str, reason: str, seconds: float) -> Phase:
+    """The event that a solver ended its turn early."""
     return Phase(f"{solver}{_ENDED_EARLY}{reason}", seconds)
 
 
@@ -53,5 +53,5 @@ class Bound:
 Event = Phase | Incumbent | Bound
 Listener = Callable[[Event], None]
 
-# Told of each better plan as the way to have it, judged: that takes its time, and not everyone wants each.
 OnBetter = Callable[[Callable[[], Plan]], None]
+"""Called for each better plan, with a function that makes and judges the plan: that takes time."""

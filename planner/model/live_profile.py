@@ -1,8 +1,7 @@
-"""How many bytes are live when: the step function that pictures and `inspect` show.
+"""The bytes live at each time: the step function that pictures and `inspect` show.
 
 It adds up sizes and nothing else. Where buffers may share bytes (exclusive pairs, in place, rigid groups) it
-says more than is needed, so it is a picture of the demand and not a bound; for that see
-`planner.solve.bounds`.
+is more than is needed, so it is no bound; bounds are in `planner.solve.bounds`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -43,7 +42,7 @@ class Moment:
 
 
 def spans(buffer: Buffer) -> Sequence[Interval]:
-    """The live ranges of a buffer as disjoint intervals; none when it is always live or has no lifetime."""
+    """The live ranges of a buffer as disjoint intervals; empty if it is always live or has no lifetime."""
     if buffer.lifetime is not None:
         return () if buffer.lifetime == ALWAYS else (buffer.lifetime,)
     return merged(buffer.lifetimes or ())
@@ -76,12 +75,12 @@ def hardest(buffers: Sequence[Buffer], steps: Profile, count: int) -> tuple[Mome
     """The `count` steps with the most live bytes among those that no neighbour exceeds, hardest first."""
     live = steps.live
     chosen = nlargest(count, _summits(live), key=lambda step: (live[step], -step))
-    found: list[list[Buffer]] = [[] for _ in chosen]
+    live_in: list[list[Buffer]] = [[] for _ in chosen]
     begins = [steps.times[step] for step in chosen]
     for buffer in buffers:
         everywhere = buffer.lifetime == ALWAYS
         ranges = spans(buffer)
-        for there, begin in zip(found, begins, strict=True):
+        for there, begin in zip(live_in, begins, strict=True):
             if everywhere or any(first <= begin < last for first, last in ranges):
                 there.append(buffer)
     return tuple(
@@ -91,12 +90,12 @@ def hardest(buffers: Sequence[Buffer], steps: Profile, count: int) -> tuple[Mome
             live[step],
             tuple(sorted(there, key=lambda buffer: (-buffer.size, buffer.id))),
         )
-        for step, there in zip(chosen, found, strict=True)
+        for step, there in zip(chosen, live_in, strict=True)
     )
 
 
 def _summits(live: Sequence[int]) -> Iterable[int]:
-    """The first step of each plateau that is higher than what is left and right of it."""
+    """The first step of each plateau that is higher than both of its neighbours."""
     start = 0
     for step in range(len(live)):
         if step and live[step] != live[step - 1]:

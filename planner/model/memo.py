@@ -1,34 +1,34 @@
-"""What was found out about a value that never changes, kept for as long as the value lives."""
+"""Caches a result for an immutable value, for as long as the value lives."""
 
 from typing import Generic, TypeVar
 from weakref import ref
 
 _Subject = TypeVar("_Subject")
-_Found = TypeVar("_Found")
+_Result = TypeVar("_Result")
 
 
-class Memo(Generic[_Subject, _Found]):
-    """By identity: to compare two problems takes longer than most of what is remembered of them here.
+class Memo(Generic[_Subject, _Result]):
+    """A cache by identity: comparing two problems takes longer than most results that are cached here.
 
-    An equal copy begins anew. What dies is forgotten before another value can have its address.
+    An equal copy has no entry. An entry is removed before another value can get the same address.
     """
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[ref[_Subject], _Found]] = {}
+        self._results: dict[int, tuple[ref[_Subject], _Result]] = {}
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self._results)
 
-    def get(self, subject: _Subject) -> _Found | None:
-        """What was noted of this very value."""
-        known = self._known.get(id(subject))
-        return None if known is None else known[1]
+    def get(self, subject: _Subject) -> _Result | None:
+        """The result stored for this object, if any."""
+        entry = self._results.get(id(subject))
+        return None if entry is None else entry[1]
 
-    def note(self, subject: _Subject, found: _Found) -> None:
-        """Remember it until the value is gone."""
-        known, key = self._known, id(subject)
+    def note(self, subject: _Subject, result: _Result) -> None:
+        """Store a result until the value is gone."""
+        results, key = self._results, id(subject)
 
         def forget(_: ref[_Subject]) -> None:
-            known.pop(key, None)
+            results.pop(key, None)
 
-        known[key] = ref(subject, forget), found
+        results[key] = ref(subject, forget), result

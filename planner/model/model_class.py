@@ -1,7 +1,7 @@
-"""Classes of the wire schema that people also build in Python: with lists, NumPy integers and fewer words.
+"""Classes of the wire schema that Python code can also build, with lists, NumPy integers and defaults.
 
-The fields of such a class say what a document holds, as strictly as it is read. Its `__init__` says what code
-may give: a signature alone, for `help`, editors and type checkers. What is given is checked against the
+The fields of such a class are the types of a document, checked strictly. Its `__init__` is only a signature,
+for `help`, editors and type checkers: the arguments that code may pass. Arguments are checked against the
 fields, so an instance is the same wherever it comes from.
 """
 
@@ -21,24 +21,24 @@ _CONFIG: Final = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(Field,))
 def model_class(cls: type[_T]) -> type[_T]:
-    """A frozen class of these fields, constructed as its `__init__` has it."""
-    shown = signature(cls)
-    # Built at once, not when first used: building later would put another constructor in the place of ours.
-    made: Any = dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)(cls)
-    validate = made.__pydantic_validator__.validate_python
-    left_out = {
+    """A frozen class with these fields and the signature of its `__init__`."""
+    public = signature(cls)
+    # Built now and not at the first use, which would replace our constructor.
+    model: Any = dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)(cls)
+    validate = model.__pydantic_validator__.validate_python
+    defaults = {
         name: parameter.default
-        for name, parameter in shown.parameters.items()
-        if parameter.default is not Parameter.empty and made.__pydantic_fields__[name].is_required()
+        for name, parameter in public.parameters.items()
+        if parameter.default is not Parameter.empty and model.__pydantic_fields__[name].is_required()
     }
 
     def construct(self: object, /, **given: object) -> None:
-        if left_out:
-            given = left_out | given
+        if defaults:
+            given = defaults | given
         try:
             validate(ArgsKwargs((), given), self_instance=self)
         except ValidationError:
-            # Only now: nobody who gives plain integers waits for a look at each of them.
+            # Only after a failure, so that plain integers, the usual case, cost nothing.
             plain = _with_plain_integers(given)
             if plain is None:
                 raise
@@ -46,17 +46,17 @@ def model_class(cls: type[_T]) -> type[_T]:
 
     construct.__name__ = "__init__"
     construct.__qualname__ = f"{cls.__qualname__}.__init__"
-    construct.__doc__ = f"What it takes: {', '.join(field.name for field in fields(made))}."
+    construct.__doc__ = f"Fields: {', '.join(field.name for field in fields(model))}."
     construct.__signature__ = signature(cls.__init__)  # type: ignore[attr-defined]
-    made.__init__ = construct
-    made.__signature__ = shown
-    return made  # type: ignore[no-any-return]
+    model.__init__ = construct
+    model.__signature__ = public
+    return model  # type: ignore[no-any-return]
 
 
 def _with_plain_integers(given: dict[str, object]) -> dict[str, object] | None:
-    """The same with `int` for what can stand for one, as NumPy's integers can; None where nothing can."""
+    """The arguments with `int` in place of other integers such as NumPy's; None if there are none."""
     if any(isinstance(value, Iterator) for value in given.values()):
-        return None  # It was used up by the first try.
+        return None  # The first attempt has consumed it.
     plain = {name: _plain(value) for name, value in given.items()}
     return plain if any(plain[name] is not given[name] for name in given) else None
 
@@ -71,4 +71,4 @@ def _plain(value: object) -> object:
     try:
         return index(value)
     except TypeError:
-        return value  # An array of several, a truth value of NumPy: told as what it is.
+        return value  # An array, or a NumPy bool: the validator reports its type.

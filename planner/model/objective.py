@@ -1,4 +1,4 @@
-"""A term of the objective: what a plan is to have little of. On the wire it is a string, as `peak:fast`."""
+"""A term of the objective: a value to minimise. On the wire it is a string, such as `peak:fast`."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,7 +8,7 @@ from memstow.planner.model.problem import Problem
 
 
 class Kind(StrEnum):
-    """What a term counts, in the word that stands for it on the wire."""
+    """The kind of a term, with its name on the wire."""
 
     PEAK = "peak"
     MAX_PEAK = "max_peak"
@@ -20,12 +20,12 @@ class Kind(StrEnum):
 
 
 PLAIN_KINDS: Final = tuple(kind for kind in Kind if kind is not Kind.POOL_PEAK)
-"""Those that need no pool."""
+"""Kinds that need no pool."""
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A term; a pool is named where the peak of that pool is meant, and nowhere else."""
+    """A term. It has a pool if it is the peak of that pool alone."""
 
     kind: Kind
     pool: str | None = None
@@ -34,7 +34,7 @@ class Term:
         return self.kind.value if self.pool is None else f"{Kind.PEAK.value}:{self.pool}"
 
     def is_peak_of(self, pool: str, pool_count: int) -> bool:
-        """Whether this is the peak of that pool: by its name, or since there is no other pool."""
+        """Whether this is the peak of that pool: by name, or because there is no other pool."""
         return self.pool == pool or (pool_count == 1 and self.kind in (Kind.PEAK, Kind.MAX_PEAK))
 
 
@@ -46,12 +46,12 @@ MOVES: Final = Term(Kind.MOVES)
 
 
 def peak_of(pool: str) -> Term:
-    """The peak of that pool alone."""
+    """The term for the peak of that pool alone."""
     return Term(Kind.POOL_PEAK, pool)
 
 
 def parse_term(text: str) -> Term | None:
-    """The term that the text stands for, whether or not there is its pool; None when it is no objective."""
+    """The term of a text, whether or not its pool exists; None if the text is no term."""
     head, colon, pool = text.partition(":")
     if colon:
         return peak_of(pool) if head == Kind.PEAK.value else None
@@ -59,7 +59,7 @@ def parse_term(text: str) -> Term | None:
 
 
 def term_of(text: str) -> Term:
-    """The term of a text that is known to be one; a ValueError where it is none."""
+    """The term of a text; ValueError if it is none."""
     term = parse_term(text)
     if term is None:
         raise ValueError(f"{text!r} is no objective")
@@ -67,7 +67,7 @@ def term_of(text: str) -> Term:
 
 
 def terms_of(problem: Problem) -> tuple[Term, ...]:
-    """The objective in force, of a problem that was checked: a ValueError where a term is no objective."""
+    """The terms of a valid problem's objective; ValueError if one of them is no term."""
     return tuple(map(term_of, problem.terms()))
 
 

@@ -37,8 +37,8 @@ class Placement:
     def __init__(self, *, buffer: "str", pool: "str", offset: "SupportsIndex") -> None: ...
 
 
-def placed(buffer: str, pool: str, offset: int) -> Placement:
-    """A placement of values known to be right: checking each is most of the time of a large plan."""
+def make_placement(buffer: str, pool: str, offset: int) -> Placement:
+    """A placement of valid values, made without checks: these take most of the time of a large plan."""
     place = object.__new__(Placement)
     _set_buffer(place, buffer)
     _set_pool(place, pool)
@@ -210,8 +210,8 @@ class Plan:
 REPEATED: Final = "repeated_placement"
 
 
-def placed_again(placements: Iterable[Placement]) -> Iterator[tuple[int, str]]:
-    """What is wrong with placements of a buffer that has one already: where in the list, and a message."""
+def repeated_placements(placements: Iterable[Placement]) -> Iterator[tuple[int, str]]:
+    """Placements of a buffer that has one already: the index in the list, and a message."""
     first: dict[str, int] = {}
     for index, place in enumerate(placements):
         before = first.setdefault(place.buffer, index)
@@ -221,10 +221,10 @@ def placed_again(placements: Iterable[Placement]) -> Iterator[tuple[int, str]]:
 
 
 def is_bare(plan: Plan) -> bool:
-    """Whether the plan is a layout and nothing more, as forms without figures hold it: it claims nothing."""
+    """Whether the plan has placements and nothing else, as in formats without values: it claims nothing."""
     return plan == Plan(status=Status.FEASIBLE, placements=plan.placements)
 
 
 def gap_of(value: int, bound: int) -> float:
-    """How far the value can be from the optimum, as a fraction of the value."""
+    """The largest possible distance from the optimum, as a fraction of the value."""
     return (value - bound) / value if value > bound else 0.0

@@ -194,29 +194,33 @@ class Problem(_Referable):
 
 
 def access_count(buffer: Buffer) -> int:
-    """Bytes moved in the buffer's life; nothing is moved in an empty one."""
+    """Bytes moved in the buffer's life; none for a buffer of size 0."""
     if not buffer.size:
         return 0
     return buffer.size if buffer.accesses is None else buffer.accesses
 
 
+def named_pools(buffer: Buffer) -> tuple[str, ...] | None:
+    """The pool that the buffer is pinned to, or its list of pools; None: it may go to any."""
+    return (buffer.pool,) if buffer.pool is not None else buffer.pools
+
+
 def allowed_pools(problem: Problem, buffer: Buffer) -> tuple[str, ...]:
-    """Ids of the pools the buffer may go to, preferred first, its pin respected."""
-    if buffer.pool is not None:
-        return (buffer.pool,)
-    return buffer.pools if buffer.pools is not None else tuple(pool.id for pool in problem.pools)
+    """Ids of the pools the buffer may go to, preferred first."""
+    named = named_pools(buffer)
+    return named if named is not None else tuple(pool.id for pool in problem.pools)
 
 
 def end_of(pool: Pool) -> int:
-    """Where the pool ends: at its capacity, and without one at the largest address there is."""
+    """The end of the pool: its capacity, or the largest address if it has none."""
     return LIMIT if pool.capacity is None else pool.capacity
 
 
 def place_of(problem: Problem, buffer: Buffer, pool: str) -> int:
-    """The place of the pool among those the buffer may go to; 0: it is preferred to all others."""
+    """The position of the pool among those the buffer may go to; 0: the preferred one."""
     return allowed_pools(problem, buffer).index(pool)
 
 
 def reserved_bytes(pool: Pool) -> int:
-    """How much of the pool is reserved, each byte counted once."""
+    """The reserved bytes of the pool, each counted once."""
     return measure((it.offset, it.offset + it.size) for it in pool.reserved)

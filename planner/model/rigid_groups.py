@@ -1,6 +1,6 @@
 """Rigid groups: buffers that `relative` ties at fixed distances, and the places such a group may take."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from math import gcd, lcm
 
@@ -38,7 +38,7 @@ ANYWHERE = Congruence(1, 0)
 
 
 class Distances:
-    """Which buffers are tied together, and how far apart, as the ties come in."""
+    """The groups of tied buffers and the distances in them, updated tie by tie."""
 
     def __init__(self) -> None:
         self._parent: dict[int, tuple[int, int]] = {}
@@ -57,7 +57,7 @@ class Distances:
         return index, total
 
     def tie(self, index: int, base: int, distance: int) -> int | None:
-        """Put `index` at `distance` from `base`; where they are tied already, the distance they have."""
+        """Put `index` at `distance` from `base`; if they are tied already, return the distance they have."""
         root, at = self.find(index)
         base_root, base_at = self.find(base)
         if root == base_root:
@@ -66,7 +66,7 @@ class Distances:
         return None
 
     def members(self) -> Iterable[int]:
-        """Every buffer that is tied to another and represents nothing."""
+        """Every tied buffer that is not the representative of its group."""
         return self._parent.keys()
 
 
@@ -78,39 +78,49 @@ def rigid_groups(problem: Problem, index_of: dict[str, int]) -> list[Group]:
     distances = Distances()
     for tie in problem.relative:
         distances.tie(index_of[tie.buffer], index_of[tie.base], tie.offset)
-    tied: dict[int, list[tuple[int, int]]] = {}
+    by_root: dict[int, list[tuple[int, int]]] = {}
     for index in list(distances.members()):
         root, at = distances.find(index)
-        tied.setdefault(root, [(root, 0)]).append((index, at))
+        by_root.setdefault(root, [(root, 0)]).append((index, at))
     groups = []
-    for tied_together in tied.values():
-        found = sorted((index, at) for index, at in tied_together if problem.buffers[index].size)
-        if len(found) < 2:
+    for tied in by_root.values():
+        members = sorted((index, at) for index, at in tied if problem.buffers[index].size)
+        if len(members) < 2:
             continue
-        lowest = min(at for _, at in found)
-        groups.append(Group(tuple(i for i, _ in found), tuple(at - lowest for _, at in found)))
+        lowest = min(at for _, at in members)
+        groups.append(Group(tuple(i for i, _ in members), tuple(at - lowest for _, at in members)))
     groups.sort(key=lambda group: group.members[0])
     return groups
 
 
+def with_groups(problem: Problem, among: Collection[str]) -> set[str]:
+    """These buffers and all that are tied to them, those tied through a buffer of size 0 as well."""
+    index_of = {buffer.id: index for index, buffer in enumerate(problem.buffers)}
+    distances = Distances()
+    for tie in problem.relative:
+        distances.tie(index_of[tie.buffer], index_of[tie.base], tie.offset)
+    groups = {distances.find(index_of[name])[0] for name in among}
+    return {buffer.id for index, buffer in enumerate(problem.buffers) if distances.find(index)[0] in groups}
+
+
 def alignment_in(buffer: Buffer, pool: Pool, delta: int = 0) -> Congruence:
-    """Where the offset of a group may be so that this buffer, `delta` above it, is aligned in the pool."""
+    """The offsets of a group at which this buffer, `delta` above it, is aligned in the pool."""
     modulus = lcm(buffer.alignment, pool.alignment)
     return Congruence(modulus, -(delta + (pool.base or 0)) % modulus)
 
 
 def group_alignment(buffers: Iterable[tuple[Buffer, int]], pool: Pool) -> Congruence | None:
-    """Where the offset of a group may be so that all of it is aligned in the pool; None: nowhere."""
-    found: Congruence | None = ANYWHERE
+    """The offsets at which all buffers of a group are aligned in the pool; None if there are none."""
+    common: Congruence | None = ANYWHERE
     for buffer, delta in buffers:
-        if found is None:
+        if common is None:
             return None
-        found = found.meet(alignment_in(buffer, pool, delta))
-    return found
+        common = common.meet(alignment_in(buffer, pool, delta))
+    return common
 
 
 def cycles(ties: Iterable[Relative]) -> Iterator[tuple[str, ...]]:
-    """Chains of `relative` that come back to where they began, each once."""
+    """Chains of `relative` that come back to their start, each once."""
     bases: dict[str, list[str]] = {}
     for tie in ties:
         bases.setdefault(tie.buffer, []).append(tie.base)

@@ -1,4 +1,4 @@
-"""The JSON Schemas of what goes in and out, made from the models.
+"""The JSON Schemas of documents, generated from the models.
 
 `python -m memstow.planner.model.schema` writes them.
 """
@@ -12,9 +12,9 @@ from pydantic import TypeAdapter
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
-from memstow.planner.targets.target import Target
+from memstow.planner.model.target import Target
 
-_MODELS: Final[dict[str, Any]] = {
+_MODELS: Final[dict[str, type[object]]] = {
     "problem": Problem,
     "options": Options,
     "plan": Plan,
@@ -26,22 +26,22 @@ FOLDER: Final = Path(__file__).parents[2] / "docs" / "schema"
 
 def schema(kind: str) -> dict[str, Any]:
     """The JSON Schema of `problem`, `options`, `plan` or `target`."""
-    made = TypeAdapter(_MODELS[kind]).json_schema()
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
+    fields = TypeAdapter(_MODELS[kind]).json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **fields}
 
 
 def schema_text(kind: str) -> str:
-    """The schema as it is committed."""
+    """The text of the schema file."""
     return json.dumps(schema(kind), indent=2) + "\n"
 
 
 def file_of(kind: str) -> Path:
-    """Where the schema is committed."""
+    """The path of the schema file."""
     return FOLDER / f"{kind}.schema.json"
 
 
 def main() -> None:
-    """Write the files of docs/schema anew."""
+    """Write the files of docs/schema."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     for kind in KINDS:
         file_of(kind).write_text(schema_text(kind), encoding="utf-8")

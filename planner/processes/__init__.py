@@ -1,5 +1,5 @@
-"""Child processes: how one is started, spoken to, limited and ended, so that it leaves nothing behind.
+"""Child processes: start one, exchange messages, limit and end it, so that nothing is left behind.
 
-Whoever needs work done in another process (back ends, the bench, the service) does it with these; nothing
-here knows what the work is.
+Back ends, the bench and the service do their work in other processes with these modules; nothing here knows
+what the work is.
 """

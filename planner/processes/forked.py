@@ -1,6 +1,6 @@
-"""A child forked from this process, which has all it needs in memory already: it is there in milliseconds.
+"""A child forked from this process: it starts in milliseconds, with everything imported already.
 
-Only for a process of one thread: a lock that another thread holds then would never open in the child.
+Only for a process with a single thread: a lock held by another thread would stay locked in the child.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from memstow.planner.processes.process import Group
 
@@ -26,28 +26,28 @@ _MOST_FILES = 4096
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a child and all that it waited for have used."""
+    """Resources used by a child and the processes that it waited for."""
 
     cpu_seconds: float
     peak_memory: int
 
 
-class Forked(Group):
+class ForkedProcess(Group):
     """A child in a session of its own that runs `serve(events)`, with requests at its standard input."""
 
     def __init__(self, serve: Callable[[int], None]) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="memstow-"))
-        self.events, told = os.pipe()
-        asked, self.requests = os.pipe()
+        self.events, events = os.pipe()
+        requests, self.requests = os.pipe()
         self._pid = os.fork()
         if self._pid == 0:
-            _live(serve, asked, told, self.folder)
-        os.close(told)
-        os.close(asked)
+            _run_child(serve, requests, events, self.folder)
+        os.close(events)
+        os.close(requests)
         os.set_blocking(self.requests, False)
         os.set_blocking(self.events, False)
         self.status: int | None = None
-        """Once it is closed: its exit status, or less the number of the signal that ended it."""
+        """Set by `close`: the exit status, or the number of the signal that killed it, negated."""
         self.usage = Usage(0.0, 0)
 
     @property
@@ -56,49 +56,49 @@ class Forked(Group):
         return self._pid
 
     def alive(self) -> bool:
-        """Whether it has not ended yet. It is not reaped, so that its id stays its own."""
-        return self.status is None and self._ended() is None
+        """Whether it still runs. This does not reap it, so its id is not reused."""
+        return self.status is None and self._exit_info() is None
 
     def ending(self, within: float) -> str:
-        """How it ended, for people: waits up to this many seconds for that."""
+        """Wait up to this many seconds for its end, and describe how it ended."""
         end = time.monotonic() + within
         while self.alive() and time.monotonic() < end:
             time.sleep(0.001)
-        ended = self._ended()
-        if ended is None:
+        info = self._exit_info()
+        if info is None:
             return "closed its pipe"
-        if ended.si_code == os.CLD_EXITED:
-            return f"ended with status {ended.si_status}"
-        return f"killed by signal {ended.si_status}"
+        if info.si_code == os.CLD_EXITED:
+            return f"ended with status {info.si_status}"
+        return f"killed by signal {info.si_status}"
 
     def close(self) -> None:
         """Kill the group, reap it, close the pipes, remove the folder. May be called twice."""
         if self.status is not None:
             return
         self._kill()
-        # A child this young may not lead a group yet. It is not reaped, so the id is its own.
+        # A new child may not lead a group yet. It is not reaped, so the id is still its own.
         os.kill(self._pid, signal.SIGKILL)
-        _, status, used = os.wait4(self._pid, 0)
+        _, status, usage = os.wait4(self._pid, 0)
         self.status = os.waitstatus_to_exitcode(status)
-        self.usage = Usage(used.ru_utime + used.ru_stime, used.ru_maxrss * MAXRSS_UNIT)
+        self.usage = Usage(usage.ru_utime + usage.ru_stime, usage.ru_maxrss * MAXRSS_UNIT)
         os.close(self.events)
         os.close(self.requests)
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _ended(self) -> Any:
+    def _exit_info(self) -> os.waitid_result | None:
         with contextlib.suppress(ChildProcessError):
             return os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         return None
 
 
-def _live(serve: Callable[[int], None], asked: int, told: int, folder: Path) -> None:
-    """All that happens in the child: it never returns to what its parent was about to do."""
+def _run_child(serve: Callable[[int], None], requests: int, events: int, folder: Path) -> None:
+    """The whole life of the child: this never returns to the code of the parent."""
     try:
         os.setsid()
-        os.dup2(asked, 0)
-        # The pipes of the parent would seem open for as long as this child lives.
-        os.closerange(3, told)
-        os.closerange(told + 1, _MOST_FILES)
+        os.dup2(requests, 0)
+        # Otherwise the pipes of the parent would stay open as long as this child lives.
+        os.closerange(3, events)
+        os.closerange(events + 1, _MOST_FILES)
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, 1)
         os.dup2(null, 2)
@@ -109,7 +109,7 @@ def _live(serve: Callable[[int], None], asked: int, told: int, folder: Path) -> 
         os.chdir(folder)
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        serve(told)
+        serve(events)
         os._exit(0)
     finally:
         os._exit(_FAILED)

@@ -1,7 +1,7 @@
-"""Messages on a pipe: a mark, lengths and a checksum before each, so that garbage is known as garbage.
+"""Messages on a pipe, each after a header of a mark, lengths and a checksum by which garbage is recognised.
 
-What is inside is JSON, and bytes beside it: reading it runs nothing, whoever wrote it. Bytes travel as they
-are, because a document of many megabytes as a JSON string would keep every other thread waiting.
+A message is JSON with bytes attached: decoding runs no code, whoever wrote it. Bytes are not encoded, because
+a document of many megabytes as a JSON string would keep every other thread waiting.
 """
 
 import json
@@ -20,12 +20,12 @@ _LONGEST = 1 << 30
 
 
 class GarbageError(Exception):
-    """What came is not a message."""
+    """The bytes read are not a message."""
 
 
 def pack(message: Message) -> bytes:
-    """A message as bytes; values in it may be bytes themselves."""
-    # Another name for each message: nothing that came from outside can have it as a key.
+    """Encode a message; its values may be bytes themselves."""
+    # A new name for each message: no key that comes from outside can be equal to it.
     name = f"{random.getrandbits(64):016x}"
     beside: list[bytes] = []
     size = 0
@@ -33,7 +33,7 @@ def pack(message: Message) -> bytes:
     def put_aside(value: object) -> dict[str, tuple[int, int]]:
         nonlocal size
         if not isinstance(value, bytes):
-            raise TypeError(f"{type(value).__name__} does not travel")
+            raise TypeError(f"{type(value).__name__} cannot be sent")
         begin, size = size, size + len(value)
         beside.append(value)
         return {name: (begin, size)}
@@ -46,13 +46,13 @@ def pack(message: Message) -> bytes:
 
 
 class Reader:
-    """Turns bytes, as they come in pieces, into messages."""
+    """Decodes messages from pieces of bytes."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
 
     def feed(self, data: bytes) -> Iterator[Message]:
-        """The messages that are complete now, one by one; GarbageError where one cannot be."""
+        """The messages that are complete now; GarbageError for bytes that are no message."""
         self._buffer += data
         while len(self._buffer) >= _HEAD.size:
             mark, length, beside, checksum = _HEAD.unpack_from(self._buffer)

@@ -1,7 +1,7 @@
-"""What a child does so that it never outlives its parent and never crowds out its neighbours.
+"""Limits that a child sets itself, so that it never outlives its parent or slows other processes down.
 
-The end of the pipe from the parent tells that it is gone, and leaves time to clear away what was written; a
-clock outside the interpreter ends the process even while a back end keeps the interpreter from running.
+The end of the pipe from the parent means that the parent is gone, and leaves time to remove files; a timer
+outside the interpreter ends the process even while a back end blocks the interpreter.
 """
 
 import contextlib
@@ -19,9 +19,9 @@ _ADDRESS_SPACE_ABOVE = 8 << 30
 
 
 def end_everything() -> None:
-    """Remove the temporary folder, and kill this process with all that it started.
+    """Remove the temporary folder, and kill this process and its group.
 
-    Should it not lead a group of its own, it ends alone.
+    A process that does not lead a group ends alone.
     """
     folder = os.environ.get("MEMSTOW_FOLDER")
     if folder:
@@ -32,12 +32,12 @@ def end_everything() -> None:
 
 
 def end_after(seconds: float) -> None:
-    """End this process then, whatever it does. Its parent should have done so by that time."""
+    """End this process after this time and a little more, if its parent has not done so."""
     faulthandler.dump_traceback_later(seconds + _LATE_SECONDS, exit=True, file=open(os.devnull, "w"))  # noqa: SIM115
 
 
 def be_modest() -> None:
-    """Give way to the parent, for processors and when the machine runs out of memory."""
+    """Lower the priority below the parent's, and be the first to be killed when memory runs out."""
     with contextlib.suppress(OSError):
         os.nice(_NICER)
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
@@ -45,7 +45,7 @@ def be_modest() -> None:
 
 
 def limit_memory(limit: int) -> None:
-    """A hard stop well above the limit; the limit itself is watched by the parent."""
+    """Set a hard limit well above this one, which the parent enforces."""
     import resource
 
     with contextlib.suppress(OSError, ValueError):
@@ -56,7 +56,7 @@ def limit_memory(limit: int) -> None:
 
 
 def adopt_orphans() -> None:
-    """Become the parent of all descendants whose own parent ends, so that none can get away."""
+    """Become the parent of all descendants whose own parent ends, so that each can be killed."""
     if sys.platform == "linux":
         import ctypes
 

@@ -1,4 +1,4 @@
-"""How many processors and how much memory this process may really use: in a container, not the host's."""
+"""The processors and the memory that this process may use; in a container, not those of the host."""
 
 import math
 import os
@@ -10,7 +10,7 @@ _ROOT = Path("/")
 
 
 def processors(root: Path = _ROOT) -> int:
-    """Processors this process may keep busy, at least one."""
+    """Processors that this process may use, at least one."""
     try:
         count = len(os.sched_getaffinity(0))
     except AttributeError:  # only Linux has it
@@ -32,12 +32,12 @@ def _physical() -> int:
 
 @cache
 def _quota(root: Path) -> float:
-    """The smallest quota there is. To look it up takes a tenth of the time of a small problem."""
+    """The smallest quota. Cached: reading it takes a tenth of the time of a small problem."""
     return min(_quotas(root), default=math.inf)
 
 
 def _quotas(root: Path) -> Iterator[int]:
-    """Processors that each control group on the way up leaves, rounded up."""
+    """The processors that each control group up to the root allows, rounded up."""
     for folder in _groups(root, "cpu"):
         quota, period = _words(folder / "cpu.max", 2) or (
             *(_words(folder / "cpu.cfs_quota_us", 1) or ("max",)),
@@ -58,7 +58,7 @@ def _memory_limits(root: Path) -> Iterator[int]:
 def _groups(root: Path, controller: str) -> Iterator[Path]:
     """Folders of this process's control groups and those above, of version 2 and of version 1.
 
-    Inside a container the path that the kernel tells may be the host's and not be there; the way up ends at
+    Inside a container the path that the kernel reports may be the host's and not exist; the walk up ends at
     the mount, which is the container's own group then.
     """
     base = root / "sys/fs/cgroup"

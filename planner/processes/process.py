@@ -1,4 +1,4 @@
-"""One child process, its pipes and its folder, from the start to the last trace."""
+"""A child process, its pipes and its temporary folder, from its start until all of it is removed."""
 
 import contextlib
 import os
@@ -13,21 +13,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-# How long a child may take to be gone before the caller is let go and a thread waits for it instead.
+# Seconds that the caller waits for the end of a killed child; after that a thread waits for it.
 _REAP_SECONDS = 0.05
-_FAREWELL_SECONDS = 0.02
+_DESCENDANTS_SECONDS = 0.02
 _PREFIX = "memstow-"
-_graves: list[threading.Thread] = []
-
-
-def command_for(name: str) -> list[str]:
-    """The program of a child; `{events}` is filled in."""
-    # -P: the child's folder, where anyone may write a file of any name, is no place to import from.
-    return [sys.executable, "-P", "-m", "memstow.planner.backends.child", name, "{events}"]
+_reapers: list[threading.Thread] = []
 
 
 class Group(ABC):
-    """A child that leads a process group, its pipes and its temporary folder."""
+    """A child that leads a process group, with its pipes and its temporary folder."""
 
     folder: Path
     events: int
@@ -40,42 +34,42 @@ class Group(ABC):
 
     @abstractmethod
     def alive(self) -> bool:
-        """Whether it has not ended yet."""
+        """Whether it still runs."""
 
     @abstractmethod
     def ending(self, within: float) -> str:
-        """How it ended, for people: waits up to this many seconds for that."""
+        """Wait up to this many seconds for its end, and describe how it ended."""
 
     def memory(self) -> int:
-        """Resident bytes of the child and what it started; 0 where the system does not tell."""
+        """Resident bytes of the child and its descendants; 0 where the system does not report them."""
         return sum(map(_resident, (self.id, *_descendants(self.id)))) if self.alive() else 0
 
     def _kill(self) -> None:
         if not self.alive():
-            # It led its group; what it started and left behind is still in it.
+            # Its descendants may still be in its group.
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.id, signal.SIGKILL)
             return
-        # What it started goes first, so that it can reap it: where nobody reaps orphans they would stay.
-        started = list(_descendants(self.id))
-        for process in started:
+        # Descendants go first, so that the child can reap them: where nobody reaps orphans they would stay.
+        descendants = list(_descendants(self.id))
+        for process in descendants:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(process, signal.SIGKILL)
-        end = time.monotonic() + _FAREWELL_SECONDS
-        while started and time.monotonic() < end and self.alive() and any(_descendants(self.id)):
+        end = time.monotonic() + _DESCENDANTS_SECONDS
+        while descendants and time.monotonic() < end and self.alive() and any(_descendants(self.id)):
             time.sleep(0.001)
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.id, signal.SIGKILL)
 
 
 class Process(Group):
-    """A child started anew in a session of its own."""
+    """A child started from a command, in a session of its own."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
-        self.events, theirs = os.pipe()
+        self.events, events = os.pipe()
         try:
-            arguments = [part.replace("{events}", str(theirs)) for part in command]
+            arguments = [part.replace("{events}", str(events)) for part in command]
             self._popen = subprocess.Popen(  # noqa: S603
                 arguments,
                 stdin=subprocess.PIPE,
@@ -83,7 +77,7 @@ class Process(Group):
                 stderr=subprocess.DEVNULL,
                 cwd=self.folder,
                 env=_environment(self.folder),
-                pass_fds=(theirs,),
+                pass_fds=(events,),
                 start_new_session=True,
             )
         except BaseException:
@@ -91,7 +85,7 @@ class Process(Group):
             shutil.rmtree(self.folder, ignore_errors=True)
             raise
         finally:
-            os.close(theirs)
+            os.close(events)
         assert self._popen.stdin is not None  # noqa: S101
         self.requests = self._popen.stdin.fileno()
         os.set_blocking(self.requests, False)
@@ -104,11 +98,11 @@ class Process(Group):
         return self._popen.pid
 
     def alive(self) -> bool:
-        """Whether it has not ended yet."""
+        """Whether it still runs."""
         return self._popen.poll() is None
 
     def ending(self, within: float) -> str:
-        """How it ended, for people: waits up to this many seconds for that."""
+        """Wait up to this many seconds for its end, and describe how it ended."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             code = self._popen.wait(within)
             return f"killed by signal {-code}" if code < 0 else f"ended with status {code}"
@@ -127,28 +121,28 @@ class Process(Group):
         try:
             self._popen.wait(wait)
         except subprocess.TimeoutExpired:
-            # The kernel is still freeing its memory: nobody has to wait for that.
-            grave = threading.Thread(target=self._bury, daemon=True)
-            _graves.append(grave)
-            grave.start()
-        # At once in any case: this process may end before that one does.
+            # The kernel is still freeing its memory; the caller does not have to wait for that.
+            reaper = threading.Thread(target=self._reap, daemon=True)
+            _reapers.append(reaper)
+            reaper.start()
+        # Not left to the thread: this process may end before the child does.
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _bury(self) -> None:
+    def _reap(self) -> None:
         self._popen.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def see_buried(seconds: float) -> None:
-    """Wait, at most so long, until what was killed and let go is gone: only then it is known what it used."""
+def wait_for_reapers(seconds: float) -> None:
+    """Wait up to this many seconds for the end of killed children: their resource use is known only then."""
     end = time.monotonic() + seconds
-    for grave in _graves:
-        grave.join(max(end - time.monotonic(), 0.0))
-    _graves[:] = [grave for grave in _graves if grave.is_alive()]
+    for reaper in _reapers:
+        reaper.join(max(end - time.monotonic(), 0.0))
+    _reapers[:] = [reaper for reaper in _reapers if reaper.is_alive()]
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """Ours, with the temporary folder, and what is importable here importable there."""
+    """The environment of this process, with the temporary folder and the same import path."""
     paths = [path or os.getcwd() for path in sys.path]
     return {
         **os.environ,
@@ -167,13 +161,13 @@ def _descendants(process: int) -> Iterator[int]:
 
 
 def children(process: int) -> list[int]:
-    """Processes that it started and that nobody has reaped; none where the system does not tell."""
-    found: list[int] = []
+    """Child processes that are not reaped yet; none where the system does not list them."""
+    ids: list[int] = []
     with contextlib.suppress(OSError, ValueError):
         for task in os.listdir(f"/proc/{process}/task"):
             with open(f"/proc/{process}/task/{task}/children") as file:
-                found += map(int, file.read().split())
-    return found
+                ids += map(int, file.read().split())
+    return ids
 
 
 def _resident(process: int) -> int:

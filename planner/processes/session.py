@@ -1,4 +1,4 @@
-"""One request to one child: send it, hear what comes back, and end it in time, whatever the child does."""
+"""The parent's side of a request to a child: send it, receive messages, and end in time in any case."""
 
 import os
 import select
@@ -10,22 +10,22 @@ from memstow.planner.processes.frames import GarbageError, Message, Reader, pack
 from memstow.planner.processes.process import Group, Process
 
 _TICK = 0.02
-_WATCH_MEMORY_SECONDS = 0.05
+_MEMORY_SECONDS = 0.05
 _PIECE = 1 << 20
-# A child whose pipe is closed is about to end: what it ended with is worth some of the time that is left.
+# A child that has closed its pipe is about to end: waiting this long for its exit status.
 _LEAST_ENDING_SECONDS, _MOST_ENDING_SECONDS = 0.2, 2.0
 
 
 class EndedError(Exception):
-    """A session that came to its end without the child's last message."""
+    """The session ended without the child's last message."""
 
 
 class MemoryLimitError(EndedError):
-    """The child used more than it may."""
+    """The child used more memory than allowed."""
 
 
 class Session:
-    """A request and what comes back. Its owner looks around in between, and ends it by an exception."""
+    """A request and its messages. The owner's `look` is called in between, and may end it by an exception."""
 
     def __init__(
         self,
@@ -35,31 +35,31 @@ class Session:
         hear: Callable[[Message], None],
         look: Callable[[float], None],
     ) -> None:
-        self.until: float | None = None  # when the owner will look at the latest, on the monotonic clock
-        self.rest = 0.0  # seconds to let more come together after something came, at the cost of being late
+        self.until: float | None = None  # when `look` is called at the latest, on the monotonic clock
+        self.rest = 0.0  # seconds to wait after a message for more of them, which then come together
         self._process = process
         self._unsent = memoryview(b"")
         self._memory = memory
         self._hear = hear
         self._look = look
         self._reader = Reader()
-        # A child that has only just been asked cannot have used much.
-        self._memory_at = time.monotonic() + _WATCH_MEMORY_SECONDS
+        # A child that has just got its request cannot have used much.
+        self._memory_at = time.monotonic() + _MEMORY_SECONDS
         self._poll = select.poll()
         self._poll.register(process.events, select.POLLIN)
         self.say(request)
 
     def say(self, message: Message) -> None:
-        """Send a message as soon as the child takes it."""
+        """Send a message as soon as the pipe has room."""
         self._unsent = memoryview(bytes(self._unsent) + pack(message))
         self._poll.register(self._process.requests, select.POLLOUT)
 
     def run(self) -> Message:
-        """Hear every message up to the last, `done`, which is returned; EndedError where none comes."""
+        """Receive every message up to `done`, which is returned; EndedError if it does not come."""
         while True:
             now = time.monotonic()
             self._look(now)
-            self._watch_memory(now)
+            self._check_memory(now)
             wait = _TICK if self.until is None else min(_TICK, max(self.until - now, 0.0))
             for pipe, _ in self._poll.poll(wait * 1000):
                 if pipe == self._process.requests:
@@ -71,17 +71,17 @@ class Session:
                 if self.rest:
                     time.sleep(self.rest)
 
-    def _watch_memory(self, now: float) -> None:
+    def _check_memory(self, now: float) -> None:
         if now < self._memory_at:
             return
-        self._memory_at = now + _WATCH_MEMORY_SECONDS
+        self._memory_at = now + _MEMORY_SECONDS
         used = self._process.memory()
         if used > self._memory:
             message = f"used {used >> 20} MiB of memory; {self._memory >> 20} are allowed"
             raise MemoryLimitError(message)
 
     def _send(self) -> None:
-        """Send a piece. A child that takes none has ended, and its own pipe will say so."""
+        """Send a piece. A broken pipe means that the child has ended, as its other pipe will show."""
         try:
             self._unsent = self._unsent[os.write(self._process.requests, self._unsent[:_PIECE]) :]
         except BlockingIOError:
@@ -97,7 +97,7 @@ class Session:
         return min(max(self.until - time.monotonic(), _LEAST_ENDING_SECONDS), _MOST_ENDING_SECONDS)
 
     def _receive(self) -> Message | None:
-        """The last message, if it is here."""
+        """Receive a piece; the message `done` if it is complete."""
         try:
             data = os.read(self._process.events, _PIECE)
         except BlockingIOError:
@@ -118,7 +118,7 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """When a session must end."""
+    """The limits of a session."""
 
     until: float | None  # on the monotonic clock
     memory: int
@@ -126,7 +126,7 @@ class Terms:
 
 
 def converse(process: Process, request: Message, terms: Terms, hear: Callable[[Message], None]) -> str | None:
-    """Hear every message up to the last, `done`; otherwise why it came to an end without. Ends the child."""
+    """Receive messages up to `done`, then end the child; the reason if it ended without that message."""
 
     def look(now: float) -> None:
         if terms.until is not None and now >= terms.until:

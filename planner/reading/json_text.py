@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.model.garbage_collection import collector_at_rest
 from memstow.planner.reading.paths import Path, json_path
 from memstow.planner.reading.printable import printable, shown
 from memstow.planner.reading.source import read_bytes
-from memstow.planner.solve.garbage_collection import collector_at_rest
 
 # Those who read bytes read JSON next: they find both here.
 __all__ = ["MOST_VALUES", "decoded", "parse_json", "read_bytes"]

@@ -6,9 +6,9 @@ from typing import Final, NamedTuple
 
 from pydantic_core import ErrorDetails
 
+from memstow.planner.model.suggestion import closest_match
 from memstow.planner.reading.paths import Path, value_at
 from memstow.planner.reading.printable import printable, shown
-from memstow.planner.reading.suggestion import likely
 from memstow.planner.reading.wire_types import Place, fields_of, place_of
 
 
@@ -182,7 +182,7 @@ def _limit(value: object) -> str:
 
 
 def _likely(name: str, allowed: list[str]) -> str | None:
-    close = likely(name, allowed)
+    close = closest_match(name, allowed)
     if close is not None:
         return close
     foreign = _FOREIGN_NAMES.get(name.lower())

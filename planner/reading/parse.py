@@ -10,14 +10,14 @@ from typing import Any, Final, TypeVar
 
 from memstow.planner.check import find_issues
 from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.model.garbage_collection import collector_at_rest
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import REPEATED, Plan, placed_again
+from memstow.planner.model.plan import REPEATED, Plan, repeated_placements
 from memstow.planner.model.problem import DEFAULT_POOL, Pool, Problem
+from memstow.planner.model.target import Target
 from memstow.planner.reading.issues import Findings, Renamed
 from memstow.planner.reading.paths import Path, parse_path
 from memstow.planner.reading.sections import Section, index_before, read_section, read_whole
-from memstow.planner.solve.garbage_collection import collector_at_rest
-from memstow.planner.targets.target import Target
 
 _T = TypeVar("_T")
 
@@ -105,7 +105,7 @@ def _problem(raw: object) -> Problem:
 
 
 def _add_repeated(findings: Findings, at: Path, plan: Plan) -> None:
-    for index, message in placed_again(plan.placements):
+    for index, message in repeated_placements(plan.placements):
         findings.add(REPEATED, (*at, "placements", index), message)
     if findings:
         raise findings.error()

@@ -1,53 +1,53 @@
-"""From a problem to arrays, and from a layout back to placements.
+"""Turns a problem into arrays, and a layout back into placements.
 
-Rigid groups become one item, times become 64-bit, and all sizes and offsets are divided by their common unit:
-a plan can be pressed down until every offset is a sum of sizes and given offsets, so no optimum is lost.
-Buffers of size 0 are placed here, since nothing depends on where they are.
+Takes a problem, returns a `Reduction`, or an explanation if some buffer has no place even alone. Rigid groups
+become one item, times become 64-bit, and all sizes and offsets are divided by their common unit: a plan can
+be pressed down until every offset is a sum of sizes and given offsets, so no optimum is lost. Buffers of size
+0 are placed here, since nothing depends on where they are.
 """
 
 from collections.abc import Iterator
 from math import gcd
 
+from memstow.planner.model.garbage_collection import collector_at_rest
 from memstow.planner.model.plan import Explanation, Placement, Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.model.rigid_groups import rigid_groups
-from memstow.planner.reduce.allowed_places import Body, Rooms, first_aligned, no_place
+from memstow.planner.reduce.allowed_places import Body, PlaceFinder, align_up, no_place
 from memstow.planner.reduce.arrays import build
 from memstow.planner.reduce.reduction import Reduction
-from memstow.planner.reduce.unit import common_unit
-from memstow.planner.solve.garbage_collection import collector_at_rest
 
 __all__ = ["Reduction", "reduce"]
 
 
-def reduce(problem: Problem, kept: Plan | None = None) -> Reduction | Explanation:
-    """The arrays of a valid problem, or why some buffer has no place even alone.
+def reduce(problem: Problem, hint: Plan | None = None) -> Reduction | Explanation:
+    """The arrays of a valid problem, or the explanation that some buffer has no place even alone.
 
-    Places of `kept` can be taken whatever they are: for objectives that count what moves.
+    Every place of the hint can be used, whatever its offset: for objectives that count moves.
     """
     with collector_at_rest():
-        return _reduce(problem, kept)
+        return _reduce(problem, hint)
 
 
-def _reduce(problem: Problem, kept: Plan | None) -> Reduction | Explanation:
+def _reduce(problem: Problem, hint: Plan | None) -> Reduction | Explanation:
     buffers = problem.buffers
     index_of = {buffer.id: index for index, buffer in enumerate(buffers)}
-    rooms = Rooms(problem)
+    finder = PlaceFinder(problem)
     bodies: list[Body] = []
     alone: list[tuple[int, Placement]] = []
-    for members, deltas in _tied_together(problem, index_of):
-        body = rooms.body(members, deltas)
+    for members, deltas in _groups_and_single_buffers(problem, index_of):
+        body = finder.body(members, deltas)
         if not body.spots:
             return no_place(problem, members)
         if buffers[members[0]].size:
             bodies.append(body)
         else:
-            alone.append((members[0], _anywhere(problem, body)))
-    unit = gcd(common_unit(problem, bodies), *_offsets(problem, kept))
+            alone.append((members[0], _first_place(problem, body)))
+    unit = gcd(_common_unit(problem, bodies), *_hint_offsets(problem, hint))
     return build(problem, index_of, bodies, tuple(alone), max(unit, 1))
 
 
-def _tied_together(
+def _groups_and_single_buffers(
     problem: Problem, index_of: dict[str, int]
 ) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Buffers and groups as (members, deltas), in the order of their first buffers."""
@@ -61,15 +61,44 @@ def _tied_together(
             yield group_at[index].members, group_at[index].deltas
 
 
-def _anywhere(problem: Problem, body: Body) -> Placement:
-    """The first place in the preferred pool, for a buffer without a byte: where it is costs nothing."""
+def _first_place(problem: Problem, body: Body) -> Placement:
+    """The first place in the preferred pool, for a buffer of size 0: its place costs nothing."""
     (index,), preferred = body.members, body.spots[0]
-    start = first_aligned(preferred.where, body.low)
+    start = align_up(preferred.where, body.low)
     return Placement(buffer=problem.buffers[index].id, pool=problem.pools[preferred.pool].id, offset=start)
 
 
-def _offsets(problem: Problem, kept: Plan | None) -> Iterator[int]:
-    """The offsets that a plan gives to buffers that have bytes."""
-    if kept is not None:
-        sized = {buffer.id for buffer in problem.buffers if buffer.size}
-        yield from (place.offset for place in kept.placements if place.buffer in sized)
+def _hint_offsets(problem: Problem, hint: Plan | None) -> Iterator[int]:
+    """The offsets that the hint gives to buffers that have bytes."""
+    if hint is not None:
+        not_empty = {buffer.id for buffer in problem.buffers if buffer.size}
+        yield from (place.offset for place in hint.placements if place.buffer in not_empty)
+
+
+def _common_unit(problem: Problem, bodies: list[Body]) -> int:
+    """The greatest common divisor of all sizes, distances, pinned offsets and alignments.
+
+    An alignment that divides the unit always holds, so it does not count.
+    """
+    buffers = problem.buffers
+    unit = gcd(*(buffers[i].size for body in bodies for i in body.members))
+    for pool in problem.pools:
+        for reserved in pool.reserved:
+            unit = gcd(unit, reserved.offset, reserved.size)
+    for body in bodies:
+        if len(body.deltas) > 1:
+            unit = gcd(unit, *body.deltas)
+        if body.low == body.high:
+            unit = gcd(unit, body.low)
+    # Most bodies share one list of spots.
+    grids = {
+        spot.where for spots in {id(body.spots): body.spots for body in bodies}.values() for spot in spots
+    }
+    before = 0
+    while unit != before:
+        before = unit
+        for where in grids:
+            unit = gcd(unit, where.residue)
+            if unit % where.modulus:
+                unit = gcd(unit, where.modulus)
+    return unit

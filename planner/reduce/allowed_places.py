@@ -1,11 +1,19 @@
-"""Where a buffer or a rigid group may go when it is there alone."""
+"""The pools and offsets that a buffer or a rigid group may have when it is alone."""
 
 from bisect import bisect_right
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from memstow.planner.model.plan import Explanation
-from memstow.planner.model.problem import LIMIT, Buffer, Pool, Problem, allowed_pools, end_of, reserved_bytes
+from memstow.planner.model.problem import (
+    LIMIT,
+    Buffer,
+    Pool,
+    Problem,
+    allowed_pools,
+    end_of,
+    reserved_bytes,
+)
 from memstow.planner.model.ranges import merged
 from memstow.planner.model.rigid_groups import Congruence, group_alignment
 
@@ -29,8 +37,8 @@ class Body(NamedTuple):
     high: int
 
 
-class _Room:
-    """A pool while buffers are tried in it alone."""
+class _PoolSpace:
+    """The space of a pool between its reserved ranges."""
 
     def __init__(self, number: int, pool: Pool) -> None:
         self.number = number
@@ -42,10 +50,10 @@ class _Room:
         self.widest = max(end - begin for begin, end in zip(begins, ends, strict=True))
 
     def has(self, where: Congruence, low: int, high: int, footprints: list[tuple[int, int]]) -> bool:
-        """Whether the footprints (delta, size) fit, at an offset allowed within [low, high]."""
+        """Whether the footprints (delta, size) fit at an allowed offset within [low, high]."""
         if low != high and len(footprints) == 1 and footprints[0][1] + where.modulus <= self.widest:
             return True
-        start = first_aligned(where, low)
+        start = align_up(where, low)
         moved = True
         while moved:
             if start > high or any(start + delta + size > self.end for delta, size in footprints):
@@ -55,77 +63,80 @@ class _Room:
                 begin = start + delta
                 after = bisect_right(self.reserved, begin, key=lambda r: r[1])
                 if size and after < len(self.reserved) and self.reserved[after][0] < begin + size:
-                    start = first_aligned(where, self.reserved[after][1] - delta)
+                    start = align_up(where, self.reserved[after][1] - delta)
                     moved = True
         return True
 
 
-def first_aligned(where: Congruence, low: int) -> int:
+def align_up(where: Congruence, low: int) -> int:
+    """The least offset of the congruence that is at least `low`."""
     return low + (where.residue - low) % where.modulus
 
 
-class Rooms:
-    """Where buffers and groups may go. What only alignment and allowed pools decide is worked out once."""
+class PlaceFinder:
+    """Finds the places of buffers and groups. Buffers of equal alignment and pools share a result."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
-        self._rooms = {pool.id: _Room(number, pool) for number, pool in enumerate(problem.pools)}
-        # By alignment and pools: the spots, and the size up to which a buffer fits in all of them.
-        self._aligned: dict[tuple[int, tuple[str, ...]], tuple[list[Spot], int]] = {}
-        self._narrowest = min(room.widest for room in self._rooms.values())
-        self._everywhere = tuple(self._rooms)
+        self._spaces = {pool.id: _PoolSpace(number, pool) for number, pool in enumerate(problem.pools)}
+        # By alignment and pools: the spots, and the largest size that surely fits in all of them.
+        self._spots_of: dict[tuple[int, tuple[str, ...]], tuple[list[Spot], int]] = {}
+        self._narrowest = min(space.widest for space in self._spaces.values())
+        self._everywhere = tuple(self._spaces)
 
     def body(self, members: tuple[int, ...], deltas: tuple[int, ...]) -> Body:
-        """The buffers with the pools in which they have a place when they are there alone."""
+        """The buffers with the pools that have a place for them."""
         if len(members) > 1:
             return self._group(members, deltas)
         buffer = self._problem.buffers[members[0]]
-        names = self._allowed(buffer)
-        known = self._aligned.get((buffer.alignment, names))
-        if known is None:
+        names = self._pools_of(buffer)
+        cached = self._spots_of.get((buffer.alignment, names))
+        if cached is None:
             spots = self._spots(names, [(buffer, 0)])
             steps = (spot.where.modulus for spot in spots)
-            known = self._aligned[buffer.alignment, names] = spots, self._narrowest - max(steps, default=0)
-        spots, roomy = known
+            cached = self._spots_of[buffer.alignment, names] = spots, self._narrowest - max(steps, default=0)
+        spots, largest = cached
         if buffer.offset is None:
             low, high = 0, LIMIT
-            if buffer.size <= roomy:
+            if buffer.size <= largest:
                 return Body(members, deltas, spots, low, high)
         else:
             low = high = buffer.offset
-        fitting = [s for s in spots if self._room(s).has(s.where, low, high, [(0, buffer.size)])]
+        fitting = [s for s in spots if self._space(s).has(s.where, low, high, [(0, buffer.size)])]
         return Body(members, deltas, fitting, low, high)
 
-    def _allowed(self, buffer: Buffer) -> tuple[str, ...]:
-        anywhere = buffer.pool is None and buffer.pools is None
-        return self._everywhere if anywhere else allowed_pools(self._problem, buffer)
+    def _pools_of(self, buffer: Buffer) -> tuple[str, ...]:
+        if buffer.pool is None and buffer.pools is None:
+            return self._everywhere
+        return allowed_pools(self._problem, buffer)
 
     def _group(self, members: tuple[int, ...], deltas: tuple[int, ...]) -> Body:
-        tied = [(self._problem.buffers[i], delta) for i, delta in zip(members, deltas, strict=True)]
-        allowed = [set(self._allowed(buffer)) for buffer, _ in tied]
-        names = self._allowed(tied[0][0])
-        spots = self._spots(tuple(n for n in names if all(n in some for some in allowed)), tied)
-        starts = {buffer.offset - delta for buffer, delta in tied if buffer.offset is not None}
+        buffers = [(self._problem.buffers[i], delta) for i, delta in zip(members, deltas, strict=True)]
+        allowed = [set(self._pools_of(buffer)) for buffer, _ in buffers]
+        names = self._pools_of(buffers[0][0])
+        spots = self._spots(tuple(n for n in names if all(n in some for some in allowed)), buffers)
+        starts = {buffer.offset - delta for buffer, delta in buffers if buffer.offset is not None}
         low, high = (min(starts), max(starts)) if starts else (0, LIMIT)
-        footprints = [(delta, buffer.size) for buffer, delta in tied]
-        fitting = [s for s in spots if self._room(s).has(s.where, low, high, footprints)]
+        footprints = [(delta, buffer.size) for buffer, delta in buffers]
+        fitting = [s for s in spots if self._space(s).has(s.where, low, high, footprints)]
         return Body(members, deltas, fitting, low, high)
 
-    def _spots(self, names: tuple[str, ...], tied: list[tuple[Buffer, int]]) -> list[Spot]:
-        rooms = (self._rooms[name] for name in names)
-        aligned = ((room, group_alignment(tied, room.pool)) for room in rooms)
-        return [Spot(room.number, room.pool.cost, where) for room, where in aligned if where is not None]
+    def _spots(self, names: tuple[str, ...], buffers: list[tuple[Buffer, int]]) -> list[Spot]:
+        spaces = (self._spaces[name] for name in names)
+        grids = ((space, group_alignment(buffers, space.pool)) for space in spaces)
+        return [Spot(space.number, space.pool.cost, where) for space, where in grids if where is not None]
 
-    def _room(self, spot: Spot) -> _Room:
-        return self._rooms[self._problem.pools[spot.pool].id]
+    def _space(self, spot: Spot) -> _PoolSpace:
+        return self._spaces[self._problem.pools[spot.pool].id]
 
 
 def size_of(pool: Pool) -> str:
-    """How much room a pool has, for people."""
+    """The capacity of a pool, for messages."""
     return "unbounded, but no address is above 2^62" if pool.capacity is None else f"{pool.capacity:,}"
 
 
 def no_place(problem: Problem, members: tuple[int, ...]) -> Explanation:
+    """The explanation that these buffers have no place, even alone."""
     buffers = [problem.buffers[i] for i in members]
     ids = tuple(b.id for b in buffers)
     names = ", ".join(map(repr, ids[:8])) + (" ..." if len(ids) > 8 else "")

@@ -1,4 +1,4 @@
-"""The arrays of bodies whose places and unit are known."""
+"""Builds the arrays from bodies with their places and the unit."""
 
 from array import array
 
@@ -8,7 +8,6 @@ from memstow.planner.model.problem import LIMIT, Problem, access_count, end_of, 
 from memstow.planner.model.ranges import merged
 from memstow.planner.reduce.allowed_places import Body, Spot
 from memstow.planner.reduce.lifetimes import Lives
-from memstow.planner.reduce.pairs import add_pairs, paired
 from memstow.planner.reduce.reduction import Reduction
 from memstow.solvers.instance import Instance
 
@@ -20,7 +19,7 @@ def build(
     alone: tuple[tuple[int, Placement], ...],
     unit: int,
 ) -> Reduction:
-    """Items, parts, pools and pairs, in units."""
+    """The reduction: items, parts, pools and pairs, in units."""
     arrays = Instance()
     lives = Lives(problem)
     parts = _Parts(problem, lives, unit)
@@ -29,18 +28,18 @@ def build(
     parts.fill(arrays)
     _add_choices(problem, bodies, unit, arrays)
     _add_pools(problem, unit, arrays)
-    add_pairs(problem, index_of, parts.part_of, parts.item_of, arrays)
+    _add_pairs(problem, index_of, parts.part_of, parts.item_of, arrays)
     return Reduction(problem, arrays, unit, array("q", parts.buffer), alone, lives.moments)
 
 
 class _Parts:
-    """The buffers of the items, in lists as long as they grow."""
+    """Collects the parts of the items in lists, which grow faster than arrays."""
 
     def __init__(self, problem: Problem, lives: Lives, unit: int) -> None:
         self._buffers = problem.buffers
         self._lives = lives
         self._unit = unit
-        self._paired = paired(problem)
+        self._in_pairs = _ids_in_pairs(problem)
         self.part_of: dict[int, int] = {}
         self.item_of: dict[int, int] = {}
         self.buffer: list[int] = []
@@ -54,7 +53,7 @@ class _Parts:
     def add(self, item: int, body: Body) -> None:
         for index, delta in zip(body.members, body.deltas, strict=True):
             buffer = self._buffers[index]
-            if buffer.id in self._paired:
+            if buffer.id in self._in_pairs:
                 self.item_of[index] = item
                 self.part_of[index] = len(self.buffer)
             self.buffer.append(index)
@@ -82,7 +81,7 @@ def _add_choices(problem: Problem, bodies: list[Body], unit: int, arrays: Instan
     high: list[int] = []
     cost: list[int] = []
     rank: list[int] = []
-    ranked = counts(problem, Kind.PREFERENCE)
+    has_preference = counts(problem, Kind.PREFERENCE)
     order: list[_Choices] = []
     for body in bodies:
         spots = body.spots
@@ -94,7 +93,7 @@ def _add_choices(problem: Problem, bodies: list[Body], unit: int, arrays: Instan
         high += found.limits(LIMIT if body.high == LIMIT else body.high // unit)
         accesses = sum(access_count(problem.buffers[i]) for i in body.members) if costly else 0
         cost += [spot.cost * accesses for spot in spots] if accesses else [0] * len(spots)
-        if ranked:
+        if has_preference:
             rank += [_rank(problem, body, problem.pools[spot.pool].id) for spot in spots]
         else:
             rank += [0] * len(spots)
@@ -112,13 +111,13 @@ def _add_choices(problem: Problem, bodies: list[Body], unit: int, arrays: Instan
 
 
 def _rank(problem: Problem, body: Body, pool: str) -> int:
-    """What its members add to the preference in that pool."""
+    """The preference of the body's buffers in that pool."""
     buffers = (problem.buffers[i] for i in body.members)
     return sum(place_of(problem, buffer, pool) * buffer.size for buffer in buffers)
 
 
 class _Choices:
-    """What items with the same spots have in common, in units."""
+    """The choices of items with the same spots, in units."""
 
     def __init__(self, spots: list[Spot], unit: int) -> None:
         grids = [spot.where for spot in spots]
@@ -130,7 +129,7 @@ class _Choices:
         self._pins = {i: grid.residue // unit for i, grid in enumerate(grids) if grid.modulus > LIMIT}
 
     def limits(self, limit: int) -> list[int]:
-        """By spot, the limit of the offsets of an item that has this one wherever it is free."""
+        """By spot, the limit of an item's offset: this one, or the pin of the spot."""
         found = [limit] * len(self.pool)
         for spot, offset in self._pins.items():
             found[spot] = offset
@@ -144,3 +143,42 @@ def _add_pools(problem: Problem, unit: int, arrays: Instance) -> None:
             arrays.reserved_begin.append(low // unit)
             arrays.reserved_end.append(high // unit)
         arrays.reserved_start.append(len(arrays.reserved_begin))
+
+
+def _ids_in_pairs(problem: Problem) -> set[str]:
+    """Ids of the buffers that some pair names."""
+    ids = {name for pair in (*problem.conflicts, *problem.exclusive) for name in pair}
+    ids.update(name for share in problem.in_place for name in (share.input, share.output))
+    ids.update(name for cost in problem.reuse_costs for name in cost.buffers)
+    return ids
+
+
+def _add_pairs(
+    problem: Problem,
+    index_of: dict[str, int],
+    part_of: dict[int, int],
+    item_of: dict[int, int],
+    arrays: Instance,
+) -> None:
+    """Add pairs of buffers as pairs of parts; not those within an item or with a buffer of size 0."""
+
+    def parts(first: str, second: str) -> tuple[int, int] | None:
+        one, two = index_of[first], index_of[second]
+        if one not in part_of or two not in part_of or item_of[one] == item_of[two]:
+            return None
+        a, b = part_of[one], part_of[two]
+        return (a, b) if a < b else (b, a)
+
+    conflicts = {pair for entry in problem.conflicts if (pair := parts(*entry))}
+    exclusive = {pair for entry in problem.exclusive if (pair := parts(*entry))} - conflicts
+    in_place = {pair for entry in problem.in_place if (pair := parts(entry.input, entry.output))} - exclusive
+    for a, b in sorted(conflicts):
+        arrays.conflicts.extend((a, b))
+    for a, b in sorted(exclusive):
+        arrays.exempt.extend((a, b, 0))
+    for a, b in sorted(in_place):
+        arrays.exempt.extend((a, b, 1))
+    for cost in problem.reuse_costs:
+        one, two = (index_of[name] for name in cost.buffers)
+        if one in part_of and two in part_of:
+            arrays.reuse.extend((part_of[one], part_of[two], cost.cost))

@@ -3,7 +3,7 @@
 from array import array
 from dataclasses import dataclass
 
-from memstow.planner.model.plan import Placement, placed
+from memstow.planner.model.plan import Placement, make_placement
 from memstow.planner.model.problem import Problem
 from memstow.solvers.instance import Instance, Layout
 
@@ -27,17 +27,17 @@ class Reduction:
         """The layout in the user's terms, in the order of the buffers. Every item has a place."""
         instance, buffers = self.instance, self.problem.buffers
         names = [pool.id for pool in self.problem.pools]
-        found: list[Placement | None] = [None] * len(buffers)
+        placements: list[Placement | None] = [None] * len(buffers)
         starts, deltas = instance.item_parts, instance.part_delta
         for item, (pool, offset) in enumerate(zip(layout.pool, layout.offset, strict=True)):
             name = names[pool]
             for part in range(starts[item], starts[item + 1]):
                 index = self.part_buffer[part]
                 place = (offset + deltas[part]) * self.unit
-                found[index] = placed(buffers[index].id, name, place)
+                placements[index] = make_placement(buffers[index].id, name, place)
         for index, placement in self.alone:
-            found[index] = placement
-        return tuple(p for p in found if p is not None)
+            placements[index] = placement
+        return tuple(p for p in placements if p is not None)
 
     def layout(self, placements: tuple[Placement, ...]) -> Layout:
         """The items as the placements have them; -1 where they say nothing that an item could follow."""

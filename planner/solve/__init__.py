@@ -1,5 +1,5 @@
-"""Who solves, in what order, until when.
+"""Solves a problem: which solvers, in what order, until when.
 
-In comes a problem that makes sense and its options, out goes a plan that the judge has accepted, with what
-is proven of it. `engine` is the way through; what it knows and asks is in the other files.
+Takes a problem and options, returns a plan that the judge has accepted, with proven bounds. `engine` is the
+entry; `turns` runs the solvers that `portfolio` picks, and `run_state` holds the best layout and the bounds.
 """

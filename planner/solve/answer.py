@@ -1,123 +1,148 @@
-"""From what a run has found and proven to the plan that is handed out, judged."""
+"""Makes the plan that a run returns, and has it judged."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import memstow
+from memstow.planner.backends.registry import name_with_version
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import RefusedPlanError
+from memstow.planner.model.garbage_collection import collector_at_rest
 from memstow.planner.model.objective import Term
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Explanation, Least, Overflow, Plan, PoolUse, Status, TermValue, gap_of
 from memstow.planner.model.problem import Problem
 from memstow.planner.reduce import Reduction
 from memstow.planner.solve.bounds import Bounds, PoolBound, TermBound
-from memstow.planner.solve.objective_values import Worth
+from memstow.planner.solve.objective_values import PlanValues
+from memstow.planner.solve.run_state import RunState
 from memstow.planner.verify import Violation
 from memstow.solvers import core
 from memstow.solvers.instance import Layout
 
 Judge = Callable[[Problem, Plan, Plan | None], list[Violation]]
-"""What is wrong with a plan: `planner.verify.recount`, or who asks that and remembers."""
+"""Finds the violations of a plan: `planner.verify.recount`, or a function that calls and caches it."""
+
+
+Accept = Callable[[Layout, str, dict[Term, TermBound]], Plan]
+"""Makes the accepted plan of a layout, by this solver, with these bounds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What every plan says of its run."""
+    """The time and work that a plan took."""
 
     seconds: float
     work: int
 
 
-def infeasible(problem: Problem, explanation: Explanation, prover: str, stamp: Stamp) -> Plan:
-    """The answer where nothing fits."""
-    blank = _blank(Status.INFEASIBLE, stamp)
-    return _named(problem, replace(blank, explanation=explanation, prover=prover))
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Makes the plans of one run."""
+
+    problem: Problem
+    options: Options
+    judge: Judge
+    stamp: Callable[[], Stamp]
+
+    def infeasible(self, explanation: Explanation, prover: str) -> Plan:
+        """The answer where nothing fits."""
+        blank = self._blank(Status.INFEASIBLE)
+        return self._with_digest(replace(blank, explanation=explanation, prover=self._with_version(prover)))
+
+    def unknown(self, reduction: Reduction, attempt: Layout | None) -> Plan:
+        """The answer where no plan was found, and no proof that there is none."""
+        blank = self._with_digest(self._blank(Status.UNKNOWN))
+        if attempt is None:
+            return blank
+        peaks = core.pool_peaks(reduction.instance, attempt)
+        closest = tuple(
+            Overflow(pool=pool.id, peak=peak * reduction.unit, capacity=pool.capacity)
+            for pool, peak in zip(self.problem.pools, peaks, strict=True)
+            if pool.capacity is not None and peak * reduction.unit > pool.capacity
+        )
+        return replace(blank, closest=closest)
+
+    def accept(
+        self,
+        reduction: Reduction,
+        bounds: Bounds,
+        state: RunState,
+        layout: Layout,
+        solver: str,
+        terms: dict[Term, TermBound],
+    ) -> Plan:
+        """The plan of a layout that fits; RefusedPlanError if the judge finds a violation."""
+        with collector_at_rest():
+            plan = self._plan(reduction, bounds, state, layout, self._with_version(solver), terms)
+            violations = self.judge(self.problem, plan, self.options.hint)
+            if violations:
+                raise RefusedPlanError(
+                    f"the plan of {plan.solver} was refused; please report it: "
+                    + "; ".join(f"{v.code}: {v.message}" for v in violations[:5])
+                )
+            return self._with_digest(plan)
+
+    def _plan(
+        self,
+        reduction: Reduction,
+        bounds: Bounds,
+        state: RunState,
+        layout: Layout,
+        solver: str,
+        terms: dict[Term, TermBound],
+    ) -> Plan:
+        """The plan before anyone has judged it."""
+        prover = None if state.prover is None else self._with_version(state.prover)
+        stamp = self._blank(Status.FEASIBLE)
+        placements = reduction.placements(layout)
+        values = PlanValues(reduction, layout, placements, self.options.hint)
+        objective = tuple(_term_value(term, values.of(term), bound) for term, bound in terms.items())
+        proven = all(entry.value == entry.bound for entry in objective)
+        return replace(
+            stamp,
+            status=Status.OPTIMAL if proven else Status.FEASIBLE,
+            placements=placements,
+            pools=tuple(_pool_uses(self.problem, bounds, values, terms)),
+            objective=objective,
+            solver=solver,
+            prover=prover if any(entry.bound for entry in objective) else None,
+        )
+
+    def _blank(self, status: Status) -> Plan:
+        stamp = self.stamp()
+        return Plan(status=status, version=memstow.__version__, seconds=stamp.seconds, work=stamp.work)
+
+    def _with_digest(self, plan: Plan) -> Plan:
+        return replace(plan, digest=digest(self.problem))
+
+    def _with_version(self, solver: str) -> str:
+        """A back end with its version in a deterministic run: another version may give another plan."""
+        return name_with_version(solver) if self.options.deterministic else solver
 
 
-def unknown(reduction: Reduction, attempt: Layout | None, stamp: Stamp) -> Plan:
-    """The answer where nothing that fits was found, and no proof that nothing does."""
-    blank = _named(reduction.problem, _blank(Status.UNKNOWN, stamp))
-    if attempt is None:
-        return blank
-    peaks = core.pool_peaks(reduction.instance, attempt)
-    closest = tuple(
-        Overflow(pool=pool.id, peak=peak * reduction.unit, capacity=pool.capacity)
-        for pool, peak in zip(reduction.problem.pools, peaks, strict=True)
-        if pool.capacity is not None and peak * reduction.unit > pool.capacity
-    )
-    return replace(blank, closest=closest)
-
-
-def judged(
-    reduction: Reduction,
-    bounds: Bounds,
-    terms: dict[Term, TermBound],
-    solver: str,
-    layout: Layout,
-    options: Options,
-    prover: str | None,
-    stamp: Stamp,
-    judge: Judge,
-) -> Plan:
-    """The plan of a layout that fits, accepted by the judge."""
-    problem = reduction.problem
-    placements = reduction.placements(layout)
-    worth = Worth(reduction, layout, placements, options.hint)
-    objective = tuple(_term_value(term, worth.value(term), bound) for term, bound in terms.items())
-    proven = all(entry.value == entry.bound for entry in objective)
-    pool_bounds = [
-        _pool_bound(bounds.of_pool(i), _said_of_pool(problem, pool.id, terms))
-        for i, pool in enumerate(problem.pools)
-    ]
-    pools = tuple(
-        PoolUse(
+def _pool_uses(
+    problem: Problem, bounds: Bounds, values: PlanValues, terms: dict[Term, TermBound]
+) -> Iterator[PoolUse]:
+    for i, pool in enumerate(problem.pools):
+        bound = _pool_bound(bounds.of_pool(i), _bound_in_objective(problem, pool.id, terms))
+        yield PoolUse(
             pool=pool.id,
             capacity=pool.capacity,
-            peak=worth.peaks[i],
+            peak=values.peaks[i],
             bound=bound.value,
-            live=worth.live[i],
+            live=values.live[i],
             certificate=bound.certificate,
         )
-        for i, (pool, bound) in enumerate(zip(problem.pools, pool_bounds, strict=True))
-    )
-    plan = replace(
-        _blank(Status.OPTIMAL if proven else Status.FEASIBLE, stamp),
-        placements=placements,
-        pools=pools,
-        objective=objective,
-        solver=solver,
-        prover=prover if any(entry.bound for entry in objective) else None,
-    )
-    violations = judge(problem, plan, options.hint)
-    if violations:
-        raise RefusedPlanError(
-            f"the plan of {solver} was refused; please report it: "
-            + "; ".join(f"{v.code}: {v.message}" for v in violations[:5])
-        )
-    return _named(problem, plan)
 
 
-def _named(problem: Problem, plan: Plan) -> Plan:
-    return replace(plan, digest=digest(problem))
+def _pool_bound(bound: PoolBound, in_objective: int) -> PoolBound:
+    """The better of a pool's own bound and the one in the objective, whose certificate is there."""
+    return PoolBound(in_objective, None) if in_objective >= bound.value else bound
 
 
-def _blank(status: Status, stamp: Stamp) -> Plan:
-    return Plan(
-        status=status,
-        version=memstow.__version__,
-        seconds=stamp.seconds,
-        work=stamp.work,
-    )
-
-
-def _pool_bound(found: PoolBound, said: int) -> PoolBound:
-    """The better of what was found of a pool and what the objective says of it, which has the proof there."""
-    return PoolBound(said, None) if said >= found.value else found
-
-
-def _said_of_pool(problem: Problem, pool: str, terms: dict[Term, TermBound]) -> int:
-    """What is proven of a pool's peak as the first term; those of later terms hold given it alone."""
+def _bound_in_objective(problem: Problem, pool: str, terms: dict[Term, TermBound]) -> int:
+    """The bound of a pool's peak if that is the first term; bounds of later terms depend on the first."""
     first = next(iter(terms), None)
     return terms[first].value if first is not None and first.is_peak_of(pool, len(problem.pools)) else 0
 

@@ -1,4 +1,4 @@
-"""Which of two plans for one problem to prefer."""
+"""Compares two plans of one problem."""
 
 from memstow.planner.model.plan import Plan, Status
 
@@ -6,12 +6,12 @@ _RANK = {Status.INFEASIBLE: 0, Status.OPTIMAL: 1, Status.FEASIBLE: 1, Status.UNK
 
 
 def better(one: Plan, other: Plan) -> bool:
-    """Whether the first is to be preferred: a lower objective, then a tighter proof."""
-    return _standing(one) < _standing(other)
+    """Whether the first plan is better: a lower objective, or an equal one with better bounds."""
+    return _sort_key(one) < _sort_key(other)
 
 
-def _standing(plan: Plan) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
-    """Sorts plans, the preferred one first. A proof that nothing fits leaves no room for a plan."""
+def _sort_key(plan: Plan) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
+    """Sorts plans, best first. A proof that nothing fits comes before any plan."""
     values = tuple(term.value for term in plan.objective)
     bounds = tuple(-term.bound for term in plan.objective)
     return _RANK[plan.status], values, bounds

@@ -1,6 +1,6 @@
-"""Lower bounds that need no search, and why a problem cannot fit, told in the user's names.
+"""Lower bounds that need no search, and the explanation where they exceed the capacity.
 
-What must be apart at one moment adds up: that alone decides most problems.
+The sizes of buffers that must be apart at one time add up: that alone decides most problems.
 """
 
 from collections.abc import Iterable
@@ -16,19 +16,19 @@ from memstow.solvers import core
 from memstow.solvers.core import LiveBound
 from memstow.solvers.instance import Instance
 
-# With more pools than this only single pools and all together are looked at.
+# With more pools than this only single pools and all of them together have a bound.
 _MOST_POOLS_COMBINED = 4
-# Rough cost of one clique bound, in adjacency words read.
+# Effort for one clique bound, in words of adjacency that are read.
 _CLIQUE_EFFORT = 20_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """Buffers that must be apart within some pools, and the bytes that takes."""
+    """Buffers that must be apart within some pools, and the bytes that they need there."""
 
     pools: tuple[int, ...]
-    bytes: int  # what they take, without what is reserved
-    height: int  # with one pool: the least end they can have, reserved ranges counted
+    bytes: int  # without reserved ranges
+    height: int  # with one pool: the lowest possible end, reserved ranges included
     time: int | None
     parts: tuple[int, ...]
 
@@ -60,10 +60,10 @@ class Bounds:
             sets += [c for size in range(2, len(everything)) for c in combinations(everything, size)]
         if len(everything) > 1:
             sets.append(everything)
-        bound = _only_pools(reduction.instance)
+        required = _required_pools(reduction.instance)
         self._needs = {
             pools: _need(reduction, pools)
-            if len(pools) > 1 or pools[0] in bound
+            if len(pools) > 1 or pools[0] in required
             else Need(pools, 0, 0, None, ())
             for pools in sets
         }
@@ -74,21 +74,21 @@ class Bounds:
         self._of_pools: dict[int, PoolBound] = {}
 
     def of_pool(self, pool: int) -> PoolBound:
-        """No plan has a lower peak in this pool, and why."""
-        known = self._of_pools.get(pool)
-        if known is None:
-            known = self._of_pools[pool] = self._found_of_pool(pool)
-        return known
+        """The bound on the peak of this pool."""
+        bound = self._of_pools.get(pool)
+        if bound is None:
+            bound = self._of_pools[pool] = self._compute_pool_bound(pool)
+        return bound
 
-    def _found_of_pool(self, pool: int) -> PoolBound:
+    def _compute_pool_bound(self, pool: int) -> PoolBound:
         need = self._needs[pool,]
-        spilled, from_all = self._spilled(pool)
-        if spilled > need.height:
-            return PoolBound(spilled, self._need_certificate(from_all, None))
+        overflow, everything = self._overflow_into(pool)
+        if overflow > need.height:
+            return PoolBound(overflow, self._need_certificate(everything, None))
         return PoolBound(need.height, self._need_certificate(need, pool) if need.height else None)
 
     def of_term(self, term: Term) -> TermBound:
-        """The bound on a term of the objective, and why it holds."""
+        """The bound on a term of the objective."""
         match term.kind:
             case Kind.PLACEMENT_COST:
                 return TermBound(self._least_cost(), Least())
@@ -102,7 +102,7 @@ class Bounds:
                 return TermBound(0, None)
 
     def misfit(self) -> Explanation | None:
-        """A set of buffers that is too large for the pools it may go to."""
+        """Buffers that are too large for the pools they may go to; None if there is no such set."""
         for pools, need in self._needs.items():
             room = sum(self._usable[p] for p in pools)
             height_fits = len(pools) > 1 or need.height <= end_of(self._pools[pools[0]])
@@ -121,8 +121,8 @@ class Bounds:
     def _pool_term(self, pool: int) -> TermBound:
         return TermBound(*self.of_pool(pool))
 
-    def _spilled(self, pool: int) -> tuple[int, Need]:
-        """What the other pools cannot hold must be in this one."""
+    def _overflow_into(self, pool: int) -> tuple[int, Need]:
+        """The bytes that the other pools cannot hold, which must be in this one."""
         need = self._needs[self._everything]
         unbounded = self._unbounded_pools - (self._pools[pool].capacity is None)
         if len(self._pools) == 1 or unbounded:
@@ -184,7 +184,7 @@ def usable(pool: Pool) -> int:
 
 
 def height_for(need: int, start: int, reserved: Iterable[tuple[int, int]]) -> int:
-    """The least end of `need` bytes laid from `start` up around the reserved ranges (sorted, disjoint)."""
+    """The end of `need` bytes placed from `start` upwards around the reserved ranges (sorted, disjoint)."""
     at = start
     for begin, end in reserved:
         if end <= at:
@@ -196,14 +196,14 @@ def height_for(need: int, start: int, reserved: Iterable[tuple[int, int]]) -> in
     return at + need if need else 0
 
 
-def _only_pools(instance: Instance) -> set[int]:
-    """Pools that some item must be in: what may go elsewhere says nothing of a single pool."""
+def _required_pools(instance: Instance) -> set[int]:
+    """Pools that some item must be in: only those have a bound of their own."""
     starts = instance.choice_start
     return {instance.choice_pool[first] for first, last in pairwise(starts) if last - first == 1}
 
 
 def _need(reduction: Reduction, pools: tuple[int, ...]) -> Need:
-    """The most that must be in these pools at once, in bytes of the problem."""
+    """The most bytes that must be in these pools at once."""
     instance = reduction.instance
     plain = _most_at_once(instance, pools, 1)
     parts = tuple(plain.parts)
@@ -217,17 +217,17 @@ def _need(reduction: Reduction, pools: tuple[int, ...]) -> Need:
         best = Need(pools, plain.bytes, height_for(plain.bytes, 0, reserved), plain.time, parts)
         grid = core.common_grid(instance, pool)
         if grid.unit > 1:
-            gridded = _most_at_once(instance, pools, grid.unit)
+            on_grid = _most_at_once(instance, pools, grid.unit)
             whole = list(_whole_cells(reserved, grid.unit, grid.residue))
-            height = height_for(gridded.bytes, grid.residue, whole)
+            height = height_for(on_grid.bytes, grid.residue, whole)
             if height > best.height:
-                best = Need(pools, plain.bytes, height, gridded.time, tuple(gridded.parts))
+                best = Need(pools, plain.bytes, height, on_grid.time, tuple(on_grid.parts))
     scale = reduction.unit
     return Need(pools, best.bytes * scale, best.height * scale, best.time, best.parts)
 
 
 def _whole_cells(reserved: Iterable[tuple[int, int]], unit: int, residue: int) -> Iterable[tuple[int, int]]:
-    """The cells of the grid that are reserved as a whole: no rounded size reaches into those."""
+    """The cells of the grid that are reserved completely: no rounded size reaches into them."""
     for begin, end in reserved:
         first = begin + (residue - begin) % unit
         last = end - (end - residue) % unit

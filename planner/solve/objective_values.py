@@ -1,4 +1,4 @@
-"""What a plan is worth: its peaks, its costs, and the moments at which most is in use."""
+"""The values of a plan: its peaks, its costs, and when most bytes are in use."""
 
 from collections.abc import Iterable
 
@@ -10,8 +10,8 @@ from memstow.solvers import core
 from memstow.solvers.instance import Layout
 
 
-class Worth:
-    """The figures of one layout and its placements, in bytes of the problem."""
+class PlanValues:
+    """The values of one layout and its placements, in bytes of the problem."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class Worth:
             for most in core.most_occupied(instance, layout)
         ]
 
-    def value(self, term: Term) -> int:
+    def of(self, term: Term) -> int:
         """The value of a term of the objective."""
         match term.kind:
             case Kind.PEAK:
@@ -56,11 +56,11 @@ class Worth:
 def peaks(problem: Problem, placements: Iterable[Placement]) -> dict[str, int]:
     """The largest end offset in each pool that is used."""
     size_of = {buffer.id: buffer.size for buffer in problem.buffers}
-    found: dict[str, int] = {}
+    highest: dict[str, int] = {}
     for place in placements:
         if size := size_of[place.buffer]:
-            found[place.pool] = max(found.get(place.pool, 0), place.offset + size)
-    return found
+            highest[place.pool] = max(highest.get(place.pool, 0), place.offset + size)
+    return highest
 
 
 def placement_cost(problem: Problem, placements: Iterable[Placement]) -> int:
@@ -83,7 +83,7 @@ def preference(problem: Problem, placements: Iterable[Placement]) -> int:
 
 
 def reuse_cost(problem: Problem, placements: Iterable[Placement]) -> int:
-    """The costs of the pairs that overlap in memory."""
+    """The costs of all pairs that overlap in memory."""
     if not problem.reuse_costs:
         return 0
     place_of = {p.buffer: p for p in placements}
@@ -99,7 +99,7 @@ def reuse_cost(problem: Problem, placements: Iterable[Placement]) -> int:
 
 
 def moves(problem: Problem, placements: Iterable[Placement], hint: Plan | None) -> int:
-    """Buffers of some size that the hint has elsewhere."""
+    """Buffers that are at another place than in the hint; those of size 0 do not count."""
     if hint is None:
         return 0
     was = {p.buffer: p for p in hint.placements}

@@ -1,29 +1,47 @@
-"""Which solvers take part in a run, in what order, and how much of what is left each may use."""
+"""The solvers of a run, their order, and the time and work that the run and each of them may use."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from memstow.planner.backends.registry import find, is_installed, is_model
-from memstow.planner.model.errors import UnknownSolverError
-from memstow.planner.reading.suggestion import likely
+from memstow.planner.model.errors import DeclinedError, UnknownSolverError
+from memstow.planner.model.options import Options
+from memstow.planner.model.problem import Problem, named_pools
+from memstow.planner.model.suggestion import closest_match
+from memstow.solvers.core import Budget
 from memstow.solvers.exact import largest_part
-from memstow.solvers.solver import Solver, Task, TermKind, names
+from memstow.solvers.registry import names
+from memstow.solvers.solver import Solver, Task, TermKind
 
 AUTO = "auto"
 
-# A plan to start from is found quickly or not at all: most of the time is the model's.
+# The share of greedy before a model: a start is found quickly or not at all.
 _START_SHARE = 0.25
-# Greedy's first passes over the items find most of what it finds; what its later ones better, the exact
-# search betters sooner. On minimalloc A-K the first ones take 15 ms of 70.
+# Greedy's first passes over the items bring most of its gain; after them the exact search gains more in the
+# same time. On minimalloc A-K the first passes take 15 ms of 70.
 _FIRST_PASSES = 40
-# Up to so many items a model may prove a reuse cost that the search for it does not; with more it only takes
-# time from the search.
+# Up to this many items a model may prove a reuse cost that the reuse search cannot; with more items it only
+# takes time from that search.
 _FEW = 64
 _BEFORE_MODEL = 0.5
-# Up to here, by its largest independent part, the exact search finds plans sooner than the improver does;
-# beyond, the improver goes first, but for what has no slack at any time.
+# With a largest component below this size the exact search finds plans sooner than the improver; above it the
+# improver goes first, except where there is no slack at any time.
 _SMALL = 500
-# From here on there may be parts that only the improver can lower, so it is asked again at the end.
+# With more items than this some components may be too large for the exact search, so the improver has the
+# last turn.
 _LARGE = 4096
+
+# Steps of a deterministic run: about as much as the default time limit allows. Measured: 8 to 11 s of a
+# processor for minimalloc D and J, perfect tilings of 500, random lives of 5,000.
+DEFAULT_WORK: Final = 1_300_000_000
+# Building and judging a plan takes about this long for each buffer, so the search ends earlier.
+_SECONDS_PER_BUFFER: Final = 10e-6
+# The judge checks each pool that each buffer may go to.
+_SECONDS_PER_CHOICE: Final = 0.5e-6
+
+# Moving buffers to pools they prefer, at the end, takes up to this long (`solvers.prefer`).
+_SECONDS_TO_PREFER: Final = 0.05
+_SHARE_TO_PREFER: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,47 +50,80 @@ class Stage:
 
     solver: Solver
     share: float  # of the budget that is left when its turn comes
-    most_work: int | None = None  # and no more than so many steps
-    stands_in: bool = False  # only has a turn where the one before failed
+    most_work: int | None = None  # and at most this many steps
+    stands_in: bool = False  # only has a turn if the stage before failed
+
+    def share_of(self, budget: Budget) -> Budget:
+        """The stage's part of what is left of a budget; it can be cancelled on its own."""
+        seconds, work = budget.seconds_left, budget.work_left
+        limits = [work if self.share >= 1.0 else int(work * self.share)] if work is not None else []
+        if self.most_work is not None:
+            limits.append(self.most_work)
+        return Budget(-1.0 if seconds is None else seconds * self.share, min(limits, default=-1), budget)
 
 
-def asked_for(name: str) -> Solver | None:
-    """The solver of that name, None for auto; UnknownSolverError when there is none."""
+def budget_of(options: Options, problem: Problem) -> Budget:
+    """The budget of a whole run's search: it leaves time for building and judging the plan."""
+    if options.deterministic:
+        return Budget(-1.0, DEFAULT_WORK if options.work_limit is None else options.work_limit)
+    limit = -1 if options.work_limit is None else options.work_limit
+    rest = _SECONDS_PER_BUFFER * len(problem.buffers)
+    if len(problem.pools) > 1:
+        rest += min(_SECONDS_TO_PREFER, options.time_limit * _SHARE_TO_PREFER)
+        rest += _SECONDS_PER_CHOICE * _choice_count(problem)
+    return Budget(max(options.time_limit - rest, 0.0), limit)
+
+
+def _choice_count(problem: Problem) -> int:
+    """The number of pools that each buffer may go to, added up over all buffers."""
+    pool_lists = map(named_pools, problem.buffers)
+    return sum(len(problem.pools if names is None else names) for names in pool_lists)
+
+
+def solver_by_name(name: str) -> Solver | None:
+    """The solver of that name, None for auto; UnknownSolverError if there is none."""
     if name == AUTO:
         return None
     try:
         return find(name)
     except KeyError:
-        known = ", ".join((AUTO, *names()))
-        close = likely(name, (AUTO, *names()))
-        meant = f"did you mean {close}? " if close is not None else ""
-        raise UnknownSolverError(f"there is no solver {name!r}; {meant}use one of {known}") from None
+        choices = ", ".join((AUTO, *names()))
+        close = closest_match(name, (AUTO, *names()))
+        hint = f"did you mean {close}? " if close is not None else ""
+        raise UnknownSolverError(f"there is no solver {name!r}; {hint}use one of {choices}") from None
 
 
-def _reuse_team(task: Task) -> list[Stage]:
-    """The search for the least reuse cost after a quick start; then a model, where items are few."""
+def require_willing(solver: Solver, task: Task) -> None:
+    """Raise DeclinedError if the solver that the caller named cannot honour the task."""
+    reason = solver.declines(task)
+    if reason is not None:
+        raise DeclinedError(f"solver {solver.name!r} cannot honour {reason}; use {AUTO!r}")
+
+
+def _reuse_stages(task: Task) -> list[Stage]:
+    """A quick start, the search for the least reuse cost, and a model if there are few items."""
     count = task.instance.item_count
     start = Stage(find("greedy"), _START_SHARE, _FIRST_PASSES * count)
-    model = next(iter(_installed(task, "cpsat", "highs")), None)
+    model = next(iter(_installed_models(task, "cpsat", "highs")), None)
     if model is None or count > _FEW:
         return [start, Stage(find("reuse"), 1.0)]
     return [start, Stage(find("reuse"), _BEFORE_MODEL), Stage(find(model), 1.0)]
 
 
-def team_for(asked: Solver | None, task: Task) -> list[Stage]:
-    """The turns of a run. Greedy comes first wherever another starts from a plan."""
+def stages_for(requested: Solver | None, task: Task) -> list[Stage]:
+    """The stages of a run. Greedy comes first wherever another solver starts from a plan."""
     greedy, exact, improve = find("greedy"), find("exact"), find("improve")
-    if asked is not None:
-        if is_model(asked.name):
-            return [Stage(greedy, _START_SHARE), Stage(asked, 1.0)]
-        before = [Stage(greedy, 1.0)] if asked.name in (exact.name, improve.name, "reuse") else []
-        return [*before, Stage(asked, 1.0)]
+    if requested is not None:
+        if is_model(requested.name):
+            return [Stage(greedy, _START_SHARE), Stage(requested, 1.0)]
+        before = [Stage(greedy, 1.0)] if requested.name in (exact.name, improve.name, "reuse") else []
+        return [*before, Stage(requested, 1.0)]
     if any(term.kind is TermKind.REUSE_COST for term in task.terms) and find("reuse").declines(task) is None:
-        return _reuse_team(task)
+        return _reuse_stages(task)
     if improve.declines(task) is not None:
         models = _models_for(task)
         start = Stage(greedy, _START_SHARE if models else 1.0)
-        # The last of them is there for when the one before dies; it would prove no more.
+        # HiGHS proves no more than CP-SAT, so it only replaces one that has failed.
         return [
             start,
             *(Stage(find(name), 1.0, stands_in=name == "highs" and "cpsat" in models) for name in models),
@@ -92,26 +143,23 @@ def team_for(asked: Solver | None, task: Task) -> list[Stage]:
 
 
 def _models_for(task: Task) -> list[str]:
-    """The models to ask, in turn: another one has a turn only where the one before ends early.
-
-    Where CP-SAT is there, HiGHS stands in for it.
-    """
+    """The models that take part, in order; HiGHS stands in for CP-SAT if both are installed."""
     costs = any(term.kind is TermKind.REUSE_COST for term in task.terms) and len(task.instance.reuse) > 0
     several = task.instance.pool_count > 1 and not costs
-    return _installed(task, *(["assign"] if several else []), "cpsat", "highs")
+    return _installed_models(task, *(["assign"] if several else []), "cpsat", "highs")
 
 
-def _installed(task: Task, *models: str) -> list[str]:
-    """Those that take part without being asked for.
+def _installed_models(task: Task, *models: str) -> list[str]:
+    """Those of the models that are installed.
 
-    A deterministic run must give the same plan wherever this version runs: none, whatever is installed.
+    None in a deterministic run, whose plan must not depend on what is installed.
     """
     return [] if task.deterministic else [name for name in models if is_installed(name)]
 
 
-def would_help(asked: Solver | None, task: Task) -> str | None:
+def missing_model(requested: Solver | None, task: Task) -> str | None:
     """The model that would take part in this run if it were installed."""
-    if asked is not None or task.deterministic or find("improve").declines(task) is None:
+    if requested is not None or task.deterministic or find("improve").declines(task) is None:
         return None
     if is_installed("cpsat") or find("reuse").declines(task) is None:
         return None

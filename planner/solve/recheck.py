@@ -1,7 +1,7 @@
-"""Solving again to check what a plan claims and counting cannot: a verdict with fewer open claims.
+"""Solves again to check claims of a plan that the judge cannot check by counting.
 
-What the engine proves is checked as far as the engine is believed; what a plan of its own contradicts is a
-violation, and that plan is judged like any other. What it does not decide within the time stays a claim.
+A claim that the engine proves is as certain as the engine. A claim that one of its plans contradicts is a
+violation; that plan was accepted by the judge. A claim that it does not decide in time stays open.
 """
 
 import threading
@@ -9,10 +9,10 @@ from collections.abc import Collection
 from dataclasses import replace
 from itertools import takewhile
 
-from memstow.planner.explain.removals import with_groups
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import PLANNED, Plan, Status
 from memstow.planner.model.problem import Problem
+from memstow.planner.model.rigid_groups import with_groups
 from memstow.planner.solve import engine
 from memstow.planner.verify import Claim, Code, Standing, Subject, Verdict, Violation
 from memstow.planner.verify.verdict import SOLVED_AGAIN
@@ -28,85 +28,82 @@ def recheck(
     hint: Plan | None = None,
     cancel: threading.Event | None = None,
 ) -> Verdict:
-    """The verdict on this plan after solving again for no longer than that, in seconds.
-
-    Where something is wrong already nothing is solved.
-    """
+    """The verdict after solving again for at most this many seconds; an invalid plan is not solved again."""
     if not verdict.valid or not any(claim.subject in _DECIDED for claim in verdict.unchecked):
         return verdict
     options = Options(time_limit=time_limit, hint=hint)
     if plan.status is Status.INFEASIBLE:
-        named = plan.explanation.buffers if plan.explanation is not None else ()
-        concerned = replace(only(problem, named) if named else problem, objective=())
-        return _after_misfit(verdict, engine.plan(concerned, options, cancel=cancel))
+        names = plan.explanation.buffers if plan.explanation is not None else ()
+        part = replace(subproblem(problem, names) if names else problem, objective=())
+        return _after_misfit(verdict, engine.plan(part, options, cancel=cancel))
     if plan.status not in PLANNED:
         return verdict
     if hint is None:
-        # It only has to be proven, or beaten. What `moves` counts from nobody knows here.
+        # The plan itself is a good start. Without the hint nobody knows what `moves` counts from.
         options = replace(options, hint=plan)
         problem = replace(problem, objective=tuple(takewhile(lambda term: term != "moves", problem.terms())))
     return _after_bounds(verdict, plan, engine.plan(problem, options, cancel=cancel))
 
 
 def _after_misfit(verdict: Verdict, again: Plan) -> Verdict:
-    """What another run says of the claim that nothing fits."""
+    """The verdict on the claim that nothing fits, after another run."""
     if again.status is Status.INFEASIBLE:
-        return _with(verdict, (Subject.NOTHING_FITS, None), Standing.CHECKED)
+        return _with_standing(verdict, (Subject.NOTHING_FITS, None), Standing.CHECKED)
     if again.status in PLANNED:
         message = "the explanation does not show that nothing fits: solving again has found places"
-        found = _with(verdict, (Subject.NOTHING_FITS, None), Standing.REFUTED)
-        return _also(found, Violation(Code.EXPLANATION, message))
+        refuted = _with_standing(verdict, (Subject.NOTHING_FITS, None), Standing.REFUTED)
+        return _with_violation(refuted, Violation(Code.EXPLANATION, message))
     return verdict
 
 
 def _after_bounds(verdict: Verdict, plan: Plan, again: Plan) -> Verdict:
-    """What another run of the same terms, or of the first of them, says of the bounds.
+    """The verdict on the bounds after another run of the same terms, or of the first of them.
 
-    Each holds for plans worth the same in the terms before.
+    Each bound is about plans with equal values in the terms before.
     """
     if again.status not in PLANNED:
         return verdict
-    claimed = {claim.name for claim in verdict.unchecked if claim.subject is Subject.BOUND}
+    open_claims = {claim.name for claim in verdict.unchecked if claim.subject is Subject.BOUND}
     for mine, theirs in zip(plan.objective, again.objective, strict=False):
-        if mine.term in claimed and theirs.value < mine.bound:
+        if mine.term in open_claims and theirs.value < mine.bound:
             message = (
                 f"the bound {mine.bound} of {mine.term} is too high: solving again has found a plan with "
                 f"{theirs.value}"
             )
-            verdict = _with(verdict, (Subject.BOUND, mine.term), Standing.REFUTED)
-            verdict = _also(verdict, Violation(Code.CERTIFICATE, message))
-        elif mine.term in claimed and theirs.bound >= mine.bound:
-            verdict = _with(verdict, (Subject.BOUND, mine.term), Standing.CHECKED)
+            verdict = _with_standing(verdict, (Subject.BOUND, mine.term), Standing.REFUTED)
+            verdict = _with_violation(verdict, Violation(Code.CERTIFICATE, message))
+        elif mine.term in open_claims and theirs.bound >= mine.bound:
+            verdict = _with_standing(verdict, (Subject.BOUND, mine.term), Standing.CHECKED)
         if mine.value != theirs.value:
             break
     return verdict
 
 
-def _with(verdict: Verdict, about: tuple[Subject, str | None], standing: Standing) -> Verdict:
-    """The verdict with another standing of that claim, and of those that rest on it."""
+def _with_standing(verdict: Verdict, about: tuple[Subject, str | None], standing: Standing) -> Verdict:
+    """The verdict with another standing for this claim, and for claims that rest on it."""
 
-    def changed(claim: Claim) -> Claim:
+    def update(claim: Claim) -> Claim:
         mine = (claim.subject, claim.name) == about or claim.rests_on == about
         if not mine or claim.standing is not Standing.CLAIMED:
             return claim
         return replace(claim, standing=standing, by=SOLVED_AGAIN)
 
-    return replace(verdict, claims=tuple(map(changed, verdict.claims)))
+    return replace(verdict, claims=tuple(map(update, verdict.claims)))
 
 
-def _also(verdict: Verdict, violation: Violation) -> Verdict:
+def _with_violation(verdict: Verdict, violation: Violation) -> Verdict:
     return replace(verdict, violations=(*verdict.violations, violation))
 
 
-def only(problem: Problem, names: Collection[str]) -> Problem:
+def subproblem(problem: Problem, names: Collection[str]) -> Problem:
     """The problem of these buffers alone, each with all of its rigid group."""
-    kept = with_groups(problem, names)
+    members = with_groups(problem, names)
     return replace(
         problem,
-        buffers=tuple(buffer for buffer in problem.buffers if buffer.id in kept),
-        conflicts=tuple(pair for pair in problem.conflicts if kept.issuperset(pair)),
-        exclusive=tuple(pair for pair in problem.exclusive if kept.issuperset(pair)),
-        relative=tuple(tie for tie in problem.relative if tie.buffer in kept),
-        in_place=tuple(it for it in problem.in_place if kept.issuperset((it.input, it.output))),
-        reuse_costs=tuple(entry for entry in problem.reuse_costs if kept.issuperset(entry.buffers)),
+        buffers=tuple(buffer for buffer in problem.buffers if buffer.id in members),
+        conflicts=tuple(pair for pair in problem.conflicts if members.issuperset(pair)),
+        exclusive=tuple(pair for pair in problem.exclusive if members.issuperset(pair)),
+        relative=tuple(tie for tie in problem.relative if tie.buffer in members),
+        in_place=tuple(it for it in problem.in_place if members.issuperset((it.input, it.output))),
+        reuse_costs=tuple(entry for entry in problem.reuse_costs if members.issuperset(entry.buffers)),
     )

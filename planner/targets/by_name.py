@@ -1,12 +1,13 @@
 """Targets by name: those that ship with memstow."""
 
 from memstow.planner.model.errors import InputError
+from memstow.planner.model.suggestion import closest_match
+from memstow.planner.model.target import Target
 from memstow.planner.reading.json_text import parse_json
 from memstow.planner.reading.parse import parse_target
 from memstow.planner.reading.printable import shown
 from memstow.planner.reading.source import read_bytes
-from memstow.planner.reading.suggestion import likely
-from memstow.planner.targets.target import Target, path_of, shipped
+from memstow.planner.targets.target import path_of, shipped
 
 
 def shipped_target(name: str, place: str = "$") -> Target:
@@ -18,7 +19,7 @@ def shipped_text(name: str, place: str = "$") -> bytes:
     """The same as it is written."""
     path = path_of(name)
     if path is None:
-        close = likely(name, shipped())
+        close = closest_match(name, shipped())
         meant = f"did you mean {close}? " if close is not None else ""
         message = f"no target {shown(name)} comes with memstow; {meant}there are {', '.join(shipped())}"
         raise InputError.single("unknown_target", place, message)

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.problem import Problem
-from memstow.planner.targets.target import Target, retarget
+from memstow.planner.model.target import Target
+from memstow.planner.targets.target import retarget
 
 
 def changed(problem: Problem, target: Target | None, capacity: int | None, fit_only: bool) -> Problem:

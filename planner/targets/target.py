@@ -1,46 +1,21 @@
-"""A target: the memories of a device, so that one problem can be planned for many devices.
+"""A problem moved to a target, so that one problem can be planned for many devices.
 
 The pools come from the target, everything else from the problem. Targets that ship with memstow are in
 `planner/targets`, each with the source of its facts.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Final, SupportsIndex
-
-from pydantic import Field
+from typing import Final
 
 from memstow.planner.check import find_issues
 from memstow.planner.model.errors import InputError, Issue
-from memstow.planner.model.model_class import model_class
 from memstow.planner.model.objective import parse_term
-from memstow.planner.model.problem import Pool, Problem
+from memstow.planner.model.problem import Problem
+from memstow.planner.model.target import Target
 
 FOLDER: Final = Path(__file__).parent
-
-
-@model_class
-class Target:
-    """The memories of a device or a board, the preferred one first."""
-
-    version: Annotated[int, Field(strict=True, ge=1, le=1)] = Field(description="Version of this schema.")
-    name: str | None = Field(default=None, max_length=1024)
-    source: str | None = Field(
-        default=None, max_length=4096, description="Where the facts are from; a note without effect."
-    )
-    pools: Annotated[tuple[Pool, ...], Field(min_length=1)] = Field(
-        description="Instead of the pools of the problem."
-    )
-
-    def __init__(
-        self,
-        *,
-        pools: "Iterable[Pool]",
-        name: "str | None" = None,
-        source: "str | None" = None,
-        version: "SupportsIndex" = 1,
-    ) -> None: ...
 
 
 def retarget(problem: Problem, target: Target) -> Problem:

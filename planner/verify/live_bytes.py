@@ -66,7 +66,7 @@ def against_misfit(facts: Facts, explanation: Explanation) -> str | None:
     found = _proven_at_once(facts, _peak_of(certificate), certificate, cheapest_only=False)
     if isinstance(found, str):
         return found
-    buffers = [facts.index[name] for name in explanation.buffers if facts.buffers[facts.index[name]].size]
+    buffers = [facts.index[name] for name in explanation.buffers]
     if explanation.pool is not None:
         pools = [facts.pool_index[explanation.pool]]
     else:
@@ -102,23 +102,16 @@ def _against_needed(
 def _proven_at_once(facts: Facts, term: Term, certificate: LiveBytes, cheapest_only: bool) -> int | str:
     if term.kind not in (Kind.PEAK, Kind.MAX_PEAK, Kind.POOL_PEAK):
         return f"live bytes say nothing about {term}"
-    if not certificate.buffers:
-        return "it names no buffer"
-    if len(set(certificate.buffers)) < len(certificate.buffers):
-        return "it names a buffer twice"
-    unknown = next((name for name in certificate.buffers if name not in facts.index), None)
-    if unknown is not None:
-        return f"{unknown!r} is no buffer of the problem"
-    if certificate.pool is not None and certificate.pool not in facts.pool_index:
-        return f"{certificate.pool!r} is no pool of the problem"
-    named = [facts.index[name] for name in certificate.buffers]
-    buffers = [i for i in named if facts.buffers[i].size]
+    unnamed = _against_names(facts, certificate)
+    if unnamed is not None:
+        return unnamed
+    buffers = [facts.index[name] for name in certificate.buffers]
     reason = _against_conflicts(facts, buffers, certificate.time)
     if reason is not None:
         return reason
     pools = _pools_of(facts, buffers, cheapest_only)
     if certificate.pool is None:
-        return _proven_together(facts, term, buffers, sorted(set().union(*pools))) if buffers else 0
+        return _proven_together(facts, term, buffers, sorted(set().union(*pools)))
     pool = facts.pool_index[certificate.pool]
     elsewhere = next((i for i, may in zip(buffers, pools, strict=True) if may - {pool}), None)
     if elsewhere is not None:
@@ -126,6 +119,24 @@ def _proven_at_once(facts: Facts, term: Term, certificate: LiveBytes, cheapest_o
     if term.pool not in (None, certificate.pool):
         return f"{certificate.pool!r} says nothing about {term}"
     return _proven_in(facts, buffers, pool, _limit(facts, pool))
+
+
+def _against_names(facts: Facts, certificate: LiveBytes) -> str | None:
+    """What is wrong with the names in it; None: each is of a buffer with bytes, once, and the pool is one."""
+    names = certificate.buffers
+    if not names:
+        return "it names no buffer"
+    if len(set(names)) < len(names):
+        return "it names a buffer twice"
+    unknown = next((name for name in names if name not in facts.index), None)
+    if unknown is not None:
+        return f"{unknown!r} is no buffer of the problem"
+    empty = next((name for name in names if not facts.buffers[facts.index[name]].size), None)
+    if empty is not None:
+        return f"{empty!r} has no bytes and conflicts with nothing"
+    if certificate.pool is not None and certificate.pool not in facts.pool_index:
+        return f"{certificate.pool!r} is no pool of the problem"
+    return None
 
 
 def _against_conflicts(facts: Facts, buffers: Sequence[int], time: int | None) -> str | None:

@@ -1,4 +1,4 @@
-"""A time limit that begins with the first solution: before that there is nothing to show for the time."""
+"""A time limit that starts with the first solution, so that a solve does not end without one."""
 
 import threading
 
@@ -15,11 +15,11 @@ class Clock(cp_model.CpSolverSolutionCallback):
         self._started = False
 
     def on_solution_callback(self) -> None:
-        """There is a solution."""
+        """Start the timer at the first solution."""
         if not self._started:
             self._started = True
             self._timer.start()
 
     def stop(self) -> None:
-        """The solve is over."""
+        """Stop the timer when the solve has ended."""
         self._timer.cancel()

@@ -1,18 +1,18 @@
-"""The items that share one pool, and how they are to stand there: what the master proposes for a pool."""
+"""The items of one pool in a proposal of the master, with conditions on their offsets."""
 
 from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from memstow.solvers.instance import Instance
-from memstow.solvers.models.subset import restricted
+from memstow.solvers.models.subset import restrict_to
 
 Pair = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Crowd:
-    """Items of one pool, ascending; which stay where the hint has them; parts whose overlap is not paid."""
+    """Items of one pool, ascending; those that stay where the hint has them; pairs that must not overlap."""
 
     pool: int
     items: tuple[int, ...]
@@ -20,7 +20,7 @@ class Crowd:
     apart: tuple[Pair, ...] = ()  # parts (first, second), the lower one first
 
     def among(self, items: Iterable[int], item_of: list[int]) -> "Crowd":
-        """The same for some of the items."""
+        """The crowd of some of the items."""
         chosen = set(items)
         return Crowd(
             self.pool,
@@ -31,9 +31,9 @@ class Crowd:
 
 
 def instance_of(instance: Instance, crowd: Crowd) -> Instance:
-    """The crowd as an instance in which each item has this pool and no other to go to."""
-    part = narrowed(
-        restricted(_kept_apart(instance, crowd.apart), crowd.items), [crowd.pool] * len(crowd.items)
+    """The crowd as an instance in which each item has this pool as its only choice."""
+    part = narrow(
+        restrict_to(_with_conflicts(instance, crowd.apart), crowd.items), [crowd.pool] * len(crowd.items)
     )
     at = {item: k for k, item in enumerate(crowd.items)}
     for item, offset in crowd.stays:
@@ -41,20 +41,20 @@ def instance_of(instance: Instance, crowd: Crowd) -> Instance:
     return part
 
 
-def narrowed(instance: Instance, pools: Iterable[int]) -> Instance:
-    """The instance in which items keep the choice of the pool given, or all choices where that is -1."""
-    kept: list[int] = []
+def narrow(instance: Instance, pools: Iterable[int]) -> Instance:
+    """The instance in which each item has only its pool in `pools`, or all choices where that is -1."""
+    choices: list[int] = []
     starts = array("q", [0])
     for item, pool in enumerate(pools):
-        kept += [
+        choices += [
             c
             for c in range(instance.choice_start[item], instance.choice_start[item + 1])
             if pool in (-1, instance.choice_pool[c])
         ]
-        starts.append(len(kept))
+        starts.append(len(choices))
 
     def of(values: "array[int]") -> "array[int]":
-        return array("q", [values[c] for c in kept])
+        return array("q", [values[c] for c in choices])
 
     return replace(
         instance,
@@ -69,15 +69,15 @@ def narrowed(instance: Instance, pools: Iterable[int]) -> Instance:
     )
 
 
-def _kept_apart(instance: Instance, pairs: tuple[Pair, ...]) -> Instance:
-    """The instance in which these pairs conflict, with nothing that exempts them, and no cost of overlap."""
-    found = set(pairs)
+def _with_conflicts(instance: Instance, pairs: tuple[Pair, ...]) -> Instance:
+    """The instance in which these pairs conflict and are not exempt, without reuse costs."""
+    new_conflicts = set(pairs)
     conflicts, exempt = instance.conflicts, instance.exempt
-    if found:
+    if new_conflicts:
         listed = set(zip(conflicts[::2], conflicts[1::2], strict=True))
-        conflicts = array("q", [part for pair in sorted(listed | found) for part in pair])
+        conflicts = array("q", [part for pair in sorted(listed | new_conflicts) for part in pair])
         exempt = array(
-            "q", [value for entry in _entries(exempt) if entry[:2] not in found for value in entry]
+            "q", [value for entry in _entries(exempt) if entry[:2] not in new_conflicts for value in entry]
         )
     return replace(instance, conflicts=conflicts, exempt=exempt, reuse=array("q"))
 

@@ -1,4 +1,4 @@
-"""From a few items that cannot share a pool to a cut that also covers those at least as large."""
+"""Makes cuts from items that cannot share a pool, extended to items that are at least as large."""
 
 from dataclasses import dataclass
 
@@ -11,10 +11,10 @@ from memstow.solvers.models.relations import Relations, Span
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """One of these must hold.
+    """A constraint: at least one of these holds.
 
-    The pool is as high as `height`; an item of `alone` is elsewhere; a stay or a pair kept apart is given up;
-    of the items of a class fewer than its count are there.
+    The pool is as high as `height`; an item of `alone` is elsewhere; a stay or a pair of `apart` is given up;
+    fewer items of a class than its count are in the pool.
     """
 
     pool: int
@@ -26,7 +26,7 @@ class Cut:
 
 
 class Lifter:
-    """Makes cuts as wide as they hold."""
+    """Extends cuts to as many items as they hold for."""
 
     def __init__(self, relations: Relations, choices: list[list[Choice]]) -> None:
         self._relations = relations
@@ -36,7 +36,7 @@ class Lifter:
         self._special |= {item_of[part] for i, part in enumerate(instance.exempt) if i % 3 != 2}
 
     def cut(self, dead: Dead) -> Cut:
-        """What follows from the dead set."""
+        """The cut of a dead set."""
         crowd = dead.crowd
         bound = {item for item, _ in crowd.stays}
         bound |= {self._relations.item_of[part] for pair in crowd.apart for part in pair}
@@ -55,7 +55,7 @@ class Lifter:
         )
 
     def _classes(self, crowd: Crowd, plain: list[int]) -> list[tuple[tuple[int, ...], int]]:
-        """The items in sets, each with others that can stand for any of it, no other in two sets."""
+        """The items in disjoint classes, each with others that could replace any item of the class."""
         left = list(plain)
         taken = set(crowd.items)
         classes = []
@@ -84,7 +84,7 @@ class Lifter:
         return item not in self._special and parts[item + 1] - parts[item] == 1
 
     def _covers(self, large: int, small: int, pool: int) -> bool:
-        """Whether in this pool every place of the large item would do for the small one instead."""
+        """Whether every place of the large item in this pool would also be one for the small item."""
         instance = self._relations.instance
         one, two = self._choice(large, pool), self._choice(small, pool)
         if one is None or two is None:
@@ -105,7 +105,7 @@ class Lifter:
 
 
 def _within(inner: list[Span], outer: list[Span]) -> bool:
-    """Whether every moment of the sorted spans is one of the outer ones."""
+    """Whether the sorted spans lie within the outer ones."""
     at = 0
     for begin, end in inner:
         while at < len(outer) and outer[at][1] < end:

@@ -1,4 +1,4 @@
-"""Sets of items that must be apart from each other wherever they are: their sizes add up in each pool."""
+"""Sets of items that conflict pairwise: in each pool their sizes add up."""
 
 from collections.abc import Callable
 
@@ -7,12 +7,12 @@ from memstow.solvers.assign.room import Room
 from memstow.solvers.models.cliques import cliques
 from memstow.solvers.models.relations import Relations, rows
 
-# Beyond this many entries rows are left out, the ones that need least first: cuts take their place.
+# With more entries than this the smallest rows are left out; cuts replace them.
 _MOST_ENTRIES = 300_000
 
 
 class Loads:
-    """What is live at one moment, and what is listed as apart."""
+    """Items live at one time, and cliques of listed conflicts."""
 
     def __init__(self, relations: Relations) -> None:
         self._relations = relations
@@ -29,16 +29,16 @@ class Loads:
             mine = [row for row in mine if sum(room.cells_of(r.size) for r in row) > room.cells]
         if sum(map(len, mine)) > _MOST_ENTRIES:
             mine.sort(key=lambda row: -sum(r.size for r in row))
-        entries, found = 0, dict[tuple[Pair, ...], None]()
+        entries, loads = 0, dict[tuple[Pair, ...], None]()
         for row in mine:
             entries += len(row)
             if entries > _MOST_ENTRIES:
                 break
-            found[tuple((r.item, r.size) for r in row)] = None
-        found.update(dict.fromkeys(self._listed(may_go)))
-        return [list(load) for load in found]
+            loads[tuple((r.item, r.size) for r in row)] = None
+        loads.update(dict.fromkeys(self._clique_loads(may_go)))
+        return [list(load) for load in loads]
 
-    def _listed(self, may_go: Callable[[int], bool]) -> list[tuple[Pair, ...]]:
+    def _clique_loads(self, may_go: Callable[[int], bool]) -> list[tuple[Pair, ...]]:
         item_of, sizes = self._relations.item_of, self._relations.instance.part_size
         mine = ([p for p in parts if may_go(item_of[p])] for parts in self._cliques)
         return [tuple((item_of[p], sizes[p]) for p in parts) for parts in mine if len(parts) > 1]

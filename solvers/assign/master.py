@@ -1,6 +1,6 @@
-"""The master: which pool each item goes to, as a CP-SAT model that knows loads and costs but no offsets.
+"""The master: chooses the pool of each item, by a CP-SAT model with loads and costs but no offsets.
 
-Every layout of the task is a solution of it, so its optimum is a bound.
+Every layout of the task is a solution of the model, so its optimum is a bound.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,7 +25,7 @@ from memstow.solvers.solver import Task, TermKind
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A solution of the master: who goes where, and how high each pool may become for it to be one."""
+    """A solution of the master: the items of each pool, and the height that each pool may have."""
 
     crowds: tuple[Crowd, ...]
     heights: tuple[int, ...]
@@ -48,7 +48,7 @@ class Master:
         self.taken: list[dict[int, Literal]] = [self._literals(item) for item in range(len(self.choices))]
         self._rooms = [Room(task.instance, pool, self.choices, self.horizon[pool]) for pool in pools]
         self._peaks = {
-            pool: self.cp.new_int_var(0, self.horizon[pool], f"peak{pool}") for pool in self._wanted()
+            pool: self.cp.new_int_var(0, self.horizon[pool], f"peak{pool}") for pool in self._peak_pools()
         }
         self._margins = [self.cp.new_int_var(0, 0, f"margin{pool}") for pool in pools]
         self._make_ends()
@@ -57,7 +57,7 @@ class Master:
         self._terms = Terms(self.cp, task, relations, self.choices, self.taken, self._peaks, self.horizon)
 
     def ask(self, term: int | None, locks: Sequence[int]) -> None:
-        """Make one term the objective, with the ones before it held."""
+        """Make one term the objective, with locks on the ones before."""
         for at, value in enumerate(locks):
             if value < self._locks.get(at, value + 1):
                 self.cp.add(self._terms.expressions[at] <= value)
@@ -87,26 +87,26 @@ class Master:
             self._narrow(margin, cells, cells)
 
     def below(self, term: int, value: int) -> cp_model.IntVar:
-        """Only solutions in which the term is below the value, until that is dropped."""
-        held = self.cp.new_bool_var("held")
-        self.cp.add(self._terms.expressions[term] < value).only_enforce_if(held)
-        self._narrow(held, 1, 1)
-        return held
+        """Allow only solutions with the term below the value, until `drop`."""
+        condition = self.cp.new_bool_var("condition")
+        self.cp.add(self._terms.expressions[term] < value).only_enforce_if(condition)
+        self._narrow(condition, 1, 1)
+        return condition
 
-    def drop(self, held: cp_model.IntVar) -> None:
-        """No longer ask for that."""
-        self._narrow(held, 0, 0)
+    def drop(self, condition: cp_model.IntVar) -> None:
+        """Remove the condition of `below`."""
+        self._narrow(condition, 0, 0)
 
     def cells(self, pool: int) -> int:
-        """How many cells the pool has."""
+        """The number of cells of the pool."""
         return self._rooms[pool].cells
 
     def add(self, cut: Cut) -> None:
-        """What the packing has shown."""
+        """Add a cut."""
         ways: list[Literal] = [
             self.taken[item][cut.pool].negated() for item in cut.alone if not self._only(item)
         ]
-        stays = {(kept.item, kept.pool, kept.offset): literal for kept, literal in self._terms.kept}
+        stays = {(place.item, place.pool, place.offset): literal for place, literal in self._terms.stays}
         ways += [stays[item, cut.pool, offset].negated() for item, offset in cut.stays]
         ways += [self._terms.paid[pair] for pair in cut.apart]
         for items, count in cut.classes:
@@ -122,7 +122,7 @@ class Master:
         self.cp.add_bool_or(ways)
 
     def read(self, value: Any) -> Proposal:
-        """The proposal of a solution, given what reads the value of an expression."""
+        """The proposal of a solution, given a function for the value of an expression."""
         pools = range(self.task.instance.pool_count)
         crowds: list[list[int]] = [[] for _ in pools]
         for item, mine in enumerate(self.taken):
@@ -130,7 +130,7 @@ class Master:
         kinds = self._kinds()
         stays: list[Pair] = []
         if TermKind.MOVES in kinds:
-            stays = [(kept.item, kept.offset) for kept, literal in self._terms.kept if value(literal)]
+            stays = [(place.item, place.offset) for place, literal in self._terms.stays if value(literal)]
         apart: list[Pair] = []
         if TermKind.REUSE_COST in kinds:
             apart = [pair for pair, paid in self._terms.paid.items() if not value(paid)]
@@ -149,7 +149,7 @@ class Master:
         return {term.kind for term in self.task.terms[: self._active]}
 
     def _height(self, pool: int, value: Any) -> int:
-        """How high the pool may become without a term that counts passing its value."""
+        """The height that the pool may have without changing the value of a term that counts."""
         height = self.horizon[pool]
         for at, term in enumerate(self.task.terms[: self._active]):
             if term.kind is TermKind.PEAK:
@@ -170,14 +170,14 @@ class Master:
     def _only(self, item: int) -> bool:
         return len(self.choices[item]) == 1
 
-    def _wanted(self) -> Iterable[int]:
-        """Pools whose ends a term asks for."""
+    def _peak_pools(self) -> Iterable[int]:
+        """Pools whose peaks are part of the objective."""
         if any(term.kind in (TermKind.PEAK, TermKind.MAX_PEAK) for term in self.task.terms):
             return range(self.task.instance.pool_count)
         return sorted({term.pool for term in self.task.terms if term.kind is TermKind.POOL_PEAK})
 
     def _make_ends(self) -> None:
-        """No item ends lower than alone."""
+        """No peak is below the lowest end of an item."""
         for item, mine in enumerate(self.choices):
             for choice in mine:
                 if choice.pool in self._peaks:
@@ -206,7 +206,7 @@ class Master:
             self.cp.add_implication(higher, lower)
 
     def _add_load(self, pool: int, row: list[Pair], passed: list[Literal]) -> None:
-        """What is live at once takes that many cells, wherever it is."""
+        """Items that are live together need their cells, wherever they are."""
         room, margin, peak = self._rooms[pool], self._margins[pool], self._peaks.get(pool)
         cells = sum(room.cells_of(size) * self.taken[item][pool] for item, size in row)
         self.cp.add(cells + margin <= room.cells)
@@ -219,7 +219,7 @@ class Master:
             self.cp.add(peak >= room.grid * (cells + barrier.taken) + start).only_enforce_if(literal)
 
     def _break_symmetry(self) -> None:
-        """Items that can be exchanged go to pools in one order."""
+        """Interchangeable items go to pools in one order."""
         for alike in look_alikes(self.task, self.relations):
             pools = [choice.pool for choice in self.choices[alike[0]]]
             if len(pools) > 1:

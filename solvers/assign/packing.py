@@ -1,4 +1,4 @@
-"""One pool at a time: do these items fit below a height, and if not, which few are already too many."""
+"""Packs the items of one pool below a height, or finds a few of them that do not fit."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -9,17 +9,17 @@ from memstow.solvers.greedy import layout_from
 from memstow.solvers.instance import UNBOUNDED, Layout
 from memstow.solvers.solver import Task, Term, TermKind
 
-# Steps of greedy for each item: its first passes find most of what it finds.
+# Steps of greedy for each item: its first passes find most.
 _GREEDY_PASSES = 40
-# Steps for making a set that does not fit smaller, and for how high it has to be.
+# Steps for shrinking a set that does not fit, and for the height that it needs.
 _SHRINK_STEPS = 40_000_000
-# No one packing may take more of the time that is left.
+# The most of the time left that one packing may take.
 _SHARE = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
-    """The offsets of a crowd by item, and the highest end."""
+class Packing:
+    """The offsets of a crowd's items, and the highest end."""
 
     offsets: tuple[int, ...]
     height: int
@@ -27,7 +27,7 @@ class Packed:
 
 @dataclass(frozen=True, slots=True)
 class Dead:
-    """Some of a crowd that cannot end below `height`, whatever the others do."""
+    """Items of a crowd that cannot all end below `height`."""
 
     crowd: Crowd
     height: int
@@ -35,36 +35,36 @@ class Dead:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is known of a crowd: its lowest layout, and which of it are shown to be too many, if any."""
+    """The lowest layout of a crowd, and sets of its items that are proven not to fit."""
 
-    packed: Packed | None
+    packing: Packing | None
     dead: tuple[Dead, ...] = ()  # no item in two of them
 
     def fits(self, height: int) -> bool:
-        """Whether the layout is no higher."""
-        return self.packed is not None and self.packed.height <= height
+        """Whether the layout is at most this high."""
+        return self.packing is not None and self.packing.height <= height
 
 
 class Packer:
-    """Packs crowds, and remembers the lowest layout of each."""
+    """Packs crowds, and caches the lowest layout of each."""
 
     def __init__(self, task: Task, item_of: list[int]) -> None:
         self._task = task
         self._item_of = item_of
-        self._known: dict[Crowd, Packed] = {}
+        self._packings: dict[Crowd, Packing] = {}
 
     def pack(self, crowd: Crowd, height: int, effort: int, budget: _native.Budget) -> Answer:
-        """A layout no higher than `height`, or some of the crowd that have none, or neither."""
+        """A layout no higher than `height`, or items that have none, or neither."""
         if not crowd.items:
-            return Answer(Packed((), 0))
-        known = self._known.get(crowd)
-        if known is not None and known.height <= height:
-            return Answer(known)
+            return Answer(Packing((), 0))
+        cached = self._packings.get(crowd)
+        if cached is not None and cached.height <= height:
+            return Answer(cached)
         part = replace(
             self._task,
             instance=instance_of(self._task.instance, crowd),
         )
-        best = known
+        best = cached
         if best is None:
             best = self._keep(crowd, None, _greedily(part, crowd.pool, height, budget))
         if best is None or best.height > height:
@@ -73,7 +73,7 @@ class Packer:
             if dead is not None:
                 return Answer(best, tuple(self._dead_sets(part, crowd, dead, height, effort, budget)))
         if best is not None and best.height > height:
-            best = self._keep(crowd, best, _improved(part, best, crowd.pool, height, effort, budget))
+            best = self._keep(crowd, best, _improve(part, best, crowd.pool, height, effort, budget))
         return Answer(best)
 
     def _dead_sets(
@@ -85,9 +85,9 @@ class Packer:
         effort: int,
         budget: _native.Budget,
     ) -> Iterator[Dead]:
-        """A set that has no layout, then another one among the items that are left, and so on."""
+        """A set without a layout, then another one among the remaining items, and so on."""
         while dead is not None:
-            few = self._shrunk(part, crowd, dead, height, budget)
+            few = self._shrink(part, crowd, dead, height, budget)
             yield few
             crowd = crowd.among(set(crowd.items).difference(few.crowd.items), self._item_of)
             if not crowd.items or budget.spent:
@@ -95,14 +95,14 @@ class Packer:
             part = replace(self._task, instance=instance_of(self._task.instance, crowd))
             _, dead = _exactly(part, None, crowd.pool, height, effort, budget)
 
-    def _keep(self, crowd: Crowd, best: Packed | None, found: Packed | None) -> Packed | None:
-        if found is None or (best is not None and best.height <= found.height):
+    def _keep(self, crowd: Crowd, best: Packing | None, result: Packing | None) -> Packing | None:
+        if result is None or (best is not None and best.height <= result.height):
             return best
-        self._known[crowd] = found
-        return found
+        self._packings[crowd] = result
+        return result
 
-    def _shrunk(self, part: Task, crowd: Crowd, dead: list[int], height: int, budget: _native.Budget) -> Dead:
-        """As few items as can be, and the least height they have been shown to need."""
+    def _shrink(self, part: Task, crowd: Crowd, dead: list[int], height: int, budget: _native.Budget) -> Dead:
+        """As few items as possible, and a lower bound of their height."""
         among = dead or list(range(len(crowd.items)))
         share = _share(budget, _SHRINK_STEPS)
         few = _native.dead_set(part.instance.native, among, height, share).items
@@ -113,63 +113,64 @@ class Packer:
 
 
 def _share(budget: _native.Budget, steps: int) -> _native.Budget:
-    left = budget.seconds_left
-    work = budget.work_left
-    return _native.Budget(
-        -1.0 if left is None else left * _SHARE, steps if work is None else min(steps, work), budget
-    )
+    """A part of the budget of at most this many steps."""
+    seconds, work = budget.seconds_left, budget.work_left
+    limit = steps if work is None else min(steps, work)
+    return _native.Budget(-1.0 if seconds is None else seconds * _SHARE, limit, budget)
 
 
-def _packed(placed: _native.Placed | None, height: int) -> Packed | None:
+def _pack(placed: _native.Placed | None, height: int) -> Packing | None:
     if placed is None or height >= UNBOUNDED:
         return None
     offsets = tuple(layout_from(placed).offset)
-    return None if -1 in offsets else Packed(offsets, height)
+    return None if -1 in offsets else Packing(offsets, height)
 
 
-def _layout(packed: Packed | None, pool: int) -> Layout | None:
-    if packed is None:
+def _layout(packing: Packing | None, pool: int) -> Layout | None:
+    if packing is None:
         return None
     layout = Layout()
-    layout.pool.extend([pool] * len(packed.offsets))
-    layout.offset.extend(packed.offsets)
+    layout.pool.extend([pool] * len(packing.offsets))
+    layout.offset.extend(packing.offsets)
     return layout
 
 
-def _greedily(part: Task, pool: int, height: int, budget: _native.Budget) -> Packed | None:
+def _greedily(part: Task, pool: int, height: int, budget: _native.Budget) -> Packing | None:
     """A layout within the capacity by the greedy's first passes."""
     share = _share(budget, _GREEDY_PASSES * part.instance.item_count)
     options = _native.GreedyOptions(lower_bounds=[height], seed=part.seed)
-    found = _native.greedy(part.instance.native, [Term(TermKind.POOL_PEAK, pool)], None, options, share, None)
+    result = _native.greedy(
+        part.instance.native, [Term(TermKind.POOL_PEAK, pool)], None, options, share, None
+    )
     budget.count(share.work)
-    values = found.values
-    return None if values is None else _packed(found.placed, values[0])
+    values = result.values
+    return None if values is None else _pack(result.placed, values[0])
 
 
 def _exactly(
-    part: Task, start: Packed | None, pool: int, height: int, effort: int, budget: _native.Budget
-) -> tuple[Packed | None, list[int] | None]:
-    """A layout, and the items shown to have none below the height (none named: all of them)."""
-    found = _searched(part, _layout(start, pool), True, height, effort, budget)
-    return _packed(found.placed, found.height), found.dead if _infeasible(found) else None
+    part: Task, start: Packing | None, pool: int, height: int, effort: int, budget: _native.Budget
+) -> tuple[Packing | None, list[int] | None]:
+    """A layout, or items that are proven to have none below the height (empty: all of them)."""
+    result = _search(part, _layout(start, pool), True, height, effort, budget)
+    return _pack(result.placed, result.height), result.dead if _infeasible(result) else None
 
 
 def _least_height(part: Task, budget: _native.Budget) -> int:
-    """A height that no layout of these few is below."""
+    """A lower bound of the height of these items."""
     capacity = part.instance.capacity[part.instance.choice_pool[0]]
-    found = _searched(part, None, False, capacity, _SHRINK_STEPS, budget)
-    return UNBOUNDED if _infeasible(found) else found.bound
+    result = _search(part, None, False, capacity, _SHRINK_STEPS, budget)
+    return UNBOUNDED if _infeasible(result) else result.bound
 
 
-def _infeasible(found: _native.ExactResult) -> bool:
-    return found.status is _native.ExactStatus.INFEASIBLE
+def _infeasible(result: _native.ExactResult) -> bool:
+    return result.status is _native.ExactStatus.INFEASIBLE
 
 
-def _searched(
+def _search(
     part: Task, start: Layout | None, fit_only: bool, limit: int, effort: int, budget: _native.Budget
 ) -> _native.ExactResult:
     share = _share(budget, effort)
-    found = _native.exact(
+    result = _native.exact(
         part.instance.native,
         start,
         _native.ExactOptions(
@@ -185,18 +186,18 @@ def _searched(
         _ignore,
     )
     budget.count(share.work)
-    return found
+    return result
 
 
-def _improved(
-    part: Task, start: Packed, pool: int, height: int, effort: int, budget: _native.Budget
-) -> Packed | None:
-    """A lower layout by local search, for crowds too large to be searched through."""
+def _improve(
+    part: Task, start: Packing, pool: int, height: int, effort: int, budget: _native.Budget
+) -> Packing | None:
+    """A lower layout by local search, for crowds too large for the exact search."""
     layout = _layout(start, pool)
     if layout is None:
         return None
     share = _share(budget, effort)
-    found = _native.improve(
+    result = _native.improve(
         part.instance.native,
         layout,
         _native.ImproveOptions(
@@ -211,7 +212,7 @@ def _improved(
         _ignore,
     )
     budget.count(share.work)
-    return _packed(found.placed, found.height)
+    return _pack(result.placed, result.height)
 
 
 def _ignore(*_: object) -> None:

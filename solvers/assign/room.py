@@ -1,4 +1,4 @@
-"""How much room a pool has for what is live at once, in cells of the grid that all offsets there follow."""
+"""The space of a pool in cells of the grid that all of its offsets lie on."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,17 +10,17 @@ from memstow.solvers.models.places import Choice
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
-    """A reserved range: what is not in the `below` cells free below it ends above `end`."""
+    """A reserved range: items beyond the `below` free cells under it end above `end`."""
 
     below: int
-    taken: int  # cells that it and the ranges below it take
+    taken: int  # cells of this range and those below it
     end: int
 
 
 class Room:
-    """One pool below an end. All in it starts at `residue` modulo `grid`, so it takes whole cells of that.
+    """The space of a pool below an end. Items start at `residue` modulo `grid`, so they use whole cells.
 
-    The first byte of a cell that something takes is never reserved, and never taken by something else.
+    The first byte of a used cell is never reserved, and never used by another item.
     """
 
     def __init__(self, instance: Instance, pool: int, choices: Sequence[Sequence[Choice]], end: int) -> None:
@@ -39,11 +39,11 @@ class Room:
         self.cells = self._starts_below(end) - taken
 
     def cells_of(self, size: int) -> int:
-        """The cells that so many bytes take."""
+        """The cells that this many bytes use."""
         return -(-size // self.grid)
 
     def loss(self, size: int) -> int:
-        """The bytes of its cells that so many bytes do not need."""
+        """The unused bytes in the cells of this many bytes."""
         return self.cells_of(size) * self.grid - size
 
     def _starts_below(self, end: int) -> int:
@@ -51,7 +51,7 @@ class Room:
 
 
 def _grid(instance: Instance, pool: int, choices: Sequence[Sequence[Choice]]) -> tuple[int, int]:
-    """The widest grid that every part which may be in the pool starts on."""
+    """The widest grid that all parts which may be in the pool start on."""
     grid, residue = 0, -1
     for item, mine in enumerate(choices):
         for choice in mine:

@@ -1,4 +1,4 @@
-"""One task, level by level: what goes on from one term of the objective to the next."""
+"""Solves a task level by level, with one master and one packer for all terms."""
 
 from functools import partial
 
@@ -12,7 +12,7 @@ from memstow.solvers.solver import Task
 
 
 class Search:
-    """The master and the packings of one task, which every level goes on from."""
+    """The master and the packer of a task."""
 
     def __init__(self, task: Task, relations: Relations, first: int | None) -> None:
         self._task = task

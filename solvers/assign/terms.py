@@ -1,4 +1,4 @@
-"""What the terms of the objective are worth in the master, as expressions over who goes to which pool."""
+"""The terms of the objective in the master, as expressions over the pools of items."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,11 +8,11 @@ from memstow.solvers.assign.crowd import Pair
 from memstow.solvers.cpsat.peaks import Expr, Literal, peak_expression
 from memstow.solvers.models.places import Choice
 from memstow.solvers.models.relations import Relations
-from memstow.solvers.solver import Kept, Task, Term, TermKind, summed
+from memstow.solvers.solver import HintPlace, Task, Term, TermKind, choice_weights
 
 
 class Terms:
-    """An expression for each term, and the literals that those of reuse and moves are made of."""
+    """An expression for each term, and the literals for reuse costs and moves."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class Terms:
         self._taken = taken
         self._peaks = peaks
         self._most = max(horizon)
-        self.kept: list[tuple[Kept, Literal]] = []
+        self.stays: list[tuple[HintPlace, Literal]] = []
         """Places of the hint, and whether the item stays there."""
         self.paid: dict[Pair, Literal] = {}
         """Pairs with a cost of reuse, and whether it is paid."""
@@ -43,7 +43,7 @@ class Terms:
             case TermKind.PEAK | TermKind.POOL_PEAK | TermKind.MAX_PEAK:
                 return peak_expression(self._cp, term, self._peaks, self._most)
             case TermKind.PLACEMENT_COST | TermKind.PREFERENCE:
-                adds = summed(instance, term.kind)
+                adds = choice_weights(instance, term.kind)
                 return sum(
                     adds[choice.index] * self._taken[item][choice.pool]
                     for item, mine in enumerate(self._choices)
@@ -62,15 +62,15 @@ class Terms:
         return sum(r.cost * self.paid[r.first, r.second] for r in pairs) + fixed
 
     def _moves(self) -> Expr:
-        for kept in self._task.kept:
-            for choice in self._choices[kept.item]:
-                if choice.pool == kept.pool and choice.step_of(kept.offset) is not None:
-                    stays = self._cp.new_bool_var(f"stays{kept.item}_{kept.offset}")
-                    self._cp.add_implication(stays, self._taken[kept.item][kept.pool])
-                    self.kept.append((kept, stays))
+        for place in self._task.hint_places:
+            for choice in self._choices[place.item]:
+                if choice.pool == place.pool and choice.step_of(place.offset) is not None:
+                    stays = self._cp.new_bool_var(f"stays{place.item}_{place.offset}")
+                    self._cp.add_implication(stays, self._taken[place.item][place.pool])
+                    self.stays.append((place, stays))
         by_item: dict[int, list[Literal]] = {}
-        for kept, stays in self.kept:
-            by_item.setdefault(kept.item, []).append(stays)
+        for place, stays in self.stays:
+            by_item.setdefault(place.item, []).append(stays)
         for literals in by_item.values():
             self._cp.add_at_most_one(literals)
-        return self._task.hinted - sum(kept.count * stays for kept, stays in self.kept)
+        return self._task.hint_buffers - sum(place.count * stays for place, stays in self.stays)

@@ -3,13 +3,13 @@
 Nothing here imports OR-tools until a solve needs it.
 """
 
-from memstow.solvers.cpsat.levelled import levelled
+from memstow.solvers.cpsat.solve_levels import solve_levels
 from memstow.solvers.instance import Layout
 from memstow.solvers.models.model import Limits, Report, Verdict
 from memstow.solvers.models.places import highest_stack
-from memstow.solvers.solver import SUMMED, Task, most_summed
+from memstow.solvers.solver import SUM_TERMS, Task, largest_sum
 
-# Sums inside CP-SAT must stay below 2^63; a factor of two is left to it.
+# Sums inside CP-SAT must stay below 2^63; this leaves a factor of two.
 _MOST = 1 << 61
 
 
@@ -22,13 +22,13 @@ class CpSat:
     )
 
     def declines(self, task: Task) -> str | None:
-        """It honours everything whose numbers it can add up."""
+        """It declines only numbers that it cannot add up."""
         instance = task.instance
         height = min(max(instance.capacity, default=0), highest_stack(task))
         moments = len(instance.life_begin) + len(instance.life_end) + 1
         if height * max(moments, instance.pool_count) >= _MOST:
-            return f"heights of {height} units over {moments} moments: their area passes 2^61"
-        costs = (most_summed(instance, kind) for kind in SUMMED)
+            return f"heights of {height:,} units over {moments:,} moments: their area passes 2^61"
+        costs = (largest_sum(instance, kind) for kind in SUM_TERMS)
         if max(*costs, sum(instance.reuse[2::3])) >= _MOST:
             return "costs that add up to more than 2^61"
         return None
@@ -42,10 +42,10 @@ class CpSat:
         _ = cp_model, build, search
 
     def solve(self, task: Task, start: Layout | None, limits: Limits, report: Report) -> Verdict:
-        """Solve level by level; explain what cannot fit."""
+        """Solve level by level; explain if nothing fits."""
         from memstow.solvers.cpsat.search import Search
 
-        return levelled(task, start, limits, report, Search)
+        return solve_levels(task, start, limits, report, Search)
 
 
 def make(_name: str) -> CpSat:

@@ -1,4 +1,4 @@
-"""The constraint model of a task: boxes in time and memory, and disjunctions for what boxes cannot say."""
+"""The constraint model of a task: boxes in time and memory, and disjunctions for other pairs."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -10,9 +10,9 @@ from memstow.solvers.cpsat.peaks import Expr, Literal, peak_expression
 from memstow.solvers.instance import Layout
 from memstow.solvers.models.places import Choice, choices, horizons, look_alikes, tops
 from memstow.solvers.models.relations import Pair, Rectangle, Relations, rows
-from memstow.solvers.solver import Task, Term, TermKind, summed
+from memstow.solvers.solver import Task, Term, TermKind, choice_weights
 
-# Load rows help the linear relaxation of a choice among pools; beyond this they cost more than they help.
+# Load rows help the linear relaxation with several pools; more of them than this cost more than they help.
 _MOST_LOAD_ENTRIES = 200_000
 
 
@@ -50,7 +50,7 @@ class Model:
         self._expressions = [self._expression(term) for term in task.terms]
 
     def layout(self, value: Any) -> Layout:
-        """The layout of a solution, given what reads the value of an expression."""
+        """The layout of a solution, given a function for the value of an expression."""
         found = Layout()
         for mine, taken, steps in zip(self.choices, self.taken, self.steps, strict=True):
             for choice, literal, step in zip(mine, taken, steps, strict=True):
@@ -61,7 +61,7 @@ class Model:
         return found
 
     def ask(self, term: int | None, locks: Sequence[int], start: Layout | None) -> None:
-        """Make one term the objective, with the ones before it held."""
+        """Make one term the objective, with locks on the ones before."""
         for at, value in enumerate(locks):
             if value < self._locks.get(at, value + 1):
                 self.cp.add(self._expressions[at] <= value)
@@ -97,7 +97,7 @@ class Model:
         return None
 
     def _make_peaks(self, kinds: set[TermKind]) -> None:
-        """The ends of pools, where a term asks for them."""
+        """The peaks of pools that are part of the objective."""
         instance = self.task.instance
         wanted: set[int] = set()
         if kinds & {TermKind.PEAK, TermKind.MAX_PEAK}:
@@ -139,7 +139,7 @@ class Model:
             self._add_load(pool, mine, times)
 
     def _add_load(self, pool: int, mine: list[Rectangle], times: list[Any]) -> None:
-        """What lives at once in a pool fits below its end, whatever the offsets."""
+        """Items that live together fit below the end of a pool, whatever their offsets."""
         height = self.peaks.get(pool, self.horizon[pool])
         self.cp.add_cumulative(times, [r.size for r in mine], height)
         if all(len(self.choices[r.item]) == 1 for r in mine):
@@ -153,7 +153,7 @@ class Model:
             self.cp.add(sum(size * literal for size, literal in load) <= height)
 
     def _between(self, first: int, second: int, pool: int) -> tuple[Literal, Literal] | None:
-        """Literals that say that one part is below the other in the pool; None: they cannot both be there."""
+        """Literals for one part being below the other in the pool; None if they cannot both be there."""
         key = (first, second, pool)
         if key in self._sides:
             return self._sides[key]
@@ -171,7 +171,7 @@ class Model:
         return below, above
 
     def _not_both(self, first: int, second: int, pool: int) -> list[Literal]:
-        """Literals of which one is true when the two parts are not both in the pool."""
+        """Literals of which one is true if the two parts are not both in the pool."""
         item_of = self.relations.item_of
         found = []
         for item in (item_of[first], item_of[second]):
@@ -212,7 +212,7 @@ class Model:
                     self.cp.add_bool_or([over, *sides, *not_both])
 
     def _make_moves(self) -> None:
-        for place in self.task.kept:
+        for place in self.task.hint_places:
             at = self._in_pool(place.item, place.pool)
             step = None if at is None else self.choices[place.item][at].step_of(place.offset)
             if at is None or step is None:
@@ -223,7 +223,7 @@ class Model:
             self._kept.append((place.count, stays))
 
     def _break_symmetry(self) -> None:
-        """Items that can be exchanged stand in one order. They live together, so none overlaps another."""
+        """Interchangeable items have one order. They live together, so they do not overlap."""
         for alike in look_alikes(self.task, self.relations):
             if len(self.choices[alike[0]]) == 1:
                 for one, two in pairwise(alike):
@@ -235,7 +235,7 @@ class Model:
             case TermKind.PEAK | TermKind.POOL_PEAK | TermKind.MAX_PEAK:
                 return peak_expression(self.cp, term, self.peaks, max(self.horizon))
             case TermKind.PLACEMENT_COST | TermKind.PREFERENCE:
-                adds = summed(instance, term.kind)
+                adds = choice_weights(instance, term.kind)
                 return sum(
                     adds[choice.index] * literal
                     for mine, taken in zip(self.choices, self.taken, strict=True)
@@ -245,7 +245,7 @@ class Model:
                 paid = (pair.cost * self._over[pair.first, pair.second] for pair in self._reuse)
                 return sum(paid) + self._fixed_reuse
             case TermKind.MOVES:
-                return self.task.hinted - sum(count * stays for count, stays in self._kept)
+                return self.task.hint_buffers - sum(count * stays for count, stays in self._kept)
 
     def _hint(self, start: Layout) -> None:
         start = self._in_order(start)
@@ -279,7 +279,7 @@ class Model:
             self.cp.add_hint(over, same and over_now)
 
     def _in_order(self, start: Layout) -> Layout:
-        """The same layout with exchangeable items in the order the model wants."""
+        """The layout with interchangeable items in the order of the model."""
         pools, offsets = start.pool[:], start.offset[:]
         for alike in look_alikes(self.task, self.relations):
             if len(self.choices[alike[0]]) == 1:

@@ -1,24 +1,24 @@
-"""A small set of items that cannot be placed together, found by leaving out what is not needed for that."""
+"""Finds a small set of items that cannot be placed together, by leaving items out."""
 
 import time
 
 from ortools.sat.python import cp_model
 
 from memstow.solvers.cpsat.build import Model
-from memstow.solvers.cpsat.search import configured, solved
+from memstow.solvers.cpsat.search import make_solver, run_solver
 from memstow.solvers.models.model import Limits
 from memstow.solvers.models.relations import Relations
-from memstow.solvers.models.subset import restricted
+from memstow.solvers.models.subset import restrict_to
 from memstow.solvers.solver import Task
 
-# How long one attempt may take, as a share of what is left and in seconds; in steps where work is limited.
+# The limits of one attempt: a share of the time left, seconds, and steps where work is limited.
 _SHARE = 0.25
 _MOST_SECONDS = 2.0
 _STEPS = 60_000_000
 
 
 def smallest_core(task: Task, limits: Limits, seconds: float | None) -> tuple[int, ...]:
-    """Items of a task without solution that have none among themselves: all of them, or fewer."""
+    """Items of an infeasible task that are infeasible by themselves: all of them, or fewer."""
     end = None if seconds is None else time.monotonic() + seconds
     core = list(range(task.instance.item_count))
     chunk = max(len(core) // 2, 1)
@@ -26,10 +26,10 @@ def smallest_core(task: Task, limits: Limits, seconds: float | None) -> tuple[in
         at = 0
         while at < len(core):
             fewer = core[:at] + core[at + chunk :]
-            left = None if end is None else end - time.monotonic()
-            if left is not None and left <= 0.01:
+            seconds_left = None if end is None else end - time.monotonic()
+            if seconds_left is not None and seconds_left <= 0.01:
                 return tuple(core)
-            if fewer and _contradicts(task, fewer, left, limits):
+            if fewer and _contradicts(task, fewer, seconds_left, limits):
                 core = fewer
             else:
                 at += chunk
@@ -37,11 +37,11 @@ def smallest_core(task: Task, limits: Limits, seconds: float | None) -> tuple[in
     return tuple(core)
 
 
-def _contradicts(task: Task, items: list[int], left: float | None, limits: Limits) -> bool:
-    """Whether these items alone are proven to have no places, within a short time."""
+def _contradicts(task: Task, items: list[int], seconds_left: float | None, limits: Limits) -> bool:
+    """Whether these items are proven to be infeasible within a short time."""
     begin = time.monotonic()
     part = Task(
-        instance=restricted(task.instance, items),
+        instance=restrict_to(task.instance, items),
         terms=(),
         lower_bounds=(),
         seed=task.seed,
@@ -50,6 +50,6 @@ def _contradicts(task: Task, items: list[int], left: float | None, limits: Limit
     model = Model(part, Relations(part.instance), None)
     if any(not mine for mine in model.choices):
         return True
-    seconds = None if left is None else min(left * _SHARE, _MOST_SECONDS)
-    solver = configured(part, seconds, None if limits.work is None else _STEPS, begin)
-    return bool(solved(solver, model.cp) == cp_model.INFEASIBLE)
+    seconds = None if seconds_left is None else min(seconds_left * _SHARE, _MOST_SECONDS)
+    solver = make_solver(part, seconds, None if limits.work is None else _STEPS, begin)
+    return bool(run_solver(solver, model.cp) == cp_model.INFEASIBLE)

@@ -1,4 +1,4 @@
-"""What the terms that are about peaks are worth, given a variable for the peak of each pool."""
+"""Expressions of the terms about peaks, from a variable for the peak of each pool."""
 
 from collections.abc import Mapping
 from typing import Any

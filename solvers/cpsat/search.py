@@ -1,4 +1,4 @@
-"""Runs CP-SAT on one level of the objective and passes on what it finds while it runs."""
+"""Runs CP-SAT on one level of the objective, and reports layouts and bounds while it runs."""
 
 import time
 from functools import partial
@@ -7,7 +7,7 @@ from typing import Any
 from ortools.sat.python import cp_model
 
 from memstow.solvers.cpsat.build import Model
-from memstow.solvers.models.levels import Answer, Best, Ended, Level
+from memstow.solvers.models.levels import Answer, Best, Level, LevelEnd
 from memstow.solvers.models.relations import Relations
 from memstow.solvers.solver import Task
 
@@ -33,26 +33,26 @@ class Search:
             self._model = self._make()
         model = self._model
         if any(not mine for mine in model.choices):
-            return Answer(Ended.INFEASIBLE)
+            return Answer(LevelEnd.INFEASIBLE)
         model.ask(level.term, level.locks, level.start)
-        solver = configured(self._task, level.seconds, level.work, begin)
+        solver = make_solver(self._task, level.seconds, level.work, begin)
         solver.parameters.relative_gap_limit = level.gap
         if level.term is not None:
             term = level.term
-            solver.best_bound_callback = partial(_tell_bound, best, term)
-        status = solved(solver, model.cp, _Teller(model, best))
+            solver.best_bound_callback = partial(_report_bound, best, term)
+        status = run_solver(solver, model.cp, _SolutionCallback(model, best))
         work = int(solver.deterministic_time * STEPS_PER_SECOND)
         if status == cp_model.INFEASIBLE:
-            return Answer(Ended.INFEASIBLE, work=work)
+            return Answer(LevelEnd.INFEASIBLE, work=work)
         if status == cp_model.MODEL_INVALID:
-            return Answer(Ended.DONE, failure=f"CP-SAT refuses the model: {model.cp.validate()}"[:300])
+            return Answer(LevelEnd.DONE, failure=f"CP-SAT refuses the model: {model.cp.validate()}"[:300])
         bound = None
         if level.term is not None and status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-            bound = proven(solver, model.cp)
-        return Answer(Ended.DONE, bound, work)
+            bound = proven_bound(solver, model.cp)
+        return Answer(LevelEnd.DONE, bound, work)
 
 
-def configured(task: Task, seconds: float | None, work: int | None, begin: float) -> cp_model.CpSolver:
+def make_solver(task: Task, seconds: float | None, work: int | None, begin: float) -> cp_model.CpSolver:
     """A solver with the limits of a level; a deterministic one where work is limited."""
     solver = cp_model.CpSolver()
     parameters = solver.parameters
@@ -67,12 +67,12 @@ def configured(task: Task, seconds: float | None, work: int | None, begin: float
     return solver
 
 
-def solved(
+def run_solver(
     solver: cp_model.CpSolver,
     cp: cp_model.CpModel,
     callback: cp_model.CpSolverSolutionCallback | None = None,
 ) -> Any:
-    """The status of a solve.
+    """Solve, and return the status.
 
     The search for symmetries in presolve of OR-tools 9.15 fails on some models that have no solution, with
     an IndexError of its own: those are solved once more without it.
@@ -82,32 +82,32 @@ def solved(
         return solver.solve(cp, callback)
     except IndexError:
         solver.parameters.symmetry_level = 0
-        left = solver.parameters.max_time_in_seconds - (time.monotonic() - begin)
-        solver.parameters.max_time_in_seconds = max(left, 0.001)
+        seconds_left = solver.parameters.max_time_in_seconds - (time.monotonic() - begin)
+        solver.parameters.max_time_in_seconds = max(seconds_left, 0.001)
         return solver.solve(cp, callback)
 
 
-def proven(solver: cp_model.CpSolver, cp: cp_model.CpModel) -> int | None:
-    """What no solution is below, whatever ended the solve: in integers, as CP-SAT has it itself."""
+def proven_bound(solver: cp_model.CpSolver, cp: cp_model.CpModel) -> int | None:
+    """The proven bound in integers, as CP-SAT has it internally; valid however the solve ended."""
     offset = cp.proto.objective.offset
     if abs(offset) > MOST_EXACT:
         return None
     return int(solver.response_proto.inner_objective_lower_bound) + round(offset)
 
 
-def heard(bound: float) -> int | None:
-    """What a bound that is told while it runs proves. It is an integer kept in a float."""
+def exact_bound(bound: float) -> int | None:
+    """The integer value of a bound that CP-SAT reports as a float; None if it is not exact."""
     return round(bound) if abs(bound) < MOST_EXACT else None
 
 
-def _tell_bound(best: Best, term: int, bound: float) -> None:
-    value = heard(bound)
+def _report_bound(best: Best, term: int, bound: float) -> None:
+    value = exact_bound(bound)
     if value is not None:
         best.bound(term, value)
 
 
-class _Teller(cp_model.CpSolverSolutionCallback):
-    """Passes each solution on."""
+class _SolutionCallback(cp_model.CpSolverSolutionCallback):
+    """Offers each solution."""
 
     def __init__(self, model: Model, best: Best) -> None:
         super().__init__()

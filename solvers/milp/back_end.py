@@ -1,11 +1,11 @@
-"""The two back ends of the integer program: the same program, run by CBC or by HiGHS."""
+"""The back ends of the integer program: the same program, run by CBC or by HiGHS."""
 
 from functools import partial
 from importlib import import_module
 
 from memstow.solvers.instance import Layout
 from memstow.solvers.milp.numbers import too_large
-from memstow.solvers.models.exact import Examiner
+from memstow.solvers.models.layout_check import Examiner
 from memstow.solvers.models.levels import lexicographic
 from memstow.solvers.models.model import Limits, Report, Verdict
 from memstow.solvers.models.relations import Relations
@@ -13,14 +13,14 @@ from memstow.solvers.solver import Task
 
 
 class IntegerProgram:
-    """The integer program, solved by one of the two. Imports neither until a solve needs it."""
+    """The integer program, solved by CBC or HiGHS, which are imported when needed."""
 
     def __init__(self, name: str, home: str) -> None:
         self.name = name
         self._home = home
 
     def declines(self, task: Task) -> str | None:
-        """It honours everything whose numbers stay within tolerances."""
+        """It declines only numbers beyond the tolerances of the solvers."""
         return too_large(task)
 
     def warm(self) -> None:

@@ -1,4 +1,4 @@
-"""CBC, the program inside PuLP's wheel: run on files in the temporary folder, heard through its log."""
+"""Runs CBC, the program inside PuLP's wheel, on files in the temporary folder, and reads its log."""
 
 import contextlib
 import os
@@ -13,24 +13,24 @@ from pathlib import Path
 
 from pulp.apis import coin_api
 
-from memstow.solvers.milp.program import Finished, Program, Run, Told
+from memstow.solvers.milp.program import Program, Run, RunReport, RunResult
 from memstow.solvers.models.die_with_parent import ask_for_death
 from memstow.solvers.models.relations import Relations
 from memstow.solvers.solver import Task
 
-# CBC counts no work; nodes stand in for it, at about so many steps each.
+# CBC counts no work, so each node counts as about this many steps.
 _STEPS_PER_NODE = 1_000_000
 _WHOLE = 0.99
 _TOLERANCE = "1e-9"
-# It looks at its clock rarely, and then writes its solution.
+# It checks its time limit rarely, and then still has to write its solution.
 _MARGIN_SECONDS = 0.1
 
-# What it has proven so far, printed with eight digits; other lines are of its heuristics' own searches.
+# The bound so far, printed with eight digits; other lines are about searches of its heuristics.
 _POSSIBLE = re.compile(r"^Cbc00(?:05|10)I .*best possible (-?[\d.e+-]+)")
 _DIGITS = 1e-7
 _BOUND = re.compile(r"^Lower bound:\s+(-?[\d.e+-]+)")
 _NODES = re.compile(r"^Enumerated nodes:\s+(\d+)")
-# It calls "optimal" whatever is as near as it was allowed to stop; only this line tells the two apart.
+# It calls a solution within the gap "optimal" too; only this line tells the two apart.
 _NEAR = "Result - Optimal solution found (within gap tolerance)"
 
 
@@ -43,19 +43,19 @@ def program() -> str | None:
 class CbcProgram(Program):
     """The integer program on CBC."""
 
-    def run(self, run: Run, told: Told) -> Finished:
+    def run(self, run: Run, report: RunReport) -> RunResult:
         """Minimise the problem."""
         cbc = program()
         if cbc is None:
-            return Finished(failure="PuLP brings no CBC for this machine, and there is none on the path")
+            return RunResult(failure="PuLP brings no CBC for this machine, and there is none on the path")
         if run.seconds is not None and run.seconds <= _MARGIN_SECONDS:
-            return Finished()
+            return RunResult()
         with tempfile.TemporaryDirectory(prefix="cbc-") as name:
             folder = Path(name)
             run.problem.writeMPS(str(folder / "model.mps"))
             if run.start is not None:
                 _write_start(folder / "start.sol", run.start)
-            return _converse([cbc, *_arguments(run)], folder, len(run.columns), told)
+            return _converse([cbc, *_arguments(run)], folder, len(run.columns), report)
 
 
 def _arguments(run: Run) -> list[str]:
@@ -81,7 +81,7 @@ def _write_start(path: Path, values: "list[int] | tuple[int, ...] | object") -> 
     path.write_text("\n".join(lines) + "\n")
 
 
-def _converse(command: list[str], folder: Path, columns: int, told: Told) -> Finished:
+def _converse(command: list[str], folder: Path, columns: int, report: RunReport) -> RunResult:
     with subprocess.Popen(  # noqa: S603
         command,
         cwd=folder,
@@ -94,12 +94,12 @@ def _converse(command: list[str], folder: Path, columns: int, told: Told) -> Fin
         preexec_fn=ask_for_death if sys.platform == "linux" else None,
     ) as process:
         assert process.stdout is not None  # noqa: S101
-        log = listen(process.stdout, told)
+        log = listen(process.stdout, report)
         code = process.wait()
     work = log.nodes * _STEPS_PER_NODE
     if code:
-        return Finished(work=work, failure=f"CBC ended with status {code}")
-    return _finish(folder / "found.sol", columns, told, log)
+        return RunResult(work=work, failure=f"CBC ended with status {code}")
+    return _finish(folder / "found.sol", columns, report, log)
 
 
 @dataclass(slots=True)
@@ -110,44 +110,44 @@ class Log:
     near: bool = False  # it stopped at a gap: its value proves nothing, its bounds do
 
 
-def listen(lines: Iterable[str], told: Told) -> Log:
+def listen(lines: Iterable[str], report: RunReport) -> Log:
     """Pass on the bounds in the log."""
     log = Log()
     for line in lines:
-        if found := _POSSIBLE.search(line):
+        if match := _POSSIBLE.search(line):
             with contextlib.suppress(ValueError):
-                bound = float(found.group(1))
-                told.bound(bound - _DIGITS * abs(bound))
-        elif found := _BOUND.search(line):
+                bound = float(match.group(1))
+                report.bound(bound - _DIGITS * abs(bound))
+        elif match := _BOUND.search(line):
             with contextlib.suppress(ValueError):
-                told.bound(float(found.group(1)))
-        elif found := _NODES.search(line):
-            log.nodes += int(found.group(1))
+                report.bound(float(match.group(1)))
+        elif match := _NODES.search(line):
+            log.nodes += int(match.group(1))
         log.near = log.near or line.startswith(_NEAR)
     return log
 
 
-def _finish(path: Path, columns: int, told: Told, log: Log) -> Finished:
+def _finish(path: Path, columns: int, report: RunReport, log: Log) -> RunResult:
     work = log.nodes * _STEPS_PER_NODE
     if not path.exists():
-        return Finished(work=work, failure="CBC wrote no solution")
+        return RunResult(work=work, failure="CBC wrote no solution")
     lines = path.read_text(errors="replace").splitlines()
     head = lines[0] if lines else ""
     if head.startswith(("Infeasible", "Integer infeasible")):
-        return Finished(infeasible=True, work=work)
+        return RunResult(infeasible=True, work=work)
     if head.startswith("Stopped") and "no integer solution" in head:
-        return Finished(work=work)
+        return RunResult(work=work)
     if not head.startswith(("Optimal", "Stopped")):
-        return Finished(work=work, failure=f"CBC ended with {head[:100]!r}")
+        return RunResult(work=work, failure=f"CBC ended with {head[:100]!r}")
     values = [0.0] * columns
     for line in lines[1:]:
         words = [word for word in line.split() if word != "**"]
         if len(words) >= 3 and words[1].startswith("x") and words[1][1:].isdecimal():
             values[int(words[1][1:])] = float(words[2])
-    told.solution(values)
+    report.solution(values)
     if head.startswith("Optimal") and not log.near:
-        told.bound(float(head.rsplit(maxsplit=1)[1]))
-    return Finished(work=work)
+        report.bound(float(head.rsplit(maxsplit=1)[1]))
+    return RunResult(work=work)
 
 
 def make(task: Task, relations: Relations, start_values: tuple[int, ...] | None) -> CbcProgram:

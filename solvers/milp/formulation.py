@@ -8,7 +8,7 @@ from memstow.solvers.milp.linear import Coefficients, Expression, Linear, Values
 from memstow.solvers.models.cliques import cliques
 from memstow.solvers.models.places import Choice, choices, horizons, look_alikes, tops
 from memstow.solvers.models.relations import Pair, Relations, rows
-from memstow.solvers.solver import Task, Term, TermKind, summed
+from memstow.solvers.solver import Task, Term, TermKind, choice_weights
 
 # Load rows tighten the relaxation of a choice among pools; with more entries they cost more than they help.
 _MOST_LOAD_ENTRIES = 200_000
@@ -31,7 +31,7 @@ class _Item:
 
 
 class Formulation:
-    """The program of a task. `possible` is false where some item has no place at all."""
+    """The program of a task. `possible` is false if some item has no place at all."""
 
     def __init__(self, task: Task, relations: Relations, first_value: int | None) -> None:
         self.task = task
@@ -71,8 +71,8 @@ class Formulation:
             if least > term.constant and term.entries:
                 self.linear.row(term.entries, low=-(-(least - term.constant) // term.scale))
 
-    def ordered(self, layout: Layout) -> Layout:
-        """The layout with exchangeable items in the order the program wants."""
+    def in_model_order(self, layout: Layout) -> Layout:
+        """The layout with interchangeable items in the order of the program."""
         offsets = layout.offset[:]
         for alike in self._sets:
             for item, offset in zip(alike, sorted(layout.offset[i] for i in alike), strict=True):
@@ -258,7 +258,7 @@ class Formulation:
         return column
 
     def _add_loads(self) -> None:
-        """(7): what lives at once, and what conflicts pairwise, adds up."""
+        """(7): items that live together or conflict pairwise add up."""
         rectangles, _ = self.relations.rectangles()
         sets = [[(r.item, r.size) for r in row] for row in rows(rectangles)]
         sets += [
@@ -299,7 +299,7 @@ class Formulation:
 
     def _make_moves(self) -> None:
         """(10): a column that is 1 only where the item is at the place of the hint."""
-        for place in self.task.kept:
+        for place in self.task.hint_places:
             item = self._items[place.item]
             for choice, taken in zip(item.choices, item.taken, strict=True):
                 if choice.pool != place.pool or choice.step_of(place.offset) is None:
@@ -325,8 +325,8 @@ class Formulation:
         return Expression.of([(most, 1)])
 
     def _summed(self, kind: TermKind) -> Expression:
-        """What each choice adds."""
-        adds, constant = summed(self.task.instance, kind), 0
+        """The weights of the choices."""
+        adds, constant = choice_weights(self.task.instance, kind), 0
         entries: list[tuple[int, int]] = []
         for item in self._items:
             for choice, taken in zip(item.choices, item.taken, strict=True):
@@ -348,12 +348,14 @@ class Formulation:
             case TermKind.REUSE_COST:
                 return Expression.of(self._paid, self._fixed_reuse)
             case TermKind.MOVES:
-                return Expression.of([(column, -count) for column, count in self._stays], self.task.hinted)
+                return Expression.of(
+                    [(column, -count) for column, count in self._stays], self.task.hint_buffers
+                )
 
 
 @dataclass(frozen=True, slots=True)
 class _Ends:
-    """A part within its item: where it can begin and end."""
+    """A part of an item, with the range of its begin and end."""
 
     item: _Item
     delta: int

@@ -1,17 +1,17 @@
-"""HiGHS, through PuLP's door to `highspy`: it tells of solutions and bounds while it runs."""
+"""Runs HiGHS through PuLP's interface to `highspy`, which reports solutions and bounds while it runs."""
 
 from typing import Any
 
 import highspy
 import pulp
 
-from memstow.solvers.milp.program import Finished, Program, Run, Told
+from memstow.solvers.milp.program import Program, Run, RunReport, RunResult
 from memstow.solvers.models.relations import Relations
 from memstow.solvers.solver import Task
 
-# HiGHS has no clock of its own work; nodes stand in for it, at about so many steps each.
+# HiGHS counts no work, so each node counts as about this many steps.
 _STEPS_PER_NODE = 1_000_000
-# Objectives are whole numbers: what is closer than this to a bound has met it.
+# Objectives are integers: a value closer to the bound than this is optimal.
 _WHOLE = 0.99
 _TOLERANCE = 1e-9
 
@@ -19,10 +19,10 @@ _TOLERANCE = 1e-9
 class HighsProgram(Program):
     """The integer program on HiGHS."""
 
-    def run(self, run: Run, told: Told) -> Finished:
+    def run(self, run: Run, report: RunReport) -> RunResult:
         """Minimise the problem."""
         if run.seconds is not None and run.seconds <= 0:
-            return Finished()
+            return RunResult()
         door = pulp.HiGHS(msg=False, threads=run.workers, gapRel=run.gap, gapAbs=_WHOLE)
         door.createAndConfigureSolver(run.problem)
         door.buildSolverModel(run.problem)
@@ -42,10 +42,10 @@ class HighsProgram(Program):
                 values[column] = float(value)
             return values
 
-        solver.cbMipImprovingSolution += lambda event: told.solution(columns(event.data_out.mip_solution))
-        solver.cbMipLogging += lambda event: told.bound(event.data_out.mip_dual_bound)
+        solver.cbMipImprovingSolution += lambda event: report.solution(columns(event.data_out.mip_solution))
+        solver.cbMipLogging += lambda event: report.bound(event.data_out.mip_dual_bound)
         solver.run()
-        return _finish(solver, told, columns)
+        return _finish(solver, report, columns)
 
 
 def _configure(solver: Any, run: Run) -> None:
@@ -58,30 +58,30 @@ def _configure(solver: Any, run: Run) -> None:
         solver.setOptionValue("parallel", "off")
         solver.setOptionValue("mip_max_nodes", max(run.work // _STEPS_PER_NODE, 1))
     if run.seconds is not None:
-        # The clock of a solver object starts with it.
+        # The clock of a solver object starts when it is made.
         solver.setOptionValue("time_limit", run.seconds)
 
 
-def _finish(solver: Any, told: Told, columns: Any) -> Finished:
+def _finish(solver: Any, report: RunReport, columns: Any) -> RunResult:
     status = solver.getModelStatus()
     statuses = highspy.HighsModelStatus
     information = solver.getInfo()
     work = max(int(information.mip_node_count), 0) * _STEPS_PER_NODE
     if status == statuses.kInfeasible:
-        return Finished(infeasible=True, work=work)
+        return RunResult(infeasible=True, work=work)
     if information.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible:
-        told.solution(columns(solver.getSolution().col_value))
+        report.solution(columns(solver.getSolution().col_value))
     if status in (statuses.kOptimal, statuses.kModelEmpty):
         # Without integer columns there is no tree, and the bound is the value itself.
         tree = information.mip_node_count >= 0
-        told.bound(information.mip_dual_bound if tree else information.objective_function_value)
+        report.bound(information.mip_dual_bound if tree else information.objective_function_value)
     elif status in (statuses.kTimeLimit, statuses.kSolutionLimit, statuses.kInterrupt):
-        told.bound(information.mip_dual_bound)
+        report.bound(information.mip_dual_bound)
     elif status == statuses.kUnboundedOrInfeasible:
-        return Finished(infeasible=True, work=work)
+        return RunResult(infeasible=True, work=work)
     else:
-        return Finished(work=work, failure=f"HiGHS ended with {solver.modelStatusToString(status)}")
-    return Finished(work=work)
+        return RunResult(work=work, failure=f"HiGHS ended with {solver.modelStatusToString(status)}")
+    return RunResult(work=work)
 
 
 def make(task: Task, relations: Relations, start_values: tuple[int, ...] | None) -> HighsProgram:

@@ -1,4 +1,4 @@
-"""Columns and rows of an integer program, and what every column is worth in a given layout."""
+"""Columns and rows of an integer program, and the value of every column in a layout."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from math import gcd
 
 from memstow.solvers.instance import Layout
 
-Worth = Callable[[Layout], int]
+ColumnValue = Callable[[Layout], int]
 Coefficients = Sequence[tuple[int, int]]  # (column, factor)
 
 
@@ -36,15 +36,15 @@ class Expression:
 
 @dataclass(slots=True)
 class Linear:
-    """A program in the making."""
+    """An integer program under construction."""
 
     low: list[int] = field(default_factory=list)
     high: list[int] = field(default_factory=list)
     integer: list[bool] = field(default_factory=list)
-    worth: list[Worth] = field(default_factory=list)
+    worth: list[ColumnValue] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
 
-    def column(self, low: int, high: int, worth: Worth, *, integer: bool = True) -> int:
+    def column(self, low: int, high: int, worth: ColumnValue, *, integer: bool = True) -> int:
         """A new variable within [low, high]; `worth` is its value in a layout."""
         self.low.append(low)
         self.high.append(high)
@@ -60,8 +60,8 @@ class Linear:
         self.rows.append(Row([entry for entry in factors.items() if entry[1]], low, high))
 
     def values(self, layout: Layout) -> list[int]:
-        """Every column in this layout."""
-        return [worth(layout) for worth in self.worth]
+        """The value of every column in this layout."""
+        return [value_in(layout) for value_in in self.worth]
 
 
 Values = Mapping[int, float] | Sequence[float]

@@ -1,4 +1,4 @@
-"""The integer program in PuLP's terms, level by level; CBC and HiGHS differ only in how they are run."""
+"""The integer program in PuLP, level by level; CBC and HiGHS differ only in how they are run."""
 
 import time
 from abc import ABC, abstractmethod
@@ -11,9 +11,9 @@ import pulp
 from memstow.solvers.instance import Layout
 from memstow.solvers.milp.formulation import Formulation
 from memstow.solvers.milp.linear import Expression, Values
-from memstow.solvers.milp.numbers import proven
+from memstow.solvers.milp.numbers import integer_bound
 from memstow.solvers.milp.rounding import Rounding
-from memstow.solvers.models.levels import Answer, Best, Ended, Level
+from memstow.solvers.models.levels import Answer, Best, Level, LevelEnd
 from memstow.solvers.models.places import choices
 from memstow.solvers.models.relations import Relations
 from memstow.solvers.solver import Task
@@ -33,8 +33,8 @@ class Run:
     workers: int
 
 
-class Told(ABC):
-    """Who hears what a run finds."""
+class RunReport(ABC):
+    """Receives the results of a run."""
 
     @abstractmethod
     def solution(self, values: Values) -> None:
@@ -46,7 +46,7 @@ class Told(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class RunResult:
     """How a run ended."""
 
     infeasible: bool = False
@@ -64,7 +64,7 @@ class Program(ABC):
         self._formulation: Formulation | None = None
 
     @abstractmethod
-    def run(self, run: Run, told: Told) -> Finished:
+    def run(self, run: Run, report: RunReport) -> RunResult:
         """Minimise the problem."""
 
     def solve(self, level: Level, best: Best) -> Answer:
@@ -76,15 +76,15 @@ class Program(ABC):
                 self._build(self._formulation)
         formulation = self._formulation
         if not formulation.possible:
-            return Answer(Ended.INFEASIBLE)
+            return Answer(LevelEnd.INFEASIBLE)
         term = None if level.term is None else formulation.terms[level.term]
         self._ask(term, level)
-        told = _Listening(self._rounding, formulation, best, level.term, term)
+        report = _LayoutReport(self._rounding, formulation, best, level.term, term)
         seconds = None if level.seconds is None else level.seconds - (time.monotonic() - begin)
         start = None
         if level.start is not None and level.start_values is not None:
-            start = [*formulation.linear.values(formulation.ordered(level.start)), 0]
-        finished = self.run(
+            start = [*formulation.linear.values(formulation.in_model_order(level.start)), 0]
+        result = self.run(
             Run(
                 self._problem,
                 self._columns,
@@ -95,23 +95,23 @@ class Program(ABC):
                 self._task.seed % (1 << 31),
                 self._task.workers,
             ),
-            told,
+            report,
         )
-        if finished.infeasible:
-            return Answer(Ended.INFEASIBLE, work=finished.work)
-        return Answer(Ended.DONE, None, finished.work, finished.failure)
+        if result.infeasible:
+            return Answer(LevelEnd.INFEASIBLE, work=result.work)
+        return Answer(LevelEnd.DONE, None, result.work, result.failure)
 
     def _build(self, formulation: Formulation) -> None:
         linear = formulation.linear
-        found = choices(self._task.instance, formulation.horizon)
-        self._rounding = Rounding(self._task.instance, self._relations, found, formulation.pairs)
+        places = choices(self._task.instance, formulation.horizon)
+        self._rounding = Rounding(self._task.instance, self._relations, places, formulation.pairs)
         self._problem = pulp.LpProblem("memstow", pulp.LpMinimize)
-        # A whole number without choice is a number: CBC refuses PuLP's way to write its range.
+        # An integer with one possible value is continuous here: CBC refuses PuLP's way to write its range.
         self._columns = [
             pulp.LpVariable(f"x{i}", low, high, pulp.LpInteger if whole and low < high else pulp.LpContinuous)
             for i, (low, high, whole) in enumerate(zip(linear.low, linear.high, linear.integer, strict=True))
         ]
-        # PuLP and CBC do not agree on an objective without columns: this one stands for nothing.
+        # PuLP and CBC do not agree on an objective without columns, so there is one with value 0.
         self._columns.append(pulp.LpVariable(f"x{len(self._columns)}", 0, 0))
         self._problem.addVariables(self._columns)
         for row in linear.rows:
@@ -127,8 +127,8 @@ class Program(ABC):
         for at, value in enumerate(level.locks):
             if value < self._locked.get(at, value + 1):
                 self._locked[at] = value
-                held = self._formulation.terms[at]
-                self._add(held.entries, None, (value - held.constant) // held.scale)
+                locked = self._formulation.terms[at]
+                self._add(locked.entries, None, (value - locked.constant) // locked.scale)
         entries = term.entries if term is not None and term.entries else [(len(self._columns) - 1, 1)]
         self._problem.setObjective(pulp.LpAffineExpression([(self._columns[c], f) for c, f in entries]))
 
@@ -153,13 +153,13 @@ class Program(ABC):
 
 
 def _gap_for(level: Level, term: Expression | None) -> float:
-    """What the solver may stop at. It sees no constant: the gap of what it has less is another one."""
+    """The gap at which the solver may stop: it does not see the constant, without which gaps differ."""
     hides = term is not None and any(factor < 0 for _, factor in term.entries)
     return 0.0 if hides else level.gap
 
 
-class _Listening(Told):
-    """Rounds and offers what a run finds."""
+class _LayoutReport(RunReport):
+    """Rounds the solutions of a run and offers them."""
 
     def __init__(
         self,
@@ -176,19 +176,19 @@ class _Listening(Told):
         self._term = term
 
     def solution(self, values: Values) -> None:
-        """Offer it rounded, and pressed down."""
+        """Offer the rounded solution, as it is and pressed down."""
         pools, offsets = self._formulation.guess(values)
         tries: list[Layout | None] = [
             self._rounding.plain(pools, offsets),
-            self._rounding.pressed(pools, offsets),
+            self._rounding.press_down(pools, offsets),
         ]
         for layout in tries:
             if layout is not None:
                 self._best.offer(layout)
 
     def bound(self, value: float) -> None:
-        """Pass on what it proves."""
-        least = proven(value)
+        """Report the integer bound that it proves."""
+        least = integer_bound(value)
         if least is None or self._level is None or self._term is None:
             return
         self._best.bound(self._level, self._term.constant + self._term.scale * least)

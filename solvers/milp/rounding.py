@@ -1,7 +1,7 @@
-"""From a solution in floats to layouts in integers.
+"""Turns a solution in floats into layouts in integers.
 
-The floats are taken as an order: who is below whom. The items are then laid down in that order, each as low
-as it can be, so that a solution a little beside the integers still becomes a layout.
+The floats give the order of the items. Items are placed in that order, each as low as possible, so that
+a solution with small errors still becomes a layout.
 """
 
 from array import array
@@ -12,7 +12,7 @@ from memstow.solvers.models.relations import Pair, Relations
 
 
 class Rounding:
-    """Turns solutions of one task into layouts. None of them is sure to be right."""
+    """Turns solutions of a task into layouts, which may be invalid."""
 
     def __init__(
         self, instance: Instance, relations: Relations, choices: list[list[Choice]], pairs: list[Pair]
@@ -30,7 +30,7 @@ class Rounding:
         """Every offset rounded by itself."""
         return Layout(array("q", pools), array("q", map(round, offsets)))
 
-    def pressed(self, pools: list[int], offsets: list[float]) -> Layout | None:
+    def press_down(self, pools: list[int], offsets: list[float]) -> Layout | None:
         """The items in the order of their offsets, each as low as those below it allow."""
         placed: dict[int, int] = {}
         deltas, sizes = self._instance.part_delta, self._instance.part_size

@@ -1,1 +1,1 @@
-"""What the solvers that write down a mathematical model share: CP-SAT, CBC and HiGHS."""
+"""Modules shared by the solvers with a mathematical model: CP-SAT, assign, CBC and HiGHS."""

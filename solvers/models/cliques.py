@@ -2,12 +2,12 @@
 
 from memstow.solvers.models.relations import Relations
 
-# Cliques are grown from each part; each looks at its neighbours only.
+# With more parts than this no cliques are searched for.
 _MOST_PARTS = 2_000
 
 
 def cliques(relations: Relations) -> list[list[int]]:
-    """For each part with a listed conflict one set it is in, grown by the largest parts; no set twice."""
+    """For each part with a listed conflict a set that contains it, grown greedily by size; no set twice."""
     if not relations.listed or len(relations.lives) > _MOST_PARTS:
         return []
     sizes, item_of = relations.instance.part_size, relations.item_of
@@ -16,7 +16,7 @@ def cliques(relations: Relations) -> list[list[int]]:
         if not pair.shared:
             neighbours.setdefault(pair.first, set()).add(pair.second)
             neighbours.setdefault(pair.second, set()).add(pair.first)
-    found = set()
+    result = set()
     for seed in sorted({part for pair in relations.listed for part in pair}):
         clique, items = [seed], {item_of[seed]}
         candidates = neighbours.get(seed, set())
@@ -27,5 +27,5 @@ def cliques(relations: Relations) -> list[list[int]]:
                 clique.append(best)
                 items.add(item_of[best])
         if len(clique) > 1:
-            found.add(tuple(sorted(clique)))
-    return [list(clique) for clique in sorted(found)]
+            result.add(tuple(sorted(clique)))
+    return [list(clique) for clique in sorted(result)]

@@ -1,7 +1,7 @@
-"""A lexicographic objective as one solve a term: each term is locked at its best before the next is sought.
+"""Solves a lexicographic objective term by term: each term is locked at its value before the next.
 
-The locks are integers taken from layouts that were checked, never what a back end says it reached. A gap is
-asked of each term in its turn: those after it are sought among layouts no worse than was reached.
+Locks are values of layouts that were checked, never values that a back end reports. The gap applies to each
+term in its turn: the next one is minimised among layouts that are no worse in the terms before.
 """
 
 import time
@@ -11,24 +11,24 @@ from enum import Enum, auto
 from typing import Protocol
 
 from memstow.solvers.instance import Layout
-from memstow.solvers.models.exact import Examiner
+from memstow.solvers.models.layout_check import Examiner
 from memstow.solvers.models.model import Limits, Report, Verdict
 from memstow.solvers.solver import Task
 
-# Of the time left, a term may take this share while others wait behind it.
+# The share of the time left for a term that is not the last.
 _SHARE = 0.8
 
 
-class Ended(Enum):
+class LevelEnd(Enum):
     """How one level ended."""
 
-    DONE = auto()  # with the best there is, or out of budget: the bound tells
+    DONE = auto()  # optimal or out of budget, as the bound shows
     INFEASIBLE = auto()
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """What one level is asked: the term (None: any layout), the values the terms before it may not pass."""
+    """One solve: the term (None: any layout), and the values that the terms before may not exceed."""
 
     term: int | None
     locks: tuple[int, ...]
@@ -41,9 +41,9 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """How a level ended, with the bound the back end proved on its term."""
+    """How a level ended, with the bound that the back end has proven for its term."""
 
-    ended: Ended
+    ended: LevelEnd
     bound: int | None = None
     work: int = 0
     failure: str | None = None
@@ -53,11 +53,11 @@ class Solves(Protocol):
     """A back end with its model built."""
 
     def solve(self, level: Level, best: "Best") -> Answer:
-        """Minimise one term, telling `best` every layout found."""
+        """Minimise one term; offer every layout found to `best`."""
 
 
 Make = Callable[[tuple[int, ...] | None], Solves]
-"""Builds the model, given what a known layout is worth."""
+"""Builds the model, given the values of a known layout."""
 
 
 def near(value: int, bound: int, gap: float) -> bool:
@@ -66,19 +66,19 @@ def near(value: int, bound: int, gap: float) -> bool:
 
 
 class Best:
-    """The best layout so far: every candidate is checked here, and told on when it is better."""
+    """The best layout so far. Every candidate is checked; a better one is reported."""
 
     def __init__(self, examiner: Examiner, report: Report) -> None:
         self._examiner = examiner
         self._report = report
         self.layout: Layout | None = None
         self.values: tuple[int, ...] | None = None
-        self._known: dict[int, int] = {}
+        self._known_bounds: dict[int, int] = {}
         self._lower: dict[int, int] = {}
         self.locks: tuple[int, ...] = ()
 
     def offer(self, layout: Layout, *, silently: bool = False) -> bool:
-        """Whether the layout is right; it is kept if it is the best."""
+        """Whether the layout is valid; it is kept if it is the best."""
         values = self._examiner.values(layout)
         if values is None:
             return False
@@ -89,20 +89,20 @@ class Best:
         return True
 
     def bound(self, level: int, value: int) -> None:
-        """A bound the back end has proven. One that a checked layout is below proves nothing."""
+        """A bound of the back end; ignored if a checked layout is below it."""
         if self.values is not None and value > self.values[level]:
             return
         if value > self._lower.get(level, 0):
             self._lower[level] = value
             self._report.bound(level, value, self.locks)
 
-    def know(self, level: int, value: int) -> None:
-        """A bound that everyone has."""
-        self._known[level] = self._lower[level] = value
+    def set_known_bound(self, level: int, value: int) -> None:
+        """Set the bound known before the solve."""
+        self._known_bounds[level] = self._lower[level] = value
 
     def unlock(self, level: int) -> None:
-        """The terms before are locked at other values now: what was proven under the old ones is left."""
-        self._lower[level] = self._known.get(level, 0)
+        """Forget bounds proven under locks that have changed."""
+        self._lower[level] = self._known_bounds.get(level, 0)
 
     def lower(self, level: int) -> int:
         """The best bound on a level."""
@@ -119,8 +119,8 @@ def lexicographic(
 ) -> Verdict:
     """Solve level after level while the budget lasts."""
     best = Best(examiner, report)
-    for term, known in enumerate(task.lower_bounds):
-        best.know(term, known)
+    for term, bound in enumerate(task.lower_bounds):
+        best.set_known_bound(term, bound)
     if start is not None:
         best.offer(start, silently=True)
     if not task.instance.item_count:
@@ -132,7 +132,7 @@ def lexicographic(
 
 
 class _Climb:
-    """One way through the levels."""
+    """One pass through the levels."""
 
     def __init__(self, best: Best, limits: Limits, make: Make) -> None:
         self._begin = time.monotonic()
@@ -143,7 +143,7 @@ class _Climb:
         self._work = 0
 
     def run(self, terms: int) -> Verdict:
-        """Until all levels are solved, the budget is spent, or there is nothing to go on from."""
+        """Solve until all levels are done, the budget is spent, or no layout is known."""
         term = 0
         while term < terms:
             verdict = self._level(term, 1.0 if term == terms - 1 else _SHARE)
@@ -159,10 +159,10 @@ class _Climb:
         return Verdict(work=self._work)
 
     def _next(self, term: int) -> int:
-        """The level after this one; or the one after a term that is better now than it was locked at.
+        """The next level; or the one after a term that is now below its lock.
 
-        Where that was not proven to be the least, what was locked after it holds no longer: a model is built
-        anew, since nothing is ever taken out of one.
+        Then the locks of later terms are no longer valid, and a new model is built, since constraints are
+        never removed from one.
         """
         values, locks = self._best.values or (), self._best.locks
         better = next((at for at, lock in enumerate(locks) if values[at] < lock), None)
@@ -175,7 +175,7 @@ class _Climb:
         return better + 1
 
     def _level(self, term: int | None, share: float) -> Verdict | None:
-        """Solve one level; a verdict where no other can follow."""
+        """Solve one level; a verdict if it is the last."""
         best = self._best
         values = best.values
         best.locks = () if values is None else values[: term or 0]
@@ -190,7 +190,7 @@ class _Climb:
         self._work += answer.work
         if answer.failure is not None:
             return Verdict(failure=answer.failure, work=self._work)
-        if answer.ended is Ended.INFEASIBLE:
+        if answer.ended is LevelEnd.INFEASIBLE:
             if best.values is None:
                 return Verdict(infeasible=True, work=self._work)
             return Verdict(failure="the back end contradicts a layout that was checked", work=self._work)

@@ -1,4 +1,4 @@
-"""What a back end is: it takes a task and a start, reports what it finds at once, and gives a verdict."""
+"""The interface of a back end: takes a task and a start, reports results at once, returns a verdict."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -9,7 +9,7 @@ from memstow.solvers.solver import Task
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When a model must be done. The process it runs in is killed a little later, whatever it does."""
+    """The limits of a solve. The process is killed a little later in any case."""
 
     seconds: float | None  # None: bounded by work alone
     work: int | None = None  # steps, as `Options.work_limit` counts them; only in deterministic runs
@@ -17,13 +17,13 @@ class Limits:
 
 
 class Report(Protocol):
-    """Who is told what a model finds."""
+    """Receives the results of a model."""
 
     def layout(self, layout: Layout) -> None:
-        """A layout the back end believes in."""
+        """A layout of the back end, not checked yet."""
 
     def bound(self, level: int, value: int, locks: tuple[int, ...]) -> None:
-        """No layout whose terms before are within the locks has less of this term."""
+        """A bound under locks: no layout whose earlier terms are within the locks has less of this term."""
 
     def infeasible(self) -> None:
         """It is proven that nothing fits; an explanation may follow."""
@@ -31,7 +31,7 @@ class Report(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How the solve ended. Layouts and bounds went to the report before."""
+    """How the solve ended. Layouts and bounds have been reported before."""
 
     infeasible: bool = False
     core: tuple[int, ...] = ()  # items that cannot be placed together; empty: not known
@@ -45,10 +45,10 @@ class Model(Protocol):
     name: str
 
     def declines(self, task: Task) -> str | None:
-        """What in the task this back end cannot honour; None: nothing. Cheap; imports nothing."""
+        """The reason why this back end cannot honour the task; None if it can. Imports nothing."""
 
     def warm(self) -> None:
-        """Import what a solve will need."""
+        """Import the libraries that a solve needs."""
 
     def solve(self, task: Task, start: Layout | None, limits: Limits, report: Report) -> Verdict:
-        """Solve within the limits, as far as the back end heeds them."""
+        """Solve within the limits, as far as the back end keeps to them."""

@@ -1,4 +1,4 @@
-"""Where an item may be, as a model's variable sees it: ranges of steps from the first aligned offset."""
+"""The offsets of an item as values of a model's variable: ranges of steps from the first aligned offset."""
 
 from dataclasses import dataclass
 from itertools import groupby, pairwise
@@ -11,7 +11,7 @@ from memstow.solvers.solver import Task, TermKind
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One pool an item may go to: it is at residue + modulus x step, the step in one of the ranges."""
+    """A pool of an item; its offsets are residue + modulus x step, for steps in the ranges."""
 
     index: int  # among the choices of the instance
     pool: int
@@ -34,7 +34,7 @@ class Choice:
 
 
 def tops(instance: Instance) -> list[int]:
-    """By item: where it ends, relative to its offset."""
+    """By item: its end, relative to its offset."""
     starts = instance.item_parts
     return [
         max(instance.part_delta[p] + instance.part_size[p] for p in range(starts[i], starts[i + 1]))
@@ -43,29 +43,29 @@ def tops(instance: Instance) -> list[int]:
 
 
 def horizons(task: Task, relations: Relations, first_value: int | None) -> list[int]:
-    """By pool: an end that some best layout does not pass.
+    """By pool: a height that some optimal layout does not exceed.
 
     A layout can be pressed down until every item rests on a chain of others that ends at 0, at a reserved
-    range, at a pin or at a place of the hint; items that share a start move as one. `first_value` is what
-    the first term is known to reach: where that is a peak, no better layout passes it.
+    range, at a pin or at a place of the hint; items that share a start move as one. `first_value` is a
+    known value of the first term: if that is a peak, no better layout exceeds it.
     """
     instance = task.instance
     above = _stack(task, relations)
-    found = []
+    result = []
     for capacity, fixed in zip(instance.capacity, _highest_fixed(task), strict=True):
-        found.append(min(capacity, UNBOUNDED, fixed + above))
+        result.append(min(capacity, UNBOUNDED, fixed + above))
     if first_value is not None and task.terms:
         term = task.terms[0]
         for pool in range(instance.pool_count):
             if term.kind in (TermKind.PEAK, TermKind.MAX_PEAK) or (
                 term.kind is TermKind.POOL_PEAK and term.pool == pool
             ):
-                found[pool] = min(found[pool], first_value)
-    return found
+                result[pool] = min(result[pool], first_value)
+    return result
 
 
 def highest_stack(task: Task) -> int:
-    """An end that no pool passes in some best layout, without a look at pairs: for a check of magnitudes."""
+    """A height that no pool exceeds in some optimal layout, computed without pairs, to check magnitudes."""
     instance = task.instance
     fixed = max(_highest_fixed(task), default=0)
     total = sum(tops(instance))
@@ -80,7 +80,7 @@ def _largest_moduli(instance: Instance) -> list[int]:
 
 
 def _stack(task: Task, relations: Relations) -> int:
-    """What all items take on top of each other, each step of alignment lost."""
+    """The height of all items on top of each other, with the largest loss by alignment."""
     instance = task.instance
     group = list(range(instance.item_count))
 
@@ -114,15 +114,15 @@ def _highest_fixed(task: Task) -> list[int]:
             pool = instance.choice_pool[c]
             highest[pool] = max(highest[pool], instance.choice_low[c] + ends[item])
     if any(term.kind is TermKind.MOVES for term in task.terms):
-        for place in task.kept:
+        for place in task.hint_places:
             highest[place.pool] = max(highest[place.pool], place.offset + ends[place.item])
     return highest
 
 
 def choices(instance: Instance, horizon: list[int]) -> list[list[Choice]]:
-    """By item: the choices that leave it a place below the horizons."""
+    """By item: the choices with a place below the horizons."""
     ends = tops(instance)
-    found: list[list[Choice]] = []
+    result: list[list[Choice]] = []
     for item in range(instance.item_count):
         mine = []
         for c in range(instance.choice_start[item], instance.choice_start[item + 1]):
@@ -132,8 +132,8 @@ def choices(instance: Instance, horizon: list[int]) -> list[list[Choice]]:
             steps = _steps(_free(instance, item, pool, low, high), modulus, residue)
             if steps:
                 mine.append(Choice(c, pool, modulus, residue, steps))
-        found.append(mine)
-    return found
+        result.append(mine)
+    return result
 
 
 def _free(instance: Instance, item: int, pool: int, low: int, high: int) -> list[tuple[int, int]]:
@@ -162,15 +162,15 @@ def _free(instance: Instance, item: int, pool: int, low: int, high: int) -> list
 
 def _steps(free: list[tuple[int, int]], modulus: int, residue: int) -> tuple[tuple[int, int], ...]:
     steps = ((-(-(low - residue) // modulus), (high - residue) // modulus) for low, high in free)
-    found: list[tuple[int, int]] = []
+    result: list[tuple[int, int]] = []
     for low, high in steps:
         if low > high:
             continue
-        if found and low <= found[-1][1] + 1:
-            found[-1] = (found[-1][0], max(high, found[-1][1]))
+        if result and low <= result[-1][1] + 1:
+            result[-1] = (result[-1][0], max(high, result[-1][1]))
         else:
-            found.append((low, high))
-    return tuple(found)
+            result.append((low, high))
+    return tuple(result)
 
 
 def look_alikes(task: Task, relations: Relations) -> list[list[int]]:
@@ -179,7 +179,7 @@ def look_alikes(task: Task, relations: Relations) -> list[list[int]]:
     special = {relations.item_of[part] for i, part in enumerate(instance.exempt) if i % 3 != 2}
     special |= {relations.item_of[part] for i, part in enumerate(instance.reuse) if i % 3 != 2}
     special |= {relations.item_of[part] for part in instance.conflicts}
-    special |= {place.item for place in task.kept}
+    special |= {place.item for place in task.hint_places}
     keyed = []
     for item in range(instance.item_count):
         first, last = instance.item_parts[item], instance.item_parts[item + 1]

@@ -1,4 +1,4 @@
-"""The back ends by name: where each is made, what it needs, and whether that is installed."""
+"""The back ends by name: their module, what they need, and whether that is installed."""
 
 from dataclasses import dataclass
 from importlib import import_module
@@ -12,21 +12,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BackEnd:
-    """What is known of a back end without importing it."""
+    """A back end's description, available without importing it."""
 
     home: str
     summary: str
     supports: str
     needs: tuple[str, ...]  # modules
-    extra: str  # of the package, that brings them
-    made_of: str  # its solver, as it calls itself
+    extra: str  # of the package, which installs them
+    library_name: str
 
     def library(self) -> str:
-        """The solver and its version."""
-        return f"{self.made_of} {version(self.needs[-1])}"
+        """The name and version of its library."""
+        return f"{self.library_name} {version(self.needs[-1])}"
 
     def how_to_get(self) -> str | None:
-        """What to do before it can be used; None: nothing."""
+        """How to install what it needs; None if all of it is installed."""
         missing = [module for module in self.needs if find_spec(module) is None]
         if not missing:
             return None
@@ -70,6 +70,6 @@ BACK_ENDS: Final = {
 
 
 def model(name: str) -> "Model":
-    """The back end of that name. What it needs is imported when it solves."""
-    made: Model = import_module(BACK_ENDS[name].home).make(name)
-    return made
+    """The back end of that name. Its library is imported by `warm` or `solve`."""
+    back_end: Model = import_module(BACK_ENDS[name].home).make(name)
+    return back_end

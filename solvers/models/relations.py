@@ -1,8 +1,7 @@
-"""Who must be apart from whom, in the form that a model is written from.
+"""Which parts must be apart, in the form that models use.
 
-Most of it is said by rectangles: the bytes of an item over a stretch of time, where no two items may overlap.
-What rectangles cannot say (conflicts without times, pairs that may share where they start together) is said
-by pairs of parts.
+Most of it is rectangles: the bytes of an item over a range of time, where no two items may overlap. Conflicts
+without times and pairs that may share bytes if they start together are pairs of parts.
 """
 
 from bisect import bisect_left, bisect_right, insort
@@ -44,7 +43,7 @@ class Reuse:
 
 
 class Relations:
-    """Everything an instance says about pairs of parts."""
+    """The conflicts, exemptions and reuse costs between the parts of an instance."""
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
@@ -53,7 +52,7 @@ class Relations:
             for item in range(instance.item_count)
             for _ in range(instance.item_parts[item], instance.item_parts[item + 1])
         ]
-        self.moments, self.lives = _ranked(instance)
+        self.moments, self.lives = _lives_as_ranks(instance)
         listed = instance.conflicts
         self.listed = {(listed[i], listed[i + 1]) for i in range(0, len(listed), 2)}
         free: set[tuple[int, int]] = set()
@@ -65,12 +64,12 @@ class Relations:
         self.shared = {p for p in shared if p in self.listed or _meet(self.lives[p[0]], self.lives[p[1]])}
 
     def apart(self, first: int, second: int) -> bool:
-        """Whether two parts of different items conflict, be it that they may share a start."""
+        """Whether two parts of different items conflict, in-place pairs included."""
         pair = (first, second) if first < second else (second, first)
         return pair in self.listed or (pair not in self.free and _meet(self.lives[first], self.lives[second]))
 
     def reuse(self) -> tuple[list[Reuse], int]:
-        """The pairs whose overlap is a choice, and the cost that no choice can avoid."""
+        """The pairs that can overlap or not, and the cost that no layout can avoid."""
         entries: dict[tuple[int, int], int] = {}
         instance, fixed = self.instance, 0
         for i in range(0, len(instance.reuse), 3):
@@ -85,7 +84,7 @@ class Relations:
         return [Reuse(a, b, cost) for (a, b), cost in entries.items()], fixed
 
     def all_pairs(self) -> Iterator[Pair]:
-        """Every pair of parts of different items that must be apart, each once."""
+        """All pairs of parts of different items that must be apart, each once."""
         for a, b in live_pairs(self.lives):
             if (a, b) not in self.free and (a, b) not in self.listed and self.item_of[a] != self.item_of[b]:
                 yield Pair(a, b, (a, b) in self.shared)
@@ -93,10 +92,10 @@ class Relations:
             yield Pair(a, b, (a, b) in self.shared)
 
     def rectangles(self) -> "tuple[list[Rectangle], list[Pair]]":
-        """Rectangles no two of which may overlap unless they are of one item, and the pairs they leave out.
+        """Rectangles that may not overlap unless they are of one item, and the pairs that they do not cover.
 
-        Where two parts live together and need not be apart, one of them has no rectangle for that time, and
-        whoever it meets only then is a pair.
+        Where two parts live together and need not be apart, one of them has no rectangle for that time; the
+        parts that it meets only then become pairs.
         """
         trimmed = list(self.lives)
         for a, b in sorted(self.free | self.shared):
@@ -110,10 +109,10 @@ class Relations:
             outside = self.item_of[a] != self.item_of[b] and (a, b) not in self.free
             if outside and not _meet(trimmed[a], trimmed[b]):
                 pairs.add((a, b))
-        found = [
+        result = [
             rectangle for item in range(self.instance.item_count) for rectangle in self._of(item, trimmed)
         ]
-        return found, [Pair(a, b, (a, b) in self.shared) for a, b in sorted(pairs)]
+        return result, [Pair(a, b, (a, b) in self.shared) for a, b in sorted(pairs)]
 
     def _top(self, part: int) -> int:
         return self.instance.part_delta[part] + self.instance.part_size[part]
@@ -130,15 +129,15 @@ class Relations:
         open_since: dict[Span, int] = {}
         for begin in times:
             living = [p for p in parts if any(a <= begin < b for a, b in lives[p])]
-            ranges = set(merged((instance.part_delta[p], self._top(p)) for p in living))
+            ranges = set(merge((instance.part_delta[p], self._top(p)) for p in living))
             for low, high in [r for r in open_since if r not in ranges]:
                 yield Rectangle(item, open_since.pop((low, high)), begin, low, high - low)
-            for found in ranges:
-                open_since.setdefault(found, begin)
+            for span in ranges:
+                open_since.setdefault(span, begin)
 
 
-def merged(ranges: Iterable[Span]) -> list[Span]:
-    """The same points as sorted ranges that neither overlap nor touch."""
+def merge(ranges: Iterable[Span]) -> list[Span]:
+    """The union as sorted ranges that neither overlap nor touch."""
     result: list[Span] = []
     for begin, end in sorted(ranges):
         if result and begin <= result[-1][1]:
@@ -149,7 +148,7 @@ def merged(ranges: Iterable[Span]) -> list[Span]:
 
 
 def live_pairs(lives: list[list[Span]]) -> Iterator[tuple[int, int]]:
-    """Pairs (a < b) that share a moment, each once."""
+    """Pairs (a < b) that are live at a common time, each once."""
     events = sorted((begin, end, part) for part, spans in enumerate(lives) for begin, end in spans)
     living: list[tuple[int, int]] = []  # (end, part)
     several = [len(spans) > 1 for spans in lives]
@@ -170,7 +169,7 @@ def rows(rectangles: list[Rectangle]) -> list[list[Rectangle]]:
     """The maximal sets of rectangles that are live together, in time order."""
     begins = sorted(rectangles, key=lambda r: r.begin)
     ends = sorted({r.end for r in rectangles})
-    found: list[list[Rectangle]] = []
+    result: list[list[Rectangle]] = []
     living: list[Rectangle] = []
     at = 0
     for end in ends:
@@ -180,13 +179,13 @@ def rows(rectangles: list[Rectangle]) -> list[list[Rectangle]]:
             came = True
             at += 1
         if came:
-            found.append(list(living))
+            result.append(list(living))
         living = [r for r in living if r.end > end]
-    return found
+    return result
 
 
-def _ranked(instance: Instance) -> tuple[int, list[list[Span]]]:
-    """How many different times there are, and the lives of each part as ranks of them."""
+def _lives_as_ranks(instance: Instance) -> tuple[int, list[list[Span]]]:
+    """The number of different times, and the lives of each part as ranks of times."""
     times = sorted(set(instance.life_begin) | set(instance.life_end))
     rank = {time: i for i, time in enumerate(times)}
     starts = instance.life_start
@@ -194,7 +193,7 @@ def _ranked(instance: Instance) -> tuple[int, list[list[Span]]]:
     for part in range(instance.part_count):
         spans = range(starts[part], starts[part + 1])
         lives.append(
-            merged(
+            merge(
                 (rank[instance.life_begin[i]], rank[instance.life_end[i]])
                 for i in spans
                 if instance.life_begin[i] < instance.life_end[i]
@@ -218,20 +217,20 @@ def _meet(one: list[Span], two: list[Span]) -> bool:
     return False
 
 
-def _without(spans: list[Span], taken: list[Span]) -> list[Span]:
+def _without(spans: list[Span], removed: list[Span]) -> list[Span]:
     """The moments of `spans` that are not in `taken`; both sorted."""
-    left: list[Span] = []
+    remaining: list[Span] = []
     for begin, end in spans:
         at = begin
-        for low, high in taken:
+        for low, high in removed:
             if high <= at or low >= end:
                 continue
             if low > at:
-                left.append((at, low))
+                remaining.append((at, low))
             at = max(at, high)
         if at < end:
-            left.append((at, end))
-    return left
+            remaining.append((at, end))
+    return remaining
 
 
 def _length(spans: list[Span]) -> int:
@@ -251,4 +250,4 @@ def _pairs_with(lives: list[list[Span]], chosen: list[int]) -> Iterator[tuple[in
                     yield (part, other) if part < other else (other, part)
 
 
-__all__ = ["Pair", "Rectangle", "Relations", "Reuse", "Span", "live_pairs", "merged", "rows"]
+__all__ = ["Pair", "Rectangle", "Relations", "Reuse", "Span", "live_pairs", "merge", "rows"]

@@ -1,4 +1,4 @@
-"""The instance that is left when only some items are kept."""
+"""The instance of some of the items."""
 
 from array import array
 from collections.abc import Sequence
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from memstow.solvers.instance import Instance
 
 
-def restricted(instance: Instance, items: Sequence[int]) -> Instance:
-    """The chosen items, in the order given, with everything that is said among them."""
+def restrict_to(instance: Instance, items: Sequence[int]) -> Instance:
+    """The instance of these items, in this order, with all relations among them."""
     part_of: dict[int, int] = {}
     result = Instance(
         capacity=instance.capacity,
@@ -36,10 +36,10 @@ def restricted(instance: Instance, items: Sequence[int]) -> Instance:
 
 
 def _among(entries: "array[int]", width: int, part_of: dict[int, int]) -> "array[int]":
-    """The entries of which both parts are kept, renumbered, the lower part first."""
-    found = array("q")
+    """The entries with both parts in the subset, renumbered, the lower part first."""
+    result = array("q")
     for at in range(0, len(entries), width):
         first, second, *rest = entries[at : at + width]
         if first in part_of and second in part_of:
-            found.extend((*sorted((part_of[first], part_of[second])), *rest))
-    return found
+            result.extend((*sorted((part_of[first], part_of[second])), *rest))
+    return result

@@ -82,11 +82,15 @@ def answer(problem: ProblemDocument, hint: PlanDocument | None, run: Run) -> Pla
 
 
 def _on_target(problem: ProblemDocument) -> Problem:
-    """The problem with pools of the same names and nothing else in common, then in its own as a target."""
+    """The problem with other pools of the same names, then in its own as a target.
+
+    A problem must be right by itself, and the addresses of pins are counted from the base.
+    """
     memory: list[PoolDocument] = [{"id": "memory"}]
     pools = problem.get("pools", memory)
     others: list[PoolDocument] = [
-        {"id": pool["id"], "capacity": 1 << 40, "cost": 5} for pool in reversed(pools)
+        {"id": pool["id"], "base": pool.get("base", 0), "capacity": 1 << 40, "cost": 5}
+        for pool in reversed(pools)
     ]
     other: ProblemDocument = {**problem, "pools": others}
     target = {"version": 1, "name": "board", "pools": pools}

@@ -190,8 +190,10 @@ def _faults_of_terms(truth: Truth, plan: PlanDocument) -> list[str]:
     vector = meaning.vector(places_of(plan))
     if vector < best.vector:
         wrong.append(f"the brute force found {best.vector}, this is {vector}")
+    cheapest = False
     for row, value, least in zip(rows, vector, best.vector, strict=True):
-        wrong += _faults_of_term(truth, row, value, least)
+        wrong += _faults_of_term(truth, row, value, least, cheapest)
+        cheapest |= row["term"] == "placement_cost" and value == _least_alone(meaning, "placement_cost")
     optimal = plan["status"] == "optimal"
     if optimal and vector != best.vector:
         wrong.append(f"{vector} is not optimal, {best.vector} is")
@@ -200,7 +202,8 @@ def _faults_of_terms(truth: Truth, plan: PlanDocument) -> list[str]:
     return wrong
 
 
-def _faults_of_term(truth: Truth, row: TermDocument, value: int, least: int) -> list[str]:
+def _faults_of_term(truth: Truth, row: TermDocument, value: int, least: int, cheapest: bool) -> list[str]:
+    """With `cheapest` a term before this one keeps every buffer in one of its cheapest pools."""
     wrong = []
     name, bound = row["term"], row["bound"]
     if row["value"] != value:
@@ -213,18 +216,18 @@ def _faults_of_term(truth: Truth, row: TermDocument, value: int, least: int) -> 
     certificate = row.get("certificate")
     # Nothing is below zero: that needs no certificate, and none can be wrong.
     if certificate is not None and bound:
-        wrong += _faults_of_certificate(truth, name, bound, least, certificate)
+        wrong += _faults_of_certificate(truth, name, bound, least, certificate, cheapest)
     elif bound:
         wrong.append(f"the bound of {name} has no certificate")
     return wrong
 
 
 def _faults_of_certificate(
-    truth: Truth, term: str, bound: int, least: int, certificate: CertificateDocument
+    truth: Truth, term: str, bound: int, least: int, certificate: CertificateDocument, cheapest: bool
 ) -> list[str]:
     kind = certificate["kind"]
     if kind == "live_bytes":
-        return _faults_of_live_bytes(truth, term, bound, certificate)
+        return _faults_of_live_bytes(truth, term, bound, certificate, cheapest)
     if kind == "sum":
         return _faults_of_sum(truth, term, bound, certificate)
     if kind == "least":
@@ -241,7 +244,9 @@ def _faults_of_certificate(
     return [] if kind == "model" else [f"a certificate of the kind {kind}"]
 
 
-def _faults_of_live_bytes(truth: Truth, term: str, bound: int, certificate: CertificateDocument) -> list[str]:
+def _faults_of_live_bytes(
+    truth: Truth, term: str, bound: int, certificate: CertificateDocument, cheapest: bool = False
+) -> list[str]:
     """The buffers conflict, or are held together, and alone they cannot do with less."""
     meaning = truth.meaning
     names, pool, time = certificate.get("buffers", []), certificate.get("pool"), certificate.get("time")
@@ -256,17 +261,17 @@ def _faults_of_live_bytes(truth: Truth, term: str, bound: int, certificate: Cert
             wrong.append(f"{one} and {other} may share bytes, and are added up")
     if time is not None:
         wrong += [f"{name} is not live at {time}" for name in names if not meaning.live_at(name, time)]
-    if not bound_follows(meaning.only(names), term if pool is None else f"peak:{pool}", bound):
+    if not bound_follows(meaning.only(names), term if pool is None else f"peak:{pool}", bound, cheapest):
         wrong.append(f"{names} alone can have less than {bound} in {pool or term}")
     if pool is not None and term not in ("peak", "max_peak", f"peak:{pool}"):
         wrong.append(f"what {pool} needs is no bound of {term}")
     return wrong
 
 
-def bound_follows(part: Meaning, term: str, bound: int) -> bool:
-    """Whether the term cannot be less for these buffers alone."""
-    best = best_plan(part.with_terms(term))
-    return best is None or best.vector[0] >= bound
+def bound_follows(part: Meaning, term: str, bound: int, cheapest: bool = False) -> bool:
+    """Whether the term cannot be less for these buffers alone, or alone in their cheapest pools."""
+    best = best_plan(part.with_terms(*(["placement_cost"] if cheapest else []), term))
+    return best is None or best.vector[-1] >= bound
 
 
 def _faults_of_sum(truth: Truth, term: str, bound: int, certificate: CertificateDocument) -> list[str]:

@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "instance.hpp"
-#include "random.hpp"
-#include "rows.hpp"
+#include "core/instance.hpp"
+#include "core/random.hpp"
+#include "core/rows.hpp"
 
 namespace cut {
 

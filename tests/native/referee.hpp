@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "instance.hpp"
+#include "core/instance.hpp"
 
 namespace referee {
 

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "assemble.hpp"
-#include "instance.hpp"
-#include "random.hpp"
+#include "core/assemble.hpp"
+#include "core/instance.hpp"
+#include "core/random.hpp"
 
 namespace sample {
 
@@ -59,76 +59,94 @@ struct Mix {
     bool unbounded = false;
 };
 
-inline Instance random(Random& random, const Mix& mix = {}) {
-    const auto draw = [&](std::size_t n) { return static_cast<Bytes>(random.below(n)); };
-    std::vector<Pool> pools(mix.one_pool ? 1 : 1 + random.below(3));
-    for (Pool& pool : pools) {
-        pool.capacity = mix.unbounded || random.below(3) == 0 ? kLimit : 40 + draw(200);
-        for (Bytes at = draw(40); random.below(3) == 0; at += 1 + draw(20)) {
-            const Bytes size = 1 + draw(10);
-            pool.reserved.push_back({at, at + size});
-            at += size;
-        }
+// Instances with something of everything.
+class Maker {
+  public:
+    Maker(Random& random, const Mix& mix) : random_(random), mix_(mix) {}
+
+    Instance make() {
+        add_pools();
+        buffers_.resize(1 + random_.below(mix_.items));
+        for (Index item = 0; item < count_of(buffers_); ++item) fill(item);
+        std::set<std::pair<Index, Index>> conflicts;
+        some_pairs([&](Index p, Index q) { conflicts.insert({p, q}); });
+        Instance instance = build(buffers_, pools_, {conflicts.begin(), conflicts.end()});
+        some_pairs([&](Index p, Index q) { instance.exempt.push_back({p, q, random_.below(2) == 0}); });
+        some_pairs([&](Index p, Index q) { instance.reuse.push_back({p, q, 1 + draw(9)}); });
+        return instance;
     }
-    const auto life = [&] {
-        const Bytes begin = draw(static_cast<std::size_t>(mix.horizon));
-        return Lifetime{begin, begin + 1 + draw(static_cast<std::size_t>(mix.horizon) / 2)};
-    };
-    const auto lives = [&] {
-        std::vector<Lifetime> list;
-        if (random.below(8) != 0) list.push_back(life());
-        if (random.below(5) == 0) list.push_back({list.empty() ? 30 : list[0].end + 2, 40});
-        return list;
-    };
-    std::vector<Buffer> buffers(1 + random.below(static_cast<std::size_t>(mix.items)));
-    Index parts = 0;
-    std::vector<Index> item_of;
-    for (Buffer& buffer : buffers) {
-        const auto item = static_cast<Index>(&buffer - buffers.data());
-        buffer.size = 1 + draw(30);
-        buffer.lives = lives();
-        item_of.push_back(item);
-        while (random.below(6) == 0) {
-            buffer.more.push_back({0, draw(20), 1 + draw(10)});
-            buffer.more_lives.push_back(lives());
-            item_of.push_back(item);
-        }
-        parts = static_cast<Index>(item_of.size());
-        for (Index pool = 0; pool < static_cast<Index>(pools.size()); ++pool) {
-            if (!buffer.choices.empty() && random.below(3) == 0) continue;
-            Choice choice = anywhere(pool, Bytes{1} << draw(4));
-            if (random.below(4) == 0) choice.residue = draw(static_cast<std::size_t>(choice.modulus));
-            if (random.below(8) == 0) choice.low = draw(20);
-            if (random.below(12) == 0) choice.high = choice.low + 60;
-            if (mix.pins && random.below(20) == 0) {
-                choice.low = choice.high = choice.residue + choice.modulus * draw(6);
+
+  private:
+    Bytes draw(std::size_t n) { return random_.below(n); }
+
+    void add_pools() {
+        pools_.resize(mix_.one_pool ? 1 : 1 + random_.below(3));
+        for (Pool& pool : pools_) {
+            pool.capacity = mix_.unbounded || random_.below(3) == 0 ? kLimit : 40 + draw(200);
+            for (Bytes at = draw(40); random_.below(3) == 0; at += 1 + draw(20)) {
+                const Bytes size = 1 + draw(10);
+                pool.reserved.push_back({at, at + size});
+                at += size;
             }
-            choice.cost = draw(10);
-            buffer.choices.push_back(choice);
         }
-        if (random.below(2) == 0) std::reverse(buffer.choices.begin(), buffer.choices.end());
     }
-    std::set<std::pair<Index, Index>> conflicts;
-    const auto pair = [&] {
-        const auto n = static_cast<std::size_t>(parts);
-        return std::pair<Index, Index>(
-            std::minmax(static_cast<Index>(random.below(n)), static_cast<Index>(random.below(n))));
-    };
-    const auto apart = [&](std::pair<Index, Index> p) {
-        return item_of[static_cast<std::size_t>(p.first)] != item_of[static_cast<std::size_t>(p.second)];
-    };
-    for (std::size_t k = random.below(buffers.size() + 1); k > 0; --k) {
-        if (const auto p = pair(); apart(p)) conflicts.insert(p);
+
+    void fill(Index item) {
+        Buffer& buffer = buffers_[item];
+        buffer.size = 1 + draw(30);
+        buffer.lives = some_lives();
+        item_of_.push_back(item);
+        while (random_.below(6) == 0) {
+            const Bytes delta = draw(20);
+            buffer.more.push_back({0, delta, 1 + draw(10)});
+            buffer.more_lives.push_back(some_lives());
+            item_of_.push_back(item);
+        }
+        for (Index pool = 0; pool < count_of(pools_); ++pool) {
+            if (!buffer.choices.empty() && random_.below(3) == 0) continue;
+            buffer.choices.push_back(some_choice(pool));
+        }
+        if (random_.below(2) == 0) std::reverse(buffer.choices.begin(), buffer.choices.end());
     }
-    Instance instance = build(buffers, pools, {conflicts.begin(), conflicts.end()});
-    for (std::size_t k = random.below(buffers.size() + 1); k > 0; --k) {
-        if (const auto p = pair(); apart(p))
-            instance.exempt.push_back({p.first, p.second, random.below(2) == 0});
+
+    std::vector<Lifetime> some_lives() {
+        std::vector<Lifetime> list;
+        if (random_.below(8) != 0) {
+            const Bytes begin = draw(mix_.horizon);
+            list.push_back({begin, begin + 1 + draw(mix_.horizon / 2)});
+        }
+        if (random_.below(5) == 0) list.push_back({list.empty() ? 30 : list[0].end + 2, 40});
+        return list;
     }
-    for (std::size_t k = random.below(buffers.size() + 1); k > 0; --k) {
-        if (const auto p = pair(); apart(p)) instance.reuse.push_back({p.first, p.second, 1 + draw(9)});
+
+    Choice some_choice(Index pool) {
+        Choice choice = anywhere(pool, Bytes{1} << draw(4));
+        if (random_.below(4) == 0) choice.residue = draw(choice.modulus);
+        if (random_.below(8) == 0) choice.low = draw(20);
+        if (random_.below(12) == 0) choice.high = choice.low + 60;
+        if (mix_.pins && random_.below(20) == 0) {
+            choice.low = choice.high = choice.residue + choice.modulus * draw(6);
+        }
+        choice.cost = draw(10);
+        return choice;
     }
-    return instance;
-}
+
+    // Pairs of parts of different items, the lesser first.
+    template <class Take>
+    void some_pairs(const Take& take) {
+        for (std::size_t k = random_.below(buffers_.size() + 1); k > 0; --k) {
+            const Index a = draw(item_of_.size()), b = draw(item_of_.size());
+            if (item_of_[a] != item_of_[b]) take(std::min(a, b), std::max(a, b));
+        }
+    }
+
+    Random& random_;
+    const Mix mix_;
+    std::vector<Pool> pools_;
+    std::vector<Buffer> buffers_;
+    std::vector<Index> item_of_;  // by part
+};
+
+inline Instance random(Random& random, const Mix& mix = {}) { return Maker(random, mix).make(); }
 
 }  // namespace sample

@@ -2,12 +2,13 @@
 #include <vector>
 
 #include "check.hpp"
+#include "core/score.hpp"
 #include "greedy/classics.hpp"
 #include "referee.hpp"
 #include "sample.hpp"
-#include "score.hpp"
 
 using namespace memstow;
+using namespace memstow::greedy;
 
 namespace {
 
@@ -170,6 +171,15 @@ TEST(storage_tokens_leave_storages_that_are_much_too_large) {
 TEST(storage_tokens_prefer_the_smallest_that_is_large_enough) {
     CHECK(offsets("storage-tokens", in_time({{300, 0, 1}, {120, 0, 1}, {80, 0, 1}, {100, 2, 3}})) ==
           std::vector<Bytes>{0, 300, 420, 300});
+}
+
+TEST(storage_tokens_start_where_every_buffer_of_a_storage_may) {
+    // The second storage has the buffer of alignment 8 first, and then one that may start anywhere.
+    const Instance instance = sample::build({{3, {{0, 4}}, {sample::anywhere(0, 1)}},
+                                             {5, {{0, 1}}, {sample::anywhere(0, 8)}},
+                                             {5, {{1, 2}}, {sample::anywhere(0, 1)}},
+                                             {5, {{2, 3}}, {sample::anywhere(0, 12)}}});
+    CHECK(offsets("storage-tokens", instance) == std::vector<Bytes>{0, 24, 24, 24});
 }
 
 TEST(classics_decline_by_name_what_they_cannot_honour) {

@@ -13,6 +13,7 @@
 #include "sample.hpp"
 
 using namespace memstow;
+using namespace memstow::greedy;
 
 namespace {
 
@@ -41,7 +42,7 @@ std::vector<Tactics> all_tactics() {
 GreedyResult solve(const Instance& instance, const std::vector<Term>& terms = kPeak, const Hint& hint = {},
                    GreedyOptions options = {.lower_bounds = {}, .improve_work = 5'000}) {
     Budget budget;
-    return greedy(instance, terms, hint, options, budget);
+    return solve_greedy(instance, terms, hint, options, budget);
 }
 
 // The least offset of an item in a pool by looking at every offset in turn.
@@ -134,9 +135,9 @@ TEST(each_layout_reported_is_better_than_the_one_before) {
         const Instance instance = sample::random(random);
         std::vector<Score> scores;
         Budget budget;
-        const GreedyResult result =
-            greedy(instance, kPeak, {}, {.lower_bounds = {}, .improve_work = 5'000}, budget,
-                   [&](const Layout&, const Score& score, const std::string&) { scores.push_back(score); });
+        const GreedyResult result = solve_greedy(
+            instance, kPeak, {}, {.lower_bounds = {}, .improve_work = 5'000}, budget,
+            [&](const Layout&, const Score& score, const std::string&) { scores.push_back(score); });
         CHECK(!scores.empty() && scores.back() == result.score);
         for (std::size_t i = 1; i < scores.size(); ++i) CHECK(scores[i] < scores[i - 1]);
     }
@@ -145,7 +146,7 @@ TEST(each_layout_reported_is_better_than_the_one_before) {
 TEST(a_spent_budget_still_gives_a_whole_greedy_layout) {
     const Instance instance = sample::build({{4, {{0, 2}}, {}}, {4, {{1, 3}}, {}}, {4, {{2, 4}}, {}}});
     Budget budget(0, -1);
-    const GreedyResult result = greedy(instance, kPeak, {}, {}, budget);
+    const GreedyResult result = solve_greedy(instance, kPeak, {}, {}, budget);
     CHECK(result.score.values[0] == 8);
 }
 
@@ -155,7 +156,7 @@ TEST(a_cancelled_run_of_many_items_is_complete_and_sound) {
     const Instance instance = sample::build(buffers);
     Budget budget;
     budget.cancel();
-    const GreedyResult result = greedy(instance, kPeak, {}, {}, budget);
+    const GreedyResult result = solve_greedy(instance, kPeak, {}, {}, budget);
     CHECK(result.score.fits());
     for (Index i = 0; i < instance.item_count(); ++i) {
         for (Index j = i + 1; j < std::min<Index>(i + 3, instance.item_count()); ++j) {
@@ -169,7 +170,7 @@ TEST(a_cancelled_run_of_many_items_is_complete_and_sound) {
 TEST(the_run_ends_at_the_lower_bound) {
     const Instance instance = sample::build({{4, {{0, 2}}, {}}, {6, {{1, 3}}, {}}});
     Budget budget;
-    const GreedyResult result = greedy(instance, kPeak, {}, {.lower_bounds = {10}}, budget);
+    const GreedyResult result = solve_greedy(instance, kPeak, {}, {.lower_bounds = {10}}, budget);
     CHECK(result.bound_met);
     CHECK(budget.work() == 2);
 }

@@ -8,15 +8,15 @@
 #include "sample.hpp"
 
 using namespace memstow;
-using improver::improve;
-using improver::ImproveOptions;
-using improver::ImproveResult;
+using namespace memstow::greedy;
+using namespace memstow::improve;
 
 namespace {
 
 Layout greedy_layout(const Instance& instance) {
     Budget budget;
-    return greedy(instance, {{TermKind::peak}}, {}, {.lower_bounds = {}, .improve_work = 0}, budget).layout;
+    return solve_greedy(instance, {{TermKind::peak}}, {}, {.lower_bounds = {}, .improve_work = 0}, budget)
+        .layout;
 }
 
 // A poor start: one item above the other, where the windows allow; empty when greedy finds no place for some.
@@ -45,7 +45,7 @@ ImproveResult watched(const Instance& instance, const Layout& start, const Impro
     Bytes last = peak_of(instance, start, options.pool);
     const Bytes before = last;
     const ImproveResult result =
-        improve(instance, start, options, budget, [&](const Layout& layout, Bytes height) {
+        improve_layout(instance, start, options, budget, [&](const Layout& layout, Bytes height) {
             CHECK(referee::complaint(instance, layout, false) == "");
             CHECK(complete(layout));
             CHECK(height == peak_of(instance, layout, options.pool));
@@ -90,7 +90,7 @@ TEST(conflicts_are_those_the_referee_sees) {
     for (int trial = 0; trial < 500; ++trial) {
         const Instance instance = sample::random(random, {.items = 30, .horizon = 40});
         const std::vector<char> all(static_cast<std::size_t>(instance.item_count()), 1);
-        const improver::Conflicts conflicts(instance, all);
+        const Conflicts conflicts(instance, all);
         for (Index a = 0; a < instance.item_count(); ++a) {
             std::vector<char> met(all.size(), 0);
             conflicts.visit(a, [&](Index b, Bytes, Bytes, Bytes) { met[static_cast<std::size_t>(b)] = 1; });
@@ -122,7 +122,7 @@ TEST(a_start_at_the_bound_costs_no_work) {
     Budget budget;
     ImproveOptions options;
     options.bound = peak_of(instance, start, 0);
-    const ImproveResult result = improve(instance, start, options, budget);
+    const ImproveResult result = improve_layout(instance, start, options, budget);
     CHECK(result.layout == start);
     CHECK(budget.work() == 0);
 }
@@ -135,7 +135,7 @@ TEST(fit_only_stops_within_the_limit) {
     options.fit_only = true;
     options.limit = peak_of(instance, start, 0);
     Budget budget;
-    CHECK(improve(instance, start, options, budget).layout == start);
+    CHECK(improve_layout(instance, start, options, budget).layout == start);
 }
 
 TEST(greedy_layouts_of_some_hundred_items_get_lower) {
@@ -162,8 +162,8 @@ TEST(a_deterministic_run_gives_one_answer) {
         options.deterministic = true;
         Budget first_budget(-1, 2'000'000);
         Budget second_budget(-1, 2'000'000);
-        const ImproveResult first = improve(instance, start, options, first_budget);
-        const ImproveResult second = improve(instance, start, options, second_budget);
+        const ImproveResult first = improve_layout(instance, start, options, first_budget);
+        const ImproveResult second = improve_layout(instance, start, options, second_budget);
         CHECK(first.layout == second.layout);
         CHECK(first.moves == second.moves);
         CHECK(first_budget.work() == second_budget.work());
@@ -175,16 +175,16 @@ TEST(no_time_and_a_cancel_leave_the_start) {
     const Instance instance = plain(random, 200, 10);
     const Layout start = greedy_layout(instance);
     Budget none(0, -1);
-    CHECK(improve(instance, start, {}, none).layout == start);
+    CHECK(improve_layout(instance, start, {}, none).layout == start);
     Budget cancelled;
     cancelled.cancel();
-    CHECK(improve(instance, start, {}, cancelled).layout == start);
+    CHECK(improve_layout(instance, start, {}, cancelled).layout == start);
 }
 
 TEST(nothing_to_improve_is_no_trouble) {
     Budget budget(-1, 100'000);
-    CHECK(improve(sample::build({}), {}, {}, budget).height == 0);
+    CHECK(improve_layout(sample::build({}), {}, {}, budget).height == 0);
     const Instance lonely = sample::build({{5, {}, {}}, {7, {{0, 1}}, {}}});
-    const ImproveResult result = improve(lonely, {{0, 10}, {0, 3}}, {}, budget);
+    const ImproveResult result = improve_layout(lonely, {{0, 10}, {0, 3}}, {}, budget);
     CHECK(result.height == 7);
 }

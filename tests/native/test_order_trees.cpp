@@ -2,10 +2,11 @@
 #include <numeric>
 
 #include "check.hpp"
-#include "random.hpp"
+#include "core/random.hpp"
 #include "search/order_trees.hpp"
 
 using namespace memstow;
+using namespace memstow::search;
 
 namespace {
 

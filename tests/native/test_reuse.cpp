@@ -8,6 +8,7 @@
 #include "tiny.hpp"
 
 using namespace memstow;
+using namespace memstow::reuse;
 
 namespace {
 
@@ -83,14 +84,16 @@ TEST(the_cheapest_layout_and_the_lowest_of_these_are_those_of_brute_force) {
         Cheapest search(in, seed);
         Budget budget(-1, 50'000'000);
         const Bytes capacity = in.pools[0].capacity;
-        const Cheapest::Found cheap = search.cheapest(capacity, std::nullopt, budget, {});
+        const Cheapest::Found cheap =
+            search.cheapest({.height = capacity, .enough = std::nullopt}, budget, {});
         CHECK(cheap.none == !best.fits);
         impossible += !best.fits;
         if (!best.fits) continue;
         CHECK(cheap.cost == best.cost && cheap.bound == best.cost);
         CHECK(valid(in, cheap.offsets) && cost_of(in, cheap.offsets) == cheap.cost);
         priced += best.cost > 0;
-        const Cheapest::Found low = search.lowest({capacity, best.cost}, 0, budget, {});
+        const Cheapest::Found low =
+            search.lowest({.limits = {.height = capacity, .cost = best.cost}, .bound = 0}, budget, {});
         CHECK(low.top == best.top && low.bound == best.top && low.cost == best.cost);
         CHECK(valid(in, low.offsets) && top_of(in, low.offsets) == low.top);
     }
@@ -105,7 +108,8 @@ TEST(a_bound_holds_however_early_the_search_for_it_ends) {
         Cheapest search(in, seed);
         for (const std::int64_t work : {1, 100, 1000, 10'000}) {
             Budget budget(-1, work);
-            const Cheapest::Found found = search.cheapest(in.pools[0].capacity, std::nullopt, budget, {});
+            const Cheapest::Found found =
+                search.cheapest({.height = in.pools[0].capacity, .enough = std::nullopt}, budget, {});
             CHECK(!found.none || !best.fits);
             CHECK(!best.fits || found.bound <= best.cost);
             CHECK(found.offsets.empty() || valid(in, found.offsets));
@@ -128,8 +132,8 @@ TEST(a_goal_ends_the_search_for_a_cheaper_layout) {
     in.row_count = in.time_rows = 6;
     Cheapest search(in, 1);
     Budget budget;
-    CHECK(search.cheapest(8, 5, budget, {}).cost <= 5);
-    const Cheapest::Found proven = search.cheapest(8, 1, budget, {});
+    CHECK(search.cheapest({.height = 8, .enough = 5}, budget, {}).cost <= 5);
+    const Cheapest::Found proven = search.cheapest({.height = 8, .enough = 1}, budget, {});
     CHECK(proven.bound == 2 && proven.cost == 2);  // four places for six
 }
 
@@ -138,7 +142,8 @@ TEST(the_local_search_keeps_every_constraint_and_counts_right) {
         const Instance in = costly_instance(seed);
         Cheapest any(in, seed);
         Budget budget;
-        const Cheapest::Found start = any.cheapest(in.pools[0].capacity, 1'000'000, budget, {});
+        const Cheapest::Found start =
+            any.cheapest({.height = in.pools[0].capacity, .enough = 1'000'000}, budget, {});
         if (start.offsets.empty()) continue;
         const Costs costs = costs_of(in);
         LocalSearch search(in, costs, seed);

@@ -6,6 +6,7 @@
 #include "tiny.hpp"
 
 using namespace memstow;
+using namespace memstow::search;
 
 namespace {
 

@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "rows.hpp"
+#include "core/rows.hpp"
 #include "sample.hpp"
 
 using namespace memstow;

@@ -1,6 +1,6 @@
 #include "check.hpp"
+#include "core/score.hpp"
 #include "sample.hpp"
-#include "score.hpp"
 
 using namespace memstow;
 

@@ -2,13 +2,14 @@
 #include <thread>
 
 #include "check.hpp"
+#include "core/rows.hpp"
 #include "cut.hpp"
-#include "rows.hpp"
 #include "search/exact.hpp"
 #include "search/level_search.hpp"
 #include "tiny.hpp"
 
 using namespace memstow;
+using namespace memstow::search;
 
 namespace {
 

@@ -9,6 +9,7 @@
 #include "tiny.hpp"
 
 using namespace memstow;
+using namespace memstow::search;
 
 namespace {
 

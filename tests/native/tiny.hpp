@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "instance.hpp"
-#include "random.hpp"
+#include "core/instance.hpp"
+#include "core/random.hpp"
 
 namespace tiny {
 
@@ -32,88 +32,113 @@ inline Bytes height_of(const Instance& in, const std::vector<Bytes>& offsets) {
     return height;
 }
 
-inline Instance random_instance(std::uint64_t seed, const Features& with) {
-    Random random(seed);
-    const auto chance = [&](int percent) { return static_cast<int>(random.below(100)) < percent; };
-    const auto upto = [&](Bytes most) {
-        return static_cast<Bytes>(random.below(static_cast<std::uint64_t>(most) + 1));
-    };
+// Instances of a few items, with something of each kind that is asked for.
+class Maker {
+  public:
+    Maker(std::uint64_t seed, const Features& with) : with_(with), random_(seed) {}
 
-    Instance in;
-    const Bytes grain = 1 + upto(2);
-    const Bytes capacity = chance(30) ? 4 + upto(20) : kLimit;
-    in.pools.push_back({capacity, {}});
-    if (with.reserved && chance(30)) {
-        const Bytes begin = upto(8), end = begin + 1 + upto(3);
-        in.pools[0].reserved.push_back({begin, end});
-        if (chance(30)) in.pools[0].reserved.push_back({end + 1 + upto(5), end + 8});
-    }
-    const Index n = 1 + static_cast<Index>(upto(with.most_items - 1));
-    const Index time_rows = 1 + static_cast<Index>(upto(4));
-    const bool same_alignment = chance(30);
-    const Bytes shared_modulus = 1 + upto(3);
-    std::vector<std::vector<RowRange>> rows;
-    for (Index i = 0; i < n; ++i) {
-        Bytes end = 0;
-        const Bytes count = with.groups && chance(25) ? 2 + upto(1) : 1;
-        for (Bytes k = 0; k < count; ++k) {
-            const Bytes size = std::max<Bytes>(1, (1 + upto(with.largest - 1)) / grain * grain);
-            const Bytes delta = count == 1 ? 0 : upto(3) * grain;
-            in.parts.push_back({i, delta, size});
-            end = std::max(end, delta + size);
-            std::vector<RowRange> mine;
-            const Index begin = static_cast<Index>(upto(time_rows - 1));
-            mine.push_back({begin, begin + 1 + static_cast<Index>(upto(time_rows - 1 - begin))});
-            if (with.ranges && chance(20) && mine[0].end + 1 < time_rows) {
-                mine.push_back({mine[0].end + 1, time_rows});
-            }
-            if (with.conflicts && chance(10)) mine.clear();
-            rows.push_back(mine);
+    Instance make() {
+        const Bytes grain = 1 + upto(2);
+        add_pool();
+        const Index n = 1 + upto(with_.most_items - 1);
+        in_.time_rows = in_.row_count = 1 + upto(4);
+        same_alignment_ = chance(30);
+        shared_modulus_ = 1 + upto(3);
+        for (Index i = 0; i < n; ++i) add_item(i, grain);
+        if (with_.conflicts) add_conflicts();
+        for (const auto& mine : rows_) {
+            in_.rows.values.insert(in_.rows.values.end(), mine.begin(), mine.end());
+            in_.rows.close();
         }
-        in.item_parts.push_back(static_cast<Index>(in.parts.size()));
+        add_exempt();
+        return std::move(in_);
+    }
+
+  private:
+    bool chance(Index percent) { return upto(99) < percent; }
+    Bytes upto(Bytes most) { return random_.below(most + 1); }
+    bool same_item(Index p, Index q) const { return in_.parts[p].item == in_.parts[q].item; }
+
+    void add_pool() {
+        const Bytes capacity = chance(30) ? 4 + upto(20) : kLimit;
+        in_.pools.push_back({capacity, {}});
+        if (with_.reserved && chance(30)) {
+            const Bytes begin = upto(8), end = begin + 1 + upto(3);
+            in_.pools[0].reserved.push_back({begin, end});
+            if (chance(30)) in_.pools[0].reserved.push_back({end + 1 + upto(5), end + 8});
+        }
+    }
+
+    void add_item(Index item, Bytes grain) {
+        Bytes end = 0;
+        const Bytes count = with_.groups && chance(25) ? 2 + upto(1) : 1;
+        for (Bytes k = 0; k < count; ++k) {
+            const Bytes size = std::max<Bytes>(1, (1 + upto(with_.largest - 1)) / grain * grain);
+            const Bytes delta = count == 1 ? 0 : upto(3) * grain;
+            in_.parts.push_back({item, delta, size});
+            end = std::max(end, delta + size);
+            rows_.push_back(some_rows());
+        }
+        in_.item_parts.push_back(count_of(in_.parts));
+        in_.choices.values.push_back(some_choice(end));
+        in_.choices.close();
+    }
+
+    std::vector<RowRange> some_rows() {
+        const Index begin = upto(in_.time_rows - 1);
+        const Index length = 1 + upto(in_.time_rows - 1 - begin);
+        std::vector<RowRange> rows{{begin, begin + length}};
+        if (with_.ranges && chance(20) && rows[0].end + 1 < in_.time_rows) {
+            rows.push_back({rows[0].end + 1, in_.time_rows});
+        }
+        if (with_.conflicts && chance(10)) rows.clear();
+        return rows;
+    }
+
+    Choice some_choice(Bytes end) {
         Choice choice{0, 1, 0, 0, kLimit - end, 0};
-        if (with.aligned && (same_alignment || chance(25))) {
-            choice.modulus = same_alignment ? shared_modulus : 1 + upto(3);
+        if (with_.aligned && (same_alignment_ || chance(25))) {
+            choice.modulus = same_alignment_ ? shared_modulus_ : 1 + upto(3);
             if (chance(40)) choice.residue = upto(choice.modulus - 1);
         }
-        if (with.pinned && chance(12)) {
+        if (with_.pinned && chance(12)) {
             choice.low = choice.high = upto(10);
-        } else if (with.pinned && chance(10)) {
+        } else if (with_.pinned && chance(10)) {
             choice.low = upto(4);
             choice.high = choice.low + upto(12);
         }
-        in.choices.values.push_back(choice);
-        in.choices.close();
+        return choice;
     }
-    const auto parts = static_cast<Index>(in.parts.size());
-    in.time_rows = in.row_count = time_rows;
-    if (with.conflicts) {
+
+    void add_conflicts() {
+        const Index last = count_of(in_.parts) - 1;
         for (Bytes k = upto(3); k > 0; --k) {
-            const auto p = static_cast<Index>(upto(parts - 1)), q = static_cast<Index>(upto(parts - 1));
-            if (in.parts[static_cast<std::size_t>(p)].item == in.parts[static_cast<std::size_t>(q)].item) {
-                continue;
-            }
-            for (Index side : {p, q}) {
-                rows[static_cast<std::size_t>(side)].push_back({in.row_count, in.row_count + 1});
-            }
-            ++in.row_count;
+            const Index p = upto(last), q = upto(last);
+            if (same_item(p, q)) continue;
+            for (const Index side : {p, q}) rows_[side].push_back({in_.row_count, in_.row_count + 1});
+            ++in_.row_count;
         }
     }
-    for (const auto& mine : rows) {
-        in.rows.values.insert(in.rows.values.end(), mine.begin(), mine.end());
-        in.rows.close();
-    }
-    for (Index p = 0; p < parts; ++p) {
-        for (Index q = p + 1; q < parts; ++q) {
-            if (in.parts[static_cast<std::size_t>(p)].item == in.parts[static_cast<std::size_t>(q)].item) {
-                continue;
+
+    void add_exempt() {
+        for (Index p = 0; p < count_of(in_.parts); ++p) {
+            for (Index q = p + 1; q < count_of(in_.parts); ++q) {
+                if (same_item(p, q)) continue;
+                if (with_.exclusive && chance(10)) in_.exempt.push_back({p, q, false});
+                if (with_.in_place && chance(12)) in_.exempt.push_back({p, q, true});
             }
-            if (with.exclusive && chance(10)) in.exempt.push_back({p, q, false});
-            if (with.in_place && chance(12)) in.exempt.push_back({p, q, true});
         }
     }
-    return in;
-}
+
+    const Features with_;
+    Random random_;
+    Instance in_;
+    bool same_alignment_ = false;
+    Bytes shared_modulus_ = 1;
+    std::vector<std::vector<RowRange>> rows_;  // by part
+};
+
+inline Instance random_instance(std::uint64_t seed, const Features& with) { return Maker(seed, with).make(); }
 
 class Referee {
   public:

@@ -12,9 +12,9 @@ from memstow.planner.reduce import reduce
 from memstow.planner.solve.engine import plan
 from memstow.planner.solve.task import task_of
 from memstow.solvers.instance import Layout
-from memstow.solvers.models.exact import Examiner
+from memstow.solvers.models.layout_check import Examiner
 from memstow.solvers.models.relations import Relations
-from memstow.solvers.prefer import preferred
+from memstow.solvers.prefer import move_to_preferred_pools
 from memstow.solvers.solver import Task, Term, TermKind
 from tests.problems import random_problem
 from tests.solvers.assign import make
@@ -26,7 +26,7 @@ SLOW = Pool(id="slow", cost=1)
 def moved(task: Task, *places: tuple[int, int]) -> list[tuple[int, int]]:
     """Where the buffers are after the moves; a last one, of one byte at another time, is of no interest."""
     pools, offsets = zip(*places, (0, 15), strict=True)
-    found = preferred(task, Layout(array("q", pools), array("q", offsets)))
+    found = move_to_preferred_pools(task, Layout(array("q", pools), array("q", offsets)))
     return list(zip(found.pool, found.offset, strict=True))[:-1]
 
 
@@ -69,6 +69,13 @@ def test_a_dearer_pool_is_not_preferred_where_costs_count() -> None:
     assert moved(replace(task, terms=(Term(TermKind.PLACEMENT_COST),)), (1, 0)) == [(1, 0)]
 
 
+def test_one_that_may_start_where_another_does_moves_all_the_same() -> None:
+    """That two may share bytes asks nothing of them."""
+    instance = make.instance_of((FAST, SLOW), [buffer("a", 4), buffer("b", 4)])
+    instance.exempt.extend((0, 1, 1))
+    assert moved(make.task_of(instance), (1, 0), (1, 0)) == [(0, 0), (0, 6)]
+
+
 def test_a_pool_whose_peak_is_no_term_may_grow() -> None:
     task = make.task_of(make.instance_of((Pool(id="fast"), SLOW), [buffer("a", 40)]))
     assert moved(replace(task, terms=(Term(TermKind.POOL_PEAK, 1),)), (1, 0)) == [(0, 0)]
@@ -86,7 +93,7 @@ def test_no_layout_becomes_wrong_or_worth_less_by_it() -> None:
         task, _ = task_of(reduction, dict.fromkeys(terms_of(problem), 0), Options())
         examiner = Examiner(task, Relations(task.instance))
         before = reduction.layout(found.placements)
-        after = preferred(task, before)
+        after = move_to_preferred_pools(task, before)
         worth, now = examiner.values(before), examiner.values(after)
         assert worth is not None
         assert now is not None, seed

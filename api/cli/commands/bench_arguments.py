@@ -93,10 +93,10 @@ def _each_once(asked: "list[Asked]") -> "list[Asked]":
 def _solver(name: str, args: argparse.Namespace, local: bool) -> "Asked":
     from memstow.planner.bench.runs.task import Asked
     from memstow.planner.model.errors import MissingBackEndError
-    from memstow.planner.solve.portfolio import asked_for
+    from memstow.planner.solve.portfolio import solver_by_name
     from memstow.solvers.models.register import BACK_ENDS
 
-    asked_for(name)
+    solver_by_name(name)
     missing = BACK_ENDS[name].how_to_get() if name in BACK_ENDS and local else None
     if missing is not None:
         raise MissingBackEndError(f"solver {name!r} needs {missing}")
@@ -109,7 +109,7 @@ def _external(text: str, args: argparse.Namespace, local: bool) -> "Asked":
 
     from memstow.planner.bench.runs.task import Asked
     from memstow.planner.model.errors import InputError
-    from memstow.solvers.solver import names
+    from memstow.solvers.registry import names
 
     name, equals, command = text.partition("=")
     try:

@@ -201,7 +201,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _executor(args: argparse.Namespace) -> "Executor":
     from memstow.planner.model.errors import InputError, MissingBackEndError
-    from memstow.planner.processes.scheduler_address import check_scheduler
+    from memstow.planner.reading.scheduler_address import check_scheduler
 
     if (args.executor == "dask") != (args.scheduler is not None):
         raise InputError.single("no_scheduler", "--scheduler", "--executor dask and --scheduler go together")
@@ -242,7 +242,8 @@ def report_endings(journal: "Journal") -> None:
     solvers = sorted({solver for solver, _ in journal.endings})
     shown = [ending for ending in Ending if any(journal.endings[solver, ending] for solver in solvers)]
     rows = [(solver, *(f"{journal.endings[solver, ending]:,}" for ending in shown)) for solver in solvers]
-    print("\n".join(table(("solver", *(ending.value for ending in shown)), rows)))
+    if rows:
+        print("\n".join(table(("solver", *(ending.value for ending in shown)), rows)))
 
 
 def _clock(seconds: float) -> str:

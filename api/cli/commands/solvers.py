@@ -22,7 +22,7 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
 
 def run(args: argparse.Namespace) -> int:
     """List the solvers."""
-    from memstow.solvers.solver import describe
+    from memstow.solvers.registry import describe
 
     described = describe()
     if args.json:

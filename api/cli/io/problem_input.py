@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from memstow.planner.model.errors import Issue
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
-    from memstow.planner.targets.target import Target
+    from memstow.planner.model.target import Target
 
 STDIN = "-"
 READABLE = ("json", "csv", "structured", "executorch", "usmp")
@@ -76,12 +76,12 @@ def _with_shipped(name: str, issue: "Issue") -> "Issue":
     """The issue; of a file that is not there, with the names it may have been meant for."""
     from dataclasses import replace
 
-    from memstow.planner.reading.suggestion import likely
+    from memstow.planner.model.suggestion import closest_match
     from memstow.planner.targets.target import shipped
 
     if issue.code != "not_found":
         return issue
-    close = likely(name, shipped())
+    close = closest_match(name, shipped())
     meant = f"did you mean {close}? " if close is not None else ""
     known = f"no target of that name comes with memstow; {meant}there are {', '.join(shipped())}"
     return replace(issue, message=f"{issue.message}, and {known}")

@@ -13,7 +13,11 @@ from memstow.api.http import schemas
 from memstow.api.http.auth import Caller
 from memstow.api.http.errors import ApiError
 from memstow.api.http.request_body import read_body
-from memstow.api.http.requests import CurrentService, require_json
+from memstow.api.http.requests import (
+    CurrentService,
+    require_json,
+    require_known,
+)
 from memstow.api.http.responses import JsonObject, job_json, json_response
 from memstow.api.http.service import Service
 from memstow.api.http.submission import IDEMPOTENCY_PARAMETER, draft_for, find_submitted, idempotency_key_of
@@ -166,6 +170,7 @@ async def get_results(
     format: Annotated[Literal["json", "csv"], Query(description="json or csv.")] = "json",  # noqa: A002
 ) -> Response:
     """Results."""
+    require_known(request, "format")
     caller = await service.caller(request)
     _, jobs = await _find_batch(service, caller, batch)
     rows = [_row(job) for job in jobs]
@@ -200,6 +205,7 @@ async def end_batch(
     discard: Annotated[bool, Query(description="Remove the jobs and their plans.")] = False,
 ) -> Response:
     """End."""
+    require_known(request, "discard")
     caller = await service.caller(request)
     _, jobs = await _find_batch(service, caller, batch)
     await service.in_thread(service.queue.stop_batch, batch, discard, service.settings.keep_seconds)

@@ -19,6 +19,7 @@ from memstow.api.http.requests import (
     find_job,
     output_format,
     read_problem_body,
+    require_known,
     service_of,
 )
 from memstow.api.http.responses import job_json, job_path, job_response, json_response
@@ -116,6 +117,7 @@ async def list_jobs(
     cursor: Annotated[str | None, Query(max_length=200, description="`next` of the page before.")] = None,
 ) -> Response:
     """List."""
+    require_known(request, "state", "batch", "digest", "limit", "cursor")
     caller = await service.caller(request)
     wanted = Filter(
         key_id=None if caller.admin else caller.key_id,
@@ -186,6 +188,7 @@ async def get_plan(
     format: Annotated[str | None, Query(description="json, csv or structured.")] = None,  # noqa: A002
 ) -> Response:
     """The plan."""
+    require_known(request, "format")
     caller = await service.caller(request)
     found = await find_job(service, caller, job)
     plan = await plan_of_job(request, service, found.id, output_format(request, format))
@@ -291,6 +294,7 @@ async def end_job(
     discard: Annotated[bool, Query(description="Remove the job and its plan.")] = False,
 ) -> Response:
     """End."""
+    require_known(request, "discard")
     caller = await service.caller(request)
     found = await find_job(service, caller, job)
     await service.in_thread(service.queue.stop, found.id, discard, service.settings.keep_seconds)

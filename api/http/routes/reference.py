@@ -12,7 +12,10 @@ import memstow
 from memstow.api.http import schemas
 from memstow.api.http.errors import ApiError
 from memstow.api.http.examples import EXAMPLES
-from memstow.api.http.requests import CurrentService
+from memstow.api.http.requests import (
+    CurrentService,
+    require_known,
+)
 from memstow.api.http.responses import JsonObject, json_response
 from memstow.planner.model.schema import KINDS, schema
 
@@ -38,7 +41,7 @@ async def list_solvers(request: Request, service: CurrentService) -> Response:
 
 
 def _solvers() -> list[JsonObject]:
-    from memstow.solvers.solver import describe
+    from memstow.solvers.registry import describe
 
     return [asdict(solver) for solver in describe()]
 
@@ -56,6 +59,7 @@ async def get_schema(
     kind: Annotated[str, Query(description="problem, options, plan or target.")] = "problem",
 ) -> Response:
     """Schema."""
+    require_known(request, "kind")
     await service.caller(request)
     if kind not in KINDS:
         raise ApiError(422, "unknown_schema", f"use one of {', '.join(KINDS)}")

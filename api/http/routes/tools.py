@@ -9,7 +9,13 @@ from memstow.api.http import schemas
 from memstow.api.http.auth import Caller
 from memstow.api.http.errors import ApiError
 from memstow.api.http.request_body import read_body
-from memstow.api.http.requests import CurrentService, FormatOfBody, format_of, require_json
+from memstow.api.http.requests import (
+    CurrentService,
+    FormatOfBody,
+    format_of,
+    require_json,
+    require_known,
+)
 from memstow.api.http.responses import document_response
 from memstow.api.http.service import Service
 from memstow.api.operations.operations import CONVERT, INSPECT, VERIFY
@@ -63,6 +69,7 @@ async def verify(
     ] = 10.0,
 ) -> Response:
     """Judge."""
+    require_known(request, "recheck", "time_limit")
     caller = await service.caller(request)
     require_json(request)
     body = await read_body(request, service.settings)
@@ -100,6 +107,7 @@ async def inspect(
     format: FormatOfBody = None,  # noqa: A002
 ) -> Response:
     """Inspect."""
+    require_known(request, "rows", "needs", "time_limit", "format")
     caller = await service.caller(request)
     form = BodyForm(format=format_of(request, format))
     body = await read_body(request, service.settings)
@@ -124,6 +132,7 @@ async def convert(
     format: FormatOfBody = None,  # noqa: A002
 ) -> Response:
     """Convert."""
+    require_known(request, "to", "format")
     await service.caller(request)
     if to not in formats.names():
         raise ApiError(422, "unknown_format", f"use one of {', '.join(formats.names())}")

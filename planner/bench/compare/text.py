@@ -1,7 +1,7 @@
 """A comparison in words, and as JSON."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from typing import Any, Final
 
 from memstow.planner.bench.compare.measures import NAMES, NOISY
@@ -28,8 +28,30 @@ def told(comparison: Comparison, deciding: Iterable[str]) -> str:
     lines += _left_over(comparison)
     lines += [f"note: {plain(note)}" for note in comparison.pairs.notes]
     lines += _drift(comparison)
-    verdict = "worse" if comparison.worse(decides) else "nothing is worse"
-    return "\n".join([*lines, "", f"{verdict}: {count(len(comparison.pairs.pairs))} pairs of runs compared"])
+    compared = f"{count(len(comparison.pairs.pairs))} pairs of runs compared"
+    return "\n".join([*lines, "", f"{_verdict(comparison, decides)}: {compared}"])
+
+
+def _verdict(comparison: Comparison, decides: frozenset[str]) -> str:
+    """What is worse, and what of it does not decide."""
+    worse = {line.measure for line in comparison.lines if line.verdict is Verdict.WORSE}
+    reasons = []
+    if worse & decides:
+        reasons.append(f"worse in {_listed(worse & decides)}")
+    if comparison.contradictions:
+        reasons.append("worse, since it claims what is not true")
+    if comparison.pairs.only_old:
+        reasons.append("worse, since results are missing")
+    if worse - decides:
+        reasons.append(
+            f"worse in {_listed(worse - decides)}, which `--fail-on` of `bench compare` does not name"
+        )
+    return "; ".join(reasons) or "nothing is worse"
+
+
+def _listed(measures: Set[str]) -> str:
+    names = [name for name in NAMES if name in measures]
+    return " and ".join([*([", ".join(names[:-1])] if names[1:] else []), names[-1]])
 
 
 def _cells(line: Line) -> tuple[str, ...]:

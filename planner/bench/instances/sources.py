@@ -40,9 +40,9 @@ class Files:
             family = inside.parts[0] if len(inside.parts) > 1 else self.root.resolve().name
             name, family = _text(inside.with_suffix("").as_posix()), _text(family)
             try:
-                yield Given(name, family, data=read_bytes(path))
+                yield Given(name, family, data=read_bytes(path), file=_text(str(path)))
             except InputError as error:
-                yield Given(name, family, unreadable=str(error))
+                yield Given(name, family, unreadable=str(error), file=_text(str(path)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ keeper is gone.
 
 import os
 import queue
-import select
 import threading
 import time
 from collections.abc import Callable
@@ -21,11 +20,10 @@ from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.live_profile import profile
 from memstow.planner.model.problem import Problem
-from memstow.planner.processes import lifeline
-from memstow.planner.processes.frames import Message, Reader
+from memstow.planner.processes import child, lifeline
+from memstow.planner.processes.frames import Message
 from memstow.solvers.models.register import BACK_ENDS
 
-_PIECE = 1 << 20
 # What is found on the way is told so often, so that it is known of a run that is killed.
 _TELL_MILLISECONDS = 50
 _FAILED: Final = 70
@@ -42,7 +40,7 @@ def serve(events: int) -> None:
     teller = Teller(events)
     # Not the main thread: there, each call of a solver would have one of its own, for Ctrl-C to be heard.
     threading.Thread(target=_run, args=(requests, teller), daemon=True).start()
-    _listen(requests, teller)
+    child.listen(requests.put, child.Idle(_TELL_MILLISECONDS, teller.flush))
 
 
 def _run(requests: "queue.SimpleQueue[Message]", teller: Teller) -> None:
@@ -136,22 +134,3 @@ def version_of(asked: dict[str, Any]) -> str:
 
 def _problem(request: Message) -> Problem:
     return problem_of(request["data"], request["generated"], request["asked"]["options"])
-
-
-def _listen(requests: "queue.SimpleQueue[Message]", teller: Teller) -> None:
-    """Hand on requests, and now and then what there is to tell; when the keeper is gone, end."""
-    reader = Reader()
-    poll = select.poll()
-    poll.register(0, select.POLLIN)
-    try:
-        while True:
-            if not poll.poll(_TELL_MILLISECONDS):
-                teller.flush()
-                continue
-            data = os.read(0, _PIECE)
-            if not data:
-                break
-            for message in reader.feed(data):
-                requests.put(message)
-    finally:
-        lifeline.end_everything()

@@ -132,7 +132,7 @@ class _Pairs:
             self._tally.same += 1
 
     def _leave_out(self, given: Given, why: str, runs: int) -> None:
-        note = f"{given.name} is left out: {why}"
+        note = f"{given.shown} is left out: {why}"
         if note not in self._tally.notes:  # by both of the two
             self._tally.note(note)
         self._tally.left_out += runs

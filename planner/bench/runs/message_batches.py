@@ -2,7 +2,7 @@
 
 import threading
 
-from memstow.planner.backends.messages import write_all
+from memstow.planner.processes.child import write_all
 from memstow.planner.processes.frames import Message, pack
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from memstow.planner.processes.forked import MAXRSS_UNIT
-from memstow.planner.processes.process import see_buried
+from memstow.planner.processes.process import wait_for_reapers
 
 _DIGITS = 6
 # On a busy machine the kernel takes a while to end what a run has killed.
@@ -27,7 +27,7 @@ class Spent:
     def values(self) -> dict[str, Any]:
         """What a record says of it."""
         seconds = time.monotonic() - self._begin
-        see_buried(_BURIAL_SECONDS)
+        wait_for_reapers(_BURIAL_SECONDS)
         return {
             "seconds": round(seconds, _DIGITS),
             "cpu_seconds": round(cpu_seconds() - self._cpu, _DIGITS),

@@ -138,7 +138,7 @@ class _Run:
     def _leave_out(self, task: Task, why: str) -> None:
         if task.content not in self._unreadable:
             self._unreadable.add(task.content)
-            self._tally.note(f"{task.given.name} is left out: {why}")
+            self._tally.note(f"{task.given.shown} is left out: {why}")
         self._tally.left_out += 1
 
     def _try_again(self, one: _Try, error: Exception) -> None:

@@ -16,17 +16,16 @@ from itertools import takewhile
 from typing import Final
 
 from memstow.planner import formats
-from memstow.planner.backends.messages import Teller
 from memstow.planner.bench.runs import child
 from memstow.planner.bench.runs.child_messages import Course
 from memstow.planner.generate.planted import planted
 from memstow.planner.processes import lifeline, machine
-from memstow.planner.processes.forked import MAXRSS_UNIT, Forked, Usage
-from memstow.planner.processes.frames import Message, Reader
+from memstow.planner.processes.child import Sender, requests
+from memstow.planner.processes.forked import MAXRSS_UNIT, ForkedProcess, Usage
+from memstow.planner.processes.frames import Message
 from memstow.planner.processes.process import children
 from memstow.planner.processes.session import EndedError, MemoryLimitError, Session
 
-_PIECE: Final = 1 << 20
 _MEMORY_SHARE: Final = 0.8
 _MOST_RUNS: Final = 200
 # To be woken by everything that a child tells would cost more than a quick run may.
@@ -43,7 +42,7 @@ class Keeper:
     """Has one child at a time."""
 
     def __init__(self) -> None:
-        self._child: Forked | None = None
+        self._child: ForkedProcess | None = None
         self._runs = 0
         self._cpu_before = 0.0
         self._memory = int(machine.memory() * _MEMORY_SHARE / machine.processors())
@@ -73,7 +72,7 @@ class Keeper:
     def _some(self, runs: list[Message], end: float) -> list[Message]:
         """What came of the runs that one child did: at least of the first."""
         if self._child is None:
-            self._child = Forked(child.serve)
+            self._child = ForkedProcess(child.serve)
             self._runs, self._cpu_before = 0, 0.0
         memory = self._may_use(runs[0])
         together = list(takewhile(lambda run: self._may_use(run) == memory, runs))[: _MOST_RUNS - self._runs]
@@ -132,13 +131,11 @@ def main(arguments: list[str]) -> None:
     """Serve requests until there are no more."""
     lifeline.adopt_orphans()
     _warm()
-    teller = Teller(int(arguments[0]))
+    sender = Sender(int(arguments[0]))
     keeper = Keeper()
-    reader = Reader()
     try:
-        while data := os.read(0, _PIECE):
-            for message in reader.feed(data):
-                teller.send(keeper.serve(message))
+        for request in requests():
+            sender.send(keeper.serve(request))
     finally:
         keeper.close()
         lifeline.end_everything()

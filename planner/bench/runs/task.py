@@ -23,6 +23,12 @@ class Given:
     data: bytes | None = None
     generated: Values | None = None  # the arguments of the generator, and its `kind`
     unreadable: str | None = None  # why there are no bytes
+    file: str | None = None  # where the bytes are from
+
+    @property
+    def shown(self) -> str:
+        """What who gave it would look for: the file, if there is one."""
+        return self.name if self.file is None else self.file
 
     @property
     def content(self) -> str:

@@ -13,13 +13,13 @@ from memstow.planner.formats.executorch.cadence_writing import given_of
 from memstow.planner.formats.format import Format, Refusals
 from memstow.planner.formats.native import laid_out, list_of_lines
 from memstow.planner.formats.plain_problem import refuse_beyond_buffers, refuse_pins, single_life
+from memstow.planner.model.garbage_collection import collector_at_rest
 from memstow.planner.model.problem import Alignment, Buffer, Bytes, Id, Problem, Time
 from memstow.planner.reading.issues import Findings
 from memstow.planner.reading.messages import wrong_type
 from memstow.planner.reading.parse import check_made
 from memstow.planner.reading.paths import Path
 from memstow.planner.reading.sections import index_before, read_elements
-from memstow.planner.solve.garbage_collection import collector_at_rest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=ConfigDict(extra="forbid"))

@@ -9,13 +9,13 @@ from memstow.planner.formats.structured.numbering import numbered
 from memstow.planner.formats.structured.reading import Reading
 from memstow.planner.formats.structured.writing import document_of
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.plan import REPEATED, Placement, Plan, Status, placed_again
+from memstow.planner.model.garbage_collection import collector_at_rest
+from memstow.planner.model.plan import REPEATED, Placement, Plan, Status, repeated_placements
 from memstow.planner.model.problem import Problem
 from memstow.planner.reading.issues import Findings
 from memstow.planner.reading.parse import check_made
 from memstow.planner.reading.printable import shown
 from memstow.planner.reading.sections import read_whole
-from memstow.planner.solve.garbage_collection import collector_at_rest
 
 
 def read_problem(raw: Any) -> Problem:
@@ -55,7 +55,7 @@ def read_plan(raw: Any, problem: Problem) -> Plan:
         )
         for one in solution.placements
     )
-    for index, message in placed_again(placements):
+    for index, message in repeated_placements(placements):
         findings.add(REPEATED, ("placements", index), message)
     if findings:
         raise findings.error()

@@ -14,6 +14,7 @@ from memstow.planner.formats.format import Format, Refusals
 from memstow.planner.formats.native import laid_out
 from memstow.planner.formats.plain_problem import against_moments, refuse_pins
 from memstow.planner.formats.usmp.buffer_info import infos_of, objective_of, read_infos
+from memstow.planner.model.garbage_collection import collector_at_rest
 from memstow.planner.model.objective import PEAK
 from memstow.planner.model.problem import DEFAULT_POOL, Buffer, Bytes, Id, Pair, Pool, Problem, Time
 from memstow.planner.reading.issues import Findings, Renamed
@@ -21,7 +22,6 @@ from memstow.planner.reading.messages import wrong_type
 from memstow.planner.reading.parse import check_made
 from memstow.planner.reading.paths import Path
 from memstow.planner.reading.sections import index_before, read_elements, read_section
-from memstow.planner.solve.garbage_collection import collector_at_rest
 
 _Row = tuple[Time, Time, Bytes]
 

@@ -1,12 +1,12 @@
-#include "../bounds.hpp"
+#include "core/bounds.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
 #include <optional>
 
-#include "bindings.hpp"
-#include "convert.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/convert.hpp"
 
 namespace memstow::bindings {
 namespace {

@@ -1,11 +1,11 @@
-#include "../budget.hpp"
+#include "core/budget.hpp"
 
 #include <nanobind/stl/optional.h>
 
 #include <limits>
 #include <optional>
 
-#include "bindings.hpp"
+#include "bindings/bindings.hpp"
 
 namespace memstow::bindings {
 namespace {

@@ -1,4 +1,4 @@
-#include "../greedy/classics.hpp"
+#include "greedy/classics.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -7,22 +7,22 @@
 #include <optional>
 #include <string>
 
-#include "../budget.hpp"
-#include "bindings.hpp"
-#include "convert.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/convert.hpp"
+#include "core/budget.hpp"
 
 namespace memstow::bindings {
 namespace {
 
-std::vector<std::string> names() { return {classics().begin(), classics().end()}; }
+std::vector<std::string> names() { return {greedy::classics().begin(), greedy::classics().end()}; }
 
 std::optional<std::string> declined(const NativeInstance& self, const std::string& name) {
-    return declines(name, self.instance);
+    return greedy::declines(name, self.instance);
 }
 
 Placed solve(const NativeInstance& self, const std::string& name, Budget& budget) {
     nb::gil_scoped_release release;
-    return {run_classic(name, self.instance, budget)};
+    return {greedy::run_classic(name, self.instance, budget)};
 }
 
 }  // namespace

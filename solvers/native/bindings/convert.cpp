@@ -1,4 +1,4 @@
-#include "convert.hpp"
+#include "bindings/convert.hpp"
 
 #include <limits>
 #include <stdexcept>
@@ -46,6 +46,13 @@ nb::object to_python(const Score& score) {
     nb::list values;
     for (const Value value : score.values) values.append(to_python(value));
     return values;
+}
+
+std::function<void(const Layout&, Bytes)> holding_the_lock(const OnHeight& on_height) {
+    return [&on_height](const Layout& layout, Bytes height) {
+        const nb::gil_scoped_acquire acquire;
+        on_height(height, Placed{layout});
+    };
 }
 
 }  // namespace memstow::bindings

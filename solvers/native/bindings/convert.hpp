@@ -5,11 +5,12 @@
 #include <nanobind/ndarray.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
-#include "../instance.hpp"
-#include "../score.hpp"
+#include "core/instance.hpp"
+#include "core/score.hpp"
 
 namespace memstow::bindings {
 
@@ -50,6 +51,12 @@ std::vector<Term> to_terms(nb::handle from);
 Hint to_hint(const Hint* hint);
 
 nb::int_ to_python(Value value);
+
+// What Python is told of a better layout: its height, and where everything is.
+using OnHeight = std::function<void(Bytes height, const Placed& placed)>;
+
+// The same for a solver to call, from any thread and without the interpreter's lock. Refers to `on_height`.
+std::function<void(const Layout&, Bytes)> holding_the_lock(const OnHeight& on_height);
 
 // Values of the terms, or None while the layout does not fit.
 nb::object to_python(const Score& score);

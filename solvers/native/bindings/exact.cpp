@@ -1,4 +1,4 @@
-#include "../search/exact.hpp"
+#include "search/exact.hpp"
 
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
@@ -7,14 +7,20 @@
 #include <functional>
 #include <optional>
 
-#include "../budget.hpp"
-#include "bindings.hpp"
-#include "convert.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/convert.hpp"
+#include "core/budget.hpp"
 
 namespace memstow::bindings {
 namespace {
 
-using OnHeight = std::function<void(Bytes, const Placed&)>;
+using search::DeadSet;
+using search::ExactOptions;
+using search::ExactResult;
+using search::ExactStatus;
+using search::Reach;
+using search::Refutation;
+
 using OnBound = std::function<void(Bytes)>;
 
 ExactResult solve(const NativeInstance& self, nb::handle start, const ExactOptions& wanted, Budget& budget,
@@ -22,25 +28,22 @@ ExactResult solve(const NativeInstance& self, nb::handle start, const ExactOptio
     ExactOptions options = wanted;
     options.start = to_layout(self.instance, start);
     nb::gil_scoped_release release;
-    ExactEvents events;
-    events.incumbent = [&](const Layout& layout, Bytes height) {
-        nb::gil_scoped_acquire acquire;
-        on_height(height, Placed{layout});
-    };
+    search::ExactEvents events;
+    events.incumbent = holding_the_lock(on_height);
     events.bound = [&](Bytes proven, std::int64_t) {
         nb::gil_scoped_acquire acquire;
         on_bound(proven);
     };
-    return solve_exact(self.instance, options, budget, events);
+    return search::solve_exact(self.instance, options, budget, events);
 }
 
 Reach reach(const NativeInstance& self, nb::handle start, Bytes bound) {
-    return reach_of(self.instance, to_layout(self.instance, start), bound);
+    return search::reach_of(self.instance, to_layout(self.instance, start), bound);
 }
 
 DeadSet shrink(const NativeInstance& self, const std::vector<Index>& items, Bytes height, Budget& budget) {
     nb::gil_scoped_release release;
-    return dead_set(self.instance, items, height, budget);
+    return search::dead_set(self.instance, items, height, budget);
 }
 
 std::optional<Placed> placed(const ExactResult& result) {
@@ -98,7 +101,7 @@ void bind_exact(nb::module_& m) {
           "What an exact search could do from here.");
     m.def("dead_set", &shrink, nb::arg("instance"), nb::arg("items"), nb::arg("height"), nb::arg("budget"),
           "A small set that has no layout of this height.");
-    m.attr("MOST_ITEMS") = kMostItems;
+    m.attr("MOST_ITEMS") = search::kMostItems;
 }
 
 }  // namespace memstow::bindings

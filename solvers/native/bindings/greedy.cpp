@@ -1,4 +1,4 @@
-#include "../greedy/greedy.hpp"
+#include "greedy/greedy.hpp"
 
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
@@ -8,12 +8,15 @@
 #include <functional>
 #include <optional>
 
-#include "../budget.hpp"
-#include "bindings.hpp"
-#include "convert.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/convert.hpp"
+#include "core/budget.hpp"
 
 namespace memstow::bindings {
 namespace {
+
+using greedy::GreedyOptions;
+using greedy::GreedyResult;
 
 using OnScore = std::function<void(nb::object, const std::string&, const Placed&)>;
 
@@ -22,14 +25,14 @@ GreedyResult solve(const NativeInstance& self, nb::handle terms, const Hint* hin
     const std::vector<Term> wanted = to_terms(terms);
     const Hint start = to_hint(hint);
     nb::gil_scoped_release release;
-    OnLayout on_layout;
+    greedy::OnLayout on_layout;
     if (on_score) {
         on_layout = [&](const Layout& layout, const Score& score, const std::string& name) {
             nb::gil_scoped_acquire acquire;
             (*on_score)(to_python(score), name, Placed{layout});
         };
     }
-    return greedy(self.instance, wanted, start, options, budget, on_layout);
+    return greedy::solve_greedy(self.instance, wanted, start, options, budget, on_layout);
 }
 
 void make_options(GreedyOptions* self, const std::vector<std::int64_t>& lower_bounds, std::uint64_t seed) {

@@ -1,30 +1,22 @@
-#include "../improve/improve.hpp"
+#include "improve/improve.hpp"
 
 #include <nanobind/stl/function.h>
 
-#include <functional>
-
-#include "../budget.hpp"
-#include "bindings.hpp"
-#include "convert.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/convert.hpp"
+#include "core/budget.hpp"
 
 namespace memstow::bindings {
 namespace {
 
-using improver::ImproveOptions;
-using improver::ImproveResult;
-
-using OnHeight = std::function<void(Bytes, const Placed&)>;
+using improve::ImproveOptions;
+using improve::ImproveResult;
 
 ImproveResult solve(const NativeInstance& self, nb::handle start, const ImproveOptions& options,
                     Budget& budget, const OnHeight& on_height) {
     const Layout from = to_layout(self.instance, start);
-    const auto told = [&](const Layout& layout, Bytes height) {
-        nb::gil_scoped_acquire acquire;
-        on_height(height, Placed{layout});
-    };
     nb::gil_scoped_release release;
-    return improver::improve(self.instance, from, options, budget, told);
+    return improve::improve_layout(self.instance, from, options, budget, holding_the_lock(on_height));
 }
 
 void make_options(ImproveOptions* self, Bytes limit, bool fit_only, Bytes bound, int workers,

@@ -1,12 +1,12 @@
 // The arrays of solvers.instance.Instance, read into an instance of the native core.
-#include "../instance.hpp"
+#include "core/instance.hpp"
 
 #include <memory>
 #include <utility>
 
-#include "../assemble.hpp"
-#include "bindings.hpp"
-#include "convert.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/convert.hpp"
+#include "core/assemble.hpp"
 
 namespace memstow::bindings {
 namespace {

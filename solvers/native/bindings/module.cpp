@@ -1,5 +1,5 @@
 // The door between Python and the native core: converts arguments and results, nothing else.
-#include "bindings.hpp"
+#include "bindings/bindings.hpp"
 
 NB_MODULE(_native, m) {
     using namespace memstow::bindings;

@@ -5,14 +5,16 @@
 #include <functional>
 #include <optional>
 
-#include "../budget.hpp"
-#include "../reuse/cheapest.hpp"
-#include "../search/exact.hpp"
-#include "bindings.hpp"
-#include "convert.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/convert.hpp"
+#include "core/budget.hpp"
+#include "reuse/cheapest.hpp"
+#include "search/exact.hpp"
 
 namespace memstow::bindings {
 namespace {
+
+using reuse::Cheapest;
 
 using Items = std::vector<Index>;
 using OnOffsets = std::function<void(Bytes, const Cheapest::Offsets&)>;
@@ -26,7 +28,7 @@ struct PoolSearch {
 
 void make_search(PoolSearch* self, const NativeInstance& from, const Items& items, std::uint64_t seed) {
     nb::gil_scoped_release release;
-    new (self) PoolSearch{items, Cheapest(restrict_to(from.instance, items), seed)};
+    new (self) PoolSearch{items, Cheapest(search::restrict_to(from.instance, items), seed)};
 }
 
 Cheapest::Events telling(const OnOffsets& on_value, const OnBound& on_bound) {
@@ -48,18 +50,18 @@ Cheapest::Found renumbered(Cheapest::Found found, const Items& items) {
     return found;
 }
 
-Cheapest::Found cheapest_within(PoolSearch& self, Bytes height, std::optional<Bytes> enough, Budget& budget,
-                                const OnOffsets& on_cost, const OnBound& on_bound) {
+Cheapest::Found cheapest(PoolSearch& self, const Cheapest::CheapestOptions& options, Budget& budget,
+                         const OnOffsets& on_cost, const OnBound& on_bound) {
     nb::gil_scoped_release release;
     const Cheapest::Events events = telling(on_cost, on_bound);
-    return renumbered(self.search.cheapest(height, enough, budget, events), self.items);
+    return renumbered(self.search.cheapest(options, budget, events), self.items);
 }
 
-Cheapest::Found lowest_within(PoolSearch& self, const Cheapest::Limits& limits, Bytes bound, Budget& budget,
-                              const OnOffsets& on_height, const OnBound& on_bound) {
+Cheapest::Found lowest(PoolSearch& self, const Cheapest::LowestOptions& options, Budget& budget,
+                       const OnOffsets& on_height, const OnBound& on_bound) {
     nb::gil_scoped_release release;
     const Cheapest::Events events = telling(on_height, on_bound);
-    return renumbered(self.search.lowest(limits, bound, budget, events), self.items);
+    return renumbered(self.search.lowest(options, budget, events), self.items);
 }
 
 std::optional<Cheapest::Offsets> offsets(const Cheapest::Found& found) {
@@ -68,13 +70,21 @@ std::optional<Cheapest::Offsets> offsets(const Cheapest::Found& found) {
 }
 
 void bind_values(nb::module_& m) {
-    nb::class_<Cheapest::Limits>(m, "CheapestLimits", "What a layout may be like.")
+    nb::class_<Cheapest::CheapestOptions>(m, "CheapestOptions",
+                                          "How high a layout may be, and what is enough.")
         .def(
             "__init__",
-            [](Cheapest::Limits* self, Bytes height, Bytes cost) {
-                new (self) Cheapest::Limits{height, cost};
+            [](Cheapest::CheapestOptions* self, Bytes height, std::optional<Bytes> enough) {
+                new (self) Cheapest::CheapestOptions{height, enough};
             },
-            nb::kw_only(), nb::arg("height"), nb::arg("cost"));
+            nb::kw_only(), nb::arg("height"), nb::arg("enough").none());
+    nb::class_<Cheapest::LowestOptions>(m, "LowestOptions", "How high a layout may be and what it may cost.")
+        .def(
+            "__init__",
+            [](Cheapest::LowestOptions* self, Bytes height, Bytes cost, Bytes bound) {
+                new (self) Cheapest::LowestOptions{{height, cost}, bound};
+            },
+            nb::kw_only(), nb::arg("height"), nb::arg("cost"), nb::arg("bound"));
     nb::class_<Cheapest::Found>(m, "CheapestResult", "The best layout within the limits, and what is proven.")
         .def_prop_ro("offsets", &offsets)
         .def_ro("cost", &Cheapest::Found::cost)
@@ -94,10 +104,10 @@ void bind_reuse(nb::module_& m) {
         .def(
             "offer", [](PoolSearch& self, const Cheapest::Offsets& offsets) { self.search.offer(offsets); },
             nb::arg("offsets"))
-        .def("cheapest", &cheapest_within, nb::arg("height"), nb::arg("enough").none(), nb::arg("budget"),
-             nb::arg("on_cost"), nb::arg("on_bound"))
-        .def("lowest", &lowest_within, nb::arg("limits"), nb::arg("bound"), nb::arg("budget"),
-             nb::arg("on_height"), nb::arg("on_bound"));
+        .def("cheapest", &cheapest, nb::arg("options"), nb::arg("budget"), nb::arg("on_cost"),
+             nb::arg("on_bound"))
+        .def("lowest", &lowest, nb::arg("options"), nb::arg("budget"), nb::arg("on_height"),
+             nb::arg("on_bound"));
 }
 
 }  // namespace memstow::bindings

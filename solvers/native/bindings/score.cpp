@@ -1,13 +1,13 @@
-#include "../score.hpp"
+#include "core/score.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
 #include <stdexcept>
 
-#include "../occupied.hpp"
-#include "bindings.hpp"
-#include "convert.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/convert.hpp"
+#include "core/occupied.hpp"
 
 namespace memstow::bindings {
 namespace {

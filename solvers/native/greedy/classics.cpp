@@ -10,7 +10,7 @@
 #include "greedy/storage_tokens.hpp"
 #include "greedy/tree_board.hpp"
 
-namespace memstow {
+namespace memstow::greedy {
 
 namespace {
 
@@ -147,4 +147,4 @@ Layout run_classic(std::string_view classic, const Instance& instance, Budget& b
     return cadence_position(instance, budget);
 }
 
-}  // namespace memstow
+}  // namespace memstow::greedy

@@ -12,10 +12,10 @@
 #include <string>
 #include <string_view>
 
-#include "budget.hpp"
-#include "instance.hpp"
+#include "core/budget.hpp"
+#include "core/instance.hpp"
 
-namespace memstow {
+namespace memstow::greedy {
 
 // The names of the planners.
 std::span<const std::string_view> classics();
@@ -23,8 +23,8 @@ std::span<const std::string_view> classics();
 // What of the instance the planner cannot honour, in words; nothing when it can take the instance.
 std::optional<std::string> declines(std::string_view classic, const Instance& instance);
 
-// The planner's layout. `classic` is one of classics() and does not decline the instance. As with greedy(),
-// the first 4,096 items are placed whatever the budget, the rest stacked when it is spent.
+// The planner's layout. `classic` is one of classics() and does not decline the instance. As with
+// solve_greedy(), the first 4,096 items are placed whatever the budget, the rest stacked when it is spent.
 Layout run_classic(std::string_view classic, const Instance& instance, Budget& budget);
 
-}  // namespace memstow
+}  // namespace memstow::greedy

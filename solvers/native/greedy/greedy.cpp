@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/random.hpp"
 #include "greedy/improve.hpp"
 #include "greedy/incumbent.hpp"
 #include "greedy/orders.hpp"
@@ -11,9 +12,8 @@
 #include "greedy/skyline.hpp"
 #include "greedy/sweep.hpp"
 #include "greedy/tree_board.hpp"
-#include "random.hpp"
 
-namespace memstow {
+namespace memstow::greedy {
 
 namespace {
 
@@ -236,7 +236,7 @@ class Portfolio {
             if (incumbent_.has_one() && (incumbent_.perfect() || budget_.spent())) return;
             const bool backwards = order == Order::end || order == Order::end_size;
             const Layout layout = sweep(instance_, arrange(traits_, order), backwards, budget_);
-            incumbent_.offer(layout, scorer_(layout), "sweep/" + std::string(memstow::name_of(order)));
+            incumbent_.offer(layout, scorer_(layout), "sweep/" + std::string(greedy::name_of(order)));
         }
     }
 
@@ -285,8 +285,8 @@ class Portfolio {
 
 }  // namespace
 
-GreedyResult greedy(const Instance& instance, const std::vector<Term>& terms, const Hint& hint,
-                    const GreedyOptions& options, Budget& budget, const OnLayout& on_layout) {
+GreedyResult solve_greedy(const Instance& instance, const std::vector<Term>& terms, const Hint& hint,
+                          const GreedyOptions& options, Budget& budget, const OnLayout& on_layout) {
     const Scorer scorer(instance, terms, hint);
     Incumbent incumbent(options.lower_bounds, on_layout);
     if (instance.parts.size() <= kMostPairParts) {
@@ -302,4 +302,4 @@ GreedyResult greedy(const Instance& instance, const std::vector<Term>& terms, co
     return incumbent.take();
 }
 
-}  // namespace memstow
+}  // namespace memstow::greedy

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "budget.hpp"
-#include "instance.hpp"
-#include "score.hpp"
+#include "core/budget.hpp"
+#include "core/instance.hpp"
+#include "core/score.hpp"
 
-namespace memstow {
+namespace memstow::greedy {
 
 struct GreedyResult {
     Layout layout;
@@ -37,7 +37,7 @@ struct GreedyOptions {
 // budget, and stacks the others on top of them when the budget is spent by then: valid, quick and poor. A
 // cancel works the same way. With terms empty the run ends at the first layout that fits. The same instance,
 // terms, hint, options and work limit give the same result, unless the time limit cuts the run short.
-GreedyResult greedy(const Instance& instance, const std::vector<Term>& terms, const Hint& hint,
-                    const GreedyOptions& options, Budget& budget, const OnLayout& on_layout = {});
+GreedyResult solve_greedy(const Instance& instance, const std::vector<Term>& terms, const Hint& hint,
+                          const GreedyOptions& options, Budget& budget, const OnLayout& on_layout = {});
 
-}  // namespace memstow
+}  // namespace memstow::greedy

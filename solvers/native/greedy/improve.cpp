@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "core/random.hpp"
 #include "greedy/incumbent.hpp"
-#include "random.hpp"
 
-namespace memstow {
+namespace memstow::greedy {
 
 namespace {
 
@@ -163,4 +163,4 @@ void improve(const Instance& instance, Placer<PairBoard>& placer, const Scorer& 
     }
 }
 
-}  // namespace memstow
+}  // namespace memstow::greedy

@@ -4,12 +4,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "budget.hpp"
+#include "core/budget.hpp"
+#include "core/score.hpp"
 #include "greedy/pair_board.hpp"
 #include "greedy/placer.hpp"
-#include "score.hpp"
 
-namespace memstow {
+namespace memstow::greedy {
 
 class Incumbent;
 
@@ -17,4 +17,4 @@ void improve(const Instance& instance, Placer<PairBoard>& placer, const Scorer& 
              std::vector<Index> order, const Tactics& tactics, std::uint64_t seed, std::int64_t passes,
              Budget& budget, Incumbent& incumbent, const std::string& name);
 
-}  // namespace memstow
+}  // namespace memstow::greedy

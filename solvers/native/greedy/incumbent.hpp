@@ -8,7 +8,7 @@
 
 #include "greedy/greedy.hpp"
 
-namespace memstow {
+namespace memstow::greedy {
 
 class Incumbent {
   public:
@@ -49,4 +49,4 @@ class Incumbent {
     GreedyResult best_;
 };
 
-}  // namespace memstow
+}  // namespace memstow::greedy

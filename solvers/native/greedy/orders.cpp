@@ -7,7 +7,7 @@
 
 #include "greedy/placer.hpp"
 
-namespace memstow {
+namespace memstow::greedy {
 
 namespace {
 
@@ -169,4 +169,4 @@ std::vector<Index> arrange(const Traits& t, Order order) {
     return items;
 }
 
-}  // namespace memstow
+}  // namespace memstow::greedy

@@ -4,9 +4,9 @@
 #include <string_view>
 #include <vector>
 
-#include "instance.hpp"
+#include "core/instance.hpp"
 
-namespace memstow {
+namespace memstow::greedy {
 
 // What orders are made of, by item.
 struct Traits {
@@ -45,4 +45,4 @@ std::string_view name_of(Order order);
 // Pinned items come first, then the largest key; ties as the items are numbered.
 std::vector<Index> arrange(const Traits& traits, Order order);
 
-}  // namespace memstow
+}  // namespace memstow::greedy

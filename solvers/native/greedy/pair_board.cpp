@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace memstow {
+namespace memstow::greedy {
 
 namespace {
 
@@ -120,4 +120,4 @@ void PairBoard::clear() {
     for (std::vector<Placed>& list : placed_) list.clear();
 }
 
-}  // namespace memstow
+}  // namespace memstow::greedy

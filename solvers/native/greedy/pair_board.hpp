@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "instance.hpp"
+#include "core/instance.hpp"
 
-namespace memstow {
+namespace memstow::greedy {
 
 // Up to so many parts it is the quicker of the two boards.
 inline constexpr std::size_t kMostPairParts = 2048;
@@ -60,4 +60,4 @@ class PairBoard {
     std::vector<std::vector<Placed>> placed_;  // by pool, by begin
 };
 
-}  // namespace memstow
+}  // namespace memstow::greedy

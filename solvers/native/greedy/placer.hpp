@@ -9,18 +9,18 @@
 #include <utility>
 #include <vector>
 
-#include "budget.hpp"
+#include "core/arithmetic.hpp"
+#include "core/budget.hpp"
+#include "core/instance.hpp"
 #include "greedy/tactics.hpp"
-#include "instance.hpp"
 
-namespace memstow {
+namespace memstow::greedy {
 
 // The least offset of the choice at `from` or above; nothing when it would be above `high`.
 inline std::optional<Bytes> align_up(const Choice& choice, Bytes from) {
     from = std::max(from, choice.low);
     if (from > choice.high) return std::nullopt;
-    const Bytes above = (from - choice.residue) % choice.modulus;
-    const Bytes step = above == 0 ? 0 : above > 0 ? choice.modulus - above : -above;
+    const Bytes step = floor_mod(choice.residue - from, choice.modulus);
     if (step > choice.high - from) return std::nullopt;
     return from + step;
 }
@@ -313,4 +313,4 @@ class Placer {
     Layout* layout_ = nullptr;
 };
 
-}  // namespace memstow
+}  // namespace memstow::greedy

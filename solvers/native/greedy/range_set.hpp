@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "instance.hpp"
+#include "core/instance.hpp"
 
-namespace memstow {
+namespace memstow::greedy {
 
 class RangeSet {
   public:
@@ -32,4 +32,4 @@ class RangeSet {
     std::vector<Range> ranges_;
 };
 
-}  // namespace memstow
+}  // namespace memstow::greedy

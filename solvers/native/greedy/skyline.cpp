@@ -5,7 +5,7 @@
 
 #include "greedy/placer.hpp"
 
-namespace memstow {
+namespace memstow::greedy {
 
 namespace {
 
@@ -121,4 +121,4 @@ Layout skyline(const Instance& instance, const std::vector<double>& priority, By
     return Skyline(instance, priority).run(give_up_above);
 }
 
-}  // namespace memstow
+}  // namespace memstow::greedy

@@ -6,10 +6,10 @@
 
 #include <vector>
 
-#include "instance.hpp"
-#include "random.hpp"
+#include "core/instance.hpp"
+#include "core/random.hpp"
 
-namespace memstow {
+namespace memstow::greedy {
 
 // Only for what can_sweep() accepts, several lifetimes an item included; reserved ranges are not for it.
 bool can_skyline(const Instance& instance);
@@ -17,4 +17,4 @@ bool can_skyline(const Instance& instance);
 // Gives up, with an empty layout, as soon as an item would end above `give_up_above`.
 Layout skyline(const Instance& instance, const std::vector<double>& priority, Bytes give_up_above);
 
-}  // namespace memstow
+}  // namespace memstow::greedy

@@ -7,7 +7,7 @@
 
 #include "greedy/placer.hpp"
 
-namespace memstow {
+namespace memstow::greedy {
 
 namespace {
 
@@ -139,4 +139,4 @@ std::optional<std::string> storage_tokens_decline(const Instance& instance) {
 
 Layout storage_tokens(const Instance& instance) { return Allocator(instance).plan(); }
 
-}  // namespace memstow
+}  // namespace memstow::greedy

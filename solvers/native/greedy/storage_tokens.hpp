@@ -12,11 +12,11 @@
 #include <optional>
 #include <string>
 
-#include "instance.hpp"
+#include "core/instance.hpp"
 
-namespace memstow {
+namespace memstow::greedy {
 
 std::optional<std::string> storage_tokens_decline(const Instance& instance);
 Layout storage_tokens(const Instance& instance);
 
-}  // namespace memstow
+}  // namespace memstow::greedy

@@ -8,7 +8,7 @@
 
 #include "greedy/placer.hpp"
 
-namespace memstow {
+namespace memstow::greedy {
 
 namespace {
 
@@ -75,6 +75,37 @@ class Gaps {
     std::set<std::pair<Bytes, Bytes>> by_size_;  // size, begin
 };
 
+// As the sweep meets them: counted from the last row when it goes backwards.
+RowRange rows_of(const Instance& instance, Index item, bool backwards) {
+    const std::span<const RowRange> ranges = instance.rows[item];
+    const RowRange rows = ranges.empty() ? RowRange{0, 0} : ranges[0];
+    if (!backwards) return rows;
+    return {instance.row_count - rows.end, instance.row_count - rows.begin};
+}
+
+// By the row after which an item is gone: a counting sort, rows are few.
+Lists<Index> by_last_row(const Instance& instance, std::span<const Index> order, bool backwards) {
+    Lists<Index> gone;
+    gone.start.assign(instance.row_count + 2, 0);
+    for (const Index item : order) ++gone.start[rows_of(instance, item, backwards).end + 1];
+    for (std::size_t row = 1; row < gone.start.size(); ++row) gone.start[row] += gone.start[row - 1];
+    gone.values.resize(order.size());
+    std::vector<Index> next(gone.start.begin(), gone.start.end() - 1);
+    for (const Index item : order) gone.values[next[rows_of(instance, item, backwards).end]++] = item;
+    return gone;
+}
+
+// What there is no time for goes above all else, one above the other.
+void stack(const Instance& instance, std::span<const Index> items, Bytes peak, Layout& layout) {
+    for (const Index item : items) {
+        const Bytes size = instance.parts[item].size;
+        const std::optional<Bytes> offset = align_up(instance.choices[item][0], peak);
+        if (!offset || *offset > kLimit - size) continue;
+        layout[item] = {0, *offset};
+        peak = *offset + size;
+    }
+}
+
 }  // namespace
 
 bool can_sweep(const Instance& instance) {
@@ -93,23 +124,7 @@ bool can_sweep(const Instance& instance) {
 
 Layout sweep(const Instance& instance, std::span<const Index> order, bool backwards, Budget& budget) {
     Layout layout(instance.item_count());
-    const auto rows_of = [&](Index item) {
-        const std::span<const RowRange> rows = instance.rows[item];
-        return rows.empty() ? RowRange{0, 0} : rows[0];
-    };
-    // By the row after which an item is gone: a counting sort, rows are few.
-    Lists<Index> gone;
-    const auto last_row = [&](Index item) {
-        const RowRange rows = rows_of(item);
-        return (backwards ? instance.row_count - rows.begin : rows.end);
-    };
-    gone.start.assign(instance.row_count + 2, 0);
-    for (const Index item : order) ++gone.start[last_row(item) + 1];
-    for (std::size_t row = 1; row < gone.start.size(); ++row) gone.start[row] += gone.start[row - 1];
-    gone.values.resize(order.size());
-    std::vector<Index> next(gone.start.begin(), gone.start.end() - 1);
-    for (const Index item : order) gone.values[next[last_row(item)]++] = item;
-
+    const Lists<Index> gone = by_last_row(instance, order, backwards);
     Gaps gaps(instance.pools[0]);
     Bytes peak = instance.pools[0].reserved.empty() ? 0 : instance.pools[0].reserved.back().end;
     Index released = 0;
@@ -124,18 +139,10 @@ Layout sweep(const Instance& instance, std::span<const Index> order, bool backwa
             continue;
         }
         if (i >= kWholeSweep && i % kWhole == 0 && budget.spent()) {
-            for (const Index rest : order.subspan(i)) {
-                const Bytes extent = instance.parts[rest].size;
-                const std::optional<Bytes> top = align_up(instance.choices[rest][0], peak);
-                if (!top || *top > kLimit - extent) continue;
-                layout[rest] = {0, *top};
-                peak = *top + extent;
-            }
+            stack(instance, order.subspan(i), peak, layout);
             break;
         }
-        const RowRange rows = rows_of(item);
-        const Index now = backwards ? instance.row_count - rows.end : rows.begin;
-        for (; released <= now; ++released) {
+        for (const Index now = rows_of(instance, item, backwards).begin; released <= now; ++released) {
             for (const Index dead : gone[released]) {
                 const Place& was = layout[dead];
                 if (was.offset == kUnplaced || instance.rows[dead].empty()) continue;
@@ -151,4 +158,4 @@ Layout sweep(const Instance& instance, std::span<const Index> order, bool backwa
     return layout;
 }
 
-}  // namespace memstow
+}  // namespace memstow::greedy

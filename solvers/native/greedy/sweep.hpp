@@ -6,10 +6,10 @@
 #include <span>
 #include <vector>
 
-#include "budget.hpp"
-#include "instance.hpp"
+#include "core/budget.hpp"
+#include "core/instance.hpp"
 
-namespace memstow {
+namespace memstow::greedy {
 
 // Only plain problems: one pool, one part and at most one lifetime an item, no conflicts besides, no pins.
 // Alignment and reserved ranges are honoured; a capacity is not looked at.
@@ -23,4 +23,4 @@ inline constexpr std::size_t kWholeSweep = 500'000;
 // kWholeSweep of them.
 Layout sweep(const Instance& instance, std::span<const Index> order, bool backwards, Budget& budget);
 
-}  // namespace memstow
+}  // namespace memstow::greedy

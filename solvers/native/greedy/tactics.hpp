@@ -1,9 +1,9 @@
 // How a greedy pass decides: where in a pool, and in which pool.
 #pragma once
 
-#include "instance.hpp"
+#include "core/instance.hpp"
 
-namespace memstow {
+namespace memstow::greedy {
 
 enum class Rule {
     lowest,  // the least offset that is free
@@ -28,4 +28,4 @@ struct Tactics {
     bool keep = false;  // stay where the hint says wherever that is free
 };
 
-}  // namespace memstow
+}  // namespace memstow::greedy

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <tuple>
 
-namespace memstow {
+namespace memstow::greedy {
 
 namespace {
 
@@ -266,4 +266,4 @@ void TreeBoard::clear() {
     std::fill(pool_of_.begin(), pool_of_.end(), -1);
 }
 
-}  // namespace memstow
+}  // namespace memstow::greedy

@@ -10,10 +10,10 @@
 
 #include <vector>
 
+#include "core/instance.hpp"
 #include "greedy/range_set.hpp"
-#include "instance.hpp"
 
-namespace memstow {
+namespace memstow::greedy {
 
 class TreeBoard {
   public:
@@ -77,4 +77,4 @@ class TreeBoard {
     std::vector<Bytes> offset_of_;          // by part
 };
 
-}  // namespace memstow
+}  // namespace memstow::greedy

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace memstow::improver {
+namespace memstow::improve {
 
 namespace {
 
@@ -78,4 +78,4 @@ void Conflicts::list_explicit(const std::vector<char>& takes_part) {
     }
 }
 
-}  // namespace memstow::improver
+}  // namespace memstow::improve

@@ -7,9 +7,9 @@
 #include <unordered_set>
 #include <vector>
 
-#include "instance.hpp"
+#include "core/instance.hpp"
 
-namespace memstow::improver {
+namespace memstow::improve {
 
 inline constexpr Bytes kNoHole = std::numeric_limits<Bytes>::min();
 
@@ -88,4 +88,4 @@ class Conflicts {
     std::unordered_set<std::uint64_t> in_place_;
 };
 
-}  // namespace memstow::improver
+}  // namespace memstow::improve

@@ -4,7 +4,9 @@
 #include <bit>
 #include <cmath>
 
-namespace memstow::improver {
+#include "core/arithmetic.hpp"
+
+namespace memstow::improve {
 
 namespace {
 
@@ -27,11 +29,6 @@ std::vector<char> in_pool(const Layout& layout, Index pool) {
     for (std::size_t i = 0; i < layout.size(); ++i)
         result[i] = layout[i].pool == pool && layout[i].offset >= 0;
     return result;
-}
-
-Bytes floor_mod(Bytes value, Bytes modulus) {
-    const Bytes rest = value % modulus;
-    return rest < 0 ? rest + modulus : rest;
 }
 
 }  // namespace
@@ -101,16 +98,6 @@ Bytes Ejection::height() const {
         if (item.offset >= 0) height = std::max(height, item.offset + item.extent);
     }
     return height;
-}
-
-Bytes Ejection::raised(Index item, Bytes offset) const {
-    const Choice& c = choice(item);
-    return c.modulus == 1 ? offset : offset + floor_mod(c.residue - offset, c.modulus);
-}
-
-Bytes Ejection::lowered(Index item, Bytes offset) const {
-    const Choice& c = choice(item);
-    return c.modulus == 1 ? offset : offset - floor_mod(offset - c.residue, c.modulus);
 }
 
 // By place. Spread over as many buckets as there are edges, which are then sorted: mostly linear.
@@ -184,80 +171,111 @@ bool Ejection::may_be_in_hole(const Obstacle& hole, std::int64_t& cost) const {
     return true;
 }
 
-// The tightest free gap; else where what must be taken out is lightest.
+// Passes over the places an item may have, upwards: keeps the tightest free gap, else where what must be
+// taken out is lightest.
+class Ejection::Scan {
+  public:
+    Scan(Ejection& of, Index item, Bytes high) : of_(of), item_(item), high_(high) {}
+
+    void consider(Bytes offset) {
+        pass(offset);
+        if (fixed_ > 0) return;
+        if (begun_ == ended_) {
+            consider_gap(offset);
+        } else if (!free_) {
+            consider_ejecting(offset);
+        }
+    }
+    // The hole of an obstacle is a place where its edges do not count.
+    void consider_hole(const Obstacle& obstacle) {
+        std::int64_t cost = 0;
+        if (!of_.may_be_in_hole(obstacle, cost)) return;
+        if (best_.offset == kUnplaced || cost < best_.cost) best_ = {obstacle.hole, cost};
+    }
+    bool free() const { return free_; }
+    const Spot& best() const { return best_; }
+
+  private:
+    // What begins below the offset and ends above it is in the way.
+    void pass(Bytes offset) {
+        const std::size_t n = of_.begins_.size();
+        for (; begun_ < n && of_.begins_[begun_].at < offset; ++begun_) count(of_.begins_[begun_].weight, 1);
+        for (; ended_ < n && of_.ends_[ended_].at <= offset; ++ended_) count(of_.ends_[ended_].weight, -1);
+    }
+    void count(std::int64_t weight, int sign) {
+        if (weight < 0) {
+            fixed_ += sign;
+        } else {
+            cost_ += sign * weight;
+        }
+    }
+    void consider_gap(Bytes offset) {
+        const bool bounded = begun_ < of_.begins_.size();
+        const Bytes end =
+            bounded ? std::min(high_, lowered(of_.choice(item_), of_.begins_[begun_].at)) : high_;
+        const Bytes room = end - offset;
+        if (room < 0 || (free_ && room >= least_room_)) return;
+        free_ = true;
+        least_room_ = room;
+        const bool top = room > 0 && of_.random_.below(10) < kTopOfTen;
+        best_ = {top ? end : offset, 0};
+    }
+    // Of several that cost the same, each is as likely.
+    void consider_ejecting(Bytes offset) {
+        const bool first = best_.offset == kUnplaced;
+        if (!first && cost_ > best_.cost) return;
+        const bool tie = !first && cost_ == best_.cost;
+        if (tie && of_.random_.below(++ties_) != 0) return;
+        if (!tie) ties_ = 1;
+        best_ = {offset, cost_};
+    }
+
+    Ejection& of_;
+    const Index item_;
+    const Bytes high_;
+    Spot best_;
+    std::size_t begun_ = 0;
+    std::size_t ended_ = 0;
+    std::int64_t cost_ = 0;   // of what is in the way
+    std::int64_t fixed_ = 0;  // what is in the way and cannot be taken out
+    Bytes least_room_ = kLimit;
+    std::size_t ties_ = 0;
+    bool free_ = false;
+};
+
+// The tightest free gap; else where what must be taken out is lightest. Worth a look are the item's lowest
+// and highest place, and those right above or below something.
 Ejection::Spot Ejection::best_spot(Index item) {
     const Choice& c = choice(item);
-    const Bytes low = raised(item, c.low);
-    const Bytes high = lowered(item, std::min(c.high, height_ - items_[item].extent));
-    Spot best;
-    if (low > high) return best;
+    const Bytes low = raised(choice(item), c.low);
+    const Bytes high = lowered(choice(item), std::min(c.high, height_ - items_[item].extent));
+    if (low > high) return {};
     gather(item, low, high);
 
+    Scan scan(*this, item, high);
+    scan.consider(low);
     const std::size_t n = obstacles_.size();
-    std::size_t begun = 0;
-    std::size_t ended = 0;
-    std::int64_t cost = 0;
-    std::int64_t fixed = 0;
-    Bytes least_room = kLimit;
-    std::size_t ties = 0;
-    bool free = false;
-    const auto consider = [&](Bytes offset) {
-        for (; begun < n && begins_[begun].at < offset; ++begun) {
-            if (begins_[begun].weight < 0) {
-                ++fixed;
-            } else {
-                cost += begins_[begun].weight;
-            }
-        }
-        for (; ended < n && ends_[ended].at <= offset; ++ended) {
-            if (ends_[ended].weight < 0) {
-                --fixed;
-            } else {
-                cost -= ends_[ended].weight;
-            }
-        }
-        if (fixed > 0) return;
-        if (begun == ended) {
-            const Bytes gap_end = std::min(high, begun < n ? lowered(item, begins_[begun].at) : high);
-            const Bytes room = gap_end - offset;
-            if (room < 0 || (free && room >= least_room)) return;
-            free = true;
-            least_room = room;
-            const bool top = room > 0 && random_.below(10) < kTopOfTen;
-            best = {top ? gap_end : offset, 0};
-            return;
-        }
-        if (free || (best.offset != kUnplaced && cost > best.cost)) return;
-        if (best.offset != kUnplaced && cost == best.cost) {
-            if (random_.below(++ties) != 0) return;
-        } else {
-            ties = 1;
-        }
-        best = {offset, cost};
-    };
-    consider(low);
     std::size_t up = 0;
     std::size_t down = 0;
     Bytes last = low;
     while (up < n || down < n) {
-        const Bytes on_top = up < n ? raised(item, ends_[up].at) : kLimit;
-        const Bytes under = down < n ? lowered(item, begins_[down].at) : kLimit;
+        const Bytes on_top = up < n ? raised(choice(item), ends_[up].at) : kLimit;
+        const Bytes under = down < n ? lowered(choice(item), begins_[down].at) : kLimit;
         const Bytes next = std::min(on_top, under);
         if (on_top <= next) ++up;
         if (under <= next) ++down;
         if (next <= last) continue;
         if (next >= high) break;
         last = next;
-        consider(next);
+        scan.consider(next);
     }
-    if (high > last) consider(high);
+    if (high > last) scan.consider(high);
     for (const Obstacle& obstacle : obstacles_) {
-        if (free) break;
+        if (scan.free()) break;
         if (obstacle.hole == kNoHole || obstacle.hole < low || obstacle.hole > high) continue;
-        if (raised(item, obstacle.hole) != obstacle.hole || !may_be_in_hole(obstacle, cost)) continue;
-        if (best.offset == kUnplaced || cost < best.cost) best = {obstacle.hole, cost};
+        if (raised(choice(item), obstacle.hole) == obstacle.hole) scan.consider_hole(obstacle);
     }
-    return best;
+    return scan.best();
 }
 
 void Ejection::place(Index item, Bytes offset) { items_[item].offset = offset; }
@@ -346,15 +364,15 @@ bool Ejection::complete(Bytes height, const Stop& stop) {
 Ejection::Spot Ejection::lowest_free(Index item, Bytes height) {
     const Choice& c = choice(item);
     const Bytes high = std::min(c.high, height - items_[item].extent);
-    Bytes offset = raised(item, c.low);
+    Bytes offset = raised(choice(item), c.low);
     gather(item, offset, high);
     std::sort(obstacles_.begin(), obstacles_.end(),
               [](const Obstacle& a, const Obstacle& b) { return a.low < b.low; });
     for (const Obstacle& obstacle : obstacles_) {
         if (obstacle.low >= offset) break;
-        if (obstacle.high > offset) offset = raised(item, obstacle.high);
+        if (obstacle.high > offset) offset = raised(choice(item), obstacle.high);
     }
     return offset <= high ? Spot{offset, 0} : Spot{};
 }
 
-}  // namespace memstow::improver
+}  // namespace memstow::improve

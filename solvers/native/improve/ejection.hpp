@@ -7,11 +7,11 @@
 #include <functional>
 #include <vector>
 
+#include "core/instance.hpp"
+#include "core/random.hpp"
 #include "improve/conflicts.hpp"
-#include "instance.hpp"
-#include "random.hpp"
 
-namespace memstow::improver {
+namespace memstow::improve {
 
 class Ejection {
   public:
@@ -58,9 +58,9 @@ class Ejection {
         std::int64_t cost = 0;
     };
 
+    class Scan;
+
     const Choice& choice(Index item) const { return choices_[item]; }
-    Bytes raised(Index item, Bytes offset) const;
-    Bytes lowered(Index item, Bytes offset) const;
     void sort_edges(std::vector<Edge>& edges);
     void gather(Index item, Bytes low, Bytes high);
     Spot best_spot(Index item);
@@ -92,4 +92,4 @@ class Ejection {
     std::vector<std::uint32_t> buckets_;
 };
 
-}  // namespace memstow::improver
+}  // namespace memstow::improve

@@ -10,7 +10,7 @@
 
 #include "improve/worker.hpp"
 
-namespace memstow::improver {
+namespace memstow::improve {
 
 namespace {
 
@@ -152,9 +152,9 @@ class Run {
 
 }  // namespace
 
-ImproveResult improve(const Instance& instance, const Layout& start, const ImproveOptions& options,
-                      Budget& budget, const OnImproved& on_improved) {
+ImproveResult improve_layout(const Instance& instance, const Layout& start, const ImproveOptions& options,
+                             Budget& budget, const OnImproved& on_improved) {
     return Run(instance, start, options, budget, on_improved).run();
 }
 
-}  // namespace memstow::improver
+}  // namespace memstow::improve

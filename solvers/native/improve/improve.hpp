@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <functional>
 
-#include "budget.hpp"
-#include "instance.hpp"
+#include "core/budget.hpp"
+#include "core/instance.hpp"
 
-namespace memstow::improver {
+namespace memstow::improve {
 
 struct ImproveOptions {
     Index pool = 0;        // items the start has elsewhere stay there and are not looked at
@@ -30,7 +30,7 @@ struct ImproveResult {
     std::int64_t moves = 0;
 };
 
-ImproveResult improve(const Instance& instance, const Layout& start, const ImproveOptions& options,
-                      Budget& budget, const OnImproved& on_improved = {});
+ImproveResult improve_layout(const Instance& instance, const Layout& start, const ImproveOptions& options,
+                             Budget& budget, const OnImproved& on_improved = {});
 
-}  // namespace memstow::improver
+}  // namespace memstow::improve

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace memstow::improver {
+namespace memstow::improve {
 
 namespace {
 
@@ -162,7 +162,7 @@ void KeySearch::decode(Bytes height, const Skyline::Stop& stop) {
     Budget own(-1, -1, &budget_);
     const auto place = [&](auto& placer) {
         if (!placer) placer.emplace(instance_);
-        return placer->run(order, Tactics{}, own, layout, height - 1);
+        return placer->run(order, greedy::Tactics{}, own, layout, height - 1);
     };
     const bool done = instance_.parts.size() <= kMostPairParts ? place(pairs_) : place(tree_);
     if (stop(kDecodeSteps * count_of(instance_.parts)) || !done) return;
@@ -219,4 +219,4 @@ bool KeySearch::run(Bytes height, const Skyline::Stop& stop) {
     return true;
 }
 
-}  // namespace memstow::improver
+}  // namespace memstow::improve

@@ -5,13 +5,13 @@
 #include <optional>
 #include <vector>
 
-#include "budget.hpp"
+#include "core/budget.hpp"
 #include "greedy/pair_board.hpp"
 #include "greedy/placer.hpp"
 #include "greedy/tree_board.hpp"
 #include "improve/skyline.hpp"
 
-namespace memstow::improver {
+namespace memstow::improve {
 
 class KeySearch {
   public:
@@ -49,8 +49,8 @@ class KeySearch {
     const Budget& budget_;
     Random random_;
     Skyline skyline_;
-    std::optional<Placer<PairBoard>> pairs_;
-    std::optional<Placer<TreeBoard>> tree_;
+    std::optional<greedy::Placer<greedy::PairBoard>> pairs_;
+    std::optional<greedy::Placer<greedy::TreeBoard>> tree_;
     std::vector<Index> pinned_;
     std::vector<Index> order_;
     std::vector<Index> box_of_;  // by item
@@ -75,4 +75,4 @@ class KeySearch {
     bool found_ = false;
 };
 
-}  // namespace memstow::improver
+}  // namespace memstow::improve

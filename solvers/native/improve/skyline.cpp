@@ -2,17 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <queue>
+#include <numeric>
 
-namespace memstow::improver {
+#include "core/arithmetic.hpp"
+
+namespace memstow::improve {
 
 namespace {
 
-Bytes raised(const Choice& choice, Bytes offset) {
-    if (choice.modulus == 1) return offset;
-    const Bytes rest = (choice.residue - offset) % choice.modulus;
-    return offset + (rest < 0 ? rest + choice.modulus : rest);
-}
+constexpr std::int64_t kStepsBetweenStops = 2048;
 
 }  // namespace
 
@@ -54,6 +52,8 @@ Skyline::Skyline(const Instance& instance) : instance_(instance) {
     }
     for (std::size_t r = 1; r < load_.size(); ++r) load_[r] += load_[r - 1];
     ends.resize(instance.item_count());
+    candidates_.resize(boxes_.size() + 1);
+    covers_.resize(instance.time_rows + 1);
 }
 
 Index Skyline::alive(Index box) {
@@ -106,151 +106,108 @@ Layout Skyline::layout(Index pool) const {
     return layout;
 }
 
-bool Skyline::run(const std::vector<double>& keys, Bytes height, std::vector<Index>& order,
-                  const Stop& stop) {
-    order.clear();
-    std::int64_t steps = count_of(boxes_) + 1;
-    top = 0;
-    const Index n = count_of(boxes_);
-    next_alive_.resize(n + 1);
-    for (Index i = 0; i <= n; ++i) next_alive_[i] = i;
-    remainder_ = load_;
-    std::vector<Segment> segments{{0, instance_.time_rows, -1, -1, 0, 0}};
-    struct Turn {
-        Bytes floor;
-        Index segment;
-        int version;
-        bool operator>(const Turn& o) const {
-            return floor != o.floor ? floor > o.floor : segment > o.segment;
-        }
-    };
-    std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns;
-    turns.push({0, 0, 0});
-    std::vector<Index> candidates;
-    std::vector<std::int32_t> covers;
-    std::size_t left_over = n;
-    while (left_over > 0 && !turns.empty()) {
-        if (steps >= 2048) {
-            if (stop(steps)) return false;
-            steps = 0;
-        }
-        const Turn turn = turns.top();
-        turns.pop();
-        Segment& s = segments[turn.segment];
-        if (s.version != turn.version) continue;
-        candidates.clear();
-        const Index last = first_box_[s.end];
-        for (Index i = alive(first_box_[s.begin]); i < last; i = alive(i + 1)) {
-            if (boxes_[i].end <= s.end) candidates.push_back(i);
-            ++steps;
-        }
-        if (candidates.empty()) {
-            // Nothing fits: up to the lower neighbour.
-            const Bytes left = s.left < 0 ? kLimit : segments[s.left].floor;
-            const Bytes right = s.right < 0 ? kLimit : segments[s.right].floor;
-            if (left == kLimit && right == kLimit) break;
-            const Bytes up = std::min(left, right);
-            s.floor = up;
-            if (left == up) {
-                const Index gone = s.left;
-                s.begin = segments[gone].begin;
-                s.left = segments[gone].left;
-                ++segments[gone].version;
-                if (s.left >= 0) segments[s.left].right = turn.segment;
-            }
-            if (right == up) {
-                const Index gone = s.right;
-                s.end = segments[gone].end;
-                s.right = segments[gone].right;
-                ++segments[gone].version;
-                if (s.right >= 0) segments[s.right].left = turn.segment;
-            }
-            turns.push({s.floor, turn.segment, ++s.version});
-            continue;
-        }
-        // The row with the fewest candidates, of those the one with the least slack.
-        Index chosen = candidates[0];
-        const auto width = s.end - s.begin;
-        if (candidates.size() > 1) {
-            covers.assign(width + 1, 0);
-            for (const Index i : candidates) {
-                ++covers[boxes_[i].begin - s.begin];
-                --covers[boxes_[i].end - s.begin];
-            }
-            Index best_row = -1;
-            std::int32_t fewest = 0;
-            Bytes least_slack = 0;
-            std::int32_t now = 0;
-            for (Index r = 0; r < width; ++r) {
-                now += covers[r];
-                if (now == 0) continue;
-                const Bytes slack = height - s.floor - remainder_[s.begin + r];
-                bool better;
-                better = now < fewest || (now == fewest && slack < least_slack);
-                if (best_row < 0 || better) {
-                    best_row = s.begin + r;
-                    fewest = now;
-                    least_slack = slack;
-                }
-            }
-            steps += width + count_of(candidates);
-            chosen = -1;
-            for (const Index i : candidates) {
-                if (boxes_[i].begin > best_row || boxes_[i].end <= best_row) continue;
-                if (chosen < 0 || keys[boxes_[i].item] > keys[boxes_[chosen].item]) chosen = i;
-            }
-        }
-        const Box box = boxes_[chosen];
-        next_alive_[chosen] = chosen + 1;
-        --left_over;
-        order.push_back(box.item);
-        const Bytes risen = raised(*box.choice, std::max(s.floor, box.choice->low)) + box.size;
-        ends[box.item] = risen;
-        top = std::max(top, risen);
-        for (Index r = box.begin; r < box.end; ++r) remainder_[r] -= box.size;
-        steps += box.end - box.begin;
-
-        const Bytes floor = s.floor;
-        const Index begin = s.begin;
-        const Index end = s.end;
-        Index left = s.left;
-        Index right = s.right;
-        // The middle keeps the place of s in the list.
-        const auto self = turn.segment;
-        const auto add = [&](Index b, Index e, Index l, Index r) {
-            segments.push_back({b, e, l, r, floor, 0});
-            const auto added = count_of(segments) - 1;
-            if (l >= 0) segments[l].right = added;
-            if (r >= 0) segments[r].left = added;
-            turns.push({floor, added, 0});
-            return added;
-        };
-        segments[self].begin = box.begin;
-        segments[self].end = box.end;
-        segments[self].floor = risen;
-        ++segments[self].version;
-        if (begin < box.begin) left = add(begin, box.begin, left, self);
-        if (box.end < end) right = add(box.end, end, self, right);
-        Segment& m = segments[self];
-        m.left = left;
-        m.right = right;
-        // One with the neighbours of the same height.
-        if (left >= 0 && segments[left].floor == m.floor) {
-            m.begin = segments[left].begin;
-            m.left = segments[left].left;
-            ++segments[left].version;
-            if (m.left >= 0) segments[m.left].right = self;
-        }
-        if (right >= 0 && segments[right].floor == m.floor) {
-            m.end = segments[right].end;
-            m.right = segments[right].right;
-            ++segments[right].version;
-            if (m.right >= 0) segments[m.right].left = self;
-        }
-        turns.push({m.floor, self, m.version});
+// The boxes that fit on the stretch.
+std::span<const Index> Skyline::list_candidates(const Ground::Stretch& on) {
+    const Box* const boxes = boxes_.data();
+    Index* const first = candidates_.data();
+    Index* end = first;
+    const Index last = first_box_[on.end];
+    std::int64_t looked_at = 0;
+    for (Index i = alive(first_box_[on.begin]); i < last; i = alive(i + 1)) {
+        *end = i;
+        end += boxes[i].end <= on.end;
+        ++looked_at;
     }
-    for (const Index item : loose_) order.push_back(item);
-    return !stop(steps);
+    steps_ += looked_at;
+    return {first, end};
 }
 
-}  // namespace memstow::improver
+// The row with the fewest candidates, of those the one with the least slack.
+Index Skyline::scarcest_row(const Ground::Stretch& on, std::span<const Index> candidates, Bytes height) {
+    const Index width = on.end - on.begin;
+    Index* const covers = covers_.data();
+    std::fill_n(covers, width + 1, 0);
+    for (const Index i : candidates) {
+        ++covers[boxes_[i].begin - on.begin];
+        --covers[boxes_[i].end - on.begin];
+    }
+    const Bytes* const remainder = remainder_.data() + on.begin;
+    const Bytes room = height - on.floor;
+    Index scarcest = -1;
+    Index fewest = 0;
+    Bytes least_slack = 0;
+    Index now = 0;
+    for (Index r = 0; r < width; ++r) {
+        now += covers[r];
+        if (now == 0) continue;
+        const Bytes slack = room - remainder[r];
+        if (scarcest < 0 || now < fewest || (now == fewest && slack < least_slack)) {
+            scarcest = r;
+            fewest = now;
+            least_slack = slack;
+        }
+    }
+    steps_ += width + count_of(candidates);
+    return on.begin + scarcest;
+}
+
+// Of the candidates for the scarcest row the one with the highest key.
+Index Skyline::choose(const Ground::Stretch& on, std::span<const Index> candidates,
+                      const std::vector<double>& keys, Bytes height) {
+    if (candidates.size() == 1) return candidates[0];
+    const Index row = scarcest_row(on, candidates, height);
+    Index chosen = -1;
+    for (const Index i : candidates) {
+        if (boxes_[i].begin > row || boxes_[i].end <= row) continue;
+        if (chosen < 0 || keys[boxes_[i].item] > keys[boxes_[chosen].item]) chosen = i;
+    }
+    return chosen;
+}
+
+// The box goes on the floor; returns where it ends.
+Bytes Skyline::put(Index at, Bytes floor) {
+    const Box& box = boxes_[at];
+    next_alive_[at] = at + 1;
+    const Bytes end = raised(*box.choice, std::max(floor, box.choice->low)) + box.size;
+    ends[box.item] = end;
+    top = std::max(top, end);
+    for (Index r = box.begin; r < box.end; ++r) remainder_[r] -= box.size;
+    steps_ += box.end - box.begin;
+    return end;
+}
+
+void Skyline::restart() {
+    top = 0;
+    next_alive_.resize(boxes_.size() + 1);
+    std::iota(next_alive_.begin(), next_alive_.end(), 0);
+    remainder_ = load_;
+    ground_.flatten(instance_.time_rows);
+    steps_ = count_of(next_alive_);
+}
+
+bool Skyline::run(const std::vector<double>& keys, Bytes height, std::vector<Index>& order,
+                  const Stop& stop) {
+    restart();
+    order.clear();
+    while (order.size() < boxes_.size()) {
+        if (steps_ >= kStepsBetweenStops) {
+            if (stop(steps_)) return false;
+            steps_ = 0;
+        }
+        const Index stretch = ground_.take_lowest();
+        const Ground::Stretch on = ground_[stretch];
+        const std::span<const Index> candidates = list_candidates(on);
+        if (candidates.empty()) {
+            if (!ground_.lift(stretch)) break;
+            continue;
+        }
+        const Index chosen = choose(on, candidates, keys, height);
+        const Box& box = boxes_[chosen];
+        order.push_back(box.item);
+        ground_.raise(stretch, box.begin, box.end, put(chosen, on.floor));
+    }
+    order.insert(order.end(), loose_.begin(), loose_.end());
+    return !stop(steps_);
+}
+
+}  // namespace memstow::improve

@@ -5,12 +5,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
-#include "instance.hpp"
-#include "random.hpp"
+#include "core/instance.hpp"
+#include "core/random.hpp"
+#include "improve/ground.hpp"
 
-namespace memstow::improver {
+namespace memstow::improve {
 
 // About e^x for x from -1 to 1, but the same on every machine, unlike the library's.
 inline double growth(double x) { return (2 + x) / (2 - x); }
@@ -42,14 +44,12 @@ class Skyline {
     const std::vector<Box>& boxes() const { return boxes_; }
 
   private:
-    struct Segment {
-        Index begin;
-        Index end;
-        Index left;  // -1: none
-        Index right;
-        Bytes floor;
-        int version;
-    };
+    void restart();
+    std::span<const Index> list_candidates(const Ground::Stretch& on);
+    Index scarcest_row(const Ground::Stretch& on, std::span<const Index> candidates, Bytes height);
+    Index choose(const Ground::Stretch& on, std::span<const Index> candidates,
+                 const std::vector<double>& keys, Bytes height);
+    Bytes put(Index at, Bytes floor);
     Index alive(Index box);
 
     const Instance& instance_;
@@ -60,6 +60,12 @@ class Skyline {
     std::vector<Bytes> remainder_;
     bool exact_ = true;
     std::vector<Index> loose_;  // items without rows of lifetimes
+    Ground ground_;
+    // Of the stretch at hand: the boxes that fit, and by row how many more do than in the row before. Both
+    // are as long as they can ever be.
+    std::vector<Index> candidates_;
+    std::vector<Index> covers_;
+    std::int64_t steps_ = 0;  // since it last asked whether to stop
 };
 
-}  // namespace memstow::improver
+}  // namespace memstow::improve

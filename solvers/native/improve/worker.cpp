@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace memstow::improver {
+namespace memstow::improve {
 
 namespace {
 
@@ -114,4 +114,4 @@ bool Worker::eject(const Stop& stop) {
     return false;
 }
 
-}  // namespace memstow::improver
+}  // namespace memstow::improve

@@ -8,7 +8,7 @@
 #include "improve/ejection.hpp"
 #include "improve/key_search.hpp"
 
-namespace memstow::improver {
+namespace memstow::improve {
 
 class Worker {
   public:
@@ -50,4 +50,4 @@ class Worker {
 // The largest end of a part in the pool.
 Bytes height_of(const Instance& instance, Index pool, const Layout& layout);
 
-}  // namespace memstow::improver
+}  // namespace memstow::improve

@@ -1,10 +1,11 @@
-#include "board.hpp"
+#include "reuse/board.hpp"
 
 #include <algorithm>
 
-#include "../search/packing.hpp"
+#include "core/arithmetic.hpp"
+#include "search/allowed_offsets.hpp"
 
-namespace memstow {
+namespace memstow::reuse {
 namespace {}  // namespace
 
 Board::Board(const Instance& instance, const Costs& costs) {
@@ -15,7 +16,7 @@ Board::Board(const Instance& instance, const Costs& costs) {
         Bytes top = 0;
         for (const Part& part : instance.parts_of(i)) top = std::max(top, part.delta + part.size);
         tops_.push_back(top);
-        for (const Range& range : allowed_offsets(instance, i, 1)) allowed_.values.push_back(range);
+        for (const Range& range : search::allowed_offsets(instance, i, 1)) allowed_.values.push_back(range);
         allowed_.close();
     }
     list_relations(instance, costs);
@@ -44,11 +45,7 @@ void Board::list_relations(const Instance& instance, const Costs& costs) {
     }
 }
 
-Bytes Board::next(Index item, Bytes from) const {
-    const Bytes past = (from - residue_[item]) % modulus_[item];
-    if (past == 0) return from;
-    return from - past + (past > 0 ? modulus_[item] : 0);
-}
+Bytes Board::next(Index item, Bytes from) const { return align_up(from, modulus_[item], residue_[item]); }
 
 bool Board::allowed(Index item, Bytes offset) const {
     if (offset > height_ - tops_[item] || next(item, offset) != offset) return false;
@@ -196,4 +193,4 @@ Board::Spot Board::cheapest(Index item, const std::vector<Bytes>& offsets, bool 
     return best_;
 }
 
-}  // namespace memstow
+}  // namespace memstow::reuse

@@ -1,15 +1,15 @@
-// The items of one pool and what two of them may not, may, or may at a cost share: asked for by who looks for
-// the cheapest offset of one item while the others stand.
+// The items of one pool, and for each two of them whether they may overlap and at what cost. From that comes
+// the cheapest offset of one item while the others stay where they are.
 #pragma once
 
 #include <limits>
 #include <vector>
 
-#include "../instance.hpp"
-#include "../random.hpp"
-#include "costs.hpp"
+#include "core/instance.hpp"
+#include "core/random.hpp"
+#include "reuse/costs.hpp"
 
-namespace memstow {
+namespace memstow::reuse {
 
 // With the other item at offset x, this one overlaps it strictly between x + below and x + above.
 struct Relation {
@@ -84,4 +84,4 @@ class Board {
     int equals_ = 0;
 };
 
-}  // namespace memstow
+}  // namespace memstow::reuse

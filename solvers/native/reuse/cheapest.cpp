@@ -1,10 +1,10 @@
-#include "cheapest.hpp"
+#include "reuse/cheapest.hpp"
 
 #include <algorithm>
 
-#include "../search/exact.hpp"
+#include "search/exact.hpp"
 
-namespace memstow {
+namespace memstow::reuse {
 namespace {
 
 constexpr std::int64_t kNearbyFirst = 20'000;
@@ -103,20 +103,20 @@ Cheapest::Answer Cheapest::ask(const ElementSet& apart, std::int64_t most_work, 
         dead_ = clique_;
         return Answer::none;
     }
-    ExactOptions options;
+    search::ExactOptions options;
     options.limit = height_;
     options.fit_only = true;
     options.memory = kTables;
     options.seed = seed_;
     Budget part(-1, most_work, &budget);
-    const ExactResult result = solve_exact(asked, options, part);
+    const search::ExactResult result = search::solve_exact(asked, options, part);
     budget.count(part.work());
-    if (result.status == ExactStatus::infeasible) {
+    if (result.status == search::ExactStatus::infeasible) {
         ++refuted_;
         dead_ = result.dead;
         return Answer::none;
     }
-    if (result.status == ExactStatus::unknown) return Answer::unknown;
+    if (result.status == search::ExactStatus::unknown) return Answer::unknown;
     learn(offsets_of(result.layout));
     return Answer::layout;
 }
@@ -218,12 +218,11 @@ Cheapest::Found Cheapest::found(const Limits& limits, bool lowest, Bytes bound) 
     return result;
 }
 
-Cheapest::Found Cheapest::cheapest(Bytes height, std::optional<Bytes> enough, Budget& budget,
-                                   const Events& events) {
+Cheapest::Found Cheapest::cheapest(const CheapestOptions& options, Budget& budget, const Events& events) {
     events_ = &events;
-    decide(height, enough, budget);
+    decide(options.height, options.enough, budget);
     events_ = nullptr;
-    return found({height}, false, bound_);
+    return found({options.height}, false, bound_);
 }
 
-}  // namespace memstow
+}  // namespace memstow::reuse

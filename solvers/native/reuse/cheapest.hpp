@@ -10,11 +10,11 @@
 #include <optional>
 #include <vector>
 
-#include "../budget.hpp"
-#include "hitting_set.hpp"
-#include "local_search.hpp"
+#include "core/budget.hpp"
+#include "reuse/hitting_set.hpp"
+#include "reuse/local_search.hpp"
 
-namespace memstow {
+namespace memstow::reuse {
 
 class Cheapest {
   public:
@@ -29,6 +29,15 @@ class Cheapest {
     struct Limits {
         Bytes height = kLimit;
         Bytes cost = std::numeric_limits<Bytes>::max();
+    };
+    struct CheapestOptions {
+        Bytes height = kLimit;  // layouts above this height are no answer
+        std::optional<Bytes>
+            enough;  // stop at a layout that costs no more, or at the proof that there is none
+    };
+    struct LowestOptions {
+        Limits limits;    // layouts beyond them are no answer
+        Bytes bound = 0;  // a known lower bound on the height
     };
     struct Found {
         Offsets offsets;           // of the best layout within the limits; empty when none is known
@@ -45,9 +54,8 @@ class Cheapest {
     };
 
     // Both go on from what earlier calls have found and proven.
-    // `enough`: a layout that costs no more is all that is wanted, or the proof that there is none.
-    Found cheapest(Bytes height, std::optional<Bytes> enough, Budget& budget, const Events& events);
-    Found lowest(const Limits& limits, Bytes bound, Budget& budget, const Events& events);
+    Found cheapest(const CheapestOptions& options, Budget& budget, const Events& events);
+    Found lowest(const LowestOptions& options, Budget& budget, const Events& events);
 
   private:
     struct Core {
@@ -108,4 +116,4 @@ class Cheapest {
     const Events* events_ = nullptr;  // while costs are asked for
 };
 
-}  // namespace memstow
+}  // namespace memstow::reuse

@@ -1,11 +1,11 @@
 // Which pairs cannot all be apart within a height: the cores, each made as small as can be done quickly.
 #include <algorithm>
 
-#include "../bounds.hpp"
-#include "../search/exact.hpp"
-#include "cheapest.hpp"
+#include "core/bounds.hpp"
+#include "reuse/cheapest.hpp"
+#include "search/exact.hpp"
 
-namespace memstow {
+namespace memstow::reuse {
 namespace {
 
 // What one search may take when a core is made smaller: what cannot be shown quickly is kept.
@@ -81,19 +81,20 @@ ElementSet Cheapest::shrunk(ElementSet apart, Budget& budget) {
     if (items.empty()) {
         for (Index i = 0; i < instance_.item_count(); ++i) items.push_back(i);
     }
-    items = dead_set(kept_apart(instance_, costs_, apart), items, height_, budget, kShrinkEffort).items;
+    items =
+        search::dead_set(kept_apart(instance_, costs_, apart), items, height_, budget, kShrinkEffort).items;
     apart = pairs_among(apart, items);
     const auto dies = [&](const ElementSet& some) {
         if (known_to_hold(some)) return false;
-        ExactOptions options;
+        search::ExactOptions options;
         options.limit = height_;
         options.fit_only = true;
         options.memory = kTables;
         Budget part(-1, kShrinkEffort, &budget);
-        const ExactResult result =
-            solve_exact(restrict_to(kept_apart(instance_, costs_, some), items), options, part);
+        const search::ExactResult result = search::solve_exact(
+            search::restrict_to(kept_apart(instance_, costs_, some), items), options, part);
         budget.count(part.work());
-        return result.status == ExactStatus::infeasible;
+        return result.status == search::ExactStatus::infeasible;
     };
     for (std::size_t chunk = (apart.size() + 1) / 2; chunk >= 1; chunk = chunk == 1 ? 0 : (chunk + 1) / 2) {
         for (std::size_t from = 0; from < apart.size() && !budget.spent();) {
@@ -124,4 +125,4 @@ void Cheapest::find_cores(ElementSet apart, Budget& budget) {
     }
 }
 
-}  // namespace memstow
+}  // namespace memstow::reuse

@@ -1,17 +1,17 @@
-#include "costs.hpp"
+#include "reuse/costs.hpp"
 
 #include <algorithm>
 #include <map>
 #include <set>
 
-namespace memstow {
+namespace memstow::reuse {
 namespace {
 
 bool overlap_within(const Part& a, const Part& b) {
     return a.delta < b.delta + b.size && b.delta < a.delta + a.size;
 }
 
-bool must_be_apart(const PartConflicts& conflicts, Index p, Index q) {
+bool must_be_apart(const search::PartConflicts& conflicts, Index p, Index q) {
     const auto near = conflicts.near(p);
     return std::binary_search(near.begin(), near.end(), q) && !conflicts.tieable(p, q);
 }
@@ -20,8 +20,8 @@ bool must_be_apart(const PartConflicts& conflicts, Index p, Index q) {
 
 Costs costs_of(const Instance& instance) {
     Costs costs;
-    Patience endless(nullptr);
-    costs.conflicts = part_conflicts(instance, endless);
+    search::Patience endless(nullptr);
+    costs.conflicts = search::part_conflicts(instance, endless);
     std::map<std::pair<Index, Index>, Bytes> merged;
     for (const ReuseCost& entry : instance.reuse) {
         const auto [p, q] = std::minmax(entry.first, entry.second);
@@ -59,4 +59,4 @@ Instance kept_apart(const Instance& instance, const Costs& costs, const std::vec
     return result;
 }
 
-}  // namespace memstow
+}  // namespace memstow::reuse

@@ -3,13 +3,13 @@
 
 #include <vector>
 
-#include "../instance.hpp"
-#include "../search/cliques.hpp"
+#include "core/instance.hpp"
+#include "search/cliques.hpp"
 
-namespace memstow {
+namespace memstow::reuse {
 
 struct Costs {
-    PartConflicts conflicts;
+    search::PartConflicts conflicts;
     std::vector<ReuseCost> pairs;  // first < second, of different items, each pair once, costs above 0
     Bytes fixed = 0;               // of parts of one item that overlap
 };
@@ -19,4 +19,4 @@ Costs costs_of(const Instance& instance);
 // The instance in which some of the pairs may not overlap, whatever was allowed before.
 Instance kept_apart(const Instance& instance, const Costs& costs, const std::vector<Index>& pairs);
 
-}  // namespace memstow
+}  // namespace memstow::reuse

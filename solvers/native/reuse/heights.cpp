@@ -1,9 +1,9 @@
 // The lowest layout within a cost: lowered by searches and by the improver, bounded by heights refuted.
-#include "../improve/improve.hpp"
-#include "../search/exact.hpp"
-#include "cheapest.hpp"
+#include "improve/improve.hpp"
+#include "reuse/cheapest.hpp"
+#include "search/exact.hpp"
 
-namespace memstow {
+namespace memstow::reuse {
 namespace {
 
 Bytes sum_of(const std::vector<Bytes>& values) {
@@ -18,15 +18,15 @@ Bytes sum_of(const std::vector<Bytes>& values) {
 void Cheapest::improve(Bytes height, bool fit_only, Bytes bound, Budget& budget) {
     const Known* known = best({}, true);
     if (known == nullptr) return;
-    improver::ImproveOptions options;
+    improve::ImproveOptions options;
     options.pool = instance_.choices[0][0].pool;
     options.deterministic = true;
     options.bound = bound;
     options.limit = height;
     options.fit_only = fit_only;
     options.seed = seed_;
-    const improver::ImproveResult result =
-        improver::improve(instance_, layout_of(*known), options, budget, {});
+    const improve::ImproveResult result =
+        improve::improve_layout(instance_, layout_of(*known), options, budget, {});
     if (result.height < known->top) learn(offsets_of(result.layout));
 }
 
@@ -35,39 +35,39 @@ void Cheapest::improve(Bytes height, bool fit_only, Bytes bound, Budget& budget)
 void Cheapest::press(const Limits& limits, Bytes bound, std::int64_t most_work, Budget& budget) {
     const Known* known = best(limits, true);
     if (known == nullptr || known->top <= bound) return;
-    ExactOptions options;
+    search::ExactOptions options;
     options.bound = bound;
     options.limit = limits.height;
     options.memory = kTables;
     options.seed = seed_;
     options.start = layout_of(*known);
     Budget part(-1, most_work, &budget);
-    const ExactResult result =
-        solve_exact(kept_apart(instance_, costs_, all_but(known->paid)), options, part);
+    const search::ExactResult result =
+        search::solve_exact(kept_apart(instance_, costs_, all_but(known->paid)), options, part);
     budget.count(part.work());
     if (!result.layout.empty() && result.height < known->top) learn(offsets_of(result.layout));
 }
 
 // The exact search for the lowest layout whatever it costs; returns the bound on its height.
 Bytes Cheapest::search_all(Bytes height, Bytes bound, Budget& budget, const Events& events) {
-    ExactOptions options;
+    search::ExactOptions options;
     options.bound = bound;
     options.limit = height;
     options.seed = seed_;
     const Known* known = best({height}, true);
     if (known != nullptr) options.start = layout_of(*known);
-    ExactEvents told;
+    search::ExactEvents told;
     if (events.value) {
         told.incumbent = [&](const Layout& layout, Bytes value) { events.value(value, offsets_of(layout)); };
     }
     if (events.bound) told.bound = [&](Bytes proven, std::int64_t) { events.bound(proven); };
-    const ExactResult result = solve_exact(instance_, options, budget, told);
+    const search::ExactResult result = search::solve_exact(instance_, options, budget, told);
     refuted_ += count_of(result.refuted);
-    if (result.status == ExactStatus::infeasible) {
+    if (result.status == search::ExactStatus::infeasible) {
         height_ = height;
         none_ = true;
         dead_ = result.dead;
-    } else if (result.status != ExactStatus::unknown) {
+    } else if (result.status != search::ExactStatus::unknown) {
         learn(offsets_of(result.layout));
     }
     return result.bound;
@@ -93,7 +93,9 @@ Bytes Cheapest::ignore_costs(Bytes height, Bytes bound, Budget& budget, const Ev
     return bound;
 }
 
-Cheapest::Found Cheapest::lowest(const Limits& limits, Bytes bound, Budget& budget, const Events& events) {
+Cheapest::Found Cheapest::lowest(const LowestOptions& options, Budget& budget, const Events& events) {
+    const Limits& limits = options.limits;
+    Bytes bound = options.bound;
     if (limits.cost >= costs_.fixed + sum_of(weights_)) {
         bound = ignore_costs(limits.height, bound, budget, events);
         return found(limits, true, bound);
@@ -129,4 +131,4 @@ Cheapest::Found Cheapest::lowest(const Limits& limits, Bytes bound, Budget& budg
     return found(limits, true, bound);
 }
 
-}  // namespace memstow
+}  // namespace memstow::reuse

@@ -1,9 +1,9 @@
-#include "hitting_set.hpp"
+#include "reuse/hitting_set.hpp"
 
 #include <algorithm>
 #include <limits>
 
-namespace memstow {
+namespace memstow::reuse {
 namespace {
 
 constexpr std::int64_t kStepsBetweenLooks = 1 << 14;
@@ -212,4 +212,4 @@ HittingSet cheapest_hitting_set(const std::vector<ElementSet>& sets, const std::
     return Search(sets, weights, known, most_steps, budget).run();
 }
 
-}  // namespace memstow
+}  // namespace memstow::reuse

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "../budget.hpp"
-#include "../instance.hpp"
+#include "core/budget.hpp"
+#include "core/instance.hpp"
 
-namespace memstow {
+namespace memstow::reuse {
 
 using ElementSet = std::vector<Index>;  // ascending
 
@@ -24,4 +24,4 @@ struct HittingSet {
 HittingSet cheapest_hitting_set(const std::vector<ElementSet>& sets, const std::vector<Bytes>& weights,
                                 Bytes known, std::int64_t most_steps, const Budget& budget);
 
-}  // namespace memstow
+}  // namespace memstow::reuse

@@ -1,9 +1,9 @@
-#include "local_search.hpp"
+#include "reuse/local_search.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-namespace memstow {
+namespace memstow::reuse {
 namespace {
 
 // Measured on two problems of 154 and 296 buffers; other values were some per cent worse (docs/reuse.md).
@@ -159,4 +159,4 @@ void LocalSearch::run(std::int64_t most_steps, Bytes enough, Budget& budget) {
     }
 }
 
-}  // namespace memstow
+}  // namespace memstow::reuse

@@ -5,10 +5,10 @@
 #include <functional>
 #include <vector>
 
-#include "../budget.hpp"
-#include "board.hpp"
+#include "core/budget.hpp"
+#include "reuse/board.hpp"
 
-namespace memstow {
+namespace memstow::reuse {
 
 class LocalSearch {
   public:
@@ -51,4 +51,4 @@ class LocalSearch {
     std::vector<double> stays_;  // by item: how much there is against taking it out
 };
 
-}  // namespace memstow
+}  // namespace memstow::reuse

@@ -1,10 +1,11 @@
-#include "cliques.hpp"
+#include "search/cliques.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <numeric>
 
-namespace memstow {
+#include "search/index_set.hpp"
+
+namespace memstow::search {
 namespace {
 
 std::vector<std::vector<Index>> parts_of_rows(const Instance& instance) {
@@ -32,8 +33,8 @@ class Cover {
     const Instance& in_;
     Patience& patience_;
     const std::size_t n_;
-    std::vector<PartSet> compatible_;  // by part: what may be in a clique with it, itself included
-    std::vector<PartSet> covered_;     // by part: what it is in a clique with
+    std::vector<IndexSet> compatible_;  // by part: what may be in a clique with it, itself included
+    std::vector<IndexSet> covered_;     // by part: what it is in a clique with
     std::vector<Index> by_size_;
     std::vector<double> moment_;  // by part: the middle of its rows, to keep rows of two near their parts
     std::vector<std::pair<double, std::vector<Index>>> cliques_;
@@ -43,12 +44,12 @@ Cover::Cover(const Instance& instance, const PartConflicts& conflicts, Patience&
     : in_(instance),
       patience_(patience),
       n_(instance.parts.size()),
-      compatible_(n_, PartSet(n_)),
-      covered_(n_, PartSet(n_)),
+      compatible_(n_, IndexSet(n_)),
+      covered_(n_, IndexSet(n_)),
       by_size_(n_),
       moment_(n_, 0) {
     for (Index p = 0; p < conflicts.count(); ++p) {
-        PartSet& set = compatible_[p];
+        IndexSet& set = compatible_[p];
         for (Index q : conflicts.near(p)) {
             if (!conflicts.tieable(p, q)) set.add(q);
         }
@@ -69,7 +70,7 @@ Cover::Cover(const Instance& instance, const PartConflicts& conflicts, Patience&
 
 void Cover::keep(std::vector<Index> clique, double when) {
     std::sort(clique.begin(), clique.end());
-    PartSet set(n_);
+    IndexSet set(n_);
     for (Index p : clique) set.add(p);
     for (Index p : clique) covered_[p] |= set;
     cliques_.emplace_back(when, std::move(clique));
@@ -77,7 +78,7 @@ void Cover::keep(std::vector<Index> clique, double when) {
 
 // A row of parts live together: a clique as it is, or several when pairs in it are exempt.
 void Cover::cover_row(const std::vector<Index>& row, double when) {
-    PartSet all(n_);
+    IndexSet all(n_);
     for (Index p : row) all.add(p);
     std::vector<Index> common, apart;
     for (Index p : row) {
@@ -90,7 +91,7 @@ void Cover::cover_row(const std::vector<Index>& row, double when) {
     std::stable_sort(apart.begin(), apart.end(),
                      [&](Index a, Index b) { return in_.parts[a].size > in_.parts[b].size; });
     const auto grow = [&](std::vector<Index> clique) {
-        PartSet open = all;
+        IndexSet open = all;
         for (Index p : clique) open &= compatible_[p];
         for (Index p : apart) {
             if (!open.has(p) || std::find(clique.begin(), clique.end(), p) != clique.end()) continue;
@@ -119,7 +120,7 @@ void Cover::cover_conflict(const std::vector<Index>& row) {
             if (q <= p || !edge(p, q) || covered_[p].has(q)) continue;
             if (patience_.over(16 + n_ / 8, n_)) return;
             std::vector<Index> clique{p, q};
-            PartSet open = compatible_[p];
+            IndexSet open = compatible_[p];
             open &= compatible_[q];
             open.remove(p);
             open.remove(q);
@@ -158,16 +159,6 @@ std::vector<std::vector<Index>> Cover::run() {
 
 }  // namespace
 
-std::vector<Index> PartSet::list() const {
-    std::vector<Index> result;
-    for (std::size_t k = 0; k < words_.size(); ++k) {
-        for (std::uint64_t word = words_[k]; word != 0; word &= word - 1) {
-            result.push_back(k * 64 + std::countr_zero(word));
-        }
-    }
-    return result;
-}
-
 bool PartConflicts::tieable(Index p, Index q) const {
     if (tieable_.empty()) return false;
     return std::binary_search(tieable_.begin(), tieable_.end(), std::pair(std::min(p, q), std::max(p, q)));
@@ -175,12 +166,12 @@ bool PartConflicts::tieable(Index p, Index q) const {
 
 PartConflicts part_conflicts(const Instance& instance, Patience& patience) {
     const std::size_t n = instance.parts.size();
-    std::vector<PartSet> near(n, PartSet(n));
+    std::vector<IndexSet> near(n, IndexSet(n));
     {
         const auto rows = parts_of_rows(instance);
         for (const auto& row : rows) {
             if (patience.over(row.size(), n)) return {};
-            PartSet set(n);
+            IndexSet set(n);
             for (Index p : row) set.add(p);
             for (Index p : row) near[p] |= set;
         }
@@ -204,7 +195,7 @@ PartConflicts part_conflicts(const Instance& instance, Patience& patience) {
     }
     std::sort(result.tieable_.begin(), result.tieable_.end());
     result.tieable_.erase(std::unique(result.tieable_.begin(), result.tieable_.end()), result.tieable_.end());
-    for (const PartSet& set : near) {
+    for (const IndexSet& set : near) {
         for (Index q : set.list()) result.near_.values.push_back(q);
         result.near_.close();
     }
@@ -217,4 +208,4 @@ std::vector<std::vector<Index>> cover_by_cliques(const Instance& instance, const
     return Cover(instance, conflicts, patience).run();
 }
 
-}  // namespace memstow
+}  // namespace memstow::search

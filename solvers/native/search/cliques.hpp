@@ -8,38 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "../budget.hpp"
-#include "../instance.hpp"
+#include "core/budget.hpp"
+#include "core/instance.hpp"
 
-namespace memstow {
-
-class PartSet {
-  public:
-    explicit PartSet(std::size_t count) : words_((count + 63) / 64, 0) {}
-    void add(Index p) { words_[at(p)] |= bit(p); }
-    void remove(Index p) { words_[at(p)] &= ~bit(p); }
-    bool has(Index p) const { return (words_[at(p)] & bit(p)) != 0; }
-    bool within(const PartSet& other) const {
-        for (std::size_t k = 0; k < words_.size(); ++k) {
-            if ((words_[k] & ~other.words_[k]) != 0) return false;
-        }
-        return true;
-    }
-    PartSet& operator|=(const PartSet& other) {
-        for (std::size_t k = 0; k < words_.size(); ++k) words_[k] |= other.words_[k];
-        return *this;
-    }
-    PartSet& operator&=(const PartSet& other) {
-        for (std::size_t k = 0; k < words_.size(); ++k) words_[k] &= other.words_[k];
-        return *this;
-    }
-    std::vector<Index> list() const;
-
-  private:
-    static std::size_t at(Index p) { return static_cast<std::size_t>(p) / 64; }
-    static std::uint64_t bit(Index p) { return std::uint64_t{1} << (static_cast<std::size_t>(p) % 64); }
-    std::vector<std::uint64_t> words_;
-};
+namespace memstow::search {
 
 // Both jobs below take time with the cube of the parts at worst, so they watch the budget.
 class Patience {
@@ -78,4 +50,4 @@ PartConflicts part_conflicts(const Instance& instance, Patience& patience);
 std::vector<std::vector<Index>> cover_by_cliques(const Instance& instance, const PartConflicts& conflicts,
                                                  Patience& patience);
 
-}  // namespace memstow
+}  // namespace memstow::search

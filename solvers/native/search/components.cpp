@@ -1,11 +1,11 @@
-#include "components.hpp"
+#include "search/components.hpp"
 
 #include <algorithm>
 #include <numeric>
 
-#include "../bounds.hpp"
+#include "core/bounds.hpp"
 
-namespace memstow {
+namespace memstow::search {
 namespace {
 
 class Joined {
@@ -71,13 +71,23 @@ void Components::number_items() {
         }
         component_[i] = c;
     }
+    list_items();
+    number_within();
+    list_exempt();
+}
+
+void Components::list_items() {
+    const Index n = in_.item_count();
     std::vector<Index> next(parts_.size() + 1, 0);
     for (Index c : component_) ++next[c + 1];
     std::partial_sum(next.begin(), next.end(), next.begin());
     items_.start = next;
     items_.values.resize(n);
     for (Index i = 0; i < n; ++i) items_.values[next[component_[i]]++] = i;
+}
 
+// Parts and rows, each by its place in its component.
+void Components::number_within() {
     row_component_.assign(in_.row_count, -1);
     for (Index p = 0; p < in_.rows.size(); ++p) {
         const Index c = component_[in_.parts[p].item];
@@ -97,7 +107,9 @@ void Components::number_items() {
         row_at_[r] = row_count_[c]++;
         time_rows_[c] += r < in_.time_rows;
     }
+}
 
+void Components::list_exempt() {
     std::vector<std::vector<ExemptPair>> exempt(in_.exempt.empty() ? 0 : parts_.size());
     for (const ExemptPair& pair : in_.exempt) {
         const Index c = component_[in_.parts[pair.first].item];
@@ -173,4 +185,4 @@ Instance Components::instance_of(Index c) const {
     return result;
 }
 
-}  // namespace memstow
+}  // namespace memstow::search

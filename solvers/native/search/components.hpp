@@ -1,13 +1,13 @@
-// The independent parts of an instance, found before anything is built that grows faster than the instance:
-// items that share no row, not even through others. Exempt pairs count as sharing; a packing made from one
-// part may still fall into several.
+// The independent components of an instance, found before anything is built that grows faster than the
+// instance: items of two components share no row, not even through others. Exempt pairs count as sharing, so
+// that several packings may be made from one component.
 #pragma once
 
 #include <vector>
 
-#include "../instance.hpp"
+#include "core/instance.hpp"
 
-namespace memstow {
+namespace memstow::search {
 
 class Components {
   public:
@@ -29,6 +29,9 @@ class Components {
   private:
     void number_rows();
     void number_items();
+    void list_items();
+    void number_within();
+    void list_exempt();
     void find_bounds();
 
     const Instance& in_;
@@ -46,4 +49,4 @@ class Components {
     Lists<ExemptPair> exempt_;                  // by component
 };
 
-}  // namespace memstow
+}  // namespace memstow::search

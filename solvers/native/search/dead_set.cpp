@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "exact.hpp"
+#include "search/exact.hpp"
 
-namespace memstow {
+namespace memstow::search {
 
 Instance restrict_to(const Instance& instance, const std::vector<Index>& items) {
     Instance result;
@@ -69,4 +69,4 @@ DeadSet dead_set(const Instance& instance, std::vector<Index> items, Bytes heigh
     return {items, all_shown};
 }
 
-}  // namespace memstow
+}  // namespace memstow::search

@@ -5,9 +5,9 @@
 #include <functional>
 #include <vector>
 
-#include "../instance.hpp"
+#include "core/instance.hpp"
 
-namespace memstow {
+namespace memstow::search {
 
 enum class Answer { found, refuted, stopped };
 
@@ -36,4 +36,4 @@ class Decision {
     virtual std::int64_t nodes() const = 0;                 // of the last run
 };
 
-}  // namespace memstow
+}  // namespace memstow::search

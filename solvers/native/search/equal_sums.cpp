@@ -1,10 +1,10 @@
-#include "equal_sums.hpp"
+#include "search/equal_sums.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <utility>
 
-namespace memstow {
+namespace memstow::search {
 namespace {
 
 constexpr std::size_t kMostOfFirst = 1 << 12, kMostOfSecond = 1 << 15;
@@ -71,4 +71,4 @@ std::vector<EqualSums> equal_sums(const std::vector<Bytes>& first, const std::ve
     return pairs;
 }
 
-}  // namespace memstow
+}  // namespace memstow::search

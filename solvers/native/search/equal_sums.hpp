@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "../instance.hpp"
+#include "core/instance.hpp"
 
-namespace memstow {
+namespace memstow::search {
 
 using PlaceSet = std::uint64_t;  // of places in a list; those from 64 on are in all sets
 
@@ -26,4 +26,4 @@ struct EqualSums {
 std::vector<EqualSums> equal_sums(const std::vector<Bytes>& first, const std::vector<Bytes>& second,
                                   std::size_t most, std::int64_t& steps);
 
-}  // namespace memstow
+}  // namespace memstow::search

@@ -6,10 +6,10 @@
 #include <functional>
 #include <vector>
 
-#include "../budget.hpp"
-#include "../instance.hpp"
+#include "core/budget.hpp"
+#include "core/instance.hpp"
 
-namespace memstow {
+namespace memstow::search {
 
 struct ExactOptions {
     Bytes limit = kLimit;   // layouts above this height are no answer; the pool's capacity counts as well
@@ -96,4 +96,4 @@ DeadSet dead_set(const Instance& instance, std::vector<Index> items, Bytes heigh
 // The instance of some of the items, in the order given.
 Instance restrict_to(const Instance& instance, const std::vector<Index>& items);
 
-}  // namespace memstow
+}  // namespace memstow::search

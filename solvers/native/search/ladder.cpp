@@ -1,8 +1,8 @@
-#include "ladder.hpp"
+#include "search/ladder.hpp"
 
 #include <algorithm>
 
-namespace memstow {
+namespace memstow::search {
 namespace {
 
 // A run ends early, but not before it can have placed everything and gone back as often.
@@ -111,4 +111,4 @@ Attempt Ladder::next(const Packing& packing, Bytes goal, Bytes limit, bool fit_o
     return attempt;
 }
 
-}  // namespace memstow
+}  // namespace memstow::search

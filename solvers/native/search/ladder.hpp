@@ -1,5 +1,5 @@
-// One independent part of the problem between its best layout and its bound: which heights to try next, in
-// which way and for how long. It outlives its packing, which may be dropped and made again. Guarded by the
+// One packing between its best layout and its bound: which heights to try next, in which way and for how
+// long. It outlives the packing, which may be dropped and made again. Guarded by the
 // engine's mutex, except for the marks that searches watch.
 #pragma once
 
@@ -7,12 +7,12 @@
 #include <atomic>
 #include <vector>
 
-#include "decision.hpp"
-#include "exact.hpp"
-#include "packing.hpp"
-#include "row_bounds.hpp"
+#include "search/decision.hpp"
+#include "search/exact.hpp"
+#include "search/packing.hpp"
+#include "search/row_bounds.hpp"
 
-namespace memstow {
+namespace memstow::search {
 
 struct Attempt {
     Bytes height = 0;
@@ -63,4 +63,4 @@ class Ladder {
     std::atomic<Bytes> mark_bound;
 };
 
-}  // namespace memstow
+}  // namespace memstow::search

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace memstow {
+namespace memstow::search {
 
 inline constexpr std::int64_t kLog2Unit = 256;
 
@@ -16,4 +16,4 @@ constexpr std::int64_t log2_of(std::uint64_t x) {
     return whole * kLog2Unit + part;
 }
 
-}  // namespace memstow
+}  // namespace memstow::search

@@ -1,8 +1,8 @@
-#include "order_trees.hpp"
+#include "search/order_trees.hpp"
 
 #include <algorithm>
 
-namespace memstow {
+namespace memstow::search {
 
 OrderTrees::OrderTrees(Index leaves) : leaves_(leaves), cause_(leaves, 0) {}
 
@@ -289,4 +289,4 @@ void OrderTrees::write(Node node, std::vector<Index>& order) {
     for (const Node child : below) write(child, order);
 }
 
-}  // namespace memstow
+}  // namespace memstow::search

@@ -8,10 +8,10 @@
 #include <span>
 #include <vector>
 
-#include "../instance.hpp"
-#include "log2.hpp"
+#include "core/instance.hpp"
+#include "search/log2.hpp"
 
-namespace memstow {
+namespace memstow::search {
 
 class OrderTrees {
   public:
@@ -97,4 +97,4 @@ class OrderTrees {
     std::int64_t steps_ = 0;
 };
 
-}  // namespace memstow
+}  // namespace memstow::search

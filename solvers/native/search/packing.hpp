@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "../budget.hpp"
-#include "../instance.hpp"
+#include "core/budget.hpp"
+#include "core/instance.hpp"
 
-namespace memstow {
+namespace memstow::search {
 
 // A footprint of an item in one clique row, in units from the item's offset. Entries of one row that belong
 // to different items may not share a byte; those of one item are disjoint and move together.
@@ -65,13 +65,9 @@ class Packing {
     bool holds(const std::vector<Bytes>& offsets) const;    // checks every constraint
 };
 
-// Where an item may be when it is alone in its pool, whatever its alignment: ranges of offsets in units,
-// sorted, disjoint, both ends included.
-std::vector<Range> allowed_offsets(const Instance& instance, Index item, Bytes unit);
-
 // The items must have one choice each, all in one pool. Items whose fixed places already clash, or that have
 // no place at all, come back as one packing with an item whose `allowed` is empty. The work is counted in the
 // budget, if one is given; nothing comes back when that is spent first.
 std::vector<Packing> packings(const Instance& instance, Budget* budget = nullptr);
 
-}  // namespace memstow
+}  // namespace memstow::search

@@ -1,11 +1,11 @@
-#include "pair_search.hpp"
+#include "search/pair_search.hpp"
 
 #include <algorithm>
 #include <bit>
 
-#include "random.hpp"
+#include "core/random.hpp"
 
-namespace memstow {
+namespace memstow::search {
 namespace {
 
 // The conflicts of a plain packing are the pairs of its rows.
@@ -262,4 +262,4 @@ Answer PairSearch::run(Bytes height, const Strategy& strategy, std::uint64_t see
     return solve();
 }
 
-}  // namespace memstow
+}  // namespace memstow::search

@@ -6,10 +6,10 @@
 
 #include <vector>
 
-#include "decision.hpp"
-#include "packing.hpp"
+#include "search/decision.hpp"
+#include "search/packing.hpp"
 
-namespace memstow {
+namespace memstow::search {
 
 class PairSearch : public Decision {
   public:
@@ -60,4 +60,4 @@ class PairSearch : public Decision {
     bool stopped_ = false;
 };
 
-}  // namespace memstow
+}  // namespace memstow::search

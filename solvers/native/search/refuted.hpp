@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "../instance.hpp"
+#include "core/instance.hpp"
 
-namespace memstow {
+namespace memstow::search {
 
 struct StateHash {
     std::uint64_t low = 0;
@@ -103,4 +103,4 @@ class RefutedStates {
     std::size_t mask_ = 0, used_ = 0;
 };
 
-}  // namespace memstow
+}  // namespace memstow::search

@@ -1,20 +1,19 @@
-#include "row_bounds.hpp"
+#include "search/row_bounds.hpp"
 
 #include <algorithm>
 #include <map>
 #include <numeric>
 
-#include "../bounds.hpp"
+#include "core/arithmetic.hpp"
+#include "core/bounds.hpp"
 
-namespace memstow {
+namespace memstow::search {
 namespace {
 
 constexpr Bytes kMostCells = 1 << 16;
 // For all rows of a packing, in words of bitsets; what else is done counts for as much as it takes.
 constexpr std::int64_t kEffort = 20'000'000;
 constexpr std::int64_t kEffortOfPiece = 32;
-
-WideBytes ceil_div(WideBytes a, WideBytes b) { return a <= 0 ? -(-a / b) : (a + b - 1) / b; }
 
 Bytes limited(WideBytes x) { return static_cast<Bytes>(std::min<WideBytes>(x, kLimit)); }
 
@@ -79,8 +78,30 @@ class RowBound {
     Bytes run();
 
   private:
+    // In bytes; the last one is above all obstacles.
+    struct Gap {
+        Bytes begin;
+        Bytes end;
+        bool last;
+    };
+    // What can be in a gap.
+    struct Able {
+        std::vector<const Piece*> pieces;
+        WideBytes start = 4 * WideBytes{kLimit};  // the least position of any
+        WideBytes spare = 0;  // the most that one of them needs less when nothing is above it
+        WideBytes cells = 0;  // of all together
+    };
+    struct Filling {
+        WideBytes most;
+        WideBytes least;
+    };
+
     void read(Index row);
     WideBytes around_obstacles();
+    WideBytes cut_into_cells(Bytes grid);
+    std::vector<Gap> gaps() const;
+    Able able_in(const Gap& gap) const;
+    Filling fill(const Gap& gap, const Able& able, WideBytes rest);
     WideBytes apart_by_alignment() const;
 
     const Packing& packing_;
@@ -89,6 +110,7 @@ class RowBound {
     std::int64_t effort_ = kEffort;
     std::vector<Piece> pieces_, movable_;  // of the row
     std::vector<Range> obstacles_;         // bytes
+    WideBytes cell_ = 1;                   // bytes
 };
 
 Bytes RowBound::run() {
@@ -134,19 +156,9 @@ void RowBound::read(Index row) {
     std::sort(obstacles_.begin(), obstacles_.end(), [](Range a, Range b) { return a.begin < b.begin; });
 }
 
-// Each gap between obstacles holds at most the greatest sum of sizes that fits there; what is then left has
-// to be above. Where all positions are congruent, sizes count in whole cells, but for the topmost in each
-// gap.
-WideBytes RowBound::around_obstacles() {
-    if (movable_.empty()) return 0;
-    // In whole units a group may close a hole in itself where an obstacle can lie all the same.
-    if (!packing_.plain && packing_.unit > 1) return 0;
-    const WideBytes unit = packing_.unit;
-    Bytes grid = 0;
-    for (const Piece& piece : movable_) {
-        grid = std::gcd(std::gcd(grid, piece.modulus), piece.residue - movable_[0].residue);
-    }
-    if (obstacles_.empty() && grid <= 1) return 0;
+// Sizes in cells of the grid that all movable positions are on, and of several cells where all sizes are.
+// Returns their sum.
+WideBytes RowBound::cut_into_cells(Bytes grid) {
     Bytes common = 0;
     WideBytes total = 0;
     for (Piece& piece : movable_) {
@@ -155,51 +167,77 @@ WideBytes RowBound::around_obstacles() {
         total += piece.cells;
     }
     for (Piece& piece : movable_) piece.cells /= common;
-    const WideBytes cell = unit * grid * common;  // `common` cells of the grid
-    if (cell > kLimit) return 0;
-    WideBytes rest = total / common;  // cells that must be in this gap or above
+    cell_ = WideBytes{packing_.unit} * grid * common;
+    return total / common;
+}
 
-    const auto loose = [&](const Piece& piece) {  // what it needs less when nothing is above it
-        return piece.cells * cell - piece.real;
-    };
+// What lies between obstacles that may overlap, and above them all.
+std::vector<RowBound::Gap> RowBound::gaps() const {
+    std::vector<Gap> gaps;
     Bytes at = 0;
-    for (std::size_t k = 0; k <= obstacles_.size(); ++k) {
-        const bool last = k == obstacles_.size();
-        const Bytes begin = at, end = last ? kLimit : obstacles_[k].begin;
-        if (!last) at = std::max(at, obstacles_[k].end);
-        if (end <= begin) continue;
+    for (const Range& obstacle : obstacles_) {
+        if (obstacle.begin > at) gaps.push_back({at, obstacle.begin, false});
+        at = std::max(at, obstacle.end);
+    }
+    if (at < kLimit) gaps.push_back({at, kLimit, true});
+    return gaps;
+}
+
+RowBound::Able RowBound::able_in(const Gap& gap) const {
+    const WideBytes unit = packing_.unit;
+    Able able;
+    for (const Piece& piece : movable_) {
+        const auto from = static_cast<Bytes>(ceil_div<WideBytes>(gap.begin, unit)) - piece.delta;
+        const Bytes offset = packing_.next(piece.item, from);
+        if (offset == kLimit) continue;
+        const WideBytes place = WideBytes{offset + piece.delta} * unit;
+        if (!gap.last && place + piece.real > gap.end) continue;
+        able.pieces.push_back(&piece);
+        able.start = std::min(able.start, place);
+        able.spare = std::max(able.spare, piece.cells * cell_ - piece.real);
+        able.cells += piece.cells;
+    }
+    return able;
+}
+
+// Of `rest` cells, how many the gap can take, and how many it takes at least when nothing is above it.
+RowBound::Filling RowBound::fill(const Gap& gap, const Able& able, WideBytes rest) {
+    const WideBytes room =
+        gap.last ? able.cells : std::min(able.cells, (gap.end - able.start + able.spare) / cell_);
+    if (room <= 0) return {0, rest};
+    const Bytes longest = limited(room);
+    const std::int64_t work = (longest / 64 + 1) * count_of(able.pieces);
+    if (longest > kMostCells || work > effort_) return {room, rest};
+    effort_ -= work;
+    Sums sums(longest);
+    for (const Piece* piece : able.pieces) sums.add(piece->cells);
+    return {sums.most(longest), rest <= room ? sums.least(rest) : rest};
+}
+
+// Each gap between obstacles holds at most the greatest sum of sizes that fits there; what is then left has
+// to be above. Where all positions are congruent, sizes count in whole cells, but for the topmost in each
+// gap.
+WideBytes RowBound::around_obstacles() {
+    if (movable_.empty()) return 0;
+    // In whole units a group may close a hole in itself where an obstacle can lie all the same.
+    if (!packing_.plain && packing_.unit > 1) return 0;
+    Bytes grid = 0;
+    for (const Piece& piece : movable_) {
+        grid = std::gcd(std::gcd(grid, piece.modulus), piece.residue - movable_[0].residue);
+    }
+    if (obstacles_.empty() && grid <= 1) return 0;
+    WideBytes rest = cut_into_cells(grid);  // cells that must be in this gap or above
+    if (cell_ > kLimit) return 0;
+    for (const Gap& gap : gaps()) {
         for (const Piece& piece : movable_) {
             effort_ -= kEffortOfPiece + count_of(packing_.allowed[piece.item]);
         }
         if (effort_ <= 0) return 0;
-        std::vector<const Piece*> able;  // to be in the gap
-        WideBytes start = 4 * WideBytes{kLimit}, spare = 0, most = 0;
-        for (const Piece& piece : movable_) {
-            const auto from = static_cast<Bytes>(ceil_div(begin, unit)) - piece.delta;
-            const Bytes offset = packing_.next(piece.item, from);
-            if (offset == kLimit) continue;
-            const WideBytes place = WideBytes{offset + piece.delta} * unit;
-            if (!last && place + piece.real > end) continue;
-            able.push_back(&piece);
-            start = std::min(start, place);
-            spare = std::max(spare, loose(piece));
-            most += piece.cells;
-        }
-        if (able.empty()) continue;
-        WideBytes room = last ? most : std::min(most, (end - start + spare) / cell);
-        WideBytes needed = rest;  // if this is the topmost gap in use
-        if (room <= 0) continue;
-        const Bytes longest = limited(room);
-        const std::int64_t work = (longest / 64 + 1) * count_of(able);
-        if (longest <= kMostCells && work <= effort_) {
-            effort_ -= work;
-            Sums sums(longest);
-            for (const Piece* piece : able) sums.add(piece->cells);
-            if (rest <= room) needed = sums.least(rest);
-            room = sums.most(longest);
-        }
-        if (needed <= room) return start + needed * cell - spare;
-        rest -= room;
+        const Able able = able_in(gap);
+        if (able.pieces.empty()) continue;
+        const Filling filling = fill(gap, able, rest);
+        if (filling.least <= filling.most) return able.start + filling.least * cell_ - able.spare;
+        rest -= filling.most;
     }
     return kLimit;
 }
@@ -247,4 +285,4 @@ WideBytes RowBound::apart_by_alignment() const {
 
 Bytes row_bound(const Packing& packing) { return RowBound(packing).run(); }
 
-}  // namespace memstow
+}  // namespace memstow::search

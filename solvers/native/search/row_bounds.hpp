@@ -2,12 +2,12 @@
 // in the way, or alignments keep items apart. See docs/search.md, "Root bounds".
 #pragma once
 
-#include "packing.hpp"
+#include "search/packing.hpp"
 
-namespace memstow {
+namespace memstow::search {
 
 // Bytes that no layout can be lower than; kLimit when there is none at all. At most the effort of some
 // milliseconds; 0 when there is nothing in the way.
 Bytes row_bound(const Packing& packing);
 
-}  // namespace memstow
+}  // namespace memstow::search

@@ -1,4 +1,4 @@
-#include "sweep.hpp"
+#include "search/sweep.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -6,7 +6,7 @@
 #include <numeric>
 #include <stdexcept>
 
-namespace memstow {
+namespace memstow::search {
 namespace {
 
 // Of what failed, so many of the latest forks that had a part in it are kept.
@@ -207,4 +207,4 @@ void Sweep::stack(OrderTrees::Node tree, std::vector<Bytes>& key) {
     }
 }
 
-}  // namespace memstow
+}  // namespace memstow::search

@@ -3,11 +3,11 @@
 
 #include <vector>
 
-#include "decision.hpp"
-#include "equal_sums.hpp"
-#include "order_trees.hpp"
+#include "search/decision.hpp"
+#include "search/equal_sums.hpp"
+#include "search/order_trees.hpp"
 
-namespace memstow {
+namespace memstow::search {
 
 // One part that lives through the rows [begin, end).
 struct Tile {
@@ -85,4 +85,4 @@ class Sweep {
     std::int64_t steps_ = 0;
 };
 
-}  // namespace memstow
+}  // namespace memstow::search

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <bit>
 
-#include "equal_sums.hpp"
-#include "sweep.hpp"
+#include "search/equal_sums.hpp"
+#include "search/sweep.hpp"
 
-namespace memstow {
+namespace memstow::search {
 namespace {
 
 constexpr std::size_t kMostWays = 64;
@@ -112,4 +112,4 @@ std::vector<Sweep::Choice> Sweep::clearest(std::vector<Choice> found) const {
     return found;
 }
 
-}  // namespace memstow
+}  // namespace memstow::search

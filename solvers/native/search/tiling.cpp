@@ -1,9 +1,11 @@
-#include "tiling.hpp"
+#include "search/tiling.hpp"
 
 #include <algorithm>
 #include <numeric>
 
-namespace memstow {
+#include "core/arithmetic.hpp"
+
+namespace memstow::search {
 namespace {
 
 // Trees are walked by recursion, and are at most this deep.
@@ -38,7 +40,7 @@ Bytes common_base(const Instance& in, Bytes height) {
         *std::max_element(in.choices.values.begin(), in.choices.values.end(),
                           [](const Choice& a, const Choice& b) { return a.modulus < b.modulus; });
     if (base > kLimit - height - first.modulus) return -1;
-    base += (first.residue - base % first.modulus + first.modulus) % first.modulus;
+    base = align_up(base, first.modulus, first.residue);
     for (Index i = 0; i < in.item_count(); ++i) {
         const Choice& choice = in.choices[i][0];
         if (base % choice.modulus != choice.residue % choice.modulus) return -1;
@@ -111,4 +113,4 @@ std::optional<std::vector<Bytes>> tile(const FullRows& full, std::size_t memory,
     return {};
 }
 
-}  // namespace memstow
+}  // namespace memstow::search

@@ -5,11 +5,11 @@
 #include <optional>
 #include <vector>
 
-#include "../instance.hpp"
-#include "decision.hpp"
-#include "sweep.hpp"
+#include "core/instance.hpp"
+#include "search/decision.hpp"
+#include "search/sweep.hpp"
 
-namespace memstow {
+namespace memstow::search {
 
 struct FullRows {
     std::vector<Tile> tiles;  // by item
@@ -26,4 +26,4 @@ std::optional<FullRows> full_rows(const Instance& instance);
 // `stop` is asked, and may be told more steps than it is asked for.
 std::optional<std::vector<Bytes>> tile(const FullRows& full, std::size_t memory, const Decision::Stop& stop);
 
-}  // namespace memstow
+}  // namespace memstow::search

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
 
-from memstow.planner.model.events import Bound, Event, Incumbent, Phase, given_up
+from memstow.planner.model.events import Bound, Event, Incumbent, Phase, solver_gave_up
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import (
     Explanation,
@@ -109,7 +109,7 @@ class FakeEngine:
             for event in (Phase("search", 0.0), Incumbent(2_000, "stack", 0.1), Bound(1_000, "bounds", 0.2)):
                 on_event(event)
         if on_event is not None and self.gives_up is not None:
-            on_event(given_up("cpsat", self.gives_up, 0.2))
+            on_event(solver_gave_up("cpsat", self.gives_up, 0.2))
         self._write("begun")
         told = (cancel or threading.Event()).wait(self.lasting)
         if told and self.deaf:

@@ -105,10 +105,10 @@ def test_what_is_no_problem_is_left_out_and_named(cli: Cli, three: Path, tmp_pat
     (tmp_path / "poem.csv").write_text("roses,are\nred,\n")
     ran = cli("bench", "run", tmp_path, "--output", tmp_path / "out")
     assert ran.code == Exit.DONE
-    assert "poem is left out" in ran.err
+    assert f"{tmp_path / 'poem.csv'} is left out: line 1" in ran.err
     assert [record.instance.name for record in records(tmp_path / "out")] == [three.stem]
     only = cli("bench", "run", tmp_path / "poem.csv", "--output", tmp_path / "other")
-    assert only.code == Exit.USAGE
+    assert (only.code, only.out) == (Exit.USAGE, "")
     assert not (tmp_path / "other").exists()
 
 

@@ -67,6 +67,10 @@ def test_mistakes_are_told_by_the_command_they_are_made_in(
     assert third == f"`{usage.removesuffix('...').rstrip('[]ABCDEFGHIJKLMNOPQRSTUVWXYZ ')} --help` tells more"
 
 
+def test_one_command_is_asked_for_not_several(cli: Cli) -> None:
+    assert cli("keys", "lst").err.splitlines()[1] == "usage: memstow keys WHAT [OPTION...]"
+
+
 def test_a_misspelt_option_is_told_before_a_missing_file(cli: Cli) -> None:
     ran = cli("solve", "--jsno")
     assert "did you mean --json?" in ran.err

@@ -44,10 +44,13 @@ def test_a_file_that_is_no_store_is_told(cli: Cli, tmp_path: Path) -> None:
     assert "not a database" in refused(cli)
 
 
-def test_an_address_that_others_reach_needs_a_key_or_a_word(cli: Cli) -> None:
+def test_an_address_that_others_reach_needs_a_key_or_a_word(cli: Cli, tmp_path: Path) -> None:
     line = refused(cli, "--host", "0.0.0.0")
     assert "[no_keys]" in line
     assert "MEMSTOW_ANONYMOUS=everyone" in line
+    assert list(tmp_path.iterdir()) == []
+    cli("db", "upgrade")
+    assert "[no_keys]" in refused(cli, "--host", "0.0.0.0"), "a store without a key is no better than none"
 
 
 def test_a_key_is_shown_once_listed_and_revoked(cli: Cli) -> None:
@@ -86,11 +89,12 @@ def test_a_store_without_tables_has_no_keys_and_gets_none_by_looking(cli: Cli, t
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-def test_a_port_in_use_is_told_in_a_line(cli: Cli, host: str) -> None:
+def test_a_port_in_use_is_told_in_a_line_and_nothing_is_made(cli: Cli, tmp_path: Path, host: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         line = refused(cli, "--host", host, "--port", str(port))
     assert f"{host}:{port}: another program listens there; choose another `port`" in line
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_address_that_cannot_be_had_is_told_in_a_line(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from memstow.api.cli.commands.verify import MOST_SHOWN
 from memstow.api.cli.exit_codes import Exit
 from tests.api.cli.conftest import Cli
 
@@ -48,6 +49,26 @@ def test_an_invalid_plan_exits_with_1_and_lists_what_is_wrong(cli: Cli, three: P
     assert ran.code == Exit.INVALID
     assert ran.out.startswith("invalid: ")
     assert "'c' has no place [missing]" in ran.out
+
+
+@pytest.mark.parametrize(("unknown", "more"), [(40, ""), (41, "  and 1 more\n")])
+def test_of_many_violations_the_first_are_listed_and_the_others_counted(
+    cli: Cli, tmp_path: Path, unknown: int, more: str
+) -> None:
+    """60 buffers without a place, and places of buffers that are none."""
+    problem, plan = tmp_path / "problem.json", tmp_path / "plan.json"
+    buffers = [{"id": f"b{i}", "size": 1, "lifetime": [i, i + 1]} for i in range(60)]
+    places = [{"buffer": f"x{i}", "pool": "memory", "offset": 0} for i in range(unknown)]
+    problem.write_text(json.dumps({"version": 1, "buffers": buffers}))
+    plan.write_text(json.dumps({"status": "feasible", "placements": places}))
+    ran = cli("verify", problem, plan)
+    assert ran.code == Exit.INVALID
+    count = len(json.loads(cli("verify", problem, plan, "--json").out)["violations"])
+    first, *lines = ran.out.splitlines(keepends=True)
+    assert first == f"invalid: {count} violations\n"
+    assert sum(line.endswith("]\n") for line in lines) == MOST_SHOWN
+    assert ("".join(lines[MOST_SHOWN:]).startswith(more)) or not more
+    assert any("more" in line for line in lines[MOST_SHOWN:]) is bool(more)
 
 
 def test_the_verdict_can_be_json(cli: Cli, three: Path, plan: Path) -> None:

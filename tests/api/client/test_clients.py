@@ -207,7 +207,7 @@ def test_the_command_line_tells_of_a_server_that_is_not_there(tmp_path: Path) ->
     path.write_bytes(formats.write_problem(SMALL))
     ran = memstow("solve", path, "--server", "http://127.0.0.1:9")
     assert ran.returncode == Exit.USAGE
-    assert "cannot be reached" in ran.stderr
+    assert "the server at http://127.0.0.1:9 cannot be reached" in ran.stderr
 
 
 def test_ctrl_c_prints_the_best_plan_of_the_server(running: Server, tmp_path: Path) -> None:

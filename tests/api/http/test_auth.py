@@ -113,6 +113,20 @@ def test_too_many_requests_are_told_when_to_come_again() -> None:
         rate.count("a")
 
 
+def test_who_asked_longest_ago_is_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever asks again and again stays limited, however many others ask once."""
+    monkeypatch.setattr("memstow.api.http.auth._MOST_BUCKETS", 2)
+    rate = RateLimit(0.001, 2, lambda: 0.0)
+    for other in ("b", "c"):
+        rate.count("a")
+        rate.count(other)
+    with pytest.raises(ApiError):
+        rate.count("a")
+    rate.count("c")
+    with pytest.raises(ApiError):
+        rate.count("c")
+
+
 @pytest.mark.parametrize(
     ("host", "loopback"),
     [

@@ -29,6 +29,16 @@ def submit(client: TestClient, **body: Any) -> dict[str, Any]:
     return job
 
 
+def test_a_parameter_that_is_misspelt_is_refused_and_nothing_is_done(client: TestClient) -> None:
+    job = submit(client)["id"]
+    for path in ("/v1/jobs?stat=failed", f"/v1/jobs/{job}/plan?fromat=csv", "/v1/schema?knd=plan"):
+        problem_document(client.get(path), 422, "unknown_parameter")
+    problem_document(client.delete(f"/v1/jobs/{job}?discrad=true"), 422, "unknown_parameter")
+    assert client.get(f"/v1/jobs/{job}").json()["state"] != "cancelled"
+    problem_document(client.get("/v1/batches/x/results?fromat=csv"), 422, "unknown_parameter")
+    problem_document(client.delete("/v1/batches/x?discrad=true"), 422, "unknown_parameter")
+
+
 def test_a_job_goes_its_way(client: TestClient) -> None:
     job = submit(client, options={"time_limit": 2.0}, priority=3)
     assert job["state"] in ("queued", "running")

@@ -79,6 +79,11 @@ def test_a_large_problem_alone_is_read_like_a_small_one(client: TestClient) -> N
     assert len(response.json()["placements"]) == 3000
 
 
+def test_a_solver_that_is_misspelt_is_told_with_what_may_have_been_meant(client: TestClient) -> None:
+    document = problem_document(client.post("/v1/plan?solver=exakt", json=PROBLEM), 422, "unknown_solver")
+    assert document["detail"].startswith('there is no solver "exakt"; did you mean exact? use one of auto, ')
+
+
 def test_options_in_the_query_hold_for_a_problem_alone(client: TestClient) -> None:
     document = problem_document(client.post("/v1/plan?gap=2", json=PROBLEM), 422, "too_large")
     assert [error["path"] for error in document["errors"]] == ["$.query.gap"]
@@ -103,6 +108,15 @@ def test_what_may_be_either_is_refused_with_the_way_out(
     document = problem_document(client.post(f"/v1/{path}", json=body), 422, "not_wrapped")
     assert named in document["detail"]
     assert '{"problem": ' in document["detail"]
+
+
+@pytest.mark.parametrize("path", ["plan", "jobs", "inspect", "convert"])
+def test_an_empty_list_is_no_problem_unless_the_format_says_so(client: TestClient, path: str) -> None:
+    document = problem_document(client.post(f"/v1/{path}", json=[]), 422, "no_problem")
+    assert "an empty list" in document["detail"]
+    assert '{"version": 1, "buffers": [...]}' in document["detail"]
+    named = client.post(f"/v1/{path}?format=executorch", json=[])
+    assert named.status_code in (200, 202), named.text
 
 
 @pytest.mark.parametrize("body", [{}, {"options": {}}, {"problems": []}, "text", 5])

@@ -41,6 +41,49 @@ def test_a_plan_is_judged(client: TestClient) -> None:
     problem_document(response, 415, "unsupported_media_type")
 
 
+@pytest.mark.parametrize(
+    ("body", "what"),
+    [
+        (PROBLEM, "problem"),
+        ({**PROBLEM, "plan": PLAN}, "problem"),
+        ({"sizes": []}, "problem"),
+        ([[{"name": "a"}]], "problem"),
+        ({"schema_version": 1, "problem": {}}, "problem"),
+        (PLAN, "plan"),
+    ],
+)
+def test_a_problem_or_plan_that_nothing_wraps_is_refused_with_the_way_out(
+    client: TestClient, body: object, what: str
+) -> None:
+    document = problem_document(client.post("/v1/verify", json=body), 422, "not_wrapped")
+    assert document["detail"].startswith(f"this is a {what} itself: send ")
+    assert '{"problem": {"version": 1, "buffers": [...]}, "plan": {' in document["detail"]
+
+
+@pytest.mark.parametrize(
+    ("body", "missing"),
+    [
+        ({"problem": PROBLEM}, ["$.plan"]),
+        ({"plan": PLAN}, ["$.problem"]),
+        ({}, ["$.problem", "$.plan"]),
+    ],
+)
+def test_of_an_envelope_what_is_missing_is_told(client: TestClient, body: object, missing: list[str]) -> None:
+    document = problem_document(client.post("/v1/verify", json=body), 422, "missing_field")
+    assert [error["path"] for error in document["errors"]] == missing
+
+
+@pytest.mark.parametrize(
+    ("body", "path"), [(PROBLEM, "$"), ({"problems": [PROBLEM]}, "$.problems[0]"), ([PROBLEM], "$")]
+)
+def test_a_batch_of_bare_problems_is_told_how_to_wrap_them(
+    client: TestClient, body: object, path: str
+) -> None:
+    document = problem_document(client.post("/v1/batches", json=body), 422, "not_wrapped")
+    assert [error["path"] for error in document["errors"]] == [path]
+    assert '{"problem": {"version": 1, "buffers": [...]}' in document["detail"]
+
+
 def test_what_a_plan_only_claims_is_said_and_checked_when_asked_for(client: TestClient) -> None:
     model = {"kind": "model", "solver": "cp-sat"}
     plan = {**PLAN, "objective": [{**PLAN["objective"][0], "certificate": model}], "version": "0.0.1"}
@@ -54,6 +97,15 @@ def test_what_a_plan_only_claims_is_said_and_checked_when_asked_for(client: Test
     (claim,) = [it for it in again["claims"] if it["subject"] == "bound"]
     assert (claim["standing"], claim["by"]) == ("checked", "solving again")
     problem_document(client.post("/v1/verify?recheck=true&time_limit=-1", json=body), 422, "invalid_request")
+
+
+@pytest.mark.parametrize(
+    ("asked", "meant"),
+    [("verify?rechek=true", "recheck"), ("inspect?row=3", "rows"), ("convert?too=csv", "to")],
+)
+def test_a_parameter_that_is_misspelt_is_refused(client: TestClient, asked: str, meant: str) -> None:
+    document = problem_document(client.post(f"/v1/{asked}", json=PROBLEM), 422, "unknown_parameter")
+    assert f"did you mean {meant}?" in document["detail"]
 
 
 def test_a_problem_is_inspected(client: TestClient) -> None:

@@ -6,13 +6,17 @@ from dataclasses import replace
 
 import pytest
 
-from memstow.api.operations.solve import better_answer, is_final, solve_fully
+from memstow.api.operations.encoding import bytes_in_order, plan_from_bytes, plan_to_bytes
+from memstow.api.operations.solve import better_answer, is_final, solve_briefly, solve_fully
 from memstow.planner.formats import read_problem
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Placement, Plan, Status, TermValue
 from memstow.planner.model.problem import Problem
+from memstow.planner.solve import engine
 from memstow.planner.solve.engine import plan
 from memstow.planner.verify import verify
+from tests.planner.plans import honest
+from tests.waiting import PATIENCE
 
 PROBLEM = read_problem(
     b"""{"version": 1, "pools": [{"id": "m"}], "buffers": [
@@ -26,7 +30,8 @@ def of_gaps(*gaps: float, status: Status = Status.FEASIBLE) -> Plan:
 
 
 @pytest.mark.parametrize(
-    ("gaps", "enough"), [((0.1, 0.1), True), ((0.1, 0.2), False), ((0.2, 0.1), False), ((0.1,), True)]
+    ("gaps", "enough"),
+    [((0.1, 0.1), True), ((0.1, 0.2), False), ((0.2, 0.1), False), ((0.1,), True), ((0.105,), False)],
 )
 def test_enough_is_every_term_within_the_gap(gaps: Sequence[float], enough: bool) -> None:
     assert is_final(of_gaps(*gaps), Options(gap=0.1)) is enough
@@ -87,3 +92,50 @@ def test_a_deterministic_run_knows_nothing_of_other_plans() -> None:
     assert other.placements != alone.placements
     again = solve_fully(PROBLEM, options, other, lambda _: None, lambda _: None, threading.Event())
     assert again == alone
+
+
+def test_a_deterministic_run_that_a_moment_was_too_short_for_is_no_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What it has found by then depends on the clock."""
+    found = laid(PROBLEM, 0, 8)
+    options = Options(deterministic=True)
+
+    def cut_off(
+        _problem: Problem, _options: Options, _on_event: object, cancel: threading.Event | None
+    ) -> Plan:
+        assert cancel is not None
+        assert cancel.wait(PATIENCE)
+        return found
+
+    monkeypatch.setattr(engine, "plan", cut_off)
+    assert solve_briefly(PROBLEM, options, 0.0) == (None, False)
+    monkeypatch.setattr(engine, "plan", lambda *_: found)
+    assert solve_briefly(PROBLEM, options, PATIENCE) == (found, True)
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_run_starts_from_what_is_known_unless_a_plan_to_start_from_is_named(
+    monkeypatch: pytest.MonkeyPatch, named: bool
+) -> None:
+    known = honest(PROBLEM, {"a": ("m", 0), "b": ("m", 8)})
+    hint = laid(PROBLEM, 9, 0)
+    asked: list[Options] = []
+
+    def worse(_problem: Problem, options: Options, *_: object) -> Plan:
+        asked.append(options)
+        return laid(PROBLEM, 0, 40)
+
+    monkeypatch.setattr(engine, "plan", worse)
+    options = Options(hint=hint if named else None)
+    found = solve_fully(PROBLEM, options, known, lambda _: None, lambda _: None, threading.Event())
+    assert [it.hint for it in asked] == [hint if named else known]
+    assert found.placements == known.placements, "what is known is the answer where nothing better is found"
+
+
+def test_a_plan_is_told_in_the_order_of_the_problem_that_was_asked_about() -> None:
+    written = plan_to_bytes(laid(PROBLEM, 0, 8))
+    assert bytes_in_order(["a", "b"], written) is written
+    turned = plan_from_bytes(bytes_in_order(["b", "a"], written))
+    assert [(it.buffer, it.offset) for it in turned.placements] == [("b", 8), ("a", 0)]
+    assert replace(turned, placements=()) == replace(plan_from_bytes(written), placements=())

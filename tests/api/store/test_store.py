@@ -449,6 +449,34 @@ def test_what_is_over_its_time_goes_with_all_that_belongs_to_it(
     assert jobs.get(waiting) is not None
 
 
+def test_jobs_are_forgotten_a_part_at_a_time_until_none_is_over_its_time(
+    database: Database, jobs: Queue, claims: Claims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "_AT_ONCE", 2)
+    for _ in range(5):
+        jobs.submit(draft())
+        taken = claims.claim("me", 9)
+        assert taken is not None
+        claims.finish(taken.job.id, 1, State.DONE, Progress(plan=b"p"), [JobEvent("done", "{}")], -1)
+    assert retention.remove_expired(database, 10) == 5
+    assert jobs.page(Filter(), 9) == []
+
+
+def test_a_batch_is_kept_as_long_as_a_job_of_it(
+    database: Database, jobs: Queue, claims: Claims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch, _ = jobs.submit_batch(None, "b", [draft()])
+    made = time.time()
+    monkeypatch.setattr(time, "time", lambda: made + 3600)
+    retention.remove_expired(database, 10)
+    assert jobs.batch(batch) is not None
+    taken = claims.claim("me", 9)
+    assert taken is not None
+    claims.finish(taken.job.id, 1, State.DONE, Progress(plan=b"p"), [JobEvent("done", "{}")], -1)
+    retention.remove_expired(database, 10)
+    assert jobs.batch(batch) is None
+
+
 def test_the_file_of_a_store_shrinks_when_what_it_held_is_gone(tmp_path: Path) -> None:
     database = Database(f"sqlite:///{tmp_path / 'store.sqlite'}")
     migrate.upgrade(database)
@@ -471,7 +499,8 @@ def test_the_cache_keeps_the_latest_and_no_more_than_it_may(database: Database) 
     assert cache.best_of("d") == b"new"
     cache.store([CachedPlan(f"d{i}", solved(b"p"), f"k{i}", True) for i in range(5)])
     retention.remove_expired(database, 2)
-    assert sum(cache.find(f"k{i}") is not None for i in range(5)) <= 2
+    assert sum(cache.find(f"k{i}") is not None for i in range(5)) == 2
+    assert sum(cache.best_of(f"d{i}") is not None for i in range(5)) == 2
     assert cache.find("nothing") is None
 
 

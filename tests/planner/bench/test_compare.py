@@ -9,7 +9,7 @@ import pytest
 from memstow.planner.bench.compare.measures import DECIDING, NAMES
 from memstow.planner.bench.compare.text import told, values
 from memstow.planner.bench.compare.verdicts import Comparison, Line, Strictness, Verdict, compare
-from memstow.planner.bench.records.record import RESULTS, Ending, Record
+from memstow.planner.bench.records.record import RESULTS, Ending, Record, Term
 from memstow.planner.bench.records.results import read
 from memstow.planner.model.errors import InputError
 from tests.planner.bench.make import made, results, write
@@ -199,7 +199,24 @@ def test_the_words_and_the_json_say_the_same(tmp_path: Path) -> None:
     assert data["worse"] is True
     assert [line["measure"] for line in data["lines"] if line["verdict"] == "worse"] == ["value"]
     assert "worse in value of x: a (1.1000)" in text
-    assert "worse: 1 pairs" in text
+    assert text.endswith("\nworse in value: 1 pairs of runs compared")
+
+
+def test_the_last_line_says_what_is_worse_whether_or_not_it_decides(tmp_path: Path) -> None:
+    old, slow = _noisy(1, 1), _noisy(1.3, 2)
+    slower = _compared(tmp_path / "slower", old, slow)
+    unnamed = "which `--fail-on` of `bench compare` does not name"
+    rest = "90 pairs of runs compared"
+    assert told(slower, DECIDING).splitlines()[-1] == f"worse in seconds and cpu, {unnamed}: {rest}"
+    assert told(slower, ["seconds"]).splitlines()[-1] == f"worse in seconds; worse in cpu, {unnamed}: {rest}"
+    larger = [replace(run, objective=(Term("term0", 200, None),)) for run in slow]
+    both = _compared(tmp_path / "both", old, larger[1:])
+    assert told(both, DECIDING).splitlines()[-1] == (
+        "worse in value; worse, since results are missing; "
+        f"worse in seconds and cpu, {unnamed}: 89 pairs of runs compared"
+    )
+    same = _compared(tmp_path / "equal", old, old)
+    assert told(same, DECIDING).splitlines()[-1] == f"nothing is worse: {rest}"
 
 
 def test_runs_that_only_the_new_results_have_are_nothing_worse(tmp_path: Path) -> None:

@@ -94,13 +94,20 @@ def test_defaults_are_not_written() -> None:
         (b'{"version": 1, "buffers": []}', "json"),
         (b'\xef\xbb\xbf \n{"version": 1, "buffers": []}', "json"),
         (b"id,lower,upper,size\n", "csv"),
-        (b"[]", "executorch"),
+        (b'[{"id": "a", "size": 4, "lower": 0, "upper": 1}]', "executorch"),
         (b"[[0, 1, 4]]", "usmp"),
         (b'{"sizes": {}}', "usmp"),
     ],
 )
 def test_content_tells_the_format(data: bytes, name: str) -> None:
     assert formats.read_problem(data) == formats.read_problem(data, name)
+
+
+def test_an_empty_list_tells_no_format() -> None:
+    (issue,) = refusal(lambda: formats.read_problem(b"[]"))
+    assert (issue.code, issue.path) == ("no_problem", "$")
+    assert '{"version": 1, "buffers": [...]}' in issue.message
+    assert formats.read_problem(b"[]", "executorch").buffers == ()
 
 
 def test_a_request_to_the_service_is_known_as_one() -> None:

@@ -14,8 +14,8 @@ from memstow.planner.model.errors import InputError
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Placement, Plan, Status
 from memstow.planner.model.problem import Buffer, InPlace, Pool, Problem, Relative, Reserved, ReuseCost
+from memstow.planner.model.target import Target
 from memstow.planner.reading.parse import parse_target
-from memstow.planner.targets.target import Target
 
 CLASSES: tuple[Any, ...] = (
     Buffer,

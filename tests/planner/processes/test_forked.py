@@ -13,7 +13,7 @@ from tests.waiting import PATIENCE
 # Forking is for processes of one thread, which a test runner need not be.
 START = """
 import json, os, sys, time
-from memstow.planner.processes.forked import Forked
+from memstow.planner.processes.forked import ForkedProcess
 from memstow.planner.processes.frames import pack
 from memstow.planner.processes.session import EndedError, Session
 
@@ -44,7 +44,7 @@ def test_it_hears_and_answers_in_a_folder_and_group_of_its_own() -> None:
         os.write(events, pack({"kind": "done", "heard": b"hello" in heard, "group": os.getpgrp(),
                                "here": os.getcwd(), "temporary": os.environ["TMPDIR"]}))
         time.sleep(600)
-    child = Forked(serve)
+    child = ForkedProcess(serve)
     done = talk(child)
     assert done["heard"] and done["group"] == child.id != os.getpgrp()
     assert done["here"] == done["temporary"] == str(child.folder)
@@ -66,7 +66,7 @@ def test_it_keeps_no_pipe_of_its_parent_open() -> None:
             except OSError:
                 pass
         os.write(events, pack({"kind": "done", "open": found}))
-    child = Forked(serve)
+    child = ForkedProcess(serve)
     print(talk(child)["open"])
     child.close()
     """)
@@ -86,7 +86,7 @@ def test_how_it_ended_is_told(does: str, said: str) -> None:
     (told,) = run(f"""
     def serve(events):
         {does}
-    child = Forked(serve)
+    child = ForkedProcess(serve)
     print(talk(child)["failure"])
     child.close()
     """)
@@ -102,7 +102,7 @@ def test_what_it_used_is_known_and_its_own() -> None:
         os.write(events, pack({"kind": "done"}))
         time.sleep(600)
     for _ in range(2):
-        child = Forked(serve)
+        child = ForkedProcess(serve)
         talk(child)
         child.close()
     print(child.usage.cpu_seconds, child.usage.peak_memory)
@@ -120,7 +120,7 @@ def test_what_it_started_ends_with_it() -> None:
         started = subprocess.Popen(["sleep", "6000"])
         os.write(events, pack({"kind": "done", "started": started.pid}))
         time.sleep(600)
-    child = Forked(serve)
+    child = ForkedProcess(serve)
     print(talk(child)["started"])
     child.close()
     """)
@@ -130,7 +130,7 @@ def test_what_it_started_ends_with_it() -> None:
 def test_it_may_be_closed_before_it_has_begun() -> None:
     told = run("""
     for _ in range(30):
-        child = Forked(lambda events: time.sleep(600))
+        child = ForkedProcess(lambda events: time.sleep(600))
         child.close()
         assert child.status == -9
     print("closed")

@@ -167,11 +167,11 @@ def test_the_folder_of_a_child_is_gone_at_once_though_its_end_takes_a_while(
     """)
     wait_told(process)
     with monkeypatch.context() as patch:
-        patch.setattr(Process, "_bury", lambda it: buried.append(it))
+        patch.setattr(Process, "_reap", lambda it: buried.append(it))
         process.close(wait=0.0)
         assert not process.folder.exists()
     for late in buried:
-        late._bury()
+        late._reap()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc to look for what is left")
@@ -182,7 +182,8 @@ def test_when_the_parent_is_killed_its_children_end_by_themselves(tmp_path: Path
             "-c",
             textwrap.dedent("""
             import sys, time
-            from memstow.planner.processes.process import Process, command_for
+            from memstow.planner.backends.warm_children import command_for
+            from memstow.planner.processes.process import Process
             for name in ("cbc", "cpsat"):
                 print(Process(command_for(name)).id, flush=True)
             time.sleep(600)

@@ -3,8 +3,8 @@
 from memstow.planner.model.plan import Placement, Plan, Status
 from memstow.planner.reading.parse import parse_problem
 from memstow.planner.reduce import Reduction, reduce
-from memstow.planner.solve.kept_places import kept_places
-from memstow.solvers.solver import Kept
+from memstow.planner.solve.task import hint_places
+from memstow.solvers.solver import HintPlace
 
 TIED = parse_problem(
     {
@@ -50,10 +50,12 @@ def test_a_buffer_that_is_nowhere_or_in_no_pool_says_nothing() -> None:
 
 
 def test_what_is_kept_is_counted_by_where_the_item_would_be() -> None:
-    def kept(*placements: Placement) -> tuple[Kept, ...]:
-        return kept_places(reduced(), Plan(status=Status.FEASIBLE, placements=placements)).places
+    def places(*placements: Placement) -> tuple[HintPlace, ...]:
+        return hint_places(reduced(), Plan(status=Status.FEASIBLE, placements=placements)).by_item
 
-    assert kept(*at(a=4, b=12)) == (Kept(0, 0, 1, 2),), "both would be where they were"
-    assert kept(*at(a=4, b=16)) == (Kept(0, 0, 1, 1), Kept(0, 0, 2, 1)), "one of the two at a time"
-    assert kept(*at(b=4)) == (), "the item would begin below zero"
-    assert kept(*at(c=25)) == (), "no item is there"
+    assert places(*at(a=4, b=12)) == (HintPlace(0, 0, 1, 2),), "both would be where they were"
+    assert places(*at(a=4, b=16)) == (HintPlace(0, 0, 1, 1), HintPlace(0, 0, 2, 1)), (
+        "one of the two at a time"
+    )
+    assert places(*at(b=4)) == (), "the item would begin below zero"
+    assert places(*at(c=25)) == (), "no item is there"

@@ -24,7 +24,8 @@ from memstow.planner.solve.engine import plan
 from memstow.planner.solve.portfolio import Stage
 from memstow.planner.verify import verify
 from memstow.solvers.models.register import BACK_ENDS
-from memstow.solvers.solver import Solver, Task, find
+from memstow.solvers.registry import find
+from memstow.solvers.solver import Solver, Task
 from tests.in_process import run_back_ends_in_process
 from tests.planner.solve.test_agreement import mixed
 from tests.problems import costly_problem, random_problem
@@ -41,7 +42,7 @@ def main(solver: str, first: int, number: int) -> dict[str, object]:
     with pytest.MonkeyPatch.context() as patch:
         run_back_ends_in_process(patch)
         if solver in BACK_ENDS:
-            patch.setattr(engine, "team_for", _badly_started)
+            patch.setattr(engine, "stages_for", _badly_started)
         for seed in range(first, first + number):
             problem, hint = problem_for(solver, seed)
             truth = judge(problem, hint)

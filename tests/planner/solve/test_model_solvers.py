@@ -9,14 +9,15 @@ from random import Random
 import pytest
 
 from memstow.planner.backends import warm_children
-from memstow.planner.backends.isolated_solver import Isolated
+from memstow.planner.backends.isolated_solver import IsolatedSolver
+from memstow.planner.backends.warm_children import command_for
 from memstow.planner.model.errors import DeclinedError, MissingBackEndError
 from memstow.planner.model.events import Event, Incumbent, Phase
 from memstow.planner.model.objective import terms_of
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Model, Placement, Plan, Status
 from memstow.planner.model.problem import Buffer, InPlace, Pool, Problem, Reserved, ReuseCost
-from memstow.planner.processes.process import Process, command_for
+from memstow.planner.processes.process import Process
 from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.solve.engine import plan
 from memstow.planner.solve.task import task_of
@@ -176,7 +177,7 @@ def test_what_or_tools_trips_over_is_solved_all_the_same() -> None:
     assert isinstance(reduction, Reduction)
     task, _ = task_of(reduction, dict.fromkeys(terms_of(problem), 0), Options())
     unheard = Listeners(lambda *_: None, lambda *_: None)
-    outcome = Isolated("cpsat").solve(task, _native.Budget(60.0, -1), unheard)
+    outcome = IsolatedSolver("cpsat").solve(task, _native.Budget(60.0, -1), unheard)
     assert outcome.failure is None
     assert outcome.misfit
 

@@ -14,11 +14,17 @@ import pytest
 from memstow.planner import formats
 from memstow.planner.model.errors import DeclinedError
 from memstow.planner.model.events import Bound, Event, Incumbent
+from memstow.planner.model.objective import terms_of
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Exhausted, Plan, Status, TermValue
 from memstow.planner.model.problem import Buffer, Pool, Problem, Relative, ReuseCost
+from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.solve.engine import plan
+from memstow.planner.solve.task import task_of
 from memstow.planner.verify import verify
+from memstow.solvers._native import Budget
+from memstow.solvers.registry import find
+from memstow.solvers.solver import Listeners
 from tests.planner.formats.structured_brute import fits, value
 from tests.problems import costly_problem
 from tests.referee import judge
@@ -100,6 +106,46 @@ def test_the_order_of_terms_decides_between_height_and_cost() -> None:
     wide = replace(chain(4, 4), pools=(Pool(id="m"),))
     assert values(plan(replace(wide, objective=("reuse_cost", "peak")))) == [0, 8]
     assert values(plan(replace(wide, objective=("peak", "reuse_cost")))) == [2, 6]
+
+
+def test_pools_that_have_many_short_turns_agree_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memstow.solvers.reuse._FIRST_TURN", 1)
+    several = 0
+    for seed in range(TINY // 4):
+        problem = costly_problem(Random(seed))
+        if len(problem.pools) == 1:
+            continue
+        truth = judge(problem)
+        found = plan(problem, Options(solver="reuse", workers=1))
+        assert found.status is truth.status, seed
+        if truth.vector is not None:
+            assert tuple(values(found)) == truth.vector, seed
+            assert tuple(term.bound for term in found.objective) == truth.vector, seed
+            several += 1
+    assert several > TINY // 20
+
+
+@pytest.mark.parametrize(
+    ("pools", "first", "bounded"), [(2, (5, 3), [0]), (2, (5, 5), [0, 1]), (1, (5, 3), [0, 1])]
+)
+def test_where_pools_could_trade_costs_no_bound_of_a_later_term_is_claimed(
+    monkeypatch: pytest.MonkeyPatch, pools: int, first: tuple[int, int], bounded: list[int]
+) -> None:
+    """A plan of the same cost can have one pool pay more and another less, as long as it is not the least."""
+    settled = iter((first, (9, 9)))
+    monkeypatch.setattr("memstow.solvers.reuse._Run._minimise", lambda *_: next(settled))
+    names = [f"m{i}" for i in range(pools)]
+    problem = Problem(
+        version=1,
+        pools=tuple(Pool(id=name, capacity=9) for name in names),
+        buffers=tuple(Buffer(id=name, size=1, lifetime=(0, 1), pools=(name,)) for name in names),
+        objective=("reuse_cost", "peak"),
+    )
+    reduction = reduce(problem)
+    assert isinstance(reduction, Reduction)
+    task, _ = task_of(reduction, dict.fromkeys(terms_of(problem), 0), Options())
+    outcome = find("reuse").solve(task, Budget(-1.0, -1), Listeners(lambda *_: None, lambda *_: None))
+    assert [bound.term for bound in outcome.bounds] == bounded
 
 
 def test_several_pools_are_settled_one_by_one_where_no_buffer_has_a_choice() -> None:

@@ -510,3 +510,11 @@ def test_each_buffer_that_is_said_to_have_no_place_has_none() -> None:
     assert not said_to_have_no_place(it, "b")
     assert not said_to_have_no_place(it, "a", "b")
     assert not said_to_have_no_place(it)
+
+
+@pytest.mark.parametrize("time", [1, None])
+def test_a_buffer_without_bytes_is_no_part_of_a_proof(time: int | None) -> None:
+    facts = Facts(problem(A, B, Buffer(id="z", size=0, lifetime=(0, 9))), Findings())
+    assert proven(facts, PEAK, live("a", "b", time=time), cheapest_only=False) == 11
+    found = proven(facts, PEAK, live("a", "z", "b", time=time), cheapest_only=False)
+    assert found == "'z' has no bytes and conflicts with nothing"

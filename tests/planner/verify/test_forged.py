@@ -32,7 +32,7 @@ from memstow.planner.model.plan import (
 )
 from memstow.planner.model.problem import Buffer, Pool, Problem, Relative, Reserved
 from memstow.planner.solve import engine
-from memstow.planner.solve.recheck import only, recheck
+from memstow.planner.solve.recheck import recheck, subproblem
 from memstow.planner.verify import Claim, Code, Standing, Subject, judge
 from tests.planner.plans import honest
 from tests.problems import random_problem
@@ -426,6 +426,31 @@ def test_solving_again_does_not_count_moves_from_another_plan_than_was_meant() -
     assert standing(known.claims, Subject.BOUND, "moves") is Standing.CHECKED
 
 
+def test_a_bound_that_holds_for_better_plans_says_nothing_of_worse_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All in fast memory takes least and costs most: that cost is no bound where more memory is taken."""
+    pools = (Pool(id="fast", cost=3), Pool(id="slow"))
+    buffers = tuple(
+        Buffer(id=f"b{i}", size=4, lifetime=(i, i + 1), pools=("fast",) if i == 0 else None) for i in range(3)
+    )
+    problem = Problem(version=1, pools=pools, buffers=buffers, objective=("peak", "placement_cost"))
+    apart = honest(
+        problem,
+        {"b0": ("fast", 0), "b1": ("fast", 0), "b2": ("slow", 0)},
+        bounds={"placement_cost": 24},
+    )
+    together = honest(
+        problem, {it.id: ("fast", 0) for it in buffers}, bounds={"peak": 4, "placement_cost": 36}
+    )
+    claim = Claim(Subject.BOUND, "placement_cost", "no plan has less", Standing.CLAIMED, "the plan")
+    verdict = replace(judge(problem, together), claims=(claim,))
+    monkeypatch.setattr(engine, "plan", lambda *_, **__: together)
+    assert recheck(problem, apart, verdict) == verdict
+    (checked,) = recheck(problem, together, verdict).claims
+    assert checked.standing is Standing.CHECKED
+
+
 def hinted(places: dict[str, int]) -> Plan:
     placements = tuple(Placement(buffer=it, pool="memory", offset=at) for it, at in places.items())
     return Plan(status=Status.FEASIBLE, placements=placements)
@@ -443,7 +468,7 @@ def test_what_is_tied_through_a_buffer_of_size_0_is_solved_again_with_it() -> No
         ),
     )
     for name in ("a", "z", "b"):
-        part = only(problem, [name])
+        part = subproblem(problem, [name])
         assert part == problem
         assert engine_takes(part)
 
@@ -511,7 +536,7 @@ def test_a_bound_one_above_what_the_lowest_free_places_reach_is_refuted(
 def test_the_problem_of_some_buffers_holds_their_groups_and_what_is_between_them() -> None:
     problem = next(p for seed in range(200) if (p := random_problem(Random(seed), 5)).relative)
     tie = problem.relative[0]
-    alone = only(problem, [tie.buffer])
+    alone = subproblem(problem, [tie.buffer])
     assert {tie.buffer, tie.base} <= {buffer.id for buffer in alone.buffers}
     assert tie in alone.relative
     assert engine_takes(alone)

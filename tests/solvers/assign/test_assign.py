@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from memstow.planner.backends.registry import versioned
+from memstow.planner.backends.registry import name_with_version
 from memstow.planner.formats import read_problem
 from memstow.planner.generate.random import mixed
 from memstow.planner.model.events import Event, Incumbent, Phase
@@ -150,7 +150,7 @@ def test_a_deterministic_run_gives_the_same_plan_each_time() -> None:
     options = Options(solver="assign", deterministic=True, work_limit=60_000_000)
     first, second = (plan(two_pools(60), options) for _ in range(2))
     assert first == second
-    assert first.prover == versioned("assign")
+    assert first.prover == name_with_version("assign")
 
 
 @pytest.mark.timeout(60)

@@ -4,7 +4,7 @@ from array import array
 from dataclasses import replace
 
 from memstow.planner.model.problem import Buffer, Pool
-from memstow.solvers.assign.crowd import Crowd, instance_of, narrowed
+from memstow.solvers.assign.crowd import Crowd, instance_of, narrow
 from tests.solvers.assign import make
 
 POOLS = (Pool(id="fast", capacity=16), Pool(id="slow", capacity=64))
@@ -41,7 +41,7 @@ def test_some_of_a_crowd_keep_what_is_said_among_them() -> None:
 
 def test_items_are_narrowed_to_the_pools_given_and_others_keep_their_choices() -> None:
     whole = make.instance_of(POOLS, BUFFERS)
-    part = narrowed(whole, [1, -1, 0, -1])
+    part = narrow(whole, [1, -1, 0, -1])
     pools = [list(part.choice_pool[part.choice_start[i] : part.choice_start[i + 1]]) for i in range(4)]
     assert pools == [[1], [0, 1], [0], [0, 1]]
     assert part.part_size == whole.part_size

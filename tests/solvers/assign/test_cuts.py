@@ -41,6 +41,16 @@ def test_an_item_can_be_stood_in_for_by_a_larger_one_that_lives_as_long() -> Non
     assert cut.alone == ()
 
 
+def test_an_item_that_may_lie_lower_or_higher_stands_in_for_none_that_may_not() -> None:
+    """A place of the one would be none of the other."""
+    buffers = [Buffer(id=f"b{i}", size=5 + i // 2, lifetime=(0, 1)) for i in range(6)]
+    instance = make.instance_of((Pool(id="m", capacity=20),), buffers)
+    for item, (low, high) in enumerate(((2, 9), (2, 9), (1, 9), (3, 9), (2, 10), (2, 8))):
+        instance.choice_low[item], instance.choice_high[item] = low, high
+    cut = lifter(make.task_of(instance)).cut(Dead(Crowd(0, (0, 1)), 10))
+    assert cut.classes == (((0, 1, 3, 5), 2),)
+
+
 def test_items_of_conflicts_stand_for_themselves() -> None:
     pools = (Pool(id="m", capacity=9),)
     buffers = [Buffer(id=f"b{i}", size=5, lifetime=(0, 1)) for i in range(3)]

@@ -23,9 +23,9 @@ def packer(*buffers: Buffer) -> Packer:
 
 def test_what_fits_is_laid_out() -> None:
     answer = packer(PINNED, SMALL).pack(Crowd(0, (0, 1)), 8, EFFORT, make.endless())
-    assert answer.packed is not None
-    assert answer.packed.offsets == (4, 0)
-    assert answer.packed.height == 6
+    assert answer.packing is not None
+    assert answer.packing.offsets == (4, 0)
+    assert answer.packing.height == 6
 
 
 def test_the_least_height_of_what_is_too_high_is_told() -> None:
@@ -33,20 +33,20 @@ def test_the_least_height_of_what_is_too_high_is_told() -> None:
     answer = packer(PINNED, SMALL, SMALL).pack(crowd, 8, EFFORT, make.endless())
     (dead,) = answer.dead
     assert dead.height == 10
-    assert answer.packed is not None
-    assert answer.packed.height == 10
+    assert answer.packing is not None
+    assert answer.packing.height == 10
 
 
 def test_bystanders_are_no_part_of_what_does_not_fit() -> None:
     answer = packer(SMALL, WIDE, PINNED).pack(Crowd(0, (0, 1, 2)), 10, EFFORT, make.endless())
-    assert answer.packed is None
+    assert answer.packing is None
     assert [dead.crowd.items for dead in answer.dead] == [(1, 2)]
 
 
 def test_nobody_needs_no_room() -> None:
     answer = packer(SMALL).pack(Crowd(0, ()), 0, EFFORT, make.endless())
-    assert answer.packed is not None
-    assert answer.packed.height == 0
+    assert answer.packing is not None
+    assert answer.packing.height == 0
 
 
 def test_of_several_sets_that_do_not_fit_each_is_told() -> None:
@@ -70,7 +70,7 @@ def test_without_effort_a_question_stays_open() -> None:
     spent = make.endless()
     spent.cancel()
     answer = Packer(task, list(range(61))).pack(Crowd(0, tuple(range(60))), live, EFFORT, spent)
-    assert answer.packed is not None
+    assert answer.packing is not None
     assert not answer.fits(live)
     assert answer.dead == ()
 

@@ -6,10 +6,10 @@ pytest.importorskip("pulp", reason="the [milp] extra is not installed")
 
 from memstow.solvers.milp.cbc import listen
 from memstow.solvers.milp.linear import Values
-from memstow.solvers.milp.program import Told
+from memstow.solvers.milp.program import RunReport
 
 
-class Heard(Told):
+class Heard(RunReport):
     def __init__(self) -> None:
         self.bounds: list[float] = []
 

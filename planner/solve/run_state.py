@@ -1,0 +1,124 @@
+"""The state of a run: its best layout, the bounds of the objective's terms, and their prover.
+
+A solver of several terms proves the bound of a later term under locks on the terms before. Such a bound holds
+for a plan that keeps within those locks, and says nothing about any other.
+"""
+
+from collections.abc import Sequence
+
+from memstow.planner.model.objective import Term
+from memstow.planner.model.plan import Certificate, Exhausted, LiveBytes, Model, Refuted, Sum, gap_of
+from memstow.planner.solve.bounds import TermBound
+from memstow.solvers.solver import ModelBound, Outcome, Proof
+
+
+class LockedBounds:
+    """Bounds under locks, collected over a run."""
+
+    def __init__(self) -> None:
+        self._bounds: list[tuple[str, ModelBound]] = []
+
+    def add(self, solver: str, bounds: Sequence[ModelBound]) -> None:
+        """Add the bounds that a solver has proven."""
+        self._bounds += [(solver, bound) for bound in bounds]
+
+    def improve(
+        self, terms: dict[Term, TermBound], scales: Sequence[int], values: Sequence[int]
+    ) -> tuple[dict[Term, TermBound], str | None]:
+        """The terms with the bounds that hold for a plan of these values, and the prover of the last one."""
+        names, better, prover = list(terms), dict(terms), None
+        for solver, bound in self._bounds:
+            name, value = names[bound.term], bound.value * scales[bound.term]
+            holds = len(bound.locks) == bound.term and all(
+                value <= lock for value, lock in zip(values, bound.locks, strict=False)
+            )
+            if holds and better[name].value < value <= values[bound.term] * scales[bound.term]:
+                better[name], prover = TermBound(value, _certificate(solver, bound, value)), solver
+        return better, prover
+
+
+class RunState:
+    """The best layout of a run and the bounds proven so far. Solvers count in units, bounds are in bytes."""
+
+    def __init__(self, terms: dict[Term, TermBound], scales: Sequence[int]) -> None:
+        self.best: Outcome | None = None
+        self.terms = terms
+        self.scales = scales
+        """By term, the value of one unit of it as solvers count."""
+        self.prover = _prover_of(terms)
+        """The solver or rule that proved the latest bound."""
+        self._terms_before_turns = dict(terms)
+        self._locked = LockedBounds()
+
+    @property
+    def has_plan(self) -> bool:
+        """Whether a layout is known that fits."""
+        return self.best is not None and self.best.fits
+
+    @property
+    def first_bound(self) -> int | None:
+        """The bound of the first term; None for an empty objective."""
+        return next((bound.value for bound in self.terms.values()), None)
+
+    def first_value(self) -> int | None:
+        """The first term's value in the best plan; None without a plan."""
+        best = self.best
+        return best.values[0] * self.scales[0] if best is not None and best.fits else None
+
+    def lower_bounds(self) -> tuple[int, ...]:
+        """The bounds by term, in units."""
+        bounds = zip(self.terms.values(), self.scales, strict=True)
+        return tuple(-(-bound.value // scale) for bound, scale in bounds)
+
+    def within(self, gap: float) -> bool:
+        """Whether each term is proven to be within the gap, given the terms before it."""
+        best = self.best
+        if best is None or not best.fits:
+            return False
+        values = [value * scale for value, scale in zip(best.values, self.scales, strict=True)]
+        return all(
+            gap_of(value, bound.value) <= gap
+            for value, bound in zip(values, self.terms.values(), strict=True)
+        )
+
+    def terms_for_any_plan(self) -> dict[Term, TermBound]:
+        """Bounds that hold for every plan: those under locks may hold for the best one alone."""
+        return self._terms_before_turns | dict(list(self.terms.items())[:1])
+
+    def learn(self, solver: str, outcome: Outcome) -> None:
+        """Keep the better layout and the better bounds."""
+        if outcome.better_than(self.best):
+            self.best = outcome
+        self._locked.add(solver, outcome.bounds)
+        if self.best is not None and self.best.fits:
+            self.terms, prover = self._locked.improve(self.terms, self.scales, self.best.values)
+            self.prover = prover or self.prover
+        if outcome.proof is not None:
+            self._learn_proof(solver, outcome.proof)
+
+    def _learn_proof(self, solver: str, proof: Proof) -> None:
+        """Keep a proof about the first term if it improves the bound."""
+        term, scale = next(iter(self.terms)), self.scales[0]
+        bound = proof.bound * scale
+        if bound <= self.terms[term].value:
+            return
+        refuted = {height * scale: nodes for height, nodes in proof.refuted}
+        # A height that needed no search was refuted at the root.
+        refuted.setdefault(bound - 1, refuted.pop(bound - scale, 1))
+        steps = tuple(Refuted(height=h, nodes=n) for h, n in sorted(refuted.items()) if h < bound)
+        self.terms[term] = TermBound(bound, Exhausted(solver=solver, refuted=steps))
+        self.prover = solver
+
+
+def _certificate(solver: str, bound: ModelBound, value: int) -> Certificate:
+    if not bound.searches:
+        return Model(solver=solver)
+    return Exhausted(solver=solver, refuted=(Refuted(height=value - 1, nodes=bound.searches),))
+
+
+def _prover_of(terms: dict[Term, TermBound]) -> str | None:
+    """The rule that proves the bounds without a search; None if there are none."""
+    for bound in terms.values():
+        if bound.value:
+            return "live bytes" if isinstance(bound.certificate, (LiveBytes, Sum)) else "least costs"
+    return None

@@ -1,0 +1,158 @@
+"""The turns of a run: solvers work one after another, each from the best layout and bounds so far."""
+
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Final, TypeVar
+
+from memstow.planner.backends.registry import is_model
+from memstow.planner.model.plan import gap_of
+from memstow.planner.solve.portfolio import Stage
+from memstow.planner.solve.progress import Progress
+from memstow.planner.solve.run_state import RunState
+from memstow.solvers.core import Budget
+from memstow.solvers.instance import Layout
+from memstow.solvers.solver import Listeners, Outcome, Solver, Task
+
+T = TypeVar("T")
+
+_CHECK_SECONDS: Final = 0.02
+"""Between two looks at whether a run was cancelled."""
+
+OnLayout = Callable[[Layout, str], None]
+"""Called with each better layout that fits, and with the solver that found it."""
+
+
+class GapStop:
+    """Ends a turn as soon as the first and only term is within the gap: native code does not check that."""
+
+    def __init__(self, gap: float, end: Callable[[], None], value: int | None, bound: int) -> None:
+        self._gap = gap
+        self._end = end
+        self._value = value
+        self._bound = bound
+
+    def new_value(self, value: int) -> None:
+        """A better plan was found."""
+        self._value = value
+        self._check()
+
+    def new_bound(self, bound: int) -> None:
+        """A better bound was proven."""
+        self._bound = bound
+        self._check()
+
+    def _check(self) -> None:
+        if self._value is not None and gap_of(self._value, self._bound) <= self._gap:
+            self._end()
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """A proof that nothing fits: items that are too many for their pools, and the solver that found them."""
+
+    items: tuple[int, ...]
+    solver: str
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """Gives solvers their turns within the budget and the gap of a run."""
+
+    state: RunState
+    progress: Progress
+    budget: Budget
+    gap: float
+    cancel: threading.Event | None
+    on_layout: OnLayout | None
+
+    def take(self, stages: Iterable[Stage], task: Task) -> Misfit | None:
+        """Let each stage have its turn; a proof that nothing fits ends them."""
+        failed = False
+        for stage in stages:
+            if self._is_done() or (stage.stands_in and not failed) or stage.solver.declines(task) is not None:
+                continue
+            name = stage.solver.name
+            self.progress.phase(name)
+            share = stage.share_of(self.budget)
+            outcome = self._solve(stage.solver, task, share)
+            self.budget.count(share.work)
+            if outcome.misfit is not None and not self.state.has_plan:
+                return Misfit(outcome.misfit, name)
+            self.state.learn(name, outcome)
+            if outcome.failure is not None and not self.budget.spent:
+                self.progress.gave_up(name, outcome.failure)
+            self.progress.bound(self.state.first_bound, self.state.prover)
+            failed = outcome.failure is not None
+            best = self.state.best
+            task = replace(task, start=best.layout if best else None, lower_bounds=self.state.lower_bounds())
+        return None
+
+    def _is_done(self) -> bool:
+        """Whether the plan is good enough, or the budget is spent."""
+        return self.state.best is not None and (self.budget.spent or self.state.within(self.gap))
+
+    def _solve(self, solver: Solver, task: Task, budget: Budget) -> Outcome:
+        """Run the solver; the values and bounds that it reports are turned into bytes."""
+        scale = self.state.scales[0] if self.state.scales else 1
+        stop = self._gap_stop(solver, task, budget)
+
+        def incumbent(by: str, value: int, layout: Layout) -> None:
+            self.progress.incumbent(value * scale, by)
+            if self.on_layout is not None:
+                self.on_layout(layout, by)
+            if stop is not None:
+                stop.new_value(value * scale)
+
+        def bound(by: str, value: int) -> None:
+            self.progress.bound(value * scale, by)
+            if stop is not None:
+                stop.new_bound(value * scale)
+
+        return _run_cancellable(
+            lambda: solver.solve(task, budget, Listeners(incumbent, bound)),
+            self.budget.cancel,
+            self.cancel,
+            f"memstow {solver.name}",
+        )
+
+    def _gap_stop(self, solver: Solver, task: Task, budget: Budget) -> GapStop | None:
+        """None for models, which stop at the gap themselves, and with several terms."""
+        if not self.gap or len(task.terms) != 1 or is_model(solver.name):
+            return None
+        bound = task.lower_bounds[0] * self.state.scales[0]
+        return GapStop(self.gap, budget.cancel, self.state.first_value(), bound)
+
+
+def _run_cancellable(
+    work: Callable[[], T], stop: Callable[[], None], cancel: threading.Event | None, name: str
+) -> T:
+    """Run `work` and return what it returns; call `stop` when `cancel` is set or Ctrl-C is pressed.
+
+    KeyboardInterrupt is raised again once the work has ended.
+    """
+    if cancel is None and threading.current_thread() is not threading.main_thread():
+        return work()
+    results: list[T] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run, name=name, daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive():
+            if cancel is not None and cancel.is_set():
+                stop()
+            thread.join(_CHECK_SECONDS)
+    except BaseException:
+        stop()
+        thread.join()
+        raise
+    if errors:
+        raise errors[0]
+    return results[0]

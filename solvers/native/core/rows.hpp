@@ -1,0 +1,19 @@
+// From lifetimes to rows: one row for each maximal set of parts that are live together.
+#pragma once
+
+#include <vector>
+
+#include "core/instance.hpp"
+
+namespace memstow {
+
+struct TimeRows {
+    std::vector<RowRange> ranges;     // by lifetime given: the rows it covers, never empty
+    std::vector<std::int64_t> times;  // by row: the first moment at which its whole set is live
+};
+
+// Near-linear. A row is opened where a life begins after another has ended: the sets in between are
+// subsets of it. So there are at most as many rows as lifetimes.
+TimeRows time_rows(std::span<const Lifetime> lifetimes);
+
+}  // namespace memstow

@@ -1,0 +1,151 @@
+"""What the runner makes of jobs whose children say and do what the test wants."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TypeVar
+
+import pytest
+
+from memstow.api.metrics import Metrics
+from memstow.api.operations.operations import Operation
+from memstow.api.store import migrate
+from memstow.api.store.claims import Claims
+from memstow.api.store.database import Database
+from memstow.api.store.job import State
+from memstow.api.store.job_events import JobEvents
+from memstow.api.store.plan_cache import PlanCache
+from memstow.api.store.queue import Queue
+from memstow.api.workers import housekeeper, job_run
+from memstow.api.workers.executor import ChildError, RunControl
+from memstow.api.workers.job_steps import JobLimits
+from memstow.api.workers.runner import Runner, RunnerSettings
+from memstow.planner.model.events import Incumbent
+from tests.api.store.drafts import draft
+
+LEASE = 10.0
+MEMORY = 1 << 30
+Q = TypeVar("Q")
+R = TypeVar("R")
+
+
+class Place:
+    """Children that never answer, after what they do."""
+
+    def __init__(self, act: Callable[[RunControl], None] = lambda _control: None) -> None:
+        self.on_killed: Callable[[str], None] = lambda _reason: None
+        self.act = act
+        self.controls: list[RunControl] = []
+
+    def prepare(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+    def run(self, _operation: Operation[Q, R], _request: Q, control: RunControl) -> R:
+        self.controls.append(control)
+        self.act(control)
+        raise ChildError("child_lost", "it is gone")
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    database = Database(f"sqlite:///{tmp_path / 'store.sqlite'}")
+    migrate.upgrade(database)
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def jobs(database: Database) -> Queue:
+    return Queue(database, 100)
+
+
+def runner_of(database: Database, jobs: Queue, place: Place) -> Runner:
+    settings = RunnerSettings(
+        slots=0,
+        key_running=9,
+        lease_seconds=LEASE,
+        keep_seconds=60.0,
+        max_plans=9,
+        limits=JobLimits(
+            solve_memory=MEMORY, max_time_limit=60.0, max_attempts=2, fast_seconds=0.0, fast_body=-1
+        ),
+    )
+    claims, cache = Claims(database), PlanCache(database)
+    return Runner(database, jobs, claims, cache, place, settings, Metrics())
+
+
+def run_next(runner: Runner, database: Database) -> None:
+    claimed = Claims(database).claim(runner.name, 9)
+    assert claimed is not None
+    runner._run(claimed)
+
+
+def options(**changed: object) -> str:
+    return json.dumps({"deterministic": False, "time_limit": 1.0, **changed})
+
+
+def test_a_job_whose_child_is_lost_is_tried_again_as_often_as_it_may_be(
+    database: Database, jobs: Queue
+) -> None:
+    job, _ = jobs.submit(draft(options=options(), fresh=True))
+    mine = runner_of(database, jobs, Place())
+    for state, error in ((State.QUEUED, None), (State.FAILED, "child_lost: it is gone")):
+        run_next(mine, database)
+        found = jobs.get(job)
+        assert found is not None
+        assert (found.state, found.error) == (state, error)
+
+
+@pytest.mark.parametrize(("asked", "given"), [(None, MEMORY), (5 << 20, 5 << 20), (MEMORY + 1, MEMORY)])
+def test_no_job_has_more_memory_than_the_server_gives(
+    database: Database, jobs: Queue, asked: int | None, given: int
+) -> None:
+    jobs.submit(draft(options=options(memory_limit=asked), fresh=True))
+    place = Place()
+    run_next(runner_of(database, jobs, place), database)
+    assert [control.memory for control in place.controls] == [given]
+
+
+def test_only_better_values_are_told(
+    database: Database, jobs: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(job_run, "_FLUSH_SECONDS", 0.0)
+
+    def find(control: RunControl) -> None:
+        for value in (9, 9, 10, 8):
+            control.on_update(Incumbent(value, "greedy", 0.5))
+            control.tick()
+
+    job, _ = jobs.submit(draft(options=options(), fresh=True))
+    run_next(runner_of(database, jobs, Place(find)), database)
+    events = JobEvents(database).after(job, 0)
+    told = [json.loads(event.data)["value"] for event in events if event.kind == "incumbent"]
+    assert told == [9, 8]
+
+
+def test_a_job_is_taken_over_when_it_shows_no_life_for_a_lease(
+    database: Database, jobs: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = [0.0]
+    monkeypatch.setattr(housekeeper, "time", SimpleNamespace(monotonic=lambda: at[0]))
+    job, _ = jobs.submit(draft())
+    claims = Claims(database)
+    claims.claim("another server", 9)
+    mine = runner_of(database, jobs, Place())
+    for now, beats, state in (
+        (0.0, False, State.RUNNING),
+        (0.8, True, State.RUNNING),
+        (1.6, False, State.RUNNING),
+        (1.9, False, State.QUEUED),
+    ):
+        at[0] = now * LEASE
+        if beats:
+            claims.heartbeat([(job, 1)])
+        mine._housekeeper._take_over()
+        found = jobs.get(job)
+        assert found is not None
+        assert found.state is state, now

@@ -1,0 +1,76 @@
+"""What the integer program says of the master: a bound that holds, and a solution of what is linear in it."""
+
+from random import Random
+
+import pytest
+
+pytest.importorskip("ortools", reason="the [cpsat] extra is not installed")
+
+from memstow.planner.model.objective import terms_of
+from memstow.planner.model.options import Options
+from memstow.planner.model.problem import Buffer, Pool, Problem
+from memstow.planner.reduce import Reduction, reduce
+from memstow.planner.solve.bounds import Bounds
+from memstow.planner.solve.task import task_of
+from memstow.solvers.assign.master import Master
+from memstow.solvers.assign.relaxation import relax
+from memstow.solvers.models.relations import Relations
+from tests.planner.solve.test_agreement import mixed
+from tests.referee import best
+
+
+def asked(problem: Problem) -> tuple[Master, int] | None:
+    """The master of the problem asked for its first term, and what a unit of that is worth."""
+    reduction = reduce(problem)
+    if not isinstance(reduction, Reduction) or not reduction.instance.item_count:
+        return None
+    bounds = Bounds(reduction)
+    task, scales = task_of(reduction, {t: bounds.of_term(t).value for t in terms_of(problem)}, Options())
+    master = Master(task, Relations(task.instance), None)
+    master.ask(0, ())
+    return master, scales[0]
+
+
+def test_the_bound_is_never_above_the_best_plan() -> None:
+    told = 0
+    for seed in range(80):
+        problem, hint = mixed(seed)
+        if hint is not None or not problem.terms():
+            continue
+        vector, found = best(problem)[1], asked(problem)
+        if vector is None or found is None:
+            continue
+        master, scale = found
+        before = str(master.cp.proto)
+        bound = relax(master.cp, 20.0).bound
+        assert str(master.cp.proto) == before
+        assert bound is None or bound * scale <= vector[0], seed
+        told += bound is not None and bound * scale == vector[0]
+    assert told > 20
+
+
+def test_knapsacks_are_bounded_by_what_integers_allow() -> None:
+    """Three of 5 in a pool of 9: the linear relaxation alone would take 9/5 of them."""
+    pools = (Pool(id="fast", capacity=9), Pool(id="slow", cost=1))
+    buffers = tuple(Buffer(id=f"b{i}", size=5, lifetime=(i, i + 3)) for i in range(3))
+    found = asked(Problem(version=1, pools=pools, buffers=buffers, objective=("placement_cost",)))
+    assert found is not None
+    master, scale = found
+    answer = relax(master.cp, 20.0)
+    assert answer.bound is not None
+    assert answer.bound * scale == 10
+    assert answer.values is not None
+    master.follow(answer.values)
+    assert len(master.cp.proto.solution_hint.vars) == len(answer.values)
+
+
+def test_what_would_take_long_to_hand_over_is_not_begun() -> None:
+    rng = Random(1)
+    pools = (Pool(id="fast", capacity=900), Pool(id="slow", cost=1))
+    buffers = tuple(
+        Buffer(id=f"b{i}", size=rng.randint(1, 9), lifetime=(begin := rng.randint(0, 400), begin + 300))
+        for i in range(1000)
+    )
+    found = asked(Problem(version=1, pools=pools, buffers=buffers))
+    assert found is not None
+    assert relax(found[0].cp, 20.0).bound is None
