@@ -125,11 +125,11 @@ def running(**changes: Any) -> Iterator[Running]:
 
 def received(client: socket.socket) -> bytes:
     """All that comes until the connection ends."""
-    data = b""
+    pieces = []
     with suppress(ConnectionError):
         while piece := client.recv(1 << 16):
-            data += piece
-    return data
+            pieces.append(piece)
+    return b"".join(pieces)
 
 
 def problem(answer: bytes, status: int, code: str) -> dict[str, Any]:
