@@ -41,7 +41,7 @@ def _new_id() -> str:
     return f"{random.getrandbits(128):032x}"
 
 
-# Answered however many requests are worked on: whoever watches over the server must not restart it for that.
+# Exempt from the limit of concurrent requests: a busy server must not be restarted by its health check.
 _HEALTH: Final = ("/livez", "/readyz")
 
 
@@ -147,8 +147,8 @@ class Frame:
             return ProblemError(
                 503,
                 "too_many_requests",
-                f"the server works on as many requests as the setting `max_concurrent_requests` allows: "
-                f"{self._max_concurrent}; try again",
+                f"the server handles the {self._max_concurrent} requests that the setting "
+                "`max_concurrent_requests` allows; try again",
                 headers={"Retry-After": "1"},
             )
         length = headers.get("content-length", "")
