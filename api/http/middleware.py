@@ -40,7 +40,7 @@ def _new_id() -> str:
     return f"{random.getrandbits(128):032x}"
 
 
-# Answered under any load: a server must not be restarted because it is busy.
+# Exempt from the limit of concurrent requests: a busy server must not be restarted by its health check.
 _HEALTH: Final = ("/livez", "/readyz")
 
 
@@ -146,8 +146,8 @@ class RequestMiddleware:
             return ApiError(
                 503,
                 "too_many_requests",
-                f"the server works on as many requests as the setting `max_concurrent_requests` allows: "
-                f"{self._max_concurrent}; try again",
+                f"the server handles the {self._max_concurrent} requests that the setting "
+                "`max_concurrent_requests` allows; try again",
                 headers={"Retry-After": "1"},
             )
         length = headers.get("content-length", "")

@@ -99,16 +99,17 @@ class Settings(BaseModel):
     linger_seconds: Seconds = Field(
         5.0,
         description="Seconds for which the rest of a refused request is read and dropped, so that its client "
-        "sees the answer.",
+        "receives the response.",
     )
     max_connections: Number = Field(
-        1000, description="Connections at once, as far as the process may have open files."
+        1000, description="Open connections; fewer where the process may open only few files."
     )
     max_connections_per_address: Number = Field(
-        256, description="Connections at once from one address, or from one IPv6 network of 64 bits."
+        256, description="Open connections from one address, or from one IPv6 network of 64 bits."
     )
     max_concurrent_requests: Number = Field(
-        512, description="Requests worked on at once, event streams included; `/livez` and `/readyz` aside."
+        512,
+        description="Requests handled at once, event streams included; `/livez` and `/readyz` are exempt.",
     )
 
     fast_seconds: Seconds = Field(

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
+from random import Random
 from typing import Any, cast
 
 import pytest
@@ -125,11 +126,11 @@ def running(**changes: Any) -> Iterator[Running]:
 
 def received(client: socket.socket) -> bytes:
     """All that comes until the connection ends."""
-    data = b""
+    pieces = []
     with suppress(ConnectionError):
         while piece := client.recv(1 << 16):
-            data += piece
-    return data
+            pieces.append(piece)
+    return b"".join(pieces)
 
 
 def problem(answer: bytes, status: int, code: str) -> dict[str, Any]:
@@ -366,3 +367,50 @@ def test_connections_leave_file_handles_for_the_jobs(monkeypatch: pytest.MonkeyP
     for handles, room in ((1 << 20, 1000), (256, 144), (10, 1)):
         monkeypatch.setattr(resource, "getrlimit", lambda _kind, handles=handles: (handles, handles))
         assert limits_of(settings).max_connections == room
+
+
+PARTS = [
+    GET,
+    GET.replace(b"GET", b"HEAD"),
+    GET.replace(b"/ ", b"/close "),
+    POST % b"read",
+    POST % b"close",
+    b"POST /read HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n",
+    b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nExpect: 100-continue\r\n\r\n",
+    b"CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n",
+    b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    b"GET / HTTP/1.0\r\n\r\n",
+    *(b"0\r\n\r\n", b"3\r\nabc\r\n", b"0\r\nX: y\r\n\r\n", b"\r\n", b"0123456789", b"\x00", b"X: y\r\n"),
+    b"a" * 5000,
+]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_whatever_comes_every_connection_ends_and_nothing_fails(
+    seed: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    random = Random(seed)
+    limits = {"head_seconds": 0.1, "idle_seconds": 0.1, "linger_seconds": 0.1, "max_connections": 1000}
+    with running(**limits, max_per_address=1000) as server, ExitStack() as stack:
+        clients = []
+        for _ in range(100):
+            data = b"".join(random.choices(PARTS, k=random.randint(1, 6)))
+            if random.random() < 0.3:
+                at = random.randrange(len(data))
+                data = data[:at] + random.randbytes(1) + data[at + 1 :]
+            client = stack.enter_context(server.connect())
+            # The app reads to the end of a body, which may not come.
+            clients.append((client, b"read" in data))
+            while data:
+                size = random.choice([1, 10, 100, 10_000])
+                with suppress(ConnectionError):
+                    client.sendall(data[:size])
+                data = data[size:]
+        for client, waits in clients:
+            if waits:
+                with suppress(OSError):
+                    client.shutdown(socket.SHUT_WR)
+            received(client)
+        wait_for(lambda: server.open() == 0, "all connections to be forgotten")
+    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
