@@ -1,4 +1,4 @@
-"""The most recently used of many values, up to a number of bytes."""
+"""A cache that drops the least recently used values, limited in bytes."""
 
 import threading
 from collections import OrderedDict
@@ -11,8 +11,8 @@ V = TypeVar("V")
 _OVERHEAD: Final = 500
 
 
-class Recent(Generic[K, V]):
-    """Values by key; threads may share it."""
+class LruCache(Generic[K, V]):
+    """Values by key. Thread-safe."""
 
     def __init__(self, most_bytes: int, size_of: Callable[[K, V], int]) -> None:
         self._most = most_bytes
@@ -21,7 +21,7 @@ class Recent(Generic[K, V]):
         self._lock = threading.Lock()
         self._values: OrderedDict[K, V] = OrderedDict()
 
-    def find(self, key: K) -> V | None:
+    def get(self, key: K) -> V | None:
         """The value of this key."""
         with self._lock:
             value = self._values.get(key)
@@ -29,8 +29,8 @@ class Recent(Generic[K, V]):
                 self._values.move_to_end(key)
             return value
 
-    def keep(self, key: K, value: V) -> None:
-        """Keep a value, and let the oldest go."""
+    def put(self, key: K, value: V) -> None:
+        """Store a value, and drop the least recently used."""
         size = self._size(key, value)
         if size > self._most:
             return

@@ -57,6 +57,18 @@ class Metrics:
         self.lag = Histogram(
             "memstow_loop_lag_seconds", "How late the event loop is.", buckets=_FAST, registry=self.registry
         )
+        self.connections = Gauge("memstow_connections", "Connections that are open.", registry=self.registry)
+        self.connections_refused = Counter(
+            "memstow_connections_refused",
+            "Connections refused or ended because of a limit or of malformed HTTP.",
+            ("reason",),
+            registry=self.registry,
+        )
+        self.body_memory = Gauge(
+            "memstow_body_memory_bytes",
+            "Bytes of request and response bodies over 64 KiB in memory.",
+            registry=self.registry,
+        )
         self.streams = Gauge("memstow_event_streams", "Event streams that are open.", registry=self.registry)
 
     def solve_ended(self, solver: str | None, status: str, seconds: float, gap: float | None) -> None:

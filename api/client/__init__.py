@@ -1,7 +1,7 @@
-"""A client of the service, typed: `Client`, and `AsyncClient` for programs in an event loop.
+"""A typed client of the service: `Client`, and `AsyncClient` for programs with an event loop.
 
-Requests that failed on the way, or that the server had no time for, are sent again after a while. A job is
-put in with an idempotency key, so that it is one job however often it is sent.
+Requests are retried when the connection failed or the server was busy. A job is submitted with an idempotency
+key, so that retries make no second one.
 """
 
 import asyncio
@@ -9,7 +9,7 @@ import queue
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Any, Final, TypeVar
+from typing import Final, TypedDict, TypeVar
 
 import httpx2
 
@@ -17,12 +17,13 @@ from memstow.api.client.exchange import (
     Exchange,
     Flow,
     Follow,
-    Happening,
-    Heard,
+    JobEvent,
+    JsonObject,
+    Reply,
     Request,
     ServerError,
     Wait,
-    failed,
+    job_error,
 )
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.events import Event
@@ -31,7 +32,7 @@ from memstow.planner.model.plan import Plan, Status
 from memstow.planner.model.problem import Problem
 from memstow.planner.reading.printable import printable
 
-__all__ = ["AsyncClient", "Client", "Happening", "ServerError", "solve"]
+__all__ = ["AsyncClient", "Client", "JobEvent", "ServerError", "solve"]
 
 _ANSWER_SECONDS: Final = 60.0
 _CONNECT_SECONDS: Final = 10.0
@@ -40,11 +41,11 @@ T = TypeVar("T")
 
 
 class Client:
-    """Talks to one server. Close it, or use it as a context manager."""
+    """A client of one server. Close it, or use it as a context manager."""
 
     def __init__(self, server: str, key: str | None = None, *, attempts: int = 6) -> None:
         self._exchange = Exchange(attempts)
-        self._http = httpx2.Client(**_options(server, key))
+        self._http = httpx2.Client(**_http_options(server, key))
 
     def __enter__(self) -> "Client":
         return self
@@ -73,8 +74,8 @@ class Client:
         flow = self._exchange.submit(problem, options, priority, hint_job, idempotency_key)
         return self._run(flow)
 
-    def job(self, job: str) -> dict[str, Any]:
-        """What the server says of a job."""
+    def job(self, job: str) -> JsonObject:
+        """A job as the server describes it."""
         return self._run(self._exchange.job(job))
 
     def result(self, job: str, problem: Problem) -> Plan:
@@ -85,38 +86,38 @@ class Client:
         """Stop a job and keep its best plan, or remove all of it."""
         self._run(self._exchange.stop(job, discard))
 
-    def events(self, job: str, after: int = 0) -> Iterator[Happening]:
-        """What happens to a job, up to its end, over as many connections as it takes."""
-        following = self._exchange.following(job, after)
+    def events(self, job: str, after: int = 0) -> Iterator[JobEvent]:
+        """The events of a job up to its end, over as many connections as it takes."""
+        events = self._exchange.events(job, after)
         while True:
             try:
-                with self._http.stream("GET", following.path, headers=following.headers()) as stream:
+                with self._http.stream("GET", events.path, headers=events.headers()) as stream:
                     if stream.status_code != 200:
                         stream.read()
-                        following.fail(stream)
+                        events.fail(stream)
                     else:
                         for line in stream.iter_lines():
-                            for happening in following.hear(line):
-                                yield happening
-                                if following.over:
+                            for event in events.feed_line(line):
+                                yield event
+                                if events.over:
                                     return
             except httpx2.TransportError as error:
-                following.fail(error)
-            if following.over:
+                events.fail(error)
+            if events.over:
                 return
-            time.sleep(following.pause())
+            time.sleep(events.pause())
 
     def _run(self, flow: Flow[T]) -> T:
-        heard: Heard = None
+        reply: Reply = None
         while True:
             try:
-                step = flow.send(heard)
+                step = flow.send(reply)
             except StopIteration as end:
                 result: T = end.value
                 return result
-            heard = self._do(step)
+            reply = self._do(step)
 
-    def _do(self, step: Request | Wait | Follow) -> Heard:
+    def _do(self, step: Request | Wait | Follow) -> Reply:
         match step:
             case Wait():
                 time.sleep(step.seconds)
@@ -134,11 +135,11 @@ class Client:
 
 
 class AsyncClient:
-    """The same for an event loop."""
+    """A client for programs with an event loop."""
 
     def __init__(self, server: str, key: str | None = None, *, attempts: int = 6) -> None:
         self._exchange = Exchange(attempts)
-        self._http = httpx2.AsyncClient(**_options(server, key))
+        self._http = httpx2.AsyncClient(**_http_options(server, key))
 
     async def __aenter__(self) -> "AsyncClient":
         return self
@@ -167,8 +168,8 @@ class AsyncClient:
         flow = self._exchange.submit(problem, options, priority, hint_job, idempotency_key)
         return await self._run(flow)
 
-    async def job(self, job: str) -> dict[str, Any]:
-        """What the server says of a job."""
+    async def job(self, job: str) -> JsonObject:
+        """A job as the server describes it."""
         return await self._run(self._exchange.job(job))
 
     async def result(self, job: str, problem: Problem) -> Plan:
@@ -179,38 +180,38 @@ class AsyncClient:
         """Stop a job and keep its best plan, or remove all of it."""
         await self._run(self._exchange.stop(job, discard))
 
-    async def events(self, job: str, after: int = 0) -> AsyncIterator[Happening]:
-        """What happens to a job, up to its end, over as many connections as it takes."""
-        following = self._exchange.following(job, after)
+    async def events(self, job: str, after: int = 0) -> AsyncIterator[JobEvent]:
+        """The events of a job up to its end, over as many connections as it takes."""
+        events = self._exchange.events(job, after)
         while True:
             try:
-                async with self._http.stream("GET", following.path, headers=following.headers()) as stream:
+                async with self._http.stream("GET", events.path, headers=events.headers()) as stream:
                     if stream.status_code != 200:
                         await stream.aread()
-                        following.fail(stream)
+                        events.fail(stream)
                     else:
                         async for line in stream.aiter_lines():
-                            for happening in following.hear(line):
-                                yield happening
-                                if following.over:
+                            for event in events.feed_line(line):
+                                yield event
+                                if events.over:
                                     return
             except httpx2.TransportError as error:
-                following.fail(error)
-            if following.over:
+                events.fail(error)
+            if events.over:
                 return
-            await asyncio.sleep(following.pause())
+            await asyncio.sleep(events.pause())
 
     async def _run(self, flow: Flow[T]) -> T:
-        heard: Heard = None
+        reply: Reply = None
         while True:
             try:
-                step = flow.send(heard)
+                step = flow.send(reply)
             except StopIteration as end:
                 result: T = end.value
                 return result
-            heard = await self._do(step)
+            reply = await self._do(step)
 
-    async def _do(self, step: Request | Wait | Follow) -> Heard:
+    async def _do(self, step: Request | Wait | Follow) -> Reply:
         match step:
             case Wait():
                 await asyncio.sleep(step.seconds)
@@ -227,8 +228,15 @@ class AsyncClient:
         return None
 
 
-def _options(server: str, key: str | None) -> dict[str, Any]:
-    """What either client of httpx takes."""
+class _HttpOptions(TypedDict):
+    """The arguments for either client of httpx."""
+
+    base_url: str
+    headers: dict[str, str]
+    timeout: httpx2.Timeout
+
+
+def _http_options(server: str, key: str | None) -> _HttpOptions:
     if not server.startswith(("http://", "https://")):
         raise InputError.single(
             "bad_server", "server", f"{printable(server, 100)!r} is not a URL such as http://localhost:8080"
@@ -247,52 +255,52 @@ def solve(
     on_event: Callable[[Event], None] | None,
     stopped: Callable[[], bool],
 ) -> Plan:
-    """As `planner.solve.engine.plan`, by a server: events are told, and a stop keeps the best plan."""
+    """As `planner.solve.engine.plan`, by a server: events are reported, and a stop keeps the best plan."""
     job = client.submit(problem, options)
-    told = False
-    last = ""
-    for happening in _watched(client, job, stopped):
-        if happening is None:
-            if not told:
-                told = True
+    stop_sent = False
+    state = ""
+    for job_event in _events_until_stopped(client, job, stopped):
+        if job_event is None:
+            if not stop_sent:
+                stop_sent = True
                 client.stop(job)
             continue
-        event = happening.event()
+        event = job_event.event()
         if event is not None and on_event is not None:
             on_event(event)
-        last = str(happening.data.get("state", ""))
-    if last == "failed":
-        raise failed(client.job(job))
+        state = str(job_event.data.get("state", ""))
+    if state == "failed":
+        raise job_error(client.job(job))
     try:
         return client.result(job, problem)
     except ServerError as error:
-        if last == "cancelled" and error.code == "no_plan_yet":
+        if state == "cancelled" and error.code == "no_plan_yet":
             return Plan(status=Status.UNKNOWN)
         raise
 
 
-def _watched(client: Client, job: str, stopped: Callable[[], bool]) -> Iterator[Happening | None]:
-    """The events of a job; None whenever it should stop. A thread reads, so that a stop is heard at once."""
-    heard: queue.SimpleQueue[Happening | BaseException | None] = queue.SimpleQueue()
+def _events_until_stopped(client: Client, job: str, stopped: Callable[[], bool]) -> Iterator[JobEvent | None]:
+    """The events of a job; None while it should stop. Read by a thread, so that a stop is noticed at once."""
+    received: queue.SimpleQueue[JobEvent | BaseException | None] = queue.SimpleQueue()
 
     def read() -> None:
         try:
-            for happening in client.events(job):
-                heard.put(happening)
-            heard.put(None)
+            for event in client.events(job):
+                received.put(event)
+            received.put(None)
         except BaseException as error:
-            heard.put(error)
+            received.put(error)
 
     threading.Thread(target=read, name="memstow events", daemon=True).start()
     while True:
         try:
-            one = heard.get(timeout=0.05)
+            item = received.get(timeout=0.05)
         except queue.Empty:
             if stopped():
                 yield None
             continue
-        if one is None:
+        if item is None:
             return
-        if isinstance(one, BaseException):
-            raise one
-        yield one
+        if isinstance(item, BaseException):
+            raise item
+        yield item

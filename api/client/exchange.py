@@ -1,8 +1,7 @@
-"""What a client says to a server and what it makes of the answers, without a connection.
+"""The protocol of the client without a connection: requests, retries, events, errors.
 
-A flow is a generator: it yields what is to be done and is sent what came of it. The two clients of
-`api.client` carry that out, one waiting and one in an event loop; what is asked, when it is asked again and
-what an error means is the same for both, and here.
+A flow is a generator: it yields steps (a request, a pause, a job to follow) and is sent their replies. The
+two clients of `api.client` carry out the steps, one waiting and one in an event loop.
 """
 
 import json
@@ -26,15 +25,15 @@ from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.reading.printable import printable
 
-_AGAIN: Final = frozenset({429, 502, 503, 504})
+_RETRIED: Final = frozenset({429, 502, 503, 504})
 _LONGEST_PAUSE: Final = 10.0
-# How Python begins what the system says.
+# The prefix that Python puts before a message of the system.
 _ERRNO: Final = re.compile(r"\[Errno -?\d+\] ")
-_LEAST_LOOK_SECONDS: Final = 0.2
+_SHORTEST_STREAM_SECONDS: Final = 0.2
 
 
 class ServerError(MemstowError):
-    """The server cannot be reached, or it did not do what was asked."""
+    """The server cannot be reached, or it refused a request."""
 
     def __init__(self, status: int | None, code: str, message: str) -> None:
         super().__init__(message)
@@ -43,7 +42,7 @@ class ServerError(MemstowError):
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
+class JobEvent:
     """One event of a job: its number, its kind, its data."""
 
     number: int
@@ -51,7 +50,7 @@ class Happening:
     data: Mapping[str, Any]
 
     def event(self) -> Event | None:
-        """As the engine tells it; None for the end."""
+        """The event as the engine reports it; None for the end of the job."""
         data = self.data
         match self.kind:
             case "phase":
@@ -65,7 +64,7 @@ class Happening:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """To be sent; what comes of it is the answer, or why there is none."""
+    """A step: send this request. The reply is the response, or the error of the connection."""
 
     method: str
     path: str
@@ -75,21 +74,22 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """So many seconds."""
+    """A step: pause."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Follow:
-    """To the end of a job."""
+    """A step: read the events of a job to its end."""
 
     job: str
 
 
 T = TypeVar("T")
-Heard = httpx2.Response | httpx2.TransportError | None
-Flow = Generator[Request | Wait | Follow, Heard, T]
+JsonObject = dict[str, Any]
+Reply = httpx2.Response | httpx2.TransportError | None
+Flow = Generator[Request | Wait | Follow, Reply, T]
 
 
 class Exchange:
@@ -100,7 +100,9 @@ class Exchange:
 
     def plan(self, problem: Problem, options: Options | None) -> Flow[Plan]:
         """The plan, in one request where the server has it in time, else when its job is done."""
-        answer = yield from self._sent(_asking("/v1/plan", problem, options, {}, _promise(None)))
+        answer = yield from self._send(
+            _problem_request("/v1/plan", problem, options, {}, _idempotency_header(None))
+        )
         if answer.status_code == 202:
             job = str(answer.json()["id"])
             yield Follow(job)
@@ -117,42 +119,45 @@ class Exchange:
     ) -> Flow[str]:
         """The id of a new job."""
         members = {"priority": priority, "hint_job": hint_job}
-        promise = _promise(idempotency_key)
-        answer = yield from self._sent(_asking("/v1/jobs", problem, options, members, promise))
+        header = _idempotency_header(idempotency_key)
+        answer = yield from self._send(_problem_request("/v1/jobs", problem, options, members, header))
         return str(answer.json()["id"])
 
-    def job(self, job: str) -> Flow[dict[str, Any]]:
-        """What the server says of a job."""
-        answer = yield from self._sent(Request("GET", f"/v1/jobs/{job}"))
-        found: dict[str, Any] = answer.json()
-        return found
+    def job(self, job: str) -> Flow[JsonObject]:
+        """A job as the server describes it."""
+        answer = yield from self._send(Request("GET", f"/v1/jobs/{job}"))
+        document: JsonObject = answer.json()
+        return document
 
     def result(self, job: str, problem: Problem) -> Flow[Plan]:
         """The plan of a job: the best so far, or the last."""
-        answer = yield from self._sent(Request("GET", f"/v1/jobs/{job}/plan"))
+        answer = yield from self._send(Request("GET", f"/v1/jobs/{job}/plan"))
         return formats.read_plan(answer.content, problem, "json")
 
     def stop(self, job: str, discard: bool) -> Flow[None]:
         """Stop a job and keep its best plan, or remove all of it."""
-        yield from self._sent(Request("DELETE", f"/v1/jobs/{job}" + ("?discard=true" if discard else "")))
+        yield from self._send(Request("DELETE", f"/v1/jobs/{job}" + ("?discard=true" if discard else "")))
 
-    def following(self, job: str, after: int) -> "Following":
-        """The events of a job behind a number."""
-        return Following(job, after, self._attempts)
+    def events(self, job: str, after: int) -> "EventStream":
+        """The events of a job after a number."""
+        return EventStream(job, after, self._attempts)
 
-    def _sent(self, request: Request) -> Flow[httpx2.Response]:
+    def _send(self, request: Request) -> Flow[httpx2.Response]:
         attempt = 0
         while True:
-            heard = yield request
-            if isinstance(heard, httpx2.Response) and heard.is_success:
-                return heard
-            _require_another(attempt, self._attempts, heard)
-            yield Wait(_pause(attempt, heard))
+            reply = yield request
+            if isinstance(reply, httpx2.Response) and reply.is_success:
+                return reply
+            _raise_unless_retried(attempt, self._attempts, reply)
+            yield Wait(_pause(attempt, reply))
             attempt += 1
 
 
-class Following:
-    """What is known of a job's events, over as many connections as it takes."""
+class EventStream:
+    """The events of a job, over as many connections as it takes.
+
+    Parsed here in a few lines: libraries for server-sent events bring connections of their own.
+    """
 
     def __init__(self, job: str, after: int, attempts: int) -> None:
         self.over = False
@@ -165,14 +170,14 @@ class Following:
         self._begin = 0.0
 
     def headers(self) -> dict[str, str]:
-        """Of the next connection, which begins now."""
+        """The headers of the next connection, which begins now."""
         self._refusal = None
         self._fields = {}
         self._begin = time.monotonic()
         return {"last-event-id": str(self._after)}
 
-    def hear(self, line: str) -> Iterator[Happening]:
-        """The event that is complete with this line of the stream, if one is."""
+    def feed_line(self, line: str) -> Iterator[JobEvent]:
+        """The event that this line completes, if any."""
         if line:
             name, _, value = line.partition(":")
             self._fields[name] = value.removeprefix(" ")
@@ -181,47 +186,47 @@ class Following:
         if "event" in fields and "id" in fields:
             self._after, self._failures = int(fields["id"]), 0
             self.over = fields["event"] == "done"
-            yield Happening(self._after, fields["event"], json.loads(fields.get("data", "{}")))
+            yield JobEvent(self._after, fields["event"], json.loads(fields.get("data", "{}")))
 
-    def fail(self, heard: httpx2.Response | httpx2.TransportError) -> None:
-        """There was no stream, or it broke off; an error when that happened too often."""
-        if isinstance(heard, httpx2.Response) and heard.status_code == httpx2.codes.NO_CONTENT:
-            # The job is over, and all of it was heard before.
+    def fail(self, reply: httpx2.Response | httpx2.TransportError) -> None:
+        """The connection failed or was refused; raises the error when that happened too often."""
+        if isinstance(reply, httpx2.Response) and reply.status_code == httpx2.codes.NO_CONTENT:
+            # The job is over, and all of its events were read before.
             self.over = True
             return
-        _require_another(self._failures, self._attempts, heard)
+        _raise_unless_retried(self._failures, self._attempts, reply)
         self._failures += 1
-        self._refusal = heard if isinstance(heard, httpx2.Response) else None
+        self._refusal = reply if isinstance(reply, httpx2.Response) else None
 
     def pause(self) -> float:
-        """Seconds to wait before the next connection. A stream that ended: its server is going away."""
-        soon = time.monotonic() - self._begin < _LEAST_LOOK_SECONDS
+        """Seconds to wait before the next connection: none after a stream that lasted."""
+        soon = time.monotonic() - self._begin < _SHORTEST_STREAM_SECONDS
         return _pause(self._failures, self._refusal) if soon or self._refusal is not None else 0.0
 
 
-def _require_another(attempt: int, attempts: int, heard: Heard) -> None:
-    """Raise what came of this attempt, unless another may help."""
+def _raise_unless_retried(attempt: int, attempts: int, reply: Reply) -> None:
+    """Raise the error of this attempt, unless another may help."""
     last = attempt + 1 >= attempts
-    if isinstance(heard, httpx2.Response):
-        if last or heard.status_code not in _AGAIN:
-            raise _failure(heard)
+    if isinstance(reply, httpx2.Response):
+        if last or reply.status_code not in _RETRIED:
+            raise _error_of(reply)
     elif last:
-        raise _unreachable(heard) from heard
+        raise _unreachable(reply) from reply
 
 
-def _pause(attempt: int, heard: Heard) -> float:
-    """Seconds to wait before the next attempt: what the server says, or longer each time, at random."""
-    if isinstance(heard, httpx2.Response) and (said := heard.headers.get("retry-after", "")).isdecimal():
+def _pause(attempt: int, reply: Reply) -> float:
+    """Seconds to wait before the next attempt: as the server says, or longer each time with some jitter."""
+    if isinstance(reply, httpx2.Response) and (said := reply.headers.get("retry-after", "")).isdecimal():
         return float(min(int(said), _LONGEST_PAUSE))
     return float(min(_LONGEST_PAUSE, 0.1 * 2**attempt)) * random.uniform(0.5, 1.0)  # noqa: S311
 
 
-def _promise(key: str | None) -> dict[str, str]:
-    """However often the request is sent, it makes one job."""
+def _idempotency_header(key: str | None) -> dict[str, str]:
+    """The header by which a request makes one job, however often it is sent."""
     return {"idempotency-key": key or uuid.uuid4().hex}
 
 
-def _asking(
+def _problem_request(
     path: str,
     problem: Problem,
     options: Options | None,
@@ -230,14 +235,14 @@ def _asking(
 ) -> Request:
     body = b'{"problem": ' + formats.write_problem(problem)
     if options is not None:
-        body += b', "options": ' + _written(problem, options)
+        body += b', "options": ' + _options_json(problem, options)
     for name, value in members.items():
         if value is not None:
             body += f', "{name}": {json.dumps(value)}'.encode()
     return Request("POST", path, body + b"}", {"content-type": "application/json", **(headers or {})})
 
 
-def _written(problem: Problem, options: Options) -> bytes:
+def _options_json(problem: Problem, options: Options) -> bytes:
     hint = options.hint
     text = plain(replace(options, hint=None))
     body = json.dumps(text).encode()
@@ -256,8 +261,8 @@ def _unreachable(error: Exception | None) -> ServerError:
     return ServerError(None, "unreachable", f"{where} cannot be reached: {printable(why, 200)}")
 
 
-def _failure(answer: httpx2.Response) -> MemstowError:
-    """A problem document as the exception that the same mistake raises here."""
+def _error_of(answer: httpx2.Response) -> MemstowError:
+    """A problem document as the exception that the library raises for the same mistake."""
     try:
         document = answer.json()
         code, detail = str(document["code"]), str(document["detail"])
@@ -272,8 +277,8 @@ def _failure(answer: httpx2.Response) -> MemstowError:
     return InputError(issues) if issues else ServerError(answer.status_code, code, f"{detail} [{code}]")
 
 
-def failed(job: Mapping[str, Any]) -> MemstowError:
-    """Why a job failed."""
+def job_error(job: Mapping[str, Any]) -> MemstowError:
+    """The error that a job failed with."""
     code, _, message = str(job["error"]).partition(": ")
     if code == "declined":
         return DeclinedError(message)

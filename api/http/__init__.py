@@ -1,1 +1,1 @@
-"""The HTTP service: the app, its settings, its routes. What is planned here is planned by `planner`."""
+"""The HTTP service: the app, its settings and its routes. The planning itself is done by `planner`."""

@@ -1,8 +1,7 @@
-"""Makes the app: routes, errors, what is around every request; and what OpenAPI says of it."""
+"""Creates the app: routes, error handlers, middleware, and its OpenAPI document."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
@@ -12,10 +11,13 @@ from starlette.middleware.cors import CORSMiddleware
 
 import memstow
 from memstow.api.http import errors, schemas
-from memstow.api.http.middleware import Frame
+from memstow.api.http.memory_budget import MemoryBudget
+from memstow.api.http.middleware import RequestMiddleware
+from memstow.api.http.responses import JsonObject
 from memstow.api.http.routes import batches, health, home, jobs, plan, reference, tools
-from memstow.api.http.service import Service
+from memstow.api.http.service import DrainSignal, open_service
 from memstow.api.http.settings import Settings
+from memstow.api.metrics import Metrics
 
 _DESCRIPTION = """Plans where every buffer of a program lives in memory: which pool, at which offset.
 
@@ -24,20 +26,22 @@ Every error is `application/problem+json`. Bodies may be gzip. Where the server 
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
-    """The app of one server."""
-    service = Service(settings or Settings())
+    """The app of one server. Its service is open while the app runs."""
+    chosen = settings or Settings()
+    metrics, drain = Metrics(), DrainSignal()
+    body_memory = MemoryBudget(chosen.body_memory, metrics.body_memory)
 
     @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        await service.start()
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        service = await open_service(chosen, metrics, drain)
+        app.state.service = service
         try:
             yield
         finally:
             await service.stop()
 
-    chosen = service.settings
     middleware = [
-        Middleware(Frame, service.metrics, chosen.max_body, chosen.cors_origins),
+        Middleware(RequestMiddleware, metrics, body_memory, chosen),
         Middleware(RequestBodyLimitMiddleware, max_body_size=chosen.max_body),
     ]
     if chosen.cors_origins:
@@ -62,16 +66,17 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         openapi_url="/openapi.json",
         redirect_slashes=False,
     )
-    app.state.service = service
+    app.state.drain = drain
+    app.state.metrics = metrics
     groups = (plan, jobs, batches, tools, reference, health, home)
-    errors.install(app, [route for group in groups for route in group.router.routes])
+    errors.install_handlers(app, [route for group in groups for route in group.router.routes])
     for group in groups:
         app.include_router(group.router)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     return app
 
 
-def _openapi(app: FastAPI) -> dict[str, Any]:
+def _openapi(app: FastAPI) -> JsonObject:
     if app.openapi_schema is None:
         made = get_openapi(
             title=app.title, version=app.version, description=app.description, routes=app.routes

@@ -1,10 +1,11 @@
-"""Bodies that are ready to be sent, by name."""
+"""Example requests, by name."""
 
-from typing import Any, Final
+from typing import Final
 
+from memstow.api.http.responses import JsonObject
 from memstow.api.http.schemas import PROBLEM
 
-EXAMPLES: Final[dict[str, dict[str, Any]]] = {
+EXAMPLES: Final[dict[str, JsonObject]] = {
     "first": PROBLEM,
     "pools": {
         "problem": {

@@ -1,6 +1,6 @@
-"""The log on the error stream, a line an event: for people in a terminal, elsewhere JSON for machines.
+"""The log on standard error, one line for each event: text in a terminal, elsewhere JSON.
 
-Never what a problem holds or what a key is.
+No contents of problems and no keys are logged.
 """
 
 import logging
@@ -15,7 +15,7 @@ from structlog.typing import Processor
 from memstow.planner.reading.printable import printable
 
 _LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40}
-# Longer than anything the service logs; what a library says is cut there.
+# Longer than any line of the service; lines of libraries are cut there.
 _LONGEST: Final = 500
 
 
@@ -42,12 +42,12 @@ def _json_steps() -> list[Processor]:
 
 
 def _text_steps() -> list[Processor]:
-    # Who sits at a terminal reads the time from the clock on the wall.
+    # At a terminal people want local time.
     return [structlog.processors.TimeStamper(fmt="%H:%M:%S", utc=False), _harmless]
 
 
 def _harmless(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """What comes from outside must not drive the terminal; JSON escapes it by itself."""
+    """Escape control characters, which could drive the terminal; JSON escapes them by itself."""
     return {name: printable(it, _LONGEST) if isinstance(it, str) else it for name, it in event.items()}
 
 
@@ -60,7 +60,7 @@ def _for_people(stream: TextIO) -> Processor:
 
 
 def _take_in_libraries(level: str, shared: list[Processor], renderer: Processor) -> None:
-    """Libraries log by the standard module; theirs comes out in the same form."""
+    """Write the lines of libraries, which use the standard module, in the same form."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(

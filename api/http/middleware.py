@@ -1,4 +1,4 @@
-"""What is around every request: its id, its log line, its figures, safe headers, the last catch.
+"""Around every request: its id, its log line, metrics, security headers, and errors that nothing else caught.
 
 One plain ASGI middleware, because each layer costs time at a thousand requests a second.
 """
@@ -6,17 +6,17 @@ One plain ASGI middleware, because each layer costs time at a thousand requests 
 import random
 import re
 import time
-from dataclasses import dataclass
 from typing import Final
 
 import structlog
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from memstow.api.http.errors import ProblemError, answer, problem_of
+from memstow.api.http.errors import REQUEST_ID, ApiError, api_error_of, error_response
+from memstow.api.http.memory_budget import UNCOUNTED, MemoryBudget, reservation_of, reserve
+from memstow.api.http.settings import Settings
 from memstow.api.metrics import Metrics
 
-REQUEST_ID: Final = "memstow.request_id"
 _ID: Final = re.compile(r"[A-Za-z0-9._:-]{1,64}")
 _SAFE: Final = ("GET", "HEAD", "OPTIONS")
 _DEFAULTS: Final = (
@@ -36,26 +36,79 @@ log = structlog.get_logger("memstow.http")
 
 
 def _new_id() -> str:
-    """An id that may be guessed: the randomness of the system would take a turn of the event loop."""
+    """An id that may be guessed: secure randomness would block the event loop for a moment."""
     return f"{random.getrandbits(128):032x}"
 
 
-@dataclass(slots=True)
-class _Answered:
-    """What is known of an answer once it has begun."""
-
-    status: int = 0
-    seconds: float = 0.0
+# Exempt from the limit of concurrent requests: a busy server must not be restarted by its health check.
+_HEALTH: Final = ("/livez", "/readyz")
 
 
-class Frame:
+class _Sender:
+    """Sends one response: adds headers, keeps its body within the memory budget, and measures."""
+
+    __slots__ = ("_begin", "_receive", "_request_id", "_scope", "_send", "replaced", "seconds", "status")
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send, request_id: str) -> None:
+        self._scope = scope
+        self._receive = receive
+        self._send = send
+        self._request_id = request_id
+        self._begin = time.perf_counter()
+        self.replaced = False
+        self.status = 0
+        self.seconds = 0.0
+
+    async def __call__(self, message: Message) -> None:
+        """Send one message of the app."""
+        if self.replaced:
+            return
+        if message["type"] == "http.response.start":
+            await self._start(message)
+            return
+        body = message.get("body", b"")
+        if len(body) <= UNCOUNTED:
+            await self._send(message)
+            return
+        # In pieces: the server waits between them for a client that reads slowly, and copies nothing.
+        last = (len(body) - 1) // UNCOUNTED
+        for number in range(last + 1):
+            piece = body[number * UNCOUNTED : (number + 1) * UNCOUNTED]
+            more = number < last or message.get("more_body", False)
+            await self._send({**message, "body": piece, "more_body": more})
+
+    async def error(self, error: ApiError) -> None:
+        """Send an error response."""
+        await error_response(error, self._request_id)(self._scope, self._receive, self)
+
+    async def _start(self, message: Message) -> None:
+        headers = list(message.get("headers", ()))
+        own = dict(headers)
+        try:
+            reservation_of(self._scope).require_response(int(own.get(b"content-length", 0)))
+        except ApiError as error:
+            await self.error(error)
+            self.replaced = True
+            return
+        self.status = message["status"]
+        self.seconds = time.perf_counter() - self._begin
+        headers += [pair for pair in _DEFAULTS if pair[0] not in own]
+        headers.append((b"x-request-id", self._request_id.encode()))
+        message["headers"] = headers
+        await self._send(message)
+
+
+class RequestMiddleware:
     """The outermost layer of the app."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, max_body: int, origins: tuple[str, ...]) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, body_memory: MemoryBudget, settings: Settings) -> None:
         self._app = app
         self._metrics = metrics
-        self._max_body = max_body
-        self._origins = origins
+        self._body_memory = body_memory
+        self._max_body = settings.max_body
+        self._origins = settings.cors_origins
+        self._max_concurrent = settings.max_concurrent_requests
+        self._concurrent = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -63,43 +116,43 @@ class Frame:
             await self._app(scope, receive, send)
             return
         if scope["method"] == "HEAD":
-            # Asked like GET; the server leaves the body out.
+            # Handled like GET; the server leaves the body out.
             scope = {**scope, "method": "GET"}
-        begin = time.perf_counter()
         headers = Headers(scope=scope)
         given = headers.get("x-request-id", "")
         request_id = given if _ID.fullmatch(given) else _new_id()
         scope[REQUEST_ID] = request_id
-        answered = _Answered()
-
-        async def sending(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                answered.status = message["status"]
-                answered.seconds = time.perf_counter() - begin
-                own = message.get("headers", ())
-                named = {name for name, _ in own}
-                added = [pair for pair in _DEFAULTS if pair[0] not in named]
-                message["headers"] = [*own, *added, (b"x-request-id", request_id.encode())]
-            await send(message)
-
+        reservation = reserve(scope, self._body_memory)
+        sender = _Sender(scope, receive, send, request_id)
+        self._concurrent += 1
         with structlog.contextvars.bound_contextvars(request=request_id):
             try:
                 refused = self._refused(scope, headers)
                 if refused is not None:
-                    await answer(refused, request_id)(scope, receive, sending)
+                    await sender.error(refused)
                 else:
-                    await self._app(scope, receive, sending)
+                    await self._app(scope, receive, sender)
             except Exception as error:
                 log.exception("defect")
-                if not answered.status:
-                    await answer(problem_of(error), request_id)(scope, receive, sending)
+                if not sender.status:
+                    await sender.error(api_error_of(error))
             finally:
-                self._note(scope, answered)
+                self._concurrent -= 1
+                reservation.release()
+                self._record(scope, sender)
 
-    def _refused(self, scope: Scope, headers: Headers) -> ProblemError | None:
+    def _refused(self, scope: Scope, headers: Headers) -> ApiError | None:
+        if self._concurrent > self._max_concurrent and scope["path"] not in _HEALTH:
+            return ApiError(
+                503,
+                "too_many_requests",
+                f"the server handles the {self._max_concurrent} requests that the setting "
+                "`max_concurrent_requests` allows; try again",
+                headers={"Retry-After": "1"},
+            )
         length = headers.get("content-length", "")
         if length.isdecimal() and (len(length) > 18 or int(length) > self._max_body):
-            return ProblemError(
+            return ApiError(
                 413,
                 "body_too_large",
                 f"{length[:18]} bytes are more than the {self._max_body} that the setting `max_body` allows",
@@ -107,18 +160,18 @@ class Frame:
             )
         origin = headers.get("origin")
         if origin is not None and scope["method"] not in _SAFE and origin not in self._origins:
-            # A page from elsewhere must not plan on behalf of whoever looks at it.
+            # A page from elsewhere must not call the server on behalf of whoever looks at it.
             host = origin.partition("://")[2]
             if host != headers.get("host"):
-                return ProblemError(
+                return ApiError(
                     403, "foreign_origin", "pages of this origin may not call the server; see `cors_origins`"
                 )
         return None
 
-    def _note(self, scope: Scope, answered: _Answered) -> None:
+    def _record(self, scope: Scope, sender: _Sender) -> None:
         route = getattr(scope.get("route"), "path", "none")
-        status = answered.status or 499
-        seconds = answered.seconds
+        status = sender.status or 499
+        seconds = sender.seconds
         self._metrics.requests.labels(scope["method"][:10], route, str(status)).inc()
         self._metrics.latency.labels(route).observe(seconds)
         log.info("request", method=scope["method"], route=route, status=status, seconds=round(seconds, 6))

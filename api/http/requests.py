@@ -1,76 +1,43 @@
-"""What several routes share: the options in a query, the form of a body, a job as JSON."""
+"""Reads requests: the body and its form, the options in the query, and the headers that matter."""
 
 import json
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from fastapi import Depends, Query, Request
-from starlette.responses import Response
 
 from memstow.api.http.auth import Caller
-from memstow.api.http.errors import ProblemError
-from memstow.api.http.request_body import MEDIA_TYPES, format_of, read_body
+from memstow.api.http.errors import ApiError
+from memstow.api.http.request_body import read_body
+from memstow.api.http.responses import MEDIA_TYPES
 from memstow.api.http.service import Service
-from memstow.api.operations.requests import OPTION_NAMES, Form
-from memstow.api.store.job import Job, moment
+from memstow.api.operations.encoding import OPTION_NAMES
+from memstow.api.operations.requests import BodyForm, QueryValue
+from memstow.api.store.job import Job
 from memstow.planner import formats
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.reading.messages import unknown_field
 from memstow.planner.reading.printable import printable
 
+_FORMAT_OF: Final = {media: name for name, media in MEDIA_TYPES.items()}
+_PLAIN: Final = ("application/json", "application/octet-stream", "text/csv")
+
 
 def service_of(request: Request) -> Service:
-    """The server this request came to."""
+    """The service that a request came to."""
     service: Service = request.app.state.service
     return service
 
 
-async def _here(request: Request) -> Service:
-    """The same where FastAPI asks: it would send what is not async to a thread and wait for it there."""
+async def _service(request: Request) -> Service:
+    # FastAPI would call a function that is not async in a thread.
     return service_of(request)
 
 
-Here = Annotated[Service, Depends(_here)]
+CurrentService = Annotated[Service, Depends(_service)]
 FormatOfBody = Annotated[
     str | None,
     Query(description="Format of a body that is a problem alone."),
 ]
-
-
-async def form_of(
-    request: Request, service: Service, chosen: str | None, *members: str
-) -> tuple[bytes, Form]:
-    """The body of a request that asks for a plan, and its form."""
-    name = format_of(request, chosen)
-    require_known(request, *OPTION_NAMES, "format", "output_format")
-    body = await read_body(request, service.settings)
-    options = {
-        option: _value(request.query_params[option])
-        for option in OPTION_NAMES
-        if option in request.query_params
-    }
-    return body, Form(format=name, options=options, members=members if name is None else ())
-
-
-def require_known(request: Request, *known: str) -> None:
-    """Refuse what is misspelt in a query: an option that is not heeded would not be missed."""
-    issues = tuple(
-        Issue("unknown_parameter", f"query.{printable(name, 100)}", unknown_field(name, known))
-        for name in request.query_params
-        if name not in known
-    )
-    if issues:
-        raise InputError(issues)
-
-
-def _value(text: str) -> Any:
-    """A query's text as the JSON value it looks like."""
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-    return value if isinstance(value, bool | int | float) else text
-
-
 OPTION_PARAMETERS: Final = [
     {
         "name": name,
@@ -82,70 +49,107 @@ OPTION_PARAMETERS: Final = [
     for name in OPTION_NAMES
 ]
 
+# Bodies
+
+
+def require_json(request: Request) -> None:
+    """Refuse a body that is not declared as JSON."""
+    if _media_type(request) != "application/json":
+        raise ApiError(
+            415,
+            "unsupported_media_type",
+            "send application/json",
+            headers={"Accept-Post": "application/json"},
+        )
+
+
+def format_of(request: Request, chosen: str | None) -> str | None:
+    """The format of a body that is a problem alone; None for an envelope."""
+    media = _media_type(request)
+    if chosen is not None:
+        if chosen not in formats.names():
+            raise ApiError(
+                422, "unknown_format", f"there is no such format; use one of {', '.join(formats.names())}"
+            )
+        if media in _FORMAT_OF or media in _PLAIN:
+            return chosen
+    elif media in _FORMAT_OF:
+        return _FORMAT_OF[media]
+    elif media == "application/json":
+        return None
+    allowed = ", ".join(["application/json", *MEDIA_TYPES.values()])
+    raise ApiError(
+        415,
+        "unsupported_media_type",
+        f"say in Content-Type what the body is: {allowed}",
+        headers={"Accept-Post": allowed},
+    )
+
+
+def _media_type(request: Request) -> str:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+async def read_problem_body(
+    request: Request, service: Service, chosen: str | None, *members: str
+) -> tuple[bytes, BodyForm]:
+    """The body of a request for a plan, and its form; an envelope may have these further members."""
+    name = format_of(request, chosen)
+    require_known(request, *OPTION_NAMES, "format", "output_format")
+    body = await read_body(request, service.settings)
+    options = {
+        option: _query_value(request.query_params[option])
+        for option in OPTION_NAMES
+        if option in request.query_params
+    }
+    return body, BodyForm(format=name, options=options, members=members if name is None else ())
+
+
+# Queries and headers
+
+
+def require_known(request: Request, *allowed: str) -> None:
+    """Refuse unknown parameters of a query: a misspelt one would be ignored without notice."""
+    issues = tuple(
+        Issue("unknown_parameter", f"query.{printable(name, 100)}", unknown_field(name, allowed))
+        for name in request.query_params
+        if name not in allowed
+    )
+    if issues:
+        raise InputError(issues)
+
+
+def _query_value(text: str) -> QueryValue:
+    """The JSON value that a text of a query looks like."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return value if isinstance(value, bool | int | float) else text
+
 
 def output_format(request: Request, chosen: str | None) -> str:
-    """The format in which a plan is wanted."""
+    """The format of the plan in the response."""
     if chosen is not None:
         if chosen not in formats.plan_names():
-            raise ProblemError(
-                422, "unknown_format", f"plans can be had as {', '.join(formats.plan_names())}"
-            )
+            raise ApiError(422, "unknown_format", f"plans can be had as {', '.join(formats.plan_names())}")
         return chosen
     return "csv" if request.headers.get("accept", "").lower().startswith("text/csv") else "json"
 
 
-def plan_media_type(name: str) -> str:
-    """The media type of a plan."""
-    return "application/json" if name == "json" else MEDIA_TYPES[name]
-
-
 def wants_fresh(request: Request) -> bool:
-    """Whether the cache is not to be asked."""
+    """Whether the response must not come from the cache."""
     return "no-cache" in request.headers.get("cache-control", "").lower()
 
 
-def job_json(job: Job) -> dict[str, Any]:
-    """A job as it travels."""
-    return {
-        "id": job.id,
-        "state": job.state.value,
-        "priority": job.priority,
-        "name": job.name,
-        "setting": job.setting,
-        "batch": job.batch_id,
-        "digest": job.digest,
-        "buffers": job.buffers,
-        "options": json.loads(job.options),
-        **{
-            name: moment(getattr(job, name))
-            for name in ("created", "started", "improved", "finished", "expires")
-        },
-        "status": job.status,
-        "objective": job.term,
-        "value": job.value,
-        "peak": job.value if job.term == "peak" else job.peak,
-        "bound": job.bound,
-        "gap": job.gap,
-        "solver": job.solver,
-        "error": job.error,
-    }
+def wants_job(request: Request) -> bool:
+    """Whether the client wants a job at once."""
+    return "respond-async" in request.headers.get("prefer", "")
 
 
-def job_path(job: str) -> str:
-    """Where a job is."""
-    return f"/v1/jobs/{job}"
-
-
-def as_json(document: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """A JSON answer."""
-    return Response(json.dumps(document), status, headers, "application/json")
-
-
-async def job_for(service: Service, caller: Caller, job: str) -> Job:
-    """The job, if it is the caller's to see."""
+async def find_job(service: Service, caller: Caller, job: str) -> Job:
+    """The job, if the caller may see it."""
     found = await service.in_thread(service.queue.get, job) if len(job) == 32 and job.isalnum() else None
     if found is None or not caller.may_see(found.key_id):
-        raise ProblemError(
-            404, "no_such_job", "there is no job of this id, or it is over its time or not yours"
-        )
+        raise ApiError(404, "no_such_job", "there is no job of this id, or it is over its time or not yours")
     return found

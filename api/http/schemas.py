@@ -1,4 +1,4 @@
-"""What OpenAPI says of bodies and answers: schemas from the models, and an example for every operation."""
+"""The OpenAPI document: schemas of bodies and responses, from the models, with examples."""
 
 import json
 from typing import Any, Final
@@ -6,14 +6,17 @@ from typing import Any, Final
 from pydantic import TypeAdapter
 
 from memstow.api.http.errors import MEDIA_TYPE
-from memstow.api.http.request_body import MEDIA_TYPES
+from memstow.api.http.responses import MEDIA_TYPES, JsonObject
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.model.target import Target
 from memstow.planner.verify import Code, Standing, Subject
 
-PROBLEM: Final[dict[str, Any]] = {
+Responses = dict[int | str, JsonObject]
+"""The responses of an operation, by status."""
+
+PROBLEM: Final[JsonObject] = {
     "version": 1,
     "name": "first",
     "buffers": [
@@ -25,7 +28,7 @@ PROBLEM: Final[dict[str, Any]] = {
     ],
 }
 CSV: Final = "id,lower,upper,size\ninput,0,2,4096\nconv1,1,3,8192\n"
-PLAN: Final[dict[str, Any]] = {
+PLAN: Final[JsonObject] = {
     "status": "optimal",
     "placements": [
         {"buffer": "input", "pool": "memory", "offset": 8192},
@@ -61,7 +64,7 @@ PLAN: Final[dict[str, Any]] = {
     "prover": "live bytes",
     "seconds": 0.002,
 }
-VERDICT: Final[dict[str, Any]] = {
+VERDICT: Final[JsonObject] = {
     "valid": True,
     "checked": False,
     "violations": [],
@@ -76,7 +79,7 @@ VERDICT: Final[dict[str, Any]] = {
     ],
 }
 JOB_ID: Final = "2e3fefc7bebb4b32a6c9086daa32ce31"
-JOB: Final[dict[str, Any]] = {
+JOB: Final[JsonObject] = {
     "id": JOB_ID,
     "state": "running",
     "priority": 0,
@@ -101,7 +104,7 @@ JOB: Final[dict[str, Any]] = {
     "error": None,
 }
 
-_PROBLEM_DOCUMENT: Final[dict[str, Any]] = {
+_PROBLEM_DOCUMENT: Final[JsonObject] = {
     "type": "object",
     "description": "RFC 9457. `errors` lists every issue with its code and its JSON path.",
     "required": ["type", "title", "status", "detail", "code"],
@@ -129,7 +132,7 @@ _PROBLEM_DOCUMENT: Final[dict[str, Any]] = {
 _NULLABLE_TIME: Final = {"type": ["string", "null"], "format": "date-time"}
 _NULLABLE_WHOLE: Final = {"type": ["integer", "null"]}
 _NULLABLE_TEXT: Final = {"type": ["string", "null"]}
-_JOB: Final[dict[str, Any]] = {
+_JOB: Final[JsonObject] = {
     "type": "object",
     "required": list(JOB),
     "properties": {
@@ -154,7 +157,7 @@ _JOB: Final[dict[str, Any]] = {
     },
 }
 
-_VERDICT: Final[dict[str, Any]] = {
+_VERDICT: Final[JsonObject] = {
     "type": "object",
     "required": list(VERDICT),
     "properties": {
@@ -190,7 +193,7 @@ _VERDICT: Final[dict[str, Any]] = {
     },
 }
 
-_MODELS: Final[dict[str, Any]] = {"Problem": Problem, "Options": Options, "Plan": Plan, "Target": Target}
+_MODELS: Final[JsonObject] = {"Problem": Problem, "Options": Options, "Plan": Plan, "Target": Target}
 
 TITLES: Final = {
     400: "The body cannot be read.",
@@ -208,13 +211,13 @@ TITLES: Final = {
     500: "A defect of memstow.",
     503: "Not now: the store is away or the server is ending.",
 }
-# What any operation may answer with.
+# Statuses that any operation may respond with.
 _ALWAYS: Final = (401, 403, 408, 413, 422, 429, 500, 503)
 
 
-def schemas() -> dict[str, Any]:
+def schemas() -> JsonObject:
     """The schemas that operations refer to."""
-    found: dict[str, Any] = {"ProblemDocument": _PROBLEM_DOCUMENT, "Job": _JOB, "Verdict": _VERDICT}
+    found: JsonObject = {"ProblemDocument": _PROBLEM_DOCUMENT, "Job": _JOB, "Verdict": _VERDICT}
     for name, model in _MODELS.items():
         made = TypeAdapter(model).json_schema(ref_template="#/components/schemas/{model}")
         found |= made.pop("$defs", {})
@@ -223,18 +226,18 @@ def schemas() -> dict[str, Any]:
 
 
 def ref(name: str) -> dict[str, str]:
-    """A reference to one of them."""
+    """A reference to a schema."""
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-def target() -> dict[str, Any]:
-    """What a member `target` may be."""
+def target() -> JsonObject:
+    """The schema of a member `target`."""
     named = {"type": "string", "description": "The name of a target that comes with memstow."}
     return {"anyOf": [ref("Target"), named]}
 
 
-def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The answers of an operation that are errors: these, and what any may answer with."""
+def errors(*statuses: int) -> Responses:
+    """The error responses of an operation: these, and those of any operation."""
     return {
         status: {
             "description": TITLES[status],
@@ -244,7 +247,7 @@ def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-def _error_example(status: int) -> dict[str, Any]:
+def _error_example(status: int) -> JsonObject:
     return {
         "type": "urn:memstow:problem:example",
         "title": TITLES[status],
@@ -258,27 +261,27 @@ def answers(
     status: int,
     description: str,
     example: Any,
-    schema: dict[str, Any] | None = None,
+    schema: JsonObject | None = None,
     media_type: str = "application/json",
     *failures: int,
-    also: dict[int | str, dict[str, Any]] | None = None,
-) -> dict[int | str, dict[str, Any]]:
-    """The answers of an operation."""
+    also: Responses | None = None,
+) -> Responses:
+    """The responses of an operation."""
     content = {media_type: {"schema": schema or {}, "example": example}}
     return {status: {"description": description, "content": content}, **(also or {}), **errors(*failures)}
 
 
 def enveloped(
-    members: dict[str, Any], required: list[str], example: dict[str, Any], alone: bool = True
-) -> dict[str, Any]:
-    """The body of an operation: our envelope, and where allowed a problem alone in any format."""
+    members: JsonObject, required: list[str], example: JsonObject, alone: bool = True
+) -> JsonObject:
+    """The request body of an operation: an envelope, and where allowed a problem alone in any format."""
     schema = {
         "type": "object",
         "required": required,
         "properties": members,
         "additionalProperties": False,
     }
-    content: dict[str, Any] = {"application/json": {"schema": schema, "example": example}}
+    content: JsonObject = {"application/json": {"schema": schema, "example": example}}
     if alone:
         # Told apart by what they hold: only an envelope has a member `problem` without a version beside it.
         content["application/json"]["schema"] = {"anyOf": [schema, ref("Problem")]}
@@ -292,7 +295,7 @@ def enveloped(
     return {"requestBody": {"required": True, "content": content}}
 
 
-EXAMPLES_ALONE: Final[dict[str, Any]] = {
+EXAMPLES_ALONE: Final[JsonObject] = {
     "executorch": [
         {"id": "b0", "size": 196608, "lower": 0, "upper": 49, "alignment": 16},
         {"id": "b1", "size": 2097152, "lower": 47, "upper": 51, "alignment": 16},
@@ -332,5 +335,5 @@ EXAMPLES_ALONE: Final[dict[str, Any]] = {
 
 
 def pretty(document: Any) -> str:
-    """A document as it is committed."""
+    """A document as text, as it is committed."""
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

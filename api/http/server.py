@@ -1,4 +1,4 @@
-"""Runs the app: the lock on the data folder, who may reach it, uvicorn, and the way to the end."""
+"""Runs the app with uvicorn: the lock on the data folder, checks before the start, and the shutdown."""
 
 import asyncio
 import fcntl
@@ -9,7 +9,10 @@ import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
+from math import ceil
 from types import FrameType
+from typing import cast
 
 import structlog
 import uvicorn
@@ -18,7 +21,10 @@ from memstow.api.cli.exit_codes import Exit
 from memstow.api.http import logs
 from memstow.api.http.app import create_app
 from memstow.api.http.auth import is_loopback
-from memstow.api.http.service import Service
+from memstow.api.http.connections import Connections, limits_of
+from memstow.api.http.large_blocks import return_large_blocks
+from memstow.api.http.protocol import LimitedProtocol
+from memstow.api.http.service import DrainSignal
 from memstow.api.http.settings import EVERYONE, Settings
 from memstow.api.http.sockets import listening_on
 from memstow.api.store.database import Database
@@ -34,19 +40,19 @@ log = structlog.get_logger("memstow.service")
 
 
 class _Server(uvicorn.Server):
-    """Tells the service of the signal to end, before the connections are waited for."""
+    """Drains the service when the signal to end comes, before the connections are waited for."""
 
-    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+    def __init__(self, config: uvicorn.Config, drain: DrainSignal) -> None:
         super().__init__(config)
-        self._service = service
+        self._drain = drain
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """SIGTERM or SIGINT, between any two steps of this thread: it may hold the lock of the log now."""
-        asyncio.get_running_loop().call_soon_threadsafe(self._service.drain)
+        """SIGTERM or SIGINT: this thread may hold the lock of the log, so nothing is logged here."""
+        asyncio.get_running_loop().call_soon_threadsafe(self._drain.set)
         super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and say where."""
+        """Start, and log the addresses."""
         await super().startup(sockets)
         for listener in sockets or ():
             host, port = listener.getsockname()[:2]
@@ -55,11 +61,11 @@ class _Server(uvicorn.Server):
 
 
 def _nothing_more(_number: int, _frame: FrameType | None) -> None:
-    """The end has come already."""
+    """Do nothing: the server has ended already."""
 
 
 def serve(settings: Settings) -> int:
-    """Serve until told to end; the exit code."""
+    """Serve until a signal to end; returns the exit code."""
     if not (_reached_by_whom_it_may(settings) or settings.store_exists):
         raise _no_keys(settings)
     # The address first: where it cannot be had, no folder is made.
@@ -69,23 +75,29 @@ def serve(settings: Settings) -> int:
         # The command line runs without; a server that runs for weeks must not.
         gc.enable()
         sys.setswitchinterval(_SWITCH_SECONDS)
+        return_large_blocks()
         app = create_app(settings)
         gc.collect()
         gc.freeze()
+        connections = Connections(limits_of(settings), app.state.metrics)
+        # uvicorn calls it as it would call a class of its own.
+        protocol = cast(type[asyncio.Protocol], partial(LimitedProtocol, connections=connections))
         config = uvicorn.Config(
             app,
-            http="httptools",
+            http=protocol,
+            ws="none",
             lifespan="on",
             log_config=None,
             access_log=False,
             server_header=False,
             date_header=True,
             backlog=_BACKLOG,
+            timeout_keep_alive=ceil(settings.idle_seconds),
             timeout_graceful_shutdown=max(1, int(settings.grace_seconds)),
         )
-        server = _Server(config, app.state.service)
+        server = _Server(config, app.state.drain)
         for number in (signal.SIGTERM, signal.SIGINT):
-            # uvicorn sends itself the signal again when all is done; to have been told to end is no failure.
+            # uvicorn raises the signal again at its end, which would make the exit code that of a failure.
             signal.signal(number, _nothing_more)
         try:
             server.run(sockets)
@@ -108,7 +120,7 @@ def _listening(settings: Settings) -> Iterator[list[socket.socket]]:
 
 @contextmanager
 def _sole_owner(settings: Settings) -> Iterator[None]:
-    """One server a data folder: what a dead one left running is then known to be nobody's."""
+    """One server for each data folder: jobs that are marked as running at its start are nobody's."""
     if settings.database is not None:
         yield
         return
@@ -120,13 +132,13 @@ def _sole_owner(settings: Settings) -> Iterator[None]:
             raise InputError.single(
                 "data_in_use",
                 str(settings.data),
-                "another server works in this folder; give another with --data",
+                "another server works in this folder; choose another folder as `data`",
             ) from None
         yield
 
 
 def _require_usable(settings: Settings) -> None:
-    """The store can be had, and nobody is let in unasked: told in a line each, before anything is started."""
+    """Check before the start that the store works, and that strangers need a key."""
     database = Database(settings.store_url, connections=1)
     try:
         upgrade(database)

@@ -1,135 +1,187 @@
-"""The parts of a server, put together: the store, the workers, the threads, and what is known of callers."""
+"""The service behind the routes: opened whole, drained when the server is to end, then stopped."""
 
 import asyncio
 import contextlib
 import threading
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
 import structlog
 from starlette.requests import Request
 
-from memstow.api.http.answer_cache import remembered
-from memstow.api.http.auth import Caller, Gate, require
-from memstow.api.http.errors import ProblemError
-from memstow.api.http.rate_limit import Rate
+from memstow.api.http.auth import Authenticator, Caller, RateLimit, require
+from memstow.api.http.errors import ApiError
+from memstow.api.http.memory_budget import reservation_of
+from memstow.api.http.responses import recent_plans
 from memstow.api.http.settings import Settings
+from memstow.api.http.threads import STORE_THREADS, Threads
 from memstow.api.metrics import Metrics
-from memstow.api.operations import operations
-from memstow.api.operations.answers import Result
-from memstow.api.operations.operations import Operation
+from memstow.api.operations.operations import Operation, warm_up
 from memstow.api.operations.requests import Limits
-from memstow.api.store.cache_writer import Keeping
+from memstow.api.store.cache_writer import CacheWriter
+from memstow.api.store.claims import Claims
 from memstow.api.store.database import Database, StoreError
+from memstow.api.store.job_events import JobEvents
 from memstow.api.store.keys import Keys, Scope
 from memstow.api.store.migrate import upgrade
 from memstow.api.store.plan_cache import PlanCache
 from memstow.api.store.queue import Queue
-from memstow.api.workers.event_hub import Hub
-from memstow.api.workers.isolated_run import Children, Watch
+from memstow.api.workers.event_hub import EventHub
+from memstow.api.workers.executor import RunControl
+from memstow.api.workers.isolated_run import ChildExecutor
 from memstow.api.workers.quick_solve import FastPath
 from memstow.api.workers.runner import Runner
 
 if TYPE_CHECKING:
-    from memstow.api.workers.dask.executor import Cluster
+    from memstow.api.workers.dask.executor import DaskExecutor
 
-_STORE_THREADS: Final = 8
 # Reading a large body in a child takes seconds, never minutes.
 _READ_SECONDS: Final = 120.0
-_HEAVY_AT_ONCE: Final = 2
+_DOCUMENTS_AT_ONCE: Final = 4
 _LAG_SECONDS: Final = 0.5
 
+P = ParamSpec("P")
+Q = TypeVar("Q")
+R = TypeVar("R")
 T = TypeVar("T")
-_Returned = TypeVar("_Returned", bound=Result)
 log = structlog.get_logger("memstow.service")
+
+
+class DrainSignal:
+    """Raised when the server is to end, perhaps before the service is open. Lives in the event loop."""
+
+    def __init__(self) -> None:
+        self._raised = False
+        self._on_raised: Callable[[], None] | None = None
+
+    def set(self) -> None:
+        """Raise the signal."""
+        if not self._raised:
+            self._raised = True
+            if self._on_raised is not None:
+                self._on_raised()
+
+    def connect(self, on_raised: Callable[[], None]) -> None:
+        """Make this call when the signal is raised, or now when it was."""
+        self._on_raised = on_raised
+        if self._raised:
+            on_raised()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Store:
+    """The store by its parts."""
+
+    database: Database
+    queue: Queue
+    claims: Claims
+    events: JobEvents
+    keys: Keys
+    cache: PlanCache
+    cache_writer: CacheWriter
+
+
+async def open_service(settings: Settings, metrics: Metrics, drain: DrainSignal) -> "Service":
+    """Open the store, start the workers, and put the service together."""
+    threads = Threads(settings.fast_threads, settings.fast_waiting)
+    store = await _open_store(settings, metrics, threads)
+
+    def on_killed(reason: str) -> None:
+        metrics.killed.labels(reason).inc()
+
+    children = ChildExecutor(on_killed)
+    cluster = _cluster(settings, on_killed)
+    hub = EventHub(store.events, threads.for_store)
+    runner = Runner(
+        store.database,
+        store.queue,
+        store.claims,
+        store.cache,
+        cluster or children,
+        settings.runner_settings(),
+        metrics,
+        hub.notify,
+    )
+    warm_up()
+    store.cache_writer.start()
+    runner.start()
+    service = Service(settings, metrics, threads, store, children, cluster, hub, runner)
+    log.info("started", store="sqlite" if store.database.sqlite else "postgresql")
+    drain.connect(service.drain)
+    return service
+
+
+async def _open_store(settings: Settings, metrics: Metrics, threads: Threads) -> Store:
+    if settings.database is None:
+        settings.data.mkdir(parents=True, exist_ok=True)
+    database = Database(settings.store_url, connections=STORE_THREADS + settings.slots + 4)
+    database.on_error = lambda kind: metrics.store_errors.labels(kind).inc()
+    await threads.for_store(upgrade, database)
+    claims, cache = Claims(database), PlanCache(database)
+    if database.sqlite:
+        # No other server works on it: `memstow serve` holds a lock on the folder.
+        await threads.for_store(claims.requeue_all)
+    return Store(
+        database=database,
+        queue=Queue(database, settings.max_queued),
+        claims=claims,
+        events=JobEvents(database),
+        keys=Keys(database),
+        cache=cache,
+        cache_writer=CacheWriter(cache),
+    )
+
+
+def _cluster(settings: Settings, on_killed: Callable[[str], None]) -> "DaskExecutor | None":
+    if settings.executor == "local":
+        return None
+    from memstow.api.workers.dask.executor import DaskExecutor
+
+    return DaskExecutor(settings.scheduler or "", settings.lease_seconds, on_killed)
 
 
 class Service:
     """One server."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        metrics: Metrics,
+        threads: Threads,
+        store: Store,
+        children: ChildExecutor,
+        cluster: "DaskExecutor | None",
+        hub: EventHub,
+        runner: Runner,
+    ) -> None:
         self.settings = settings
-        self.metrics = Metrics()
+        self.metrics = metrics
         self.limits = settings.limits()
-        self.remembered = remembered(settings.cache_memory)
-        self.rate = Rate(settings.key_rate, settings.key_burst)
+        self.queue = store.queue
+        self.events = store.events
+        self.keys = store.keys
+        self.cache = store.cache
+        self.children = children
+        self.hub = hub
+        self.runner = runner
+        self.fast = FastPath(store.cache, store.cache_writer, settings.fast_seconds, metrics)
+        self.recent_plans = recent_plans(settings.cache_memory)
         self.draining = False
-        self._started = False
-        self.database: Database
-        self.hub: Hub
-        self._threads = ThreadPoolExecutor(_STORE_THREADS, "memstow store")
-        self._fast_threads = ThreadPoolExecutor(settings.fast_threads, "memstow fast")
-        self._heavy_threads = ThreadPoolExecutor(_HEAVY_AT_ONCE, "memstow heavy")
-        self._fast_waiting = 0
-        self._heavy_waiting = 0
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._threads = threads
+        self._store = store
+        self._cluster = cluster
+        self._authenticator = Authenticator(settings, store.keys)
+        self._rate = RateLimit(settings.key_rate, settings.key_burst)
+        self._document_reads = asyncio.Semaphore(_DOCUMENTS_AT_ONCE)
+        self._lag = asyncio.create_task(self._watch_lag())
 
-    async def start(self) -> None:
-        """Open the store and begin to work."""
-        settings = self.settings
-        if settings.database is None:
-            settings.data.mkdir(parents=True, exist_ok=True)
-        self.database = Database(settings.store_url, connections=_STORE_THREADS + settings.slots + 4)
-        self.database.on_error = lambda kind: self.metrics.store_errors.labels(kind).inc()
-        await self.in_thread(upgrade, self.database)
-        self.queue = Queue(self.database, settings.max_queued)
-        self.keys = Keys(self.database)
-        self.gate = Gate(settings, self.keys)
-        self.cache = PlanCache(self.database)
-        self.keeping = Keeping(self.cache)
-        self.fast = FastPath(self.cache, self.keeping, self.limits, settings.fast_seconds, self.metrics)
-        self.children = Children()
-        self.children.on_killed = self._count_killed
-        self.cluster = self._cluster()
-        self.hub = Hub(self.queue, self.in_thread)
-        self.runner = Runner(
-            self.database,
-            self.queue,
-            self.cache,
-            self.cluster or self.children,
-            settings.work(),
-            self.metrics,
-            self.hub.nudge,
-        )
-        if self.database.sqlite:
-            # Nobody else works on it: `memstow serve` holds a lock on the folder.
-            await self.in_thread(self.queue.requeue_running)
-        operations.warm()
-        self.keeping.start()
-        self.runner.start()
-        lag = asyncio.create_task(self._watch_lag())
-        self._tasks.add(lag)
-        log.info("started", store="sqlite" if self.database.sqlite else "postgresql")
-        self._started = True
-        if self.draining:
-            # The signal came while the store was being opened.
-            self._end_work()
-
-    def _cluster(self) -> "Cluster | None":
-        """The cluster that solves are sent to, where they are sent to one."""
-        settings = self.settings
-        if settings.executor == "local":
-            return None
-        from memstow.api.workers.dask.executor import Cluster
-
-        cluster = Cluster(settings.scheduler or "", settings.lease_seconds)
-        cluster.on_killed = self._count_killed
-        return cluster
-
-    def _count_killed(self, reason: str) -> None:
-        self.metrics.killed.labels(reason).inc()
+    # The end
 
     def drain(self) -> None:
-        """Take no new work and end the streams; called when the signal to end comes."""
-        if not self.draining:
-            self.draining = True
-            log.info("draining")
-            if self._started:
-                self._end_work()
-
-    def _end_work(self) -> None:
+        """Accept no new work, end the event streams, and give running jobs the time of `grace_seconds`."""
+        self.draining = True
+        log.info("draining")
         self.hub.close()
         threading.Thread(
             target=self.runner.drain,
@@ -139,7 +191,7 @@ class Service:
         ).start()
 
     async def stop(self) -> None:
-        """End; what runs is put back."""
+        """End; running jobs are put back."""
         self.hub.close()
         if self.draining:
             end = asyncio.get_running_loop().time() + self.settings.grace_seconds
@@ -147,65 +199,61 @@ class Service:
                 await asyncio.sleep(0.02)
         else:
             await asyncio.to_thread(self.runner.drain, 2.0)
-        for task in self._tasks:
-            task.cancel()
+        self._lag.cancel()
         await asyncio.to_thread(self._close)
         log.info("stopped")
 
     def _close(self) -> None:
         self.runner.close()
         self.children.close()
-        self.keeping.close()
-        for threads in (self._threads, self._fast_threads, self._heavy_threads):
-            threads.shutdown(wait=False, cancel_futures=True)
-        self.database.close()
+        self._store.cache_writer.close()
+        self._threads.close()
+        self._store.database.close()
 
-    async def in_thread(self, call: Callable[..., T], *arguments: Any) -> T:
+    # Work
+
+    async def in_thread(self, call: Callable[P, T], /, *arguments: P.args, **named: P.kwargs) -> T:
         """A call that waits for the store."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, call, *arguments)
+        return await self._threads.for_store(call, *arguments, **named)
 
-    async def quickly(self, call: Callable[..., T], *arguments: Any) -> T:
+    async def document(self, request: Request, job: str, kind: str) -> bytes | None:
+        """A document of a job, counted as a response to this request."""
+        # Its size shows when it is read: few at a time, so that few are not counted yet.
+        async with self._document_reads:
+            found = await self.in_thread(self.queue.document, job, kind)
+            if found is not None:
+                reservation_of(request.scope).require_response(len(found))
+            return found
+
+    async def compute(self, call: Callable[[], T]) -> T:
         """A call that computes for a moment."""
-        if self._fast_waiting >= self.settings.fast_waiting:
-            raise _busy("fast_waiting")
-        self._fast_waiting += 1
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self._fast_threads, call, *arguments)
-        finally:
-            self._fast_waiting -= 1
+        return await self._threads.for_computing(call)
 
-    async def operate(
-        self, operation: Operation[_Returned], arguments: Mapping[str, Any], size: int, seconds: float = 0.0
-    ) -> _Returned:
-        """One operation: here when the body is small, in a child of its own when it is not.
+    async def perform(
+        self, operation: Operation[Q, R], request: Q, size: int, extra_seconds: float = 0.0
+    ) -> R:
+        """Carry out an operation: in this process when the body is small, else in a child.
 
-        One that may take so many seconds besides reading its body has a child whatever its size.
+        One that may take extra seconds, besides reading its body, runs in a child whatever the size.
         """
-        if size <= self.settings.fast_body and not seconds:
-            return await self.quickly(operation.perform, arguments)
-        if self._heavy_waiting >= self.settings.fast_waiting:
-            raise _busy("fast_waiting")
-        watch = Watch(memory=self.settings.solve_memory, seconds=_READ_SECONDS + seconds)
-        self._heavy_waiting += 1
-        try:
-            message = await asyncio.get_running_loop().run_in_executor(
-                self._heavy_threads, self.children.run, operation.name, arguments, watch
-            )
-            return operation.result_of(message)
-        finally:
-            self._heavy_waiting -= 1
+        if size <= self.settings.fast_body and not extra_seconds:
+            return await self._threads.for_computing(lambda: operation.perform(request))
+        control = RunControl(memory=self.settings.solve_memory, seconds=_READ_SECONDS + extra_seconds)
+        return await self._threads.for_child(lambda: self.children.run(operation, request, control))
+
+    # Callers
 
     async def caller(self, request: Request, scope: Scope = Scope.PLAN) -> Caller:
-        """Who asks; a problem when they may not, or not so often."""
-        caller = self.gate.remembered(request)
+        """The caller of a request; ApiError when the request is not allowed, or one too many."""
+        caller = self._authenticator.known_caller(request)
         if caller is None:
-            caller = await self.in_thread(self.gate.caller, request)
+            caller = await self.in_thread(self._authenticator.look_up, request)
         require(caller, scope)
-        self.rate.count(caller.key_id)
+        self._rate.count(caller.key_id)
         return caller
 
     def limits_of(self, caller: Caller) -> Limits:
-        """What this caller may ask for."""
+        """The limits for this caller."""
         most = self.settings.key_time_limit
         if caller.admin or most >= self.limits.max_time_limit:
             return self.limits
@@ -214,15 +262,15 @@ class Service:
     def require_open(self) -> None:
         """Refuse new work while the server ends."""
         if self.draining:
-            raise ProblemError(
-                503, "draining", "this server is ending; try again", headers={"Retry-After": "1"}
-            )
+            raise ApiError(503, "draining", "this server is ending; try again", headers={"Retry-After": "1"})
 
-    async def ready(self) -> str | None:
-        """Why the server should get no requests now; None: it should."""
+    # Health
+
+    async def not_ready(self) -> str | None:
+        """The reason why the server should get no requests now; None: it should."""
         if self.draining:
             return "draining"
-        if self.cluster is not None and self.settings.slots and not self.cluster.connected:
+        if self._cluster is not None and self.settings.slots and not self._cluster.connected:
             return "cluster_unavailable"
         try:
             async with asyncio.timeout(2.0):
@@ -237,12 +285,3 @@ class Service:
                 before = loop.time()
                 await asyncio.sleep(_LAG_SECONDS)
                 self.metrics.lag.observe(max(0.0, loop.time() - before - _LAG_SECONDS))
-
-
-def _busy(setting: str) -> ProblemError:
-    return ProblemError(
-        429,
-        "busy",
-        f"as many requests wait as the setting `{setting}` allows; try again",
-        headers={"Retry-After": "1"},
-    )

@@ -1,17 +1,19 @@
-"""What an operator can choose: environment, TOML file, command line; all of it checked at start."""
+"""The settings of the service, from the environment, a TOML file and the caller; checked at start."""
 
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from memstow.api.operations.requests import Limits
 from memstow.api.store.database import FILE, url_of
-from memstow.api.workers.runner import Work
+from memstow.api.workers.job_steps import JobLimits
+from memstow.api.workers.runner import RunnerSettings
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.suggestion import closest_match
 from memstow.planner.processes import machine
@@ -29,6 +31,8 @@ _OTHERS: Final = frozenset(
     }
 )
 EVERYONE: Final = "everyone"
+# The code of an issue about a name that is no setting.
+UNKNOWN: Final = "unknown_setting"
 
 Seconds = Annotated[float, Field(ge=0, le=366 * 86_400, allow_inf_nan=False)]
 Size = Annotated[int, Field(ge=1, le=1 << 50)]
@@ -36,7 +40,7 @@ Number = Annotated[int, Field(ge=1, le=1_000_000_000)]
 
 
 class Settings(BaseModel):
-    """Every setting; the description says what it does, the default is what most want."""
+    """Every setting, with its default and a description."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -74,6 +78,39 @@ class Settings(BaseModel):
         4 << 30, description="Bytes of memory that one solve may use, in a process of its own."
     )
     body_seconds: Seconds = Field(30.0, description="Seconds within which a request body must be here.")
+
+    min_rate: Number = Field(
+        1024,
+        description="Bytes a second at which a request body must arrive and a response must be read.",
+    )
+    stall_seconds: Seconds = Field(
+        20.0, description="Seconds for which a client may be slower than `min_rate`."
+    )
+    body_memory: Size = Field(
+        512 << 20, description="Bytes that all request and response bodies over 64 KiB may take in memory."
+    )
+    max_head: Size = Field(
+        64 << 10, description="Bytes of a request line, and of a request line with its headers."
+    )
+    head_seconds: Seconds = Field(
+        10.0, description="Seconds within which the head of a request must be complete."
+    )
+    idle_seconds: Seconds = Field(15.0, description="Seconds a connection is kept open between two requests.")
+    linger_seconds: Seconds = Field(
+        5.0,
+        description="Seconds for which the rest of a refused request is read and dropped, so that its client "
+        "receives the response.",
+    )
+    max_connections: Number = Field(
+        1000, description="Open connections; fewer where the process may open only few files."
+    )
+    max_connections_per_address: Number = Field(
+        256, description="Open connections from one address, or from one IPv6 network of 64 bits."
+    )
+    max_concurrent_requests: Number = Field(
+        512,
+        description="Requests handled at once, event streams included; `/livez` and `/readyz` are exempt.",
+    )
 
     fast_seconds: Seconds = Field(
         0.1, description="Seconds a problem is tried inside the server before it becomes a job."
@@ -120,16 +157,16 @@ class Settings(BaseModel):
 
     @property
     def store_url(self) -> str:
-        """Where the store is."""
+        """The URL of the store."""
         return self.database if self.database is not None else url_of(self.data)
 
     @property
     def store_exists(self) -> bool:
-        """Whether there can be anything in the store: a folder without its file has nothing."""
+        """Whether the store can hold anything: without its file a folder holds nothing."""
         return self.database is not None or (self.data / FILE).is_file()
 
     def limits(self) -> Limits:
-        """What one request may ask for."""
+        """The limits of one request."""
         return Limits(
             max_buffers=self.max_buffers,
             max_values=self.max_values,
@@ -139,31 +176,42 @@ class Settings(BaseModel):
             max_batch=self.max_batch,
         )
 
-    def work(self) -> Work:
-        """How the queue is worked off."""
-        return Work(
+    def runner_settings(self) -> RunnerSettings:
+        """How the queue is processed."""
+        return RunnerSettings(
             slots=self.slots,
-            solve_memory=self.solve_memory,
-            max_time_limit=self.max_time_limit,
             key_running=self.key_running,
             lease_seconds=self.lease_seconds,
             keep_seconds=self.keep_seconds,
             max_plans=self.max_plans,
-            max_attempts=self.max_attempts,
-            fast_seconds=self.fast_seconds,
-            fast_body=self.fast_body,
+            limits=JobLimits(
+                solve_memory=self.solve_memory,
+                max_time_limit=self.max_time_limit,
+                max_attempts=self.max_attempts,
+                fast_seconds=self.fast_seconds,
+                fast_body=self.fast_body,
+            ),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """A setting given by the caller, and the name of its source for messages."""
+
+    name: str
+    value: object
+    source: str
 
 
 def load(
     environment: Mapping[str, str] | None = None,
     config: Path | None = None,
-    chosen: Mapping[str, Any] | None = None,
+    overrides: Iterable[Override] = (),
 ) -> Settings:
-    """The settings in force: the command line before the environment before the file before the defaults."""
+    """The settings in force: overrides, then the environment, then the file, then the defaults."""
     environment = os.environ if environment is None else environment
     path = config or (Path(named) if (named := environment.get(f"{PREFIX}CONFIG")) else None)
-    given: dict[str, tuple[Any, str]] = {}
+    given: dict[str, tuple[object, str]] = {}
     if path is not None:
         given |= {name: (value, f"{path}: {name}") for name, value in _file(path).items()}
     issues: list[Issue] = []
@@ -171,17 +219,12 @@ def load(
         if name.startswith(PREFIX) and name.removeprefix(PREFIX) not in _OTHERS:
             field = name.removeprefix(PREFIX).lower()
             given[field] = (_from_text(field, text), name)
-    given |= {
-        name: (value, f"--{name.replace('_', '-')}")
-        for name, value in (chosen or {}).items()
-        if value is not None
-    }
+    given |= {it.name: (it.value, it.source) for it in overrides}
     for name, (_, source) in given.items():
         if name not in Settings.model_fields:
             close = closest_match(name, Settings.model_fields)
-            meant = f"did you mean {close}? " if close is not None else ""
-            message = f"there is no setting {shown(name)}; {meant}`memstow serve --print-settings` lists them"
-            issues.append(Issue("unknown_setting", source, message))
+            meant = f"; did you mean {close}?" if close is not None else ""
+            issues.append(Issue(UNKNOWN, source, f"there is no setting {shown(name)}{meant}"))
     if issues:
         raise InputError(issues)
     try:
@@ -196,11 +239,12 @@ def load(
             for it in error.errors(include_url=False)
         ) from None
     _require_cluster(settings)
+    _require_room_for_a_body(settings)
     return settings
 
 
 def _require_cluster(settings: Settings) -> None:
-    """What a cluster takes is there, where one is wanted."""
+    """Refuse a cluster without an address, or without what it needs installed."""
     if settings.executor == "local":
         return
     if settings.scheduler is None:
@@ -212,8 +256,15 @@ def _require_cluster(settings: Settings) -> None:
         raise InputError.single("missing_extra", "distributed", message)
 
 
+def _require_room_for_a_body(settings: Settings) -> None:
+    """One body of the largest size must fit into the memory for all bodies."""
+    if settings.body_memory < settings.max_body:
+        message = f"must be at least the {settings.max_body} bytes of the setting `max_body`"
+        raise InputError.single("bad_setting", "body_memory", message)
+
+
 def printed(settings: Settings) -> str:
-    """The settings as a TOML file, with what each does; a password in the URL of the database is left out."""
+    """The settings as a TOML file with descriptions; a password in the URL of the database is left out."""
     lines = []
     for name, field in Settings.model_fields.items():
         value = getattr(settings, name)
@@ -239,15 +290,15 @@ def _toml(value: object) -> str:
     return json.dumps(str(value))
 
 
-def _file(path: Path) -> dict[str, Any]:
+def _file(path: Path) -> Mapping[str, object]:
     try:
         return tomllib.loads(read_bytes(path).decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError.single("malformed_toml", str(path), str(error)) from None
 
 
-def _from_text(field: str, text: str) -> Any:
-    """A list is written with commas; an empty text is no database and no scheduler."""
+def _from_text(field: str, text: str) -> object:
+    """The value in a variable: a list is written with commas; an empty database or scheduler is none."""
     if field == "cors_origins":
         return tuple(part.strip() for part in text.split(",") if part.strip())
     return None if field in ("database", "scheduler") and not text else text

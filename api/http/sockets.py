@@ -1,4 +1,4 @@
-"""The sockets a server listens on, made before anything is started: what is wrong is told in a line."""
+"""The sockets that a server listens on, opened before anything else starts: an error is one line."""
 
 import errno
 import socket
@@ -7,10 +7,13 @@ from typing import Final
 from memstow.planner.model.errors import InputError
 from memstow.planner.reading.printable import printable
 
+# Bytes that the system takes of a response before its client has read what came earlier.
+_MOST_UNSENT: Final = 128 << 10
+
 _REASONS: Final = {
-    errno.EADDRINUSE: "another program listens there; give another with --port, or 0 for any free one",
-    errno.EACCES: "the permissions do not let it be used; give a --port of 1024 or more",
-    errno.EADDRNOTAVAIL: "this machine has no such address; give --host 127.0.0.1, or 0.0.0.0 for all it has",
+    errno.EADDRINUSE: "another program listens there; choose another `port`, or 0 for any free one",
+    errno.EACCES: "the permissions do not let it be used; choose a `port` of 1024 or more",
+    errno.EADDRNOTAVAIL: "this machine has no such address; choose 127.0.0.1 as `host`, or 0.0.0.0 for all",
 }
 
 
@@ -23,6 +26,7 @@ def listening_on(host: str, port: int, backlog: int) -> list[socket.socket]:
             one = socket.socket(family, kind, protocol)
             sockets.append(one)
             one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, _MOST_UNSENT)
             if family == socket.AF_INET6:
                 # Where the host has both, each kind of address has a socket of its own.
                 one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
@@ -37,6 +41,6 @@ def listening_on(host: str, port: int, backlog: int) -> list[socket.socket]:
 
 def _reason(error: Exception) -> str:
     if isinstance(error, socket.gaierror | UnicodeError):
-        return "there is no host of this name; give --host 127.0.0.1, or 0.0.0.0 for all this machine has"
+        return "there is no host of this name; choose 127.0.0.1 as `host`, or 0.0.0.0 for all"
     number = error.errno if isinstance(error, OSError) and error.errno is not None else 0
     return _REASONS.get(number) or printable(str(error), 200)

@@ -1,1 +1,1 @@
-"""What can be asked of memstow: requests read from JSON and bytes, and what comes of them."""
+"""The operations of the service: reading and checking requests, carrying them out, and their results."""

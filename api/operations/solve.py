@@ -1,4 +1,4 @@
-"""A solve as the service runs it: a short attempt first, then the whole time, told of as it goes on."""
+"""A solve as the service runs it: first a short attempt, then the whole time with reports on the way."""
 
 import threading
 import time
@@ -6,45 +6,92 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from memstow.api.workers.plan_publisher import OnPlan, Publisher
+from memstow.api.operations.body import LONGEST_NAME
+from memstow.api.operations.encoding import in_order, options_from_text, plan_from_bytes
+from memstow.api.operations.plan_publisher import OnPlan, Publisher
+from memstow.api.operations.requests import SolveRequest
+from memstow.api.operations.results import SolveResult, SolveUpdate
+from memstow.planner import formats
 from memstow.planner.backends.registry import is_model
 from memstow.planner.model.events import Event
 from memstow.planner.model.objective import Kind, counts
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Plan, Status
+from memstow.planner.model.plan import PLANNED, Plan, Status
 from memstow.planner.model.problem import Problem
+from memstow.planner.reading.json_text import parse_json
+from memstow.planner.reading.parse import parse_problem
+from memstow.planner.reading.printable import printable
 from memstow.planner.solve import engine
 from memstow.planner.solve.better_plan import better
 from memstow.planner.solve.portfolio import AUTO
 from memstow.planner.verify import verify
 
-# Only models heed it, and no model takes part in a moment's attempt.
-_MOMENT_MEMORY: Final = 1 << 30
+# Only models heed a memory limit, and none takes part in a short attempt: any number will do.
+_ATTEMPT_MEMORY: Final = 1 << 30
 
 OnEvent = Callable[[Event], None]
+OnUpdate = Callable[[SolveUpdate], None]
 
 
-def settled(plan: Plan, options: Options) -> bool:
-    """Whether no more time would make a difference."""
+def solve(request: SolveRequest, on_update: OnUpdate, cancel: threading.Event) -> SolveResult:
+    """Solve with the whole time limit; better plans and events are reported on the way."""
+    problem = parse_problem(parse_json(request.problem))
+    options = options_from_text(request.options, request.hint)
+    known = None if request.known_plan is None else plan_from_bytes(request.known_plan)
+    plan = solve_fully(
+        problem, options, known, lambda plan: on_update(result_of(problem, plan)), on_update, cancel
+    )
+    return result_of(problem, plan)
+
+
+def try_briefly(request: SolveRequest, seconds: float, on_event: OnEvent) -> tuple[SolveResult | None, bool]:
+    """The result of a short attempt in this process, and whether it is final."""
+    problem = parse_problem(parse_json(request.problem))
+    options = options_from_text(request.options, request.hint)
+    plan, final = solve_briefly(problem, options, seconds, on_event)
+    if plan is None or (plan.status is Status.UNKNOWN and not final):
+        return None, False
+    if plan.status is not Status.INFEASIBLE and not options.deterministic:
+        known = None if request.known_plan is None else plan_from_bytes(request.known_plan)
+        plan = better_answer(problem, plan, known)
+    return result_of(problem, plan), final
+
+
+def result_of(problem: Problem, plan: Plan) -> SolveResult:
+    """A plan as its bytes, with the figures that the job table has of it."""
+    first = plan.objective[0] if plan.objective else None
+    found = plan.status in PLANNED
+    return SolveResult(
+        plan=formats.write_plan(problem, in_order([buffer.id for buffer in problem.buffers], plan)),
+        status=plan.status.value,
+        value=first.value if first else None,
+        bound=first.bound if first else None,
+        peak=sum(use.peak for use in plan.pools) if found else None,
+        solver=None if plan.solver is None else printable(plan.solver, LONGEST_NAME),
+    )
+
+
+def is_final(plan: Plan, options: Options) -> bool:
+    """Whether more time would make no difference."""
     if plan.status in (Status.OPTIMAL, Status.INFEASIBLE):
         return True
     return plan.status is Status.FEASIBLE and all(term.gap <= options.gap for term in plan.objective)
 
 
-def briefly(
+def solve_briefly(
     problem: Problem, options: Options, seconds: float, on_event: OnEvent | None = None
 ) -> tuple[Plan | None, bool]:
-    """The best plan of a short attempt, and whether it is the answer to the question as it was asked.
+    """The best plan of a short attempt, and whether it is the final answer to the request.
 
-    Only with solvers that run in this process: others take longer to start than the attempt may last.
+    Only solvers of this process take part: others take longer to start than the attempt may last.
     """
     if is_model(options.solver):
         return None, False
     if options.workers is None:
-        # Asking the system how much there is takes a third of a small solve.
+        # Counting the processors takes a third of a small solve.
         options = replace(options, workers=1)
     if options.memory_limit is None:
-        options = replace(options, memory_limit=_MOMENT_MEMORY)
+        options = replace(options, memory_limit=_ATTEMPT_MEMORY)
     whole = options.time_limit <= seconds
     simple = len(problem.pools) == 1 and len(problem.terms()) <= 1
     if options.solver == AUTO and not simple:
@@ -52,30 +99,39 @@ def briefly(
             return None, False
         limit = min(options.time_limit, seconds)
         plan = engine.plan(problem, replace(options, time_limit=limit, solver="greedy"), on_event)
-        return plan, whole or settled(plan, options)
+        return plan, whole or is_final(plan, options)
     if options.deterministic:
-        # Bounded in work: it is the answer when it ends in time, and nothing when it does not.
-        cancel = threading.Event()
-        timer = threading.Timer(seconds, cancel.set)
-        timer.start()
-        try:
-            plan = engine.plan(problem, options, on_event, cancel)
-        finally:
-            timer.cancel()
-        return (None, False) if cancel.is_set() else (plan, True)
+        return _deterministic_attempt(problem, options, seconds, on_event)
     begin = time.monotonic()
     plan = engine.plan(problem, options if whole else replace(options, time_limit=seconds), on_event)
-    return plan, whole or settled(plan, options) or _ran_dry(begin, seconds)
+    # A run that ends long before its time had nothing left to try.
+    ended_early = time.monotonic() - begin < seconds / 2
+    return plan, whole or is_final(plan, options) or ended_early
 
 
-def preferred(problem: Problem, plan: Plan, known: Plan | None) -> Plan:
-    """The better of two plans, where what one problem had as its answer once is an answer still."""
+def _deterministic_attempt(
+    problem: Problem, options: Options, seconds: float, on_event: OnEvent | None
+) -> tuple[Plan | None, bool]:
+    """A run that is limited by work, not time: final when it ends in time, and nothing when it does not."""
+    cancel = threading.Event()
+    timer = threading.Timer(seconds, cancel.set)
+    timer.start()
+    try:
+        plan = engine.plan(problem, options, on_event, cancel)
+    finally:
+        timer.cancel()
+    return (None, False) if cancel.is_set() else (plan, True)
+
+
+def better_answer(problem: Problem, plan: Plan, known: Plan | None) -> Plan:
+    """The known plan where it is valid and better, else the plan."""
+    # Moves count from the hint of each request: plans of two requests cannot be compared by them.
     if known is None or counts(problem, Kind.MOVES) or not better(known, plan) or verify(problem, known):
         return plan
     return known
 
 
-def at_length(
+def solve_fully(
     problem: Problem,
     options: Options,
     known: Plan | None,
@@ -83,27 +139,22 @@ def at_length(
     on_event: OnEvent,
     cancel: threading.Event,
 ) -> Plan:
-    """The plan of the whole run, never worse than a known one; better ones are told on the way."""
+    """The plan of the whole run, never worse than a known one; better plans are reported on the way."""
     begin = time.monotonic()
-    # What is bounded in work depends on nothing else that is known; `moves` counts from the caller's hint.
-    untouched = options.deterministic or counts(problem, Kind.MOVES)
-    start = None if untouched or known is None or verify(problem, known) else known
-    if start is not None and settled(start, options):
+    # A deterministic run must not depend on earlier ones; `moves` counts from the caller's hint.
+    ignore_known = options.deterministic or counts(problem, Kind.MOVES)
+    start = None if ignore_known or known is None or verify(problem, known) else known
+    if start is not None and is_final(start, options):
         return replace(start, seconds=round(time.monotonic() - begin, 6))
-    # Whoever names a plan to start from means that one; what is known is a floor all the same.
+    # A hint of the caller stays the hint; the known plan is the least that is returned in any case.
     if start is not None and start.placements and options.hint is None:
         options = replace(options, hint=start)
     publisher = Publisher(on_plan, start)
     publisher.start()
     try:
-        found = engine.plan(problem, options, on_event, cancel, publisher.offer)
+        plan = engine.plan(problem, options, on_event, cancel, publisher.offer)
     finally:
         publisher.close()
-    if start is None or better(found, start):
-        return found
+    if start is None or better(plan, start):
+        return plan
     return replace(start, seconds=round(time.monotonic() - begin, 6))
-
-
-def _ran_dry(begin: float, seconds: float) -> bool:
-    """Whether a run ended long before its time: there was nothing left to try."""
-    return time.monotonic() - begin < seconds / 2

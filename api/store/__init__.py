@@ -1,1 +1,1 @@
-"""What the service keeps: jobs, plans, keys and events in a database, and for how long."""
+"""The database of the service: jobs, plans, keys and events, and their retention."""

@@ -1,4 +1,4 @@
-"""The connection to the store: SQLite in a folder, or PostgreSQL by URL; what fails there gets one name."""
+"""The connection to the store: SQLite in a folder, or PostgreSQL by URL. All its failures are StoreError."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ FILE: Final = "memstow.sqlite"
 _LOCK_SECONDS: Final = 5.0
 _WRITES: Final = "memstow_writes"
 _TRY_SECONDS: Final = 0.005
-# What SQLite adds to a code for details is above these bits.
+# SQLite puts details of an error code above these bits.
 _PRIMARY_CODE: Final = 0xFF
 
 
@@ -45,7 +45,7 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """A transaction that is there for good when the block ends, or not at all."""
+        """A transaction that is committed when the block ends, and rolled back when it fails."""
         with self._transaction(writes=True) as connection:
             yield connection
 
@@ -58,11 +58,11 @@ class Database:
                     yield connection
         except (DBAPIError, PoolTimeoutError) as error:
             self.on_error(type(error).__name__)
-            # What the driver says may hold values of the statement: those stay here.
+            # Further lines may hold values of the statement, which are not for logs.
             raise StoreError(_first_line(error)) from error
 
     def close(self) -> None:
-        """Let go of every connection."""
+        """Close every connection."""
         self.engine.dispose()
 
 
@@ -94,21 +94,27 @@ def _bad_url(reason: str) -> InputError:
 
 
 def _engine(url: URL, connections: int, lock_seconds: float) -> Engine:
-    arguments: dict[str, Any]
-    if url.get_backend_name() == "sqlite":
-        arguments = {"connect_args": {"check_same_thread": False, "timeout": lock_seconds}}
+    sqlite = url.get_backend_name() == "sqlite"
+    driver: dict[str, bool | float | str]
+    if sqlite:
+        driver = {"check_same_thread": False, "timeout": lock_seconds}
     else:
-        timeout = f"-c lock_timeout={int(lock_seconds * 1000)} -c statement_timeout=30000"
-        arguments = {"connect_args": {"connect_timeout": 5, "options": timeout}, "pool_pre_ping": True}
+        timeouts = f"-c lock_timeout={int(lock_seconds * 1000)} -c statement_timeout=30000"
+        driver = {"connect_timeout": 5, "options": timeouts}
     try:
         engine = create_engine(
-            url, pool_size=connections, max_overflow=0, pool_timeout=lock_seconds, **arguments
+            url,
+            pool_size=connections,
+            max_overflow=0,
+            pool_timeout=lock_seconds,
+            pool_pre_ping=not sqlite,
+            connect_args=driver,
         )
     except (NoSuchModuleError, ModuleNotFoundError):
         raise InputError.single(
             "missing_extra", "database", "PostgreSQL needs psycopg: pip install 'memstow[postgres]'"
         ) from None
-    if url.get_backend_name() == "sqlite":
+    if sqlite:
         _set_up_sqlite(engine, lock_seconds)
     return engine
 
@@ -116,7 +122,7 @@ def _engine(url: URL, connections: int, lock_seconds: float) -> Engine:
 def _set_up_sqlite(engine: Engine, lock_seconds: float) -> None:
     @event.listens_for(engine, "connect")
     def connect(connection: Any, _entry: ConnectionPoolEntry) -> None:
-        # Transactions are ours to begin: the driver would begin them late, after a first read.
+        # Transactions are begun below: the driver would begin them late, after a first read.
         connection.isolation_level = None
         cursor = connection.cursor()
         cursor.execute("PRAGMA auto_vacuum=INCREMENTAL")
@@ -132,10 +138,10 @@ def _set_up_sqlite(engine: Engine, lock_seconds: float) -> None:
 
 
 def write_ahead(cursor: Any, seconds: float) -> None:
-    """Have the file keep a write-ahead log, which it does from then on.
+    """Switch the file to a write-ahead log, which lasts.
 
-    While another connection makes the file or turns it over, SQLite refuses at once, however long it may wait
-    otherwise: two of them would wait for each other.
+    While another connection creates the file or switches it, SQLite refuses at once, whatever its timeout, to
+    avoid a deadlock: this retries.
     """
     end = time.monotonic() + seconds
     while True:

@@ -1,10 +1,14 @@
-"""One job: what was asked, how far it is, and how it travels."""
+"""A job: its request, its state and its result so far."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import IntEnum, StrEnum
 from typing import Any, Final
 
+from sqlalchemy import RowMapping
+
+from memstow.api.store.tables import jobs
 from memstow.planner.model.plan import gap_of
 
 
@@ -22,13 +26,13 @@ OVER: Final = (State.DONE, State.FAILED, State.CANCELLED)
 
 
 class Stop(IntEnum):
-    """What a job was told by its owner."""
+    """Whether the owner of a job asked for its end. A higher one overrides a lower."""
 
     NO = 0
     KEEP = 1
     """End, and keep the best plan."""
     DISCARD = 2
-    """End, and remove all of it."""
+    """End, and remove the job."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +45,7 @@ class Draft:
     buffers: int
     options: str
     hint: bytes | None = None
-    plan: bytes | None = None  # the best known so far
+    plan: bytes | None = None  # the best so far
     priority: int = 0
     key_id: str | None = None
     batch_id: str | None = None
@@ -84,25 +88,67 @@ class Job:
 
     @property
     def over(self) -> bool:
-        """Whether nothing will change any more."""
+        """Whether it has ended."""
         return self.state in OVER
 
     @property
     def gap(self) -> float | None:
-        """How far the first term of the objective can be from its optimum."""
+        """The gap of the first term of the objective."""
         if self.value is None or self.bound is None:
             return None
         return gap_of(self.value, self.bound)
 
 
-def job_of(row: Any) -> Job:
-    """A job from a row."""
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The result of a job so far; None: nothing new."""
+
+    value: int | None = None
+    bound: int | None = None
+    peak: int | None = None
+    solver: str | None = None
+    status: str | None = None
+    plan: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A row of the batch table."""
+
+    id: str
+    key_id: str | None
+    name: str | None
+    created: float
+
+
+@dataclass(frozen=True, slots=True)
+class JobEvent:
+    """An event of a job, not yet numbered: its kind, and its data as JSON."""
+
+    kind: str
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEvent:
+    """An event of a job in the store. Numbers count up from 1."""
+
+    number: int
+    kind: str
+    data: str
+
+
+JOB_COLUMNS: Final = [jobs.c[name] for name in Job.__dataclass_fields__]
+
+
+def job_from_row(row: RowMapping | Mapping[str, Any]) -> Job:
+    """A job from its row."""
     values = {name: row[name] for name in Job.__dataclass_fields__}
     values |= {"state": State(row["state"]), "fresh": bool(row["fresh"]), "stop": Stop(row["stop"])}
     return Job(**values)
 
 
-def moment(seconds: float | None) -> str | None:
+def timestamp(seconds: float | None) -> str | None:
     """A time as RFC 3339 writes it."""
     if seconds is None:
         return None

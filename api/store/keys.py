@@ -1,7 +1,7 @@
-"""API keys: the store holds only their hashes, so whoever reads it cannot use them.
+"""API keys. The store holds only their hashes: a copy of it opens nothing.
 
-A key is `msk_ID_SECRET`. The secret has 256 random bits: a plain SHA-256 of it cannot be guessed backwards,
-and a slow hash would only slow down every request.
+A key is `msk_ID_SECRET`. The secret has 256 random bits: a plain SHA-256 of it cannot be reversed, and a
+slow hash would only slow down every request.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ _PREFIX = "msk"
 
 
 class Scope(StrEnum):
-    """What a key lets its holder do."""
+    """What the holder of a key may do."""
 
     PLAN = "plan"
     """Plan, and see one's own jobs."""
@@ -30,7 +30,7 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key as the store knows it."""
+    """A key, without its secret."""
 
     id: str
     name: str
@@ -46,7 +46,7 @@ class Keys:
         self._database = database
 
     def create(self, name: str, scopes: frozenset[Scope]) -> tuple[Key, str]:
-        """A new key, and its text, which is shown this once."""
+        """A new key, and its text, which is not stored."""
         identity, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
         with self._database.write() as connection:
             created = now()
@@ -62,13 +62,13 @@ class Keys:
         return Key(identity, name, scopes, created, None), f"{_PREFIX}_{identity}_{secret}"
 
     def list(self) -> "list[Key]":
-        """Every key there was, oldest first."""
+        """All keys, revoked ones too, oldest first."""
         with self._database.read() as connection:
             rows = connection.execute(select(keys).order_by(keys.c.created, keys.c.id))
             return [_key(row) for row in rows]
 
     def revoke(self, identity: str) -> bool:
-        """Make a key worthless; False when there is none of this id that was worth something."""
+        """Revoke a key; False when there is no valid key of this id."""
         with self._database.write() as connection:
             revoked = connection.execute(
                 update(keys).where(keys.c.id == identity, keys.c.revoked.is_(None)).values(revoked=now())
@@ -89,7 +89,7 @@ class Keys:
             identity = ""
         with self._database.read() as connection:
             row = connection.execute(select(keys).where(keys.c.id == identity)).first()
-        # Compared even where there is no such key: how long it takes must not tell.
+        # Compared even where there is no such key: the time must not reveal whether there is one.
         known = row.hash if row is not None else _hash("")
         same = hmac.compare_digest(known, _hash(secret))
         if row is None or not same or prefix != _PREFIX or row.revoked is not None:

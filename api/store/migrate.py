@@ -1,4 +1,4 @@
-"""Brings the store to the shape this version needs, one server at a time."""
+"""Migrates the database to the schema of this version, one server at a time."""
 
 from pathlib import Path
 
@@ -15,14 +15,14 @@ _LOCK = 7_266_353_041
 
 
 def upgrade(database: Database) -> tuple[str | None, str | None]:
-    """Run the steps that are missing; the revision before and after.
+    """Run the missing migrations; returns the revision before and after.
 
     On SQLite the write transaction is the lock, on PostgreSQL an advisory lock: of two servers that start at
     once the second finds nothing left to do.
     """
     with database.write() as connection:
         if not database.sqlite:
-            # Waiting for another server's steps is no reason to give up.
+            # Another server's migrations may take longer than the usual timeouts.
             connection.execute(text("SET LOCAL lock_timeout = 0"))
             connection.execute(text("SET LOCAL statement_timeout = 0"))
             connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
@@ -35,7 +35,7 @@ def upgrade(database: Database) -> tuple[str | None, str | None]:
 
 
 def current(database: Database) -> str | None:
-    """The revision the store is at; None for an empty one."""
+    """The revision of the database; None for an empty one."""
     with database.read() as connection:
         return _revision(connection)
 

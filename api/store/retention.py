@@ -1,4 +1,4 @@
-"""What the store forgets: finished jobs after their time, and cached plans that nobody asked for longest."""
+"""Removes finished jobs after their time, and the cached plans that were not used for longest."""
 
 from typing import Final
 
@@ -10,12 +10,11 @@ from memstow.api.store.tables import batches, best, idempotency, jobs, plans
 
 _AT_ONCE: Final = 500
 _PAGES_AT_ONCE: Final = 1_000
-# A queue that a clock jump made look old must not vanish; promises have no other end.
-_PROMISE_SECONDS: Final = 86_400.0
+_IDEMPOTENCY_SECONDS: Final = 86_400.0
 
 
-def forget(database: Database, most_plans: int) -> int:
-    """Remove what is over its time, a part at a time; the jobs removed."""
+def remove_expired(database: Database, most_plans: int) -> int:
+    """Remove what has expired, a part at a time; returns the number of removed jobs."""
     at = now()
     removed = 0
     while True:
@@ -33,7 +32,7 @@ def forget(database: Database, most_plans: int) -> int:
         if len(old) < _AT_ONCE:
             break
     with database.write() as connection:
-        connection.execute(delete(idempotency).where(idempotency.c.created < at - _PROMISE_SECONDS))
+        connection.execute(delete(idempotency).where(idempotency.c.created < at - _IDEMPOTENCY_SECONDS))
         connection.execute(
             delete(batches).where(
                 batches.c.created < at - 60, ~exists(select(jobs.c.id).where(jobs.c.batch_id == batches.c.id))
@@ -50,7 +49,7 @@ def forget(database: Database, most_plans: int) -> int:
 
 
 def _shrink(connection: Connection) -> None:
-    """Give free pages back to the disk. One by one: the driver takes one step of what has no rows."""
+    """Give free pages back to the disk. One by one: the driver takes one step of a PRAGMA without rows."""
     free = connection.exec_driver_sql("PRAGMA freelist_count").scalar_one()
     for _ in range(min(free, _PAGES_AT_ONCE)):
         connection.exec_driver_sql("PRAGMA incremental_vacuum(1)")

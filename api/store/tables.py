@@ -80,7 +80,7 @@ jobs = Table(
     Column("buffers", Integer, nullable=False),
     Column("options", Text, nullable=False),
     Column("fresh", Integer, nullable=False),
-    # What is known so far.
+    # The result so far.
     Column("term", String(1100)),
     Column("value", Whole),
     Column("bound", Whole),
@@ -94,8 +94,8 @@ jobs = Table(
     Column("improved", Float(53)),
     Column("finished", Float(53)),
     Column("expires", Float(53)),
-    # Who works on it: `attempt` is the fence, only the attempt that is current may write; `beat` grows while
-    # the owner lives, and whoever sees it stand still takes over.
+    # The server that runs it. Only the current `attempt` may write; `beat` counts the owner's heartbeats, and
+    # other servers take over when it stands still.
     Column("owner", String(32)),
     Column("attempt", Integer, nullable=False),
     Column("beat", Integer, nullable=False),
@@ -141,7 +141,7 @@ plans = Table(
     metadata,
     Column("cache_key", String(64), primary_key=True),
     Column("digest", String(64), nullable=False),
-    Column("said", Text, nullable=False),  # what the job table says of it, as JSON
+    Column("said", Text, nullable=False),  # the figures of the job table, as JSON
     Column("body", LargeBinary, nullable=False),
     Column("used", Float(53), nullable=False),
 )

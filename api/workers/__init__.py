@@ -1,1 +1,1 @@
-"""Who works on jobs: threads that take them, children that solve them, and where these run."""
+"""The workers of the service: threads that run jobs, and processes or a cluster that solve them."""

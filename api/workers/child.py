@@ -9,6 +9,7 @@ import sys
 import threading
 
 from memstow.api.operations import operations
+from memstow.api.operations.messages import encode_issues, encode_update
 from memstow.planner.model.errors import InputError, MemstowError
 from memstow.planner.processes.child import Sender, serve_request
 from memstow.planner.processes.frames import Message
@@ -19,16 +20,20 @@ def main(arguments: list[str]) -> None:
     sender = Sender(int(arguments[0]))
 
     def answer(request: Message, cancel: threading.Event) -> Message:
-        result = operations.run(request["what"], request["arguments"], sender.send, cancel)
+        result = operations.perform_by_name(
+            request["operation"],
+            request["request"],
+            lambda update: sender.send(encode_update(update)),
+            cancel,
+        )
         return {"kind": "done", "result": result}
 
-    serve_request(sender, operations.warm, answer, _failed)
+    serve_request(sender, operations.warm_up, answer, _failed)
 
 
 def _failed(error: Exception) -> Message:
     if isinstance(error, InputError):
-        issues = [[issue.code, issue.path, issue.message] for issue in error.issues]
-        return {"kind": "done", "issues": issues}
+        return {"kind": "done", "issues": encode_issues(error)}
     if isinstance(error, MemoryError):
         return {"kind": "done", "failure": "memory"}
     if isinstance(error, MemstowError):

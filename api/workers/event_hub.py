@@ -1,126 +1,133 @@
-"""Tells readers of events what is new: one look at the store for all of them, whoever works on the jobs."""
+"""Event streams: one query of the store serves all readers, whichever server works on the jobs."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final, ParamSpec, Protocol, TypeVar
 
 from memstow.api.store.database import StoreError
-from memstow.api.store.queue import Queue
+from memstow.api.store.job import StoredEvent
+from memstow.api.store.job_events import JobEvents
 
-_LOOK_SECONDS: Final = 0.25
+_POLL_SECONDS: Final = 0.25
 _LAST: Final = "done"
 
-Happening = tuple[int, str, str]
-InThread = Callable[..., Awaitable[Any]]
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class InThread(Protocol):
+    """Makes a call in a thread and waits for it."""
+
+    def __call__(self, call: Callable[P, T], /, *arguments: P.args, **named: P.kwargs) -> Awaitable[T]: ...
 
 
 @dataclass(slots=True)
-class _Watched:
-    """A job that somebody reads about."""
+class _Stream:
+    """The events of a job that somebody reads."""
 
-    happenings: list[Happening] = field(default_factory=list)
+    events: list[StoredEvent] = field(default_factory=list)
     readers: int = 0
-    gone: bool = False
-    news: asyncio.Event = field(default_factory=asyncio.Event)
+    removed: bool = False
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def over(self) -> bool:
-        """Whether nothing more will happen."""
-        return self.gone or (bool(self.happenings) and self.happenings[-1][1] == _LAST)
+        """Whether there will be no more events."""
+        return self.removed or (bool(self.events) and self.events[-1].kind == _LAST)
 
 
-class Hub:
+class EventHub:
     """The event streams of one server. Lives in the event loop."""
 
-    def __init__(self, queue: Queue, in_thread: InThread) -> None:
-        self._queue = queue
+    def __init__(self, events: JobEvents, in_thread: InThread) -> None:
+        self._events = events
         self._in_thread = in_thread
-        self._watched: dict[str, _Watched] = {}
-        self._look = asyncio.Event()
+        self._streams: dict[str, _Stream] = {}
+        self._poll_now = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
         self.closing = asyncio.Event()
 
-    def nudge(self, _job: str) -> None:
-        """Something happened here; may be called from any thread."""
+    def notify(self, _job: str) -> None:
+        """There may be new events; may be called from any thread."""
         if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._look.set)
+            self._loop.call_soon_threadsafe(self._poll_now.set)
 
     def close(self) -> None:
         """End every stream."""
         self.closing.set()
-        for watched in self._watched.values():
-            watched.news.set()
+        for stream in self._streams.values():
+            stream.changed.set()
 
-    async def follow(self, job: str, after: int = 0) -> AsyncIterator[Happening]:
-        """What happened to a job behind event `after` and what will, up to its last event or our end."""
-        watched = self._watched.setdefault(job, _Watched())
-        watched.readers += 1
-        self._watch()
+    async def follow(self, job: str, after: int = 0) -> AsyncIterator[StoredEvent]:
+        """The events of a job after number `after`, up to its last event or the end of the server."""
+        stream = self._streams.setdefault(job, _Stream())
+        stream.readers += 1
+        self._ensure_polling()
         try:
             while not self.closing.is_set():
-                news = watched.news
-                for happening in watched.happenings[_behind(watched.happenings, after) :]:
-                    yield happening
-                    after = happening[0]
-                if watched.over:
+                changed = stream.changed
+                for event in stream.events[_index_after(stream.events, after) :]:
+                    yield event
+                    after = event.number
+                if stream.over:
                     return
-                if watched.news is news:
-                    await news.wait()
+                if stream.changed is changed:
+                    await changed.wait()
         finally:
-            watched.readers -= 1
-            if not watched.readers:
-                self._watched.pop(job, None)
+            stream.readers -= 1
+            if not stream.readers:
+                self._streams.pop(job, None)
 
-    async def over(self, job: str, seconds: float) -> bool:
+    async def wait_until_over(self, job: str, seconds: float) -> bool:
         """Wait for the end of a job; False when it did not come in time."""
         try:
             async with asyncio.timeout(seconds):
-                async for _, kind, _ in self.follow(job):
-                    if kind == _LAST:
+                async for event in self.follow(job):
+                    if event.kind == _LAST:
                         return True
         except TimeoutError:
             return False
         return False
 
-    def _watch(self) -> None:
-        self._look.set()
+    def _ensure_polling(self) -> None:
+        self._poll_now.set()
         if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._watching())
+            self._task = asyncio.create_task(self._poll())
 
-    async def _watching(self) -> None:
-        while self._watched and not self.closing.is_set():
-            self._look.clear()
+    async def _poll(self) -> None:
+        while self._streams and not self.closing.is_set():
+            self._poll_now.clear()
             try:
-                await self._look_once()
+                await self._poll_once()
             except StoreError:
-                # Counted where it happened; readers wait until the store is back.
-                await asyncio.sleep(_LOOK_SECONDS)
+                # Counted by the database; readers wait until the store is back.
+                await asyncio.sleep(_POLL_SECONDS)
             try:
-                async with asyncio.timeout(_LOOK_SECONDS):
-                    await self._look.wait()
+                async with asyncio.timeout(_POLL_SECONDS):
+                    await self._poll_now.wait()
             except TimeoutError:
                 continue
 
-    async def _look_once(self) -> None:
-        jobs = list(self._watched)
-        last = await self._in_thread(self._queue.last_events, jobs)
-        for job in jobs:
-            watched = self._watched.get(job)
-            if watched is None:
+    async def _poll_once(self) -> None:
+        names = list(self._streams)
+        last = await self._in_thread(self._events.last_numbers, names)
+        for job in names:
+            stream = self._streams.get(job)
+            if stream is None:
                 continue
-            known = watched.happenings[-1][0] if watched.happenings else 0
+            seen = stream.events[-1].number if stream.events else 0
             if job not in last:
-                watched.gone = True
-            elif last[job] > known:
-                watched.happenings += await self._in_thread(self._queue.events_after, job, known)
+                stream.removed = True
+            elif last[job] > seen:
+                stream.events += await self._in_thread(self._events.after, job, seen)
             else:
                 continue
-            news, watched.news = watched.news, asyncio.Event()
-            news.set()
+            changed, stream.changed = stream.changed, asyncio.Event()
+            changed.set()
 
 
-def _behind(happenings: list[Happening], after: int) -> int:
-    """The index of the first event behind number `after`; numbers count up from 1."""
-    return min(max(after - (happenings[0][0] - 1), 0), len(happenings)) if happenings else 0
+def _index_after(events: list[StoredEvent], number: int) -> int:
+    """The index of the first event after this number."""
+    return min(max(number - (events[0].number - 1), 0), len(events)) if events else 0

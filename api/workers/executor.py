@@ -1,23 +1,71 @@
-"""Where solves take place: in children of this server, or on a cluster that looks the same from here."""
+"""Where operations run: in children of this server, or on a cluster. Both look the same from here."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
-from memstow.api.workers.isolated_run import Watch
+from memstow.api.operations.messages import decode, decode_issues
+from memstow.api.operations.operations import Operation
+from memstow.api.operations.results import SolveUpdate
+from memstow.planner.model.errors import MemstowError
 from memstow.planner.processes.frames import Message
 
+Q = TypeVar("Q")
+R = TypeVar("R")
 
-class Place(Protocol):
-    """Runs operations, each in a child of its own, from as many threads as wanted."""
+
+class ChildError(MemstowError):
+    """A child process that ended without a result."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunControl:
+    """The limits of a run, and the functions that are called while it goes on, many times a second."""
+
+    memory: int
+    seconds: float
+    on_update: Callable[[SolveUpdate], None] = lambda _update: None
+    stop_requested: Callable[[], bool] = lambda: False
+    """Whether it should end with the best plan so far."""
+    kill_requested: Callable[[], bool] = lambda: False
+    """Whether nobody wants its result."""
+    tick: Callable[[], None] = lambda: None
+
+
+class Executor(Protocol):
+    """Runs operations, each in a child of its own, from any number of threads."""
 
     on_killed: Callable[[str], None]
-    """Told why, whenever there was no answer."""
+    """Called with the reason whenever a run ended without a result."""
 
     def prepare(self) -> None:
-        """There will be something to run."""
+        """Get ready for the first run."""
 
-    def run(self, what: str, arguments: Mapping[str, Any], watch: Watch) -> Message:
-        """What the operation returns; its own errors, or ChildError when there was no answer."""
+    def run(self, operation: Operation[Q, R], request: Q, control: RunControl) -> R:
+        """The result of the operation; its own errors, or ChildError when there is no result."""
 
     def close(self) -> None:
-        """End what runs."""
+        """End all runs."""
+
+
+def result_from(done: Message, operation: Operation[Q, R], control: RunControl) -> R:
+    """The result in the last message of a run; raises the error that the run ended with."""
+    if "result" in done:
+        return decode(operation.result, done["result"])
+    if "issues" in done:
+        raise decode_issues(done["issues"])
+    if "declined" in done:
+        raise ChildError("declined", str(done.get("message")))
+    if done.get("failure") == "memory":
+        raise out_of_memory(control)
+    raise ChildError(str(done.get("failure")), str(done.get("message")))
+
+
+def out_of_memory(control: RunControl) -> ChildError:
+    """The error for a run that went beyond its memory limit."""
+    message = f"needs more than the {control.memory >> 20} MiB that the setting `solve_memory` allows"
+    return ChildError("out_of_memory", message)

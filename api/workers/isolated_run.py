@@ -1,62 +1,43 @@
-"""The parent's side of an isolated run: a child of its own for each, told to stop in time, then stopped."""
+"""Runs operations in child processes of this server, one for each: asked to stop in time, then killed."""
 
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Final, TypeVar
 
-from memstow.api.operations.operations import issues_of, travelling
-from memstow.api.store.job import Stop
-from memstow.planner.model.errors import MemstowError
+from memstow.api.operations.messages import decode_update, encode
+from memstow.api.operations.operations import Operation
+from memstow.api.workers.executor import ChildError, RunControl, out_of_memory, result_from
 from memstow.planner.processes.frames import Message
 from memstow.planner.processes.process import Process
 from memstow.planner.processes.session import EndedError, MemoryLimitError, Session
 
-# From the word to stop to the kill: a plan of a million buffers takes its time to be judged.
+# From the request to stop to the kill: verifying a plan of a million buffers takes its time.
 _STOP_SECONDS: Final = 5.0
 
-
-class ChildError(MemstowError):
-    """A child that did not come back with an answer."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
+Q = TypeVar("Q")
+R = TypeVar("R")
 
 
-@dataclass(slots=True)
-class Watch:
-    """What a run looks at while it goes on."""
+class ChildExecutor:
+    """Starts children, and keeps a spare one that has started up."""
 
-    memory: int
-    seconds: float
-    hear: Callable[[Message], None] = lambda _message: None
-    stopped: Callable[[], bool] = lambda: False
-    killed: Callable[[], bool] = lambda: False
-    tick: Callable[[], None] = lambda: None
-    stop: Stop = field(default=Stop.NO)
-
-
-class Children:
-    """Starts children, and has one that is warm in waiting."""
-
-    def __init__(self) -> None:
+    def __init__(self, on_killed: Callable[[str], None] = lambda _reason: None) -> None:
+        self.on_killed = on_killed
         self._lock = threading.Lock()
         self._spare: Process | None = None
         self._running: set[Process] = set()
         self._closed = False
-        self.on_killed: Callable[[str], None] = lambda _reason: None
 
     def prepare(self) -> None:
-        """Have a child start up, if none waits."""
+        """Start a spare child, if there is none."""
         with self._lock:
             if self._closed or (self._spare is not None and self._spare.alive()):
                 return
             if self._spare is not None:
                 self._spare.close()
-            self._spare = _started()
+            self._spare = _start_child()
 
     def close(self) -> None:
         """End every child."""
@@ -67,18 +48,18 @@ class Children:
         for process in ended:
             process.close()
 
-    def run(self, what: str, arguments: Mapping[str, Any], watch: Watch) -> Message:
-        """What the operation returns; its own errors, or ChildError when there was no answer."""
-        process = self._take()
-        request = {
+    def run(self, operation: Operation[Q, R], request: Q, control: RunControl) -> R:
+        """The result of the operation; its own errors, or ChildError when there is no result."""
+        process = self._take_child()
+        message = {
             "kind": "run",
-            "what": what,
-            "arguments": travelling(arguments),
-            "memory": watch.memory,
-            "seconds": watch.seconds,
+            "operation": operation.name,
+            "request": encode(request),
+            "memory": control.memory,
+            "seconds": control.seconds,
         }
         try:
-            done = _Attended(process, request, watch).run()
+            done = _Supervisor(process, message, control).run()
         except ChildError as error:
             self.on_killed(error.code)
             raise
@@ -87,9 +68,9 @@ class Children:
                 self._running.discard(process)
             process.close()
             self.prepare()
-        return result_of(done, watch)
+        return result_from(done, operation, control)
 
-    def _take(self) -> Process:
+    def _take_child(self) -> Process:
         with self._lock:
             if self._closed:
                 raise ChildError("stopping", "the server is stopping")
@@ -97,73 +78,54 @@ class Children:
             if spare is not None and not spare.alive():
                 spare.close()
                 spare = None
-            process = spare or _started()
+            process = spare or _start_child()
             self._running.add(process)
             return process
 
 
-def _started() -> Process:
+def _start_child() -> Process:
     return Process([sys.executable, "-P", "-m", "memstow.api.workers.child", "{events}"])
 
 
-def result_of(done: Message, watch: Watch) -> Message:
-    """What the last message of a run says: the result, or the error that it ended with."""
-    if "result" in done:
-        result: Message = done["result"]
-        return result
-    if "issues" in done:
-        raise issues_of(done["issues"])
-    if "declined" in done:
-        raise ChildError("declined", str(done.get("message")))
-    if done.get("failure") == "memory":
-        raise _out_of_memory(watch)
-    raise ChildError(str(done.get("failure")), str(done.get("message")))
+class _Supervisor:
+    """Supervises one run: asks the child to stop when its time is over, and kills it when it does not."""
 
-
-def _out_of_memory(watch: Watch) -> ChildError:
-    message = f"needs more than the {watch.memory >> 20} MiB that the setting `solve_memory` allows"
-    return ChildError("out_of_memory", message)
-
-
-class _Attended:
-    """A session, looked after: told to stop in time, and ended when that does not help."""
-
-    def __init__(self, process: Process, request: Message, watch: Watch) -> None:
-        self._watch = watch
-        self._session = Session(process, request, watch.memory, self._hear, self._look)
-        self._session.until = time.monotonic() + watch.seconds
-        self._told_to_stop = False
+    def __init__(self, process: Process, request: Message, control: RunControl) -> None:
+        self._control = control
+        self._session = Session(process, request, control.memory, self._receive, self._check)
+        self._session.until = time.monotonic() + control.seconds
+        self._stop_sent = False
 
     def run(self) -> Message:
         """The child's last message."""
         try:
             return self._session.run()
         except MemoryLimitError:
-            raise _out_of_memory(self._watch) from None
+            raise out_of_memory(self._control) from None
         except EndedError as error:
-            self._look_whether_killed()
+            self._check_killed()
             raise ChildError("child_lost", f"no answer from the solving process: {error}") from None
 
-    def _hear(self, message: Message) -> None:
+    def _receive(self, message: Message) -> None:
         if message["kind"] != "done":
-            self._watch.hear(message)
+            self._control.on_update(decode_update(message))
 
-    def _look(self, now: float) -> None:
-        watch = self._watch
-        self._look_whether_killed()
+    def _check(self, now: float) -> None:
+        control = self._control
+        self._check_killed()
         if now >= (self._session.until or 0.0):
-            if self._told_to_stop:
+            if self._stop_sent:
                 raise ChildError("stuck", "did not end when it was told to")
-            self._tell_to_stop(now)
-        elif watch.stopped() and not self._told_to_stop:
-            self._tell_to_stop(now)
-        watch.tick()
+            self._send_stop(now)
+        elif control.stop_requested() and not self._stop_sent:
+            self._send_stop(now)
+        control.tick()
 
-    def _look_whether_killed(self) -> None:
-        if self._watch.killed():
+    def _check_killed(self) -> None:
+        if self._control.kill_requested():
             raise ChildError("killed", "ended by the server")
 
-    def _tell_to_stop(self, now: float) -> None:
-        self._told_to_stop = True
+    def _send_stop(self, now: float) -> None:
+        self._stop_sent = True
         self._session.until = now + _STOP_SECONDS
         self._session.say({"kind": "cancel"})

@@ -1,153 +1,161 @@
-"""The fast path: a small problem is read, tried for a moment and answered in the thread that took it."""
+"""The fast path: a small problem is read, tried briefly and answered in the thread of the request."""
 
 import threading
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Final
 
-from memstow.api.lru import Recent
+from memstow.api.lru import LruCache
 from memstow.api.metrics import Metrics
-from memstow.api.operations.answers import Accepted, Solved
-from memstow.api.operations.buffer_order import written_in_order
-from memstow.api.operations.operations import described, kept
-from memstow.api.operations.requests import Asked, Form, Limits, plan_of, read_asked
-from memstow.api.operations.solve import briefly, preferred
-from memstow.api.store.cache_writer import Keeping
-from memstow.api.store.plan_cache import Found, PlanCache
+from memstow.api.operations.body import ParsedRequest, parse_request
+from memstow.api.operations.encoding import bytes_in_order, plan_from_bytes
+from memstow.api.operations.requests import BodyForm, Limits
+from memstow.api.operations.results import SolveResult, ValidatedRequest
+from memstow.api.operations.solve import better_answer, result_of, solve_briefly
+from memstow.api.store.cache_writer import CacheWriter
+from memstow.api.store.plan_cache import CachedPlan, PlanCache
 from memstow.planner import formats
 from memstow.planner.model.plan import PLANNED, Plan, Status
 
-# What is solved in so short a time is not worth a place in the store.
-_GLANCE_SECONDS: Final = 0.01
-# What was not solved in it is not tried again for a while.
-_LONGER_BYTES: Final = 1 << 20
+# A plan that is found within this time is not stored: solving again is faster than a query.
+_FIRST_SECONDS: Final = 0.01
+# Bytes of the keys of slower problems, for which the store is asked first.
+_SLOW_BYTES: Final = 1 << 20
 _PROVEN: Final = frozenset({Status.OPTIMAL, Status.INFEASIBLE})
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
-    """What came of a moment's work: the answer, or a job to put into the queue."""
+class Answer:
+    """A plan to send."""
 
-    plan: bytes | None  # the answer, in the format asked for
-    format: str
+    plan: bytes
+    format: str  # as requested; JSON where there is no plan
     cached: bool
-    final: bool  # whether who asks the same again has the same answer
-    draft: Accepted | None
+    repeatable: bool  # whether the same request always has the same answer
 
 
 @dataclass(frozen=True, slots=True)
-class _Moment:
+class _Attempt:
+    """The result of a short attempt."""
+
     plan: bytes | None  # native
-    whole: bool
-    cached: bool
+    final: bool
+    cached: bool = False
     proven: bool = False
 
 
 class FastPath:
-    """Tries problems in this process."""
+    """Answers small requests in this process."""
 
-    def __init__(
-        self, cache: PlanCache, keeping: Keeping, limits: Limits, seconds: float, metrics: Metrics
-    ) -> None:
+    def __init__(self, cache: PlanCache, writer: CacheWriter, seconds: float, metrics: Metrics) -> None:
         self._cache = cache
-        self._keeping = keeping
-        self._limits = limits
+        self._writer = writer
         self._seconds = seconds
         self._metrics = metrics
         self._lock = threading.Lock()
-        self._flights: dict[str, Future[_Moment]] = {}
-        self._longer: Recent[str, bool] = Recent(_LONGER_BYTES, lambda key, _true: len(key))
+        self._in_progress: dict[str, Future[_Attempt]] = {}
+        self._slow: LruCache[str, bool] = LruCache(_SLOW_BYTES, lambda key, _true: len(key))
 
-    def attempt(self, body: bytes, form: Form, limits: Limits, to: str, fresh: bool) -> Tried:
-        """The answer, if it can be had at once."""
-        asked = read_asked(body, form, limits)
-        moment = self._solved(asked) if fresh else self._in_one_flight(asked)
-        self._metrics.cache.labels("hit" if moment.cached else "miss").inc()
-        if moment.plan is not None and moment.whole:
-            name, plan = rewritten(asked, moment.plan, to)
-            return Tried(plan, name, moment.cached, moment.proven or asked.options.deterministic, None)
-        return Tried(None, to, False, False, replace(kept(asked), plan=moment.plan))
+    def attempt(
+        self, body: bytes, form: BodyForm, limits: Limits, to: str, fresh: bool
+    ) -> Answer | ValidatedRequest:
+        """The answer, if it can be had at once; else the request as a job."""
+        request = parse_request(body, form, limits)
+        attempt = self._solve(request) if fresh else self._solve_once(request)
+        self._metrics.cache.labels("hit" if attempt.cached else "miss").inc()
+        if attempt.plan is None or not attempt.final:
+            return replace(request.validated(), plan=attempt.plan)
+        name, plan = _rewritten(request, attempt.plan, to)
+        return Answer(plan, name, attempt.cached, attempt.proven or request.options.deterministic)
 
-    def _in_one_flight(self, asked: Asked) -> _Moment:
-        """Of equal questions at one time the first is answered, and the others have its answer."""
+    def _solve_once(self, request: ParsedRequest) -> _Attempt:
+        """Of equal requests at one time the first is solved, and the others share its result."""
         with self._lock:
-            flight = self._flights.get(asked.cache_key)
-            leads = flight is None
-            if flight is None:
-                flight = self._flights[asked.cache_key] = Future()
-        if not leads:
-            moment = flight.result()
-            # Who asked first may name the buffers in another order.
-            return moment if moment.plan is None else replace(moment, plan=_ordered(asked, moment.plan))
+            future = self._in_progress.get(request.cache_key)
+            first = future is None
+            if future is None:
+                future = self._in_progress[request.cache_key] = Future()
+        if not first:
+            attempt = future.result()
+            # The first may list the buffers in another order.
+            return attempt if attempt.plan is None else replace(attempt, plan=_ordered(request, attempt.plan))
         try:
-            moment = self._known_or_solved(asked)
-            flight.set_result(moment)
+            attempt = self._from_cache_or_solved(request)
+            future.set_result(attempt)
         except BaseException as error:
-            flight.set_exception(error)
+            future.set_exception(error)
             raise
         finally:
             with self._lock:
-                del self._flights[asked.cache_key]
-        return moment
+                del self._in_progress[request.cache_key]
+        return attempt
 
-    def _known_or_solved(self, asked: Asked) -> _Moment:
-        """Most small problems are solved in less time than the store takes to be asked."""
-        glimpsed = self._cache.glimpsed(asked.cache_key)
-        if glimpsed is not None:
-            return _Moment(_ordered(asked, glimpsed), True, True, proven=True)
-        if self._longer.find(asked.cache_key) is None:
-            glance = min(_GLANCE_SECONDS, self._seconds)
-            plan, whole = briefly(asked.problem, asked.options, glance)
-            if plan is not None and whole and plan.status in _PROVEN:
-                solved = described(asked.problem, plan)
-                self._count(plan, solved)
-                found = plan.status is Status.OPTIMAL
-                self._cache.glimpse(asked.cache_key, asked.digest, solved.plan, found)
-                return _Moment(solved.plan, True, False, proven=True)
-            self._longer.keep(asked.cache_key, True)
-        known = self._cache.answer(asked.cache_key, asked.digest, asked.options.deterministic)
-        if known is None:
-            return self._solved(asked)
-        return _Moment(_ordered(asked, known.plan), True, True, proven=known.status in _PROVEN)
+    def _from_cache_or_solved(self, request: ParsedRequest) -> _Attempt:
+        """Most small problems are solved in less time than a query of the store takes."""
+        remembered = self._cache.proven_answer(request.cache_key)
+        if remembered is not None:
+            return _Attempt(_ordered(request, remembered), final=True, cached=True, proven=True)
+        if self._slow.get(request.cache_key) is None:
+            attempt = self._first_attempt(request)
+            if attempt is not None:
+                return attempt
+            self._slow.put(request.cache_key, True)
+        cached = self._cache.answer(request.cache_key, request.digest, request.options.deterministic)
+        if cached is None:
+            return self._solve(request)
+        plan = _ordered(request, cached.plan)
+        return _Attempt(plan, final=True, cached=True, proven=cached.status in _PROVEN)
 
-    def _count(self, plan: Plan, solved: Solved) -> None:
-        self._metrics.solve_ended(
-            solved.solver, solved.status, plan.seconds, plan.objective[0].gap if plan.objective else None
-        )
+    def _first_attempt(self, request: ParsedRequest) -> _Attempt | None:
+        """A proven plan, if one is found almost at once."""
+        seconds = min(_FIRST_SECONDS, self._seconds)
+        plan, final = solve_briefly(request.problem, request.options, seconds)
+        if plan is None or not final or plan.status not in _PROVEN:
+            return None
+        result = result_of(request.problem, plan)
+        self._count(plan, result)
+        found = plan.status is Status.OPTIMAL
+        self._cache.remember_proven(request.cache_key, request.digest, result.plan, found)
+        return _Attempt(result.plan, final=True, proven=True)
 
-    def _solved(self, asked: Asked) -> _Moment:
-        plan, whole = briefly(asked.problem, asked.options, self._seconds)
+    def _solve(self, request: ParsedRequest) -> _Attempt:
+        problem, options = request.problem, request.options
+        plan, final = solve_briefly(problem, options, self._seconds)
         if plan is None or plan.status is Status.UNKNOWN:
-            body = None if plan is None else formats.write_plan(asked.problem, plan)
-            return _Moment(body, whole, False)
-        leads = True
-        if plan.status is Status.FEASIBLE and not asked.options.deterministic:
-            plan, leads = self._not_worse(asked, plan)
-        solved = described(asked.problem, plan)
-        if whole:
-            self._count(plan, solved)
-        self._keeping.keep(Found(asked.digest, solved, asked.cache_key if whole else None, leads))
-        return _Moment(solved.plan, whole, False, proven=plan.status in _PROVEN)
+            return _Attempt(None if plan is None else formats.write_plan(problem, plan), final)
+        best = True
+        if plan.status is Status.FEASIBLE and not options.deterministic:
+            plan, best = self._not_worse(request, plan)
+        result = result_of(problem, plan)
+        if final:
+            self._count(plan, result)
+        key = request.cache_key if final else None
+        self._writer.write(CachedPlan(request.digest, result, key, best))
+        return _Attempt(result.plan, final, proven=plan.status in _PROVEN)
 
-    def _not_worse(self, asked: Asked, plan: Plan) -> tuple[Plan, bool]:
+    def _not_worse(self, request: ParsedRequest, plan: Plan) -> tuple[Plan, bool]:
         """The best plan known for the problem, and whether it is this one."""
-        before = self._cache.best_of(asked.digest)
-        if before is None:
+        stored = self._cache.best_of(request.digest)
+        if stored is None:
             return plan, True
-        known = plan_of(before)
-        found = preferred(asked.problem, plan, known)
-        return found, found is not known
+        known = plan_from_bytes(stored)
+        chosen = better_answer(request.problem, plan, known)
+        return chosen, chosen is not known
+
+    def _count(self, plan: Plan, result: SolveResult) -> None:
+        gap = plan.objective[0].gap if plan.objective else None
+        self._metrics.solve_ended(result.solver, result.status, plan.seconds, gap)
 
 
-def _ordered(asked: Asked, plan: bytes) -> bytes:
-    return written_in_order([buffer.id for buffer in asked.problem.buffers], plan)
+def _ordered(request: ParsedRequest, plan: bytes) -> bytes:
+    return bytes_in_order([buffer.id for buffer in request.problem.buffers], plan)
 
 
-def rewritten(asked: Asked, plan: bytes, to: str) -> tuple[str, bytes]:
-    """A plan of ours in the format asked for; one that says that there is none stays as it is."""
+def _rewritten(request: ParsedRequest, body: bytes, to: str) -> tuple[str, bytes]:
+    """A native plan in the requested format; a result without placements stays JSON."""
     if to == "json":
-        return to, plan
-    made = plan_of(plan)
-    if made.status not in PLANNED:
-        return "json", plan
-    return to, formats.write_plan(asked.problem, made, to)
+        return to, body
+    plan = plan_from_bytes(body)
+    if plan.status not in PLANNED:
+        return "json", body
+    return to, formats.write_plan(request.problem, plan, to)

@@ -6,7 +6,7 @@ the plan. Time is close to linear in the size of the problem.
 """
 
 from memstow.planner.model.digest import digest
-from memstow.planner.model.plan import PLANNED, Plan, PoolUse, is_bare
+from memstow.planner.model.plan import PLANNED, Plan, PoolUse, is_bare, repeated_placements
 from memstow.planner.model.problem import Problem
 from memstow.planner.verify.claims import check_objective, check_pools, check_status
 from memstow.planner.verify.findings import Code, Findings, Violation
@@ -33,7 +33,8 @@ def judge(problem: Problem, plan: Plan, hint: Plan | None = None) -> Verdict:
 
     Claims that cannot be counted (the proof of a search or a model) are tested against layouts of the judge's
     own, and stay claims where no layout contradicts them. A bare layout makes no claims: only its places are
-    judged. Without the hint that `moves` were counted against, a number of moves stays a claim.
+    judged. Without the hint that `moves` were counted against, a number of moves stays a claim; a hint that
+    places a buffer twice is none.
     """
     return _judged(problem, plan, hint, refutes=True)
 
@@ -74,6 +75,8 @@ def _count(index: ProblemIndex, plan: Plan, hint: Plan | None, findings: Finding
         claims.counted(Subject.PLACES, None, says, findings.total == before)
     if bare:
         return
+    if hint is not None and any(repeated_placements(hint.placements)):
+        hint = None
     values = ObjectiveValues(index, layout, hint)
     for pool, use in check_pools(index, plan, values, findings, claims).items():
         if planned:

@@ -92,6 +92,8 @@ class Violation:
     message: str
     buffers: tuple[str, ...] = ()
     pool: str | None = None
+    count: int = 1
+    """How many violations this line stands for: those of a code that are not listed share one."""
 
     def __str__(self) -> str:
         return f"{self.message} [{self.code}]"
@@ -143,12 +145,12 @@ class Findings:
     def violations(self) -> list[Violation]:
         """Everything listed, then one line for each code that had more."""
         rest = [
-            Violation(code, f"and {count - LISTED:,} more")
+            Violation(code, f"and {count - LISTED:,} more", count=count - LISTED)
             for code, count in self._counts.items()
             if count > LISTED
         ]
         rest += [
-            Violation(code, "and perhaps more: the search ended here")
+            Violation(code, "and perhaps more: the search ended here", count=0)
             for code in sorted(self._cut_short)
             if self._counts[code] <= LISTED
         ]

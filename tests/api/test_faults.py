@@ -11,6 +11,7 @@ import threading
 import time
 import uuid
 from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,14 +19,12 @@ import httpx2
 import pytest
 
 from memstow.api.http.schemas import PROBLEM
-from memstow.api.http.settings import Settings
 from memstow.api.metrics import Metrics
 from memstow.api.store import database as store
+from memstow.api.store.claims import Claims
 from memstow.api.store.migrate import upgrade
-from memstow.api.store.plan_cache import PlanCache
 from memstow.api.store.queue import Queue
-from memstow.api.workers.isolated_run import Children
-from memstow.api.workers.runner import Runner
+from memstow.api.workers.housekeeper import Housekeeper
 from tests.api.asking import OVER, Event, events, has_plan, job_of, over, read_events, submit
 from tests.api.http.conftest import hard
 from tests.api.postgres import Postgres
@@ -252,6 +251,72 @@ def test_a_slow_body_is_given_up_and_others_are_served_meanwhile(server: Server)
         assert b"body_seconds" in answer
 
 
+def test_strangers_who_do_not_speak_to_the_end_are_sent_away_and_counted(server: Server) -> None:
+    with server.start(head_seconds=0.5, max_connections_per_address=10, slots=0).client() as client:
+        host, port = server.url.removeprefix("http://").split(":")
+        strangers = [socket.create_connection((host, int(port)), PATIENCE) for _ in range(6)]
+        for stranger in strangers:
+            stranger.sendall(b"GET /livez HTTP/1.1\r\nHost: local")
+        for stranger in strangers:
+            assert stranger.recv(12) == b"HTTP/1.1 408"
+            stranger.close()
+        counted = 'memstow_connections_refused_total{reason="slow_head"} 6.0'
+        assert counted in client.get("/metrics").text
+        assert client.get("/livez").status_code == 200
+    refused = [it for it in server.events() if it["event"] == "connection_refused"]
+    assert {(it["reason"], it["address"]) for it in refused} == {("slow_head", "127.0.0.1")}
+
+
+def test_idle_connections_leave_file_handles_for_the_jobs(server: Server) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, limits[1]))
+    try:
+        server.start(slots=2, max_connections_per_address=1000, head_seconds=PATIENCE, idle_seconds=PATIENCE)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    host, port = server.url.removeprefix("http://").split(":")
+    kept = httpx2.Limits(keepalive_expiry=None)
+    with server.client(limits=kept) as client, ExitStack() as stack:
+        assert client.get("/livez").status_code == 200
+        for _ in range(400):
+            stack.enter_context(socket.create_connection((host, int(port)), PATIENCE))
+        refused = 'memstow_connections_refused_total{reason="too_many_connections"}'
+        wait_for(lambda: refused in client.get("/metrics").text, "connections to be refused")
+        jobs = [submit(client, seed=seed) for seed in range(6)]
+        assert [over(client, job)["state"] for job in jobs] == ["done"] * 6
+    assert [it["open_files"] for it in server.events() if it["event"] == "fewer_connections"] == [256]
+
+
+def test_a_body_that_is_refused_at_its_head_is_read_so_that_the_client_sees_why(server: Server) -> None:
+    size = 1 << 20
+    with server.start(max_body=size, slots=0).client() as client:
+        for content in (bytes(size + 1), iter([bytes(size), b"0"])):
+            answer = client.post("/v1/plan", content=content, headers={"content-type": "application/json"})
+            assert (answer.status_code, answer.json()["code"]) == (413, "body_too_large")
+
+
+def test_readers_that_do_not_read_share_the_memory_for_bodies(server: Server) -> None:
+    size = 3 << 20
+    names = [f"{number:01000}" for number in range(2000)]
+    problem = {"version": 1, "buffers": [{"id": name, "size": 1, "lifetime": [0, 1]} for name in names]}
+    with server.start(max_body=size, body_memory=size, slots=0).client() as client:
+        path = f"/v1/jobs/{submit(client, problem)}/problem"
+        host, port = server.url.removeprefix("http://").split(":")
+        readers = [socket.create_connection((host, int(port)), PATIENCE) for _ in range(3)]
+        for reader in readers:
+            reader.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        statuses = Counter(reader.recv(12) for reader in readers)
+        assert statuses == {b"HTTP/1.1 200": 1, b"HTTP/1.1 503": 2}
+        refused = client.get(path)
+        assert (refused.status_code, refused.json()["code"]) == (503, "memory_full")
+        assert refused.headers["retry-after"]
+        assert client.get("/v1/solvers").status_code == 200, "what is small is served meanwhile"
+        for reader in readers:
+            reader.close()
+        wait_for(lambda: client.get(path).status_code == 200, "the memory to be free")
+        assert "memstow_body_memory_bytes 0.0" in client.get("/metrics").text
+
+
 @pytest.mark.parametrize(
     ("header", "seconds"),
     [(b"", 29.0), (b"Idempotency-Key: again\r\n", 4.0)],
@@ -356,22 +421,30 @@ def test_a_clock_that_jumps_takes_no_job_away(server: Server, monkeypatch: pytes
     server.data.mkdir()
     database = store.Database(store.url_of(server.data))
     upgrade(database)
-    queue = Queue(database, 10)
+    queue, claims = Queue(database, 10), Claims(database)
     job, _ = queue.submit(draft())
-    queue.take(uuid.uuid4().hex, 9)
-    work = Settings(slots=0, lease_seconds=1.0).work()
-    runner = Runner(database, queue, PlanCache(database), Children(), work, Metrics())
+    claims.claim(uuid.uuid4().hex, 9)
+    housekeeper = Housekeeper(
+        database,
+        queue,
+        claims,
+        Metrics(),
+        lease_seconds=1.0,
+        max_plans=10,
+        running=dict,
+        on_requeued=lambda: None,
+    )
     steady = SimpleNamespace(monotonic=lambda: 100.0)
-    monkeypatch.setattr("memstow.api.workers.runner.time", steady)
+    monkeypatch.setattr("memstow.api.workers.housekeeper.time", steady)
     for jump in (1e6, -1e6):
         monkeypatch.setattr(time, "time", lambda jump=jump: 1.8e9 + jump)
-        queue.beat([(job, 1)])
-        runner._take_over()
+        claims.heartbeat([(job, 1)])
+        housekeeper._take_over()
         found = queue.get(job)
         assert found is not None
         assert found.state == "running"
     steady.monotonic = lambda: 101.1
-    runner._take_over()
+    housekeeper._take_over()
     found = queue.get(job)
     assert found is not None
     assert found.state == "queued"

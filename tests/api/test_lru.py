@@ -1,47 +1,47 @@
 """The values used last stay, up to a number of bytes, and the one that was not used longest goes first."""
 
-from memstow.api.lru import Recent
+from memstow.api.lru import LruCache
 
 OVERHEAD = 500
 
 
-def of(values: int) -> Recent[str, bytes]:
+def of(values: int) -> LruCache[str, bytes]:
     """Room for so many values of ten bytes, to the byte."""
-    return Recent(values * (10 + OVERHEAD), lambda _key, value: len(value))
+    return LruCache(values * (10 + OVERHEAD), lambda _key, value: len(value))
 
 
 def test_as_many_are_kept_as_there_is_room_for() -> None:
     recent = of(3)
     for name in "abc":
-        recent.keep(name, bytes(10))
-    assert [recent.find(name) for name in "abc"] == [bytes(10)] * 3
-    recent.keep("d", bytes(10))
-    assert recent.find("a") is None
-    assert recent.find("d") == bytes(10)
+        recent.put(name, bytes(10))
+    assert [recent.get(name) for name in "abc"] == [bytes(10)] * 3
+    recent.put("d", bytes(10))
+    assert recent.get("a") is None
+    assert recent.get("d") == bytes(10)
 
 
 def test_what_is_asked_for_stays() -> None:
     recent = of(2)
-    recent.keep("a", bytes(10))
-    recent.keep("b", bytes(10))
-    assert recent.find("a") is not None
-    recent.keep("c", bytes(10))
-    assert recent.find("a") is not None
-    assert recent.find("b") is None
+    recent.put("a", bytes(10))
+    recent.put("b", bytes(10))
+    assert recent.get("a") is not None
+    recent.put("c", bytes(10))
+    assert recent.get("a") is not None
+    assert recent.get("b") is None
 
 
 def test_a_value_that_is_kept_again_takes_its_room_once() -> None:
     recent = of(2)
     for _ in range(5):
-        recent.keep("a", bytes(10))
-    recent.keep("b", bytes(10))
-    assert recent.find("a") is not None
-    assert recent.find("b") is not None
+        recent.put("a", bytes(10))
+    recent.put("b", bytes(10))
+    assert recent.get("a") is not None
+    assert recent.get("b") is not None
 
 
 def test_what_is_larger_than_all_the_room_drives_nothing_out() -> None:
     recent = of(1)
-    recent.keep("a", bytes(10))
-    recent.keep("b", bytes(11))
-    assert recent.find("a") is not None
-    assert recent.find("b") is None
+    recent.put("a", bytes(10))
+    recent.put("b", bytes(11))
+    assert recent.get("a") is not None
+    assert recent.get("b") is None

@@ -57,7 +57,7 @@ memstow keys create --name operator --scope plan --scope admin
 
 def run_create(args: argparse.Namespace) -> int:
     """Create a key and print it."""
-    from memstow.api.operations.requests import checked_name
+    from memstow.api.operations.batch import checked_name
 
     checked_name(args.name, "--name")
     with _keys(args, make=True) as keys:
@@ -71,7 +71,7 @@ def run_create(args: argparse.Namespace) -> int:
 
 def run_list(args: argparse.Namespace) -> int:
     """List the keys."""
-    from memstow.api.store.job import moment
+    from memstow.api.store.job import timestamp
     from memstow.planner.show.formatting import plain, table
 
     with _keys(args, make=False) as keys:
@@ -80,8 +80,8 @@ def run_list(args: argparse.Namespace) -> int:
                 key.id,
                 plain(key.name, most=40),
                 " ".join(sorted(key.scopes)),
-                moment(key.created) or "",
-                moment(key.revoked) or "",
+                timestamp(key.created) or "",
+                timestamp(key.revoked) or "",
             )
             for key in (keys.list() if keys is not None else ())
         ]

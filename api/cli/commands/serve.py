@@ -1,6 +1,7 @@
 """`memstow serve`: the HTTP service."""
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from memstow.api.cli.io.output_file import to_stdout
 
 if TYPE_CHECKING:
     from memstow.api.http.settings import Settings
+    from memstow.planner.model.errors import Issue
 
 MISSING = "the service needs an extra that is not installed: pip install 'memstow[service]'"
 
@@ -68,11 +70,26 @@ def run(args: argparse.Namespace) -> int:
 
 
 def load(args: argparse.Namespace, **chosen: object) -> "Settings":
-    """The effective settings; an InputError if the service is not installed."""
+    """The effective settings; if the service is not installed, the error says what to install."""
+    from memstow.planner.model.errors import InputError
+
     try:
         from memstow.api.http import settings
     except ModuleNotFoundError as error:
-        from memstow.planner.model.errors import InputError
-
         raise InputError.single("missing_extra", error.name or "memstow", MISSING) from None
-    return settings.load(config=args.config, chosen={"data": args.data, **chosen})
+    overrides = [
+        settings.Override(name, value, f"--{name.replace('_', '-')}")
+        for name, value in {"data": args.data, **chosen}.items()
+        if value is not None
+    ]
+    try:
+        return settings.load(config=args.config, overrides=overrides)
+    except InputError as error:
+        raise InputError(
+            _with_hint(issue) if issue.code == settings.UNKNOWN else issue for issue in error.issues
+        ) from None
+
+
+def _with_hint(issue: "Issue") -> "Issue":
+    separator = "" if issue.message.endswith("?") else ";"
+    return replace(issue, message=f"{issue.message}{separator} `memstow serve --print-settings` lists them")

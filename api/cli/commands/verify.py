@@ -127,12 +127,12 @@ def _print_json(verdict: "Verdict") -> None:
 
 def _print_violations(verdict: "Verdict") -> None:
     violations = verdict.violations
-    noun = "violation" if len(violations) == 1 else "violations"
-    print(f"invalid: {len(violations):,} {noun}")
+    count = sum(violation.count for violation in violations)
+    print(f"invalid: {count:,} {'violation' if count == 1 else 'violations'}")
     for violation in violations[:MOST_SHOWN]:
         print(f"  {plain(violation.message)} [{violation.code}]")
     if len(violations) > MOST_SHOWN:
-        print(f"  and {len(violations) - MOST_SHOWN:,} more")
+        print(f"  and {sum(violation.count for violation in violations[MOST_SHOWN:]):,} more")
 
 
 def _print_claims(verdict: "Verdict") -> None:

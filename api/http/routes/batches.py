@@ -1,29 +1,34 @@
-"""Batches: many problems with many settings, each pair a job."""
+"""Batches: many problems with many settings, each pair of them a job."""
 
 import csv
 import io
 from collections import Counter
-from typing import Annotated, Any, Literal
+from dataclasses import replace
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from memstow.api.http import schemas
 from memstow.api.http.auth import Caller
-from memstow.api.http.errors import ProblemError
-from memstow.api.http.request_body import read_body, require_json
-from memstow.api.http.requests import Here, as_json, job_json, require_known
+from memstow.api.http.errors import ApiError
+from memstow.api.http.request_body import read_body
+from memstow.api.http.requests import (
+    CurrentService,
+    require_json,
+    require_known,
+)
+from memstow.api.http.responses import JsonObject, job_json, json_response
 from memstow.api.http.service import Service
-from memstow.api.http.submission import IDEMPOTENCY_PARAMETER, made_before, promise_of
-from memstow.api.operations.operations import READ_MANY
-from memstow.api.operations.requests import LONGEST_NAME
-from memstow.api.store.job import Draft, Job, State, Stop, moment
-from memstow.api.store.queue import Idempotency
-from memstow.planner.reading.printable import printable
+from memstow.api.http.submission import IDEMPOTENCY_PARAMETER, draft_for, find_submitted, idempotency_key_of
+from memstow.api.operations.operations import READ_BATCH
+from memstow.api.operations.requests import ReadBatchRequest
+from memstow.api.store.idempotency import IdempotencyKey
+from memstow.api.store.job import Batch, Job, State, Stop, timestamp
 
 router = APIRouter(tags=["batches"])
 
-_EXAMPLE: dict[str, Any] = {
+_EXAMPLE: JsonObject = {
     "id": schemas.JOB_ID,
     "name": "nightly",
     "created": "2026-11-20T09:00:00.000Z",
@@ -34,7 +39,7 @@ _EXAMPLE: dict[str, Any] = {
         "first": {"quick": {"job": schemas.JOB_ID, "state": "done", "status": "optimal", "peak": 12288}}
     },
 }
-_SCHEMA: dict[str, Any] = {
+_SCHEMA: JsonObject = {
     "type": "object",
     "required": ["id", "jobs", "states", "done", "table"],
     "properties": {
@@ -108,41 +113,25 @@ _COLUMNS = (
         alone=False,
     ),
 )
-async def submit_batch(request: Request, service: Here) -> Response:
+async def submit_batch(request: Request, service: CurrentService) -> Response:
     """Put in."""
     caller = await service.caller(request)
     service.require_open()
     require_json(request)
     body = await read_body(request, service.settings)
-    promise = await service.in_thread(promise_of, request, caller, body)
-    batch = await made_before(service, promise) or await _put(service, caller, body, promise)
-    document = await _described(service, caller, batch)
-    return as_json(document, 202, {"Location": f"/v1/batches/{batch}"})
+    key = await service.in_thread(idempotency_key_of, request, caller, body)
+    batch = await find_submitted(service, key) or await _submit(service, caller, body, key)
+    document = await _batch_json(service, caller, batch)
+    return json_response(document, 202, {"Location": f"/v1/batches/{batch}"})
 
 
-async def _put(service: Service, caller: Caller, body: bytes, promise: Idempotency | None) -> str:
-    arguments = {"body": body, "limits": service.limits_of(caller)}
-    read = await service.operate(READ_MANY, arguments, len(body))
+async def _submit(service: Service, caller: Caller, body: bytes, key: IdempotencyKey | None) -> str:
+    read = ReadBatchRequest(body=body, limits=service.limits_of(caller))
+    validated = await service.perform(READ_BATCH, read, len(body))
     drafts = [
-        Draft(
-            problem=accepted.problem,
-            digest=accepted.digest,
-            cache_key=accepted.cache_key,
-            buffers=accepted.buffers,
-            options=accepted.options,
-            hint=accepted.hint,
-            priority=read.priority or 0,
-            key_id=caller.key_id,
-            name=printable(accepted.name or "", LONGEST_NAME),
-            setting=printable(accepted.setting or "", LONGEST_NAME),
-            term=accepted.term,
-            fresh=True,
-        )
-        for accepted in read.jobs
+        replace(draft_for(caller, job, fresh=True), priority=validated.priority) for job in validated.jobs
     ]
-    title = None if read.name is None else printable(read.name, LONGEST_NAME)
-    batch: str
-    batch, _ = await service.in_thread(service.queue.submit_batch, caller.key_id, title, drafts, promise)
+    batch, _ = await service.in_thread(service.queue.submit_batch, caller.key_id, validated.name, drafts, key)
     service.runner.wake()
     return batch
 
@@ -154,10 +143,10 @@ async def _put(service: Service, caller: Caller, body: bytes, promise: Idempoten
     response_class=Response,
     responses=schemas.answers(200, "The batch.", _EXAMPLE, _SCHEMA, "application/json", 404),
 )
-async def get_batch(request: Request, service: Here, batch: str) -> Response:
+async def get_batch(request: Request, service: CurrentService, batch: str) -> Response:
     """Look."""
     caller = await service.caller(request)
-    return as_json(await _described(service, caller, batch))
+    return json_response(await _batch_json(service, caller, batch))
 
 
 @router.get(
@@ -176,17 +165,17 @@ async def get_batch(request: Request, service: Here, batch: str) -> Response:
 )
 async def get_results(
     request: Request,
-    service: Here,
+    service: CurrentService,
     batch: str,
     format: Annotated[Literal["json", "csv"], Query(description="json or csv.")] = "json",  # noqa: A002
 ) -> Response:
     """Results."""
     require_known(request, "format")
     caller = await service.caller(request)
-    _, jobs = await _batch_for(service, caller, batch)
+    _, jobs = await _find_batch(service, caller, batch)
     rows = [_row(job) for job in jobs]
     if format == "json":
-        return as_json({"results": rows})
+        return json_response({"results": rows})
     text = io.StringIO()
     writer = csv.DictWriter(text, _COLUMNS, lineterminator="\n")
     writer.writeheader()
@@ -211,36 +200,36 @@ async def get_results(
 )
 async def end_batch(
     request: Request,
-    service: Here,
+    service: CurrentService,
     batch: str,
     discard: Annotated[bool, Query(description="Remove the jobs and their plans.")] = False,
 ) -> Response:
     """End."""
     require_known(request, "discard")
     caller = await service.caller(request)
-    _, jobs = await _batch_for(service, caller, batch)
+    _, jobs = await _find_batch(service, caller, batch)
     await service.in_thread(service.queue.stop_batch, batch, discard, service.settings.keep_seconds)
     for job in jobs:
         if job.state is State.RUNNING:
-            service.runner.nudge(job.id, Stop.DISCARD if discard else Stop.KEEP)
+            service.runner.request_stop(job.id, Stop.DISCARD if discard else Stop.KEEP)
     if discard:
         return Response(None, 204)
-    return as_json(await _described(service, caller, batch))
+    return json_response(await _batch_json(service, caller, batch))
 
 
-async def _batch_for(service: Service, caller: Caller, batch: str) -> tuple[dict[str, Any], list[Job]]:
+async def _find_batch(service: Service, caller: Caller, batch: str) -> tuple[Batch, list[Job]]:
     proper = len(batch) == 32 and batch.isalnum() and batch.isascii()
-    row = await service.in_thread(service.queue.batch, batch) if proper else None
-    if row is None or not caller.may_see(row["key_id"]):
-        raise ProblemError(
+    found = await service.in_thread(service.queue.batch, batch) if proper else None
+    if found is None or not caller.may_see(found.key_id):
+        raise ApiError(
             404, "no_such_batch", "there is no batch of this id, or it is over its time or not yours"
         )
-    return dict(row), await service.in_thread(service.queue.batch_jobs, batch)
+    return found, await service.in_thread(service.queue.batch_jobs, batch)
 
 
-async def _described(service: Service, caller: Caller, batch: str) -> dict[str, Any]:
-    row, jobs = await _batch_for(service, caller, batch)
-    table: dict[str, dict[str, Any]] = {}
+async def _batch_json(service: Service, caller: Caller, batch: str) -> JsonObject:
+    found, jobs = await _find_batch(service, caller, batch)
+    table: dict[str, JsonObject] = {}
     for job in jobs:
         cell = job_json(job)
         table.setdefault(job.name or "", {})[job.setting or ""] = {
@@ -251,9 +240,9 @@ async def _described(service: Service, caller: Caller, batch: str) -> dict[str, 
             },
         }
     return {
-        "id": row["id"],
-        "name": row["name"],
-        "created": moment(row["created"]),
+        "id": found.id,
+        "name": found.name,
+        "created": timestamp(found.created),
         "jobs": len(jobs),
         "states": dict(Counter(job.state.value for job in jobs)),
         "done": all(job.over for job in jobs),
@@ -261,7 +250,7 @@ async def _described(service: Service, caller: Caller, batch: str) -> dict[str, 
     }
 
 
-def _row(job: Job) -> dict[str, Any]:
+def _row(job: Job) -> JsonObject:
     cell = job_json(job)
     took = None if job.started is None or job.finished is None else round(job.finished - job.started, 3)
     return {

@@ -1,12 +1,13 @@
-"""Whether the server lives, whether it should get requests, and its figures."""
+"""Liveness, readiness and metrics."""
 
 from fastapi import APIRouter, Request
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import Response
 
 from memstow.api.http import schemas
-from memstow.api.http.errors import ProblemError
-from memstow.api.http.requests import Here, as_json
+from memstow.api.http.errors import ApiError
+from memstow.api.http.requests import CurrentService
+from memstow.api.http.responses import json_response
 from memstow.api.store.keys import Scope
 
 router = APIRouter(tags=["health"])
@@ -24,7 +25,7 @@ _SCHEMA = {"type": "object", "required": ["status"], "properties": {"status": {"
 )
 async def livez() -> Response:
     """Live."""
-    return as_json(_OK)
+    return json_response(_OK)
 
 
 @router.get(
@@ -34,14 +35,12 @@ async def livez() -> Response:
     response_class=Response,
     responses=schemas.answers(200, "It should.", _OK, _SCHEMA),
 )
-async def readyz(service: Here) -> Response:
+async def readyz(service: CurrentService) -> Response:
     """Ready."""
-    reason = await service.ready()
+    reason = await service.not_ready()
     if reason is not None:
-        raise ProblemError(
-            503, reason, f"not ready: {reason.replace('_', ' ')}", headers={"Retry-After": "1"}
-        )
-    return as_json(_OK)
+        raise ApiError(503, reason, f"not ready: {reason.replace('_', ' ')}", headers={"Retry-After": "1"})
+    return json_response(_OK)
 
 
 @router.get(
@@ -54,7 +53,7 @@ async def readyz(service: Here) -> Response:
         200, "The figures.", "memstow_jobs_queued 0.0\n", {"type": "string"}, "text/plain"
     ),
 )
-async def metrics(request: Request, service: Here) -> Response:
+async def metrics(request: Request, service: CurrentService) -> Response:
     """Metrics."""
     await service.caller(request, Scope.ADMIN)
     return Response(service.metrics.text(), media_type=CONTENT_TYPE_LATEST)

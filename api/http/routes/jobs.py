@@ -1,33 +1,37 @@
-"""Jobs: put in, look at, follow, end."""
+"""Jobs: submit, list, look at, follow, stop."""
 
 import base64
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Query, Request
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.responses import Response
 
 from memstow.api.http import schemas
-from memstow.api.http.errors import NothingMoreError, ProblemError
+from memstow.api.http.errors import ApiError, NoMoreEventsError
 from memstow.api.http.requests import (
     OPTION_PARAMETERS,
+    CurrentService,
     FormatOfBody,
-    Here,
-    as_json,
-    form_of,
-    job_for,
-    job_json,
-    job_path,
+    find_job,
     output_format,
+    read_problem_body,
     require_known,
     service_of,
 )
-from memstow.api.http.routes.plan import plan_in
-from memstow.api.http.submission import IDEMPOTENCY_PARAMETER, draft_of, made_before, promise_of
+from memstow.api.http.responses import job_json, job_path, job_response, json_response
+from memstow.api.http.routes.plan import plan_of_job
+from memstow.api.http.submission import (
+    IDEMPOTENCY_PARAMETER,
+    draft_of,
+    find_submitted,
+    idempotency_key_of,
+)
 from memstow.api.operations.operations import READ
+from memstow.api.operations.requests import ReadRequest
 from memstow.api.store.job import Job, State, Stop
 from memstow.api.store.queue import Filter
 
@@ -65,25 +69,26 @@ _JOB = schemas.ref("Job")
 )
 async def submit(
     request: Request,
-    service: Here,
+    service: CurrentService,
     format: FormatOfBody = None,  # noqa: A002
 ) -> Response:
     """Put in."""
     caller = await service.caller(request)
     service.require_open()
-    body, form = await form_of(request, service, format, "priority", "hint_job")
-    promise = await service.in_thread(promise_of, request, caller, body)
-    made = await made_before(service, promise)
-    if made is not None:
-        job = made
+    body, form = await read_problem_body(request, service, format, "priority", "hint_job")
+    key = await service.in_thread(idempotency_key_of, request, caller, body)
+    earlier = await find_submitted(service, key)
+    if earlier is not None:
+        job = earlier
     else:
-        arguments = {"body": body, "form": form, "limits": service.limits_of(caller)}
-        accepted = await service.operate(READ, arguments, len(body))
-        draft = await draft_of(service, caller, request, accepted)
-        job, _ = await service.in_thread(service.queue.submit, draft, promise)
+        read = ReadRequest(body=body, form=form, limits=service.limits_of(caller))
+        validated = await service.perform(READ, read, len(body))
+        draft = await draft_of(service, caller, request, validated)
+        job, _ = await service.in_thread(service.queue.submit, draft, key)
         service.runner.wake()
     found = await service.in_thread(service.queue.get, job)
-    return as_json({"id": job} if found is None else job_json(found), 202, {"Location": job_path(job)})
+    headers = {"Location": job_path(job)}
+    return json_response({"id": job}, 202, headers) if found is None else job_response(found, 202, headers)
 
 
 @router.get(
@@ -104,7 +109,7 @@ async def submit(
 )
 async def list_jobs(
     request: Request,
-    service: Here,
+    service: CurrentService,
     state: Annotated[State | None, Query(description="Only jobs in this state.")] = None,
     batch: Annotated[str | None, Query(max_length=40, description="Only jobs of this batch.")] = None,
     digest: Annotated[str | None, Query(max_length=64, description="Only jobs of this problem.")] = None,
@@ -119,11 +124,11 @@ async def list_jobs(
         state=state,
         batch_id=_storable(batch),
         digest=_storable(digest),
-        before=None if cursor is None else _place(cursor),
+        before=None if cursor is None else _place_of(cursor),
     )
-    found: list[Job] = await service.in_thread(service.queue.page, wanted, limit)
-    behind = _cursor(found[-1]) if len(found) == limit else None
-    return as_json({"jobs": [job_json(job) for job in found], "next": behind})
+    found = await service.in_thread(service.queue.page, wanted, limit)
+    following = _cursor_at(found[-1]) if len(found) == limit else None
+    return json_response({"jobs": [job_json(job) for job in found], "next": following})
 
 
 @router.get(
@@ -133,10 +138,10 @@ async def list_jobs(
     response_class=Response,
     responses=schemas.answers(200, "The job.", schemas.JOB, _JOB, "application/json", 404),
 )
-async def get_job(request: Request, service: Here, job: str) -> Response:
+async def get_job(request: Request, service: CurrentService, job: str) -> Response:
     """Look."""
     caller = await service.caller(request)
-    return as_json(job_json(await job_for(service, caller, job)))
+    return job_response(await find_job(service, caller, job))
 
 
 @router.get(
@@ -148,13 +153,13 @@ async def get_job(request: Request, service: Here, job: str) -> Response:
         200, "The problem.", schemas.PROBLEM, schemas.ref("Problem"), "application/json", 404
     ),
 )
-async def get_problem(request: Request, service: Here, job: str) -> Response:
+async def get_problem(request: Request, service: CurrentService, job: str) -> Response:
     """The problem."""
     caller = await service.caller(request)
-    found = await job_for(service, caller, job)
-    body = await service.in_thread(service.queue.document, found.id, "problem")
+    found = await find_job(service, caller, job)
+    body = await service.document(request, found.id, "problem")
     if body is None:
-        raise ProblemError(404, "no_such_job", "the job was removed")
+        raise ApiError(404, "no_such_job", "the job was removed")
     return Response(body, media_type="application/json")
 
 
@@ -178,59 +183,59 @@ async def get_problem(request: Request, service: Here, job: str) -> Response:
 )
 async def get_plan(
     request: Request,
-    service: Here,
+    service: CurrentService,
     job: str,
     format: Annotated[str | None, Query(description="json, csv or structured.")] = None,  # noqa: A002
 ) -> Response:
     """The plan."""
     require_known(request, "format")
     caller = await service.caller(request)
-    found = await job_for(service, caller, job)
-    answer = await plan_in(service, found.id, output_format(request, format))
-    if answer is None:
+    found = await find_job(service, caller, job)
+    plan = await plan_of_job(request, service, found.id, output_format(request, format))
+    if plan is None:
         if found.error is not None:
-            raise ProblemError(409, "job_failed", found.error)
-        raise ProblemError(
+            raise ApiError(409, "job_failed", found.error)
+        raise ApiError(
             409,
             "no_plan_yet",
             f"the job is {found.state.value} and has no plan yet",
             headers={"Retry-After": "1"},
         )
     headers = {
-        "ETag": answer.etag,
+        "ETag": plan.etag,
         "Cache-Control": "private, no-cache",
         "Memstow-Final": "true" if found.over else "false",
     }
-    if answer.etag in request.headers.get("if-none-match", ""):
+    if plan.etag in request.headers.get("if-none-match", ""):
         return Response(None, 304, headers)
-    return Response(answer.body, 200, headers, answer.media_type)
+    return Response(plan.body, 200, headers, plan.media_type)
 
 
 @dataclass(frozen=True, slots=True)
-class _Followed:
-    """A job, and the last of its events that the caller has."""
+class _Position:
+    """A job, and the number of the last event that the caller has."""
 
     job: str
     after: int
 
 
-async def _followed(
+async def _position(
     request: Request,
     job: str,
     last_event_id: Annotated[str | None, Header(description="The last event that was received.")] = None,
-) -> _Followed:
-    """Asked before the stream begins: an error is then still an answer of its own, and so is the end."""
+) -> _Position:
+    """A dependency, because errors and 204 are possible only before the stream begins."""
     service = service_of(request)
     caller = await service.caller(request)
     service.require_open()
-    found = await job_for(service, caller, job)
+    found = await find_job(service, caller, job)
     given = last_event_id or ""
     after = int(given) if given.isascii() and given.isdecimal() and len(given) < 10 else 0
     if found.over and after:
-        last = await service.in_thread(service.queue.last_events, [found.id])
+        last = await service.in_thread(service.events.last_numbers, [found.id])
         if after >= last.get(found.id, 0):
-            raise NothingMoreError
-    return _Followed(found.id, after)
+            raise NoMoreEventsError
+    return _Position(found.id, after)
 
 
 @router.get(
@@ -254,15 +259,15 @@ async def _followed(
     },
 )
 async def events(
-    request: Request, followed: Annotated[_Followed, Depends(_followed)]
+    request: Request, position: Annotated[_Position, Depends(_position)]
 ) -> AsyncIterator[ServerSentEvent]:
     """Follow."""
     service = service_of(request)
     service.metrics.streams.inc()
     try:
         yield ServerSentEvent(comment="memstow", retry=1000)
-        async for number, kind, data in service.hub.follow(followed.job, followed.after):
-            yield ServerSentEvent(id=str(number), event=kind, raw_data=data)
+        async for event in service.hub.follow(position.job, position.after):
+            yield ServerSentEvent(id=str(event.number), event=event.kind, raw_data=event.data)
     finally:
         service.metrics.streams.dec()
 
@@ -284,38 +289,38 @@ async def events(
 )
 async def end_job(
     request: Request,
-    service: Here,
+    service: CurrentService,
     job: str,
     discard: Annotated[bool, Query(description="Remove the job and its plan.")] = False,
 ) -> Response:
     """End."""
     require_known(request, "discard")
     caller = await service.caller(request)
-    found = await job_for(service, caller, job)
+    found = await find_job(service, caller, job)
     await service.in_thread(service.queue.stop, found.id, discard, service.settings.keep_seconds)
-    service.runner.nudge(found.id, Stop.DISCARD if discard else Stop.KEEP)
-    service.hub.nudge(found.id)
+    service.runner.request_stop(found.id, Stop.DISCARD if discard else Stop.KEEP)
+    service.hub.notify(found.id)
     if discard:
         return Response(None, 204)
     now = await service.in_thread(service.queue.get, found.id)
-    return as_json(job_json(now or found))
+    return job_response(now or found)
 
 
 def _storable(text: str | None) -> str | None:
-    """A text that no store refuses; one with other characters matches nothing."""
+    """A text that every store accepts; other characters match nothing."""
     return text if text is None or (text.isalnum() and text.isascii()) else "-"
 
 
-def _cursor(job: Job) -> str:
+def _cursor_at(job: Job) -> str:
     return base64.urlsafe_b64encode(json.dumps([job.created, job.id]).encode()).decode()
 
 
-def _place(cursor: str) -> tuple[float, str]:
+def _place_of(cursor: str) -> tuple[float, str]:
     try:
-        place: Any = json.loads(base64.urlsafe_b64decode(cursor.encode()))
+        place = json.loads(base64.urlsafe_b64decode(cursor.encode()))
         match place:
             case [float(created) | int(created), str(name)] if name.isalnum() and abs(created) < 1e12:
                 return float(created), name
     except (ValueError, RecursionError):
         pass
-    raise ProblemError(422, "bad_cursor", "take the cursor from `next` of the page before")
+    raise ApiError(422, "bad_cursor", "take the cursor from `next` of the page before")

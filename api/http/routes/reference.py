@@ -1,18 +1,22 @@
-"""What does not change while a server runs: solvers, schemas, examples, the version."""
+"""Reference: solvers, schemas, targets, examples, the version."""
 
 import json
 import platform
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 import memstow
 from memstow.api.http import schemas
-from memstow.api.http.errors import ProblemError
+from memstow.api.http.errors import ApiError
 from memstow.api.http.examples import EXAMPLES
-from memstow.api.http.requests import Here, as_json, require_known
+from memstow.api.http.requests import (
+    CurrentService,
+    require_known,
+)
+from memstow.api.http.responses import JsonObject, json_response
 from memstow.planner.model.schema import KINDS, schema
 
 router = APIRouter(tags=["reference"])
@@ -30,13 +34,13 @@ router = APIRouter(tags=["reference"])
         {"type": "object", "required": ["solvers"], "properties": {"solvers": {"type": "array"}}},
     ),
 )
-async def list_solvers(request: Request, service: Here) -> Response:
+async def list_solvers(request: Request, service: CurrentService) -> Response:
     """Solvers."""
     await service.caller(request)
-    return as_json({"solvers": await service.in_thread(_solvers)})
+    return json_response({"solvers": await service.in_thread(_solvers)})
 
 
-def _solvers() -> list[dict[str, Any]]:
+def _solvers() -> list[JsonObject]:
     from memstow.solvers.registry import describe
 
     return [asdict(solver) for solver in describe()]
@@ -51,15 +55,15 @@ def _solvers() -> list[dict[str, Any]]:
 )
 async def get_schema(
     request: Request,
-    service: Here,
+    service: CurrentService,
     kind: Annotated[str, Query(description="problem, options, plan or target.")] = "problem",
 ) -> Response:
     """Schema."""
     require_known(request, "kind")
     await service.caller(request)
     if kind not in KINDS:
-        raise ProblemError(422, "unknown_schema", f"use one of {', '.join(KINDS)}")
-    return as_json(await service.in_thread(schema, kind))
+        raise ApiError(422, "unknown_schema", f"use one of {', '.join(KINDS)}")
+    return json_response(await service.in_thread(schema, kind))
 
 
 @router.get(
@@ -74,13 +78,13 @@ async def get_schema(
         {"type": "object", "required": ["targets"], "properties": {"targets": {"type": "array"}}},
     ),
 )
-async def list_targets(request: Request, service: Here) -> Response:
+async def list_targets(request: Request, service: CurrentService) -> Response:
     """Targets."""
     await service.caller(request)
-    return as_json({"targets": await service.in_thread(_targets)})
+    return json_response({"targets": await service.in_thread(_targets)})
 
 
-def _targets() -> list[Any]:
+def _targets() -> list[JsonObject]:
     from memstow.planner.targets.by_name import shipped_text
     from memstow.planner.targets.target import shipped
 
@@ -99,10 +103,10 @@ def _targets() -> list[Any]:
         {"type": "object", "required": ["examples"], "properties": {"examples": {"type": "array"}}},
     ),
 )
-async def list_examples(request: Request, service: Here) -> Response:
+async def list_examples(request: Request, service: CurrentService) -> Response:
     """Examples."""
     await service.caller(request)
-    return as_json({"examples": [{"name": name, "path": f"/v1/examples/{name}"} for name in EXAMPLES]})
+    return json_response({"examples": [{"name": name, "path": f"/v1/examples/{name}"} for name in EXAMPLES]})
 
 
 @router.get(
@@ -114,12 +118,12 @@ async def list_examples(request: Request, service: Here) -> Response:
         200, "The body.", {"problem": schemas.PROBLEM}, {"type": "object"}, "application/json", 404
     ),
 )
-async def get_example(request: Request, service: Here, name: str) -> Response:
+async def get_example(request: Request, service: CurrentService, name: str) -> Response:
     """Example."""
     await service.caller(request)
     if name not in EXAMPLES:
-        raise ProblemError(404, "no_such_example", f"there are {', '.join(EXAMPLES)}")
-    return as_json(EXAMPLES[name])
+        raise ApiError(404, "no_such_example", f"there are {', '.join(EXAMPLES)}")
+    return json_response(EXAMPLES[name])
 
 
 @router.get(
@@ -136,4 +140,6 @@ async def get_example(request: Request, service: Here, name: str) -> Response:
 )
 async def get_version() -> Response:
     """Version."""
-    return as_json({"name": "memstow", "version": memstow.__version__, "python": platform.python_version()})
+    return json_response(
+        {"name": "memstow", "version": memstow.__version__, "python": platform.python_version()}
+    )

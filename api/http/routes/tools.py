@@ -1,19 +1,25 @@
-"""What is done with a problem or a plan at once: judge, inspect, convert."""
+"""Tools that respond at once: verify a plan, inspect a problem, convert it."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from memstow.api.http import schemas
 from memstow.api.http.auth import Caller
-from memstow.api.http.errors import ProblemError
-from memstow.api.http.request_body import MEDIA_TYPES, format_of, read_body, require_json
-from memstow.api.http.requests import FormatOfBody, Here, require_known
+from memstow.api.http.errors import ApiError
+from memstow.api.http.request_body import read_body
+from memstow.api.http.requests import (
+    CurrentService,
+    FormatOfBody,
+    format_of,
+    require_json,
+    require_known,
+)
+from memstow.api.http.responses import document_response
 from memstow.api.http.service import Service
-from memstow.api.operations.answers import Document
 from memstow.api.operations.operations import CONVERT, INSPECT, VERIFY
-from memstow.api.operations.requests import Form
+from memstow.api.operations.requests import BodyForm, ConvertRequest, InspectRequest, VerifyRequest
 from memstow.planner import formats
 
 router = APIRouter(tags=["tools"])
@@ -56,7 +62,7 @@ _ALONE = schemas.enveloped(
 )
 async def verify(
     request: Request,
-    service: Here,
+    service: CurrentService,
     recheck: Annotated[bool, Query(description="Also solve again to check what is only claimed.")] = False,
     time_limit: Annotated[
         float, Query(ge=0, allow_inf_nan=False, description="Seconds that `recheck` may take.")
@@ -67,9 +73,9 @@ async def verify(
     caller = await service.caller(request)
     require_json(request)
     body = await read_body(request, service.settings)
-    seconds = _bounded(service, caller, time_limit)
-    arguments = {**_arguments(service, body, None), "recheck": seconds if recheck else None}
-    return _sent(await service.operate(VERIFY, arguments, len(body), seconds if recheck else 0.0))
+    seconds = _bounded(service, caller, time_limit) if recheck else None
+    verify = VerifyRequest(body=body, limits=service.limits, recheck_seconds=seconds)
+    return document_response(await service.perform(VERIFY, verify, len(body), seconds or 0.0))
 
 
 @router.post(
@@ -92,7 +98,7 @@ async def verify(
 )
 async def inspect(
     request: Request,
-    service: Here,
+    service: CurrentService,
     rows: Annotated[int, Query(ge=0, le=1000, description="Hardest moments to list.")] = 5,
     needs: Annotated[bool, Query(description="Also say what it would take for a plan to exist.")] = False,
     time_limit: Annotated[
@@ -103,11 +109,11 @@ async def inspect(
     """Inspect."""
     require_known(request, "rows", "needs", "time_limit", "format")
     caller = await service.caller(request)
-    form = format_of(request, format)
+    form = BodyForm(format=format_of(request, format))
     body = await read_body(request, service.settings)
-    seconds = _bounded(service, caller, time_limit)
-    arguments = {**_arguments(service, body, form), "rows": rows, "needs": seconds if needs else None}
-    return _sent(await service.operate(INSPECT, arguments, len(body), seconds if needs else 0.0))
+    seconds = _bounded(service, caller, time_limit) if needs else None
+    inspect = InspectRequest(body=body, form=form, limits=service.limits, rows=rows, needs_seconds=seconds)
+    return document_response(await service.perform(INSPECT, inspect, len(body), seconds or 0.0))
 
 
 @router.post(
@@ -121,7 +127,7 @@ async def inspect(
 )
 async def convert(
     request: Request,
-    service: Here,
+    service: CurrentService,
     to: Annotated[str, Query(description="json, csv, structured, executorch or usmp.")] = "csv",
     format: FormatOfBody = None,  # noqa: A002
 ) -> Response:
@@ -129,23 +135,13 @@ async def convert(
     require_known(request, "to", "format")
     await service.caller(request)
     if to not in formats.names():
-        raise ProblemError(422, "unknown_format", f"use one of {', '.join(formats.names())}")
-    form = format_of(request, format)
+        raise ApiError(422, "unknown_format", f"use one of {', '.join(formats.names())}")
+    form = BodyForm(format=format_of(request, format))
     body = await read_body(request, service.settings)
-    arguments = {**_arguments(service, body, form), "to": to}
-    return _sent(await service.operate(CONVERT, arguments, len(body)))
+    convert = ConvertRequest(body=body, form=form, limits=service.limits, to=to)
+    return document_response(await service.perform(CONVERT, convert, len(body)))
 
 
 def _bounded(service: Service, caller: Caller, seconds: float) -> float:
-    """What is asked of the solvers on the side may take as long as a request that waits for its plan."""
+    """The time for the solvers: no more than a request may wait for its plan."""
     return min(seconds, service.settings.sync_seconds, service.limits_of(caller).max_time_limit)
-
-
-def _arguments(service: Service, body: bytes, form: str | None) -> dict[str, Any]:
-    return {"body": body, "form": Form(format=form), "limits": service.limits}
-
-
-def _sent(document: Document) -> Response:
-    name = document.format
-    media_type = "application/json" if name == "json" else MEDIA_TYPES[name]
-    return Response(document.body, media_type=media_type)

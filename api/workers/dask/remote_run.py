@@ -1,4 +1,4 @@
-"""One run on a cluster, as the thread sees it that waits for it: what it says, and whether it still lives."""
+"""One run on a cluster, for the thread that waits for it: its messages, and whether it is still alive."""
 
 import asyncio
 import queue
@@ -7,7 +7,9 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from memstow.api.workers.isolated_run import ChildError, Watch
+from memstow.api.operations.messages import decode_update
+from memstow.api.operations.results import SolveResult
+from memstow.api.workers.executor import ChildError, RunControl
 from memstow.planner.processes.frames import Message
 
 _TICK: Final = 0.05
@@ -20,53 +22,53 @@ class LostError(Exception):
 
 
 class Run:
-    """A run from being given to Dask to its last message. `attend` is for one thread, the rest is not."""
+    """A run until its last message. `wait` is for one thread, the rest for the event loop."""
 
-    def __init__(self, watch: Watch, lease_seconds: float, tell_to_stop: Callable[["Run"], None]) -> None:
+    def __init__(self, control: RunControl, lease_seconds: float, send_stop: Callable[["Run"], None]) -> None:
         self.name = uuid.uuid4().hex
         self.plan: bytes | None = None
-        """The best plan it has told of."""
+        """The best plan that it has reported."""
         self.worker: str | None = None
-        """The address of the worker that has begun it."""
+        """The address of the worker that has started it."""
         self.future: Any = None
         self.following: asyncio.Future[None] | None = None
-        self.telling: asyncio.Future[Any] | None = None
-        self._watch = watch
+        self.stopping: asyncio.Future[Any] | None = None
+        self._control = control
         self._lease_seconds = lease_seconds
-        self._tell_to_stop = tell_to_stop
-        self._told_to_stop = False
+        self._send_stop = send_stop
+        self._stop_sent = False
         self._heard_at = time.monotonic()
         self._ended_at: float | None = None
-        self._happened: queue.SimpleQueue[Callable[[], Message | None]] = queue.SimpleQueue()
+        self._inbox: queue.SimpleQueue[Callable[[], Message | None]] = queue.SimpleQueue()
 
-    # What happens to it, from the event loop
+    # For the event loop
 
-    def hear(self, messages: Sequence[Message]) -> None:
-        """A bundle has come."""
-        self._happened.put(lambda: self._hear(messages))
+    def receive(self, messages: Sequence[Message]) -> None:
+        """A bundle of messages has come."""
+        self._inbox.put(lambda: self._receive(messages))
 
     def end(self, error: str | None) -> None:
         """The task has ended."""
-        self._happened.put(lambda: self._end(error))
+        self._inbox.put(lambda: self._end(error))
 
     def lose(self) -> None:
         """The scheduler is gone."""
-        self._happened.put(_lost)
+        self._inbox.put(_lost)
 
-    # What its thread does
+    # For the thread that waits
 
-    def attend(self) -> Message:
+    def wait(self) -> Message:
         """The last message; ChildError where none comes, LostError where the scheduler is lost."""
         while True:
             try:
-                done = self._happened.get(timeout=_TICK)()
+                done = self._inbox.get(timeout=_TICK)()
             except queue.Empty:
                 done = None
             if done is not None:
                 return done
-            self._look(time.monotonic())
+            self._check(time.monotonic())
 
-    def _hear(self, messages: Sequence[Message]) -> Message | None:
+    def _receive(self, messages: Sequence[Message]) -> Message | None:
         self._heard_at = time.monotonic()
         for message in messages:
             if message["kind"] == "done":
@@ -74,14 +76,15 @@ class Run:
             if message["kind"] == "begun":
                 self._begun(message["worker"])
                 continue
-            if message["kind"] == "plan":
-                self.plan = message["plan"]
-            self._watch.hear(message)
+            update = decode_update(message)
+            if isinstance(update, SolveResult):
+                self.plan = update.plan
+            self._control.on_update(update)
         return None
 
     def _begun(self, worker: str) -> None:
         if self.worker is not None:
-            # Dask has begun it anew, from where it was at first.
+            # Dask has started it again, without the best plan.
             raise ChildError("child_lost", "the worker that solved it is lost")
         self.worker = worker
 
@@ -90,21 +93,21 @@ class Run:
             raise ChildError("child_lost", f"no answer from the cluster: {error}"[:2000])
         self._ended_at = time.monotonic()
 
-    def _look(self, now: float) -> None:
-        watch = self._watch
-        if watch.killed():
+    def _check(self, now: float) -> None:
+        control = self._control
+        if control.kill_requested():
             raise ChildError("killed", "ended by the server")
-        if watch.stopped():
+        if control.stop_requested():
             if self.worker is None:
                 raise ChildError("killed", "called off before a worker had begun")
-            if not self._told_to_stop:
-                self._told_to_stop = True
-                self._tell_to_stop(self)
+            if not self._stop_sent:
+                self._stop_sent = True
+                self._send_stop(self)
         if self.worker is not None and now > self._heard_at + self._lease_seconds:
             raise ChildError("child_lost", "its worker gave no sign of life")
         if self._ended_at is not None and now > self._ended_at + _LAST_SECONDS:
             raise ChildError("child_lost", "its answer was lost on the way")
-        watch.tick()
+        control.tick()
 
 
 def _lost() -> None:

@@ -1,7 +1,7 @@
-"""A worker's side of a solve on a cluster: a child like those at home, and what it says sent to its server.
+"""The worker's side of a run on a cluster: a child process like those of a server, its messages sent back.
 
-The server that asked is behind a queue of the scheduler. What stops a solve: the server's word, brought by
-`stop`; and that nobody wants its task, because the server took it back, or is gone, or this worker ends.
+The server is reached by a queue of the scheduler. A run is stopped by `stop`, which the server calls, and
+when nobody waits for its task any more: the server released it or is gone, or this worker ends.
 """
 
 import threading
@@ -11,84 +11,88 @@ from typing import Final
 from distributed import Client, Queue, Worker, get_client, get_worker
 from distributed.core import Status
 
-from memstow.api.workers.isolated_run import ChildError, Children, Watch
+from memstow.api.operations.messages import decode, encode, encode_issues, encode_update
+from memstow.api.operations.operations import OPERATIONS
+from memstow.api.workers.executor import ChildError, RunControl
+from memstow.api.workers.isolated_run import ChildExecutor
 from memstow.planner.model.errors import InputError
 from memstow.planner.processes.frames import Message, Reader, pack
 
 # Bundles that may wait for a server; one that leaves so many there is gone.
 MOST_WAITING: Final = 1_000
-# News of a solve waits so long for more.
-_TOGETHER_SECONDS: Final = 0.1
-_PATIENCE_SECONDS: Final = 30.0
-_AT_WORK: Final = (Status.running, Status.paused, Status.closing_gracefully)
+# Messages are collected for so long before they are sent.
+_COLLECT_SECONDS: Final = 0.1
+_SEND_SECONDS: Final = 30.0
+_WORKING: Final = (Status.running, Status.paused, Status.closing_gracefully)
 
-_children: Final = Children()
+_children: Final = ChildExecutor()
 _stops: Final[dict[str, threading.Event]] = {}
 
 
-def perform(name: str, inbox: str, request: bytes) -> None:
-    """A task of Dask: run what a server asks for, and send all that comes of it to its inbox."""
-    (asked,) = Reader().feed(request)
+def perform(name: str, inbox: str, data: bytes) -> None:
+    """A task of Dask: carry out a request, and send all messages of the run to the inbox of the server."""
+    (message,) = Reader().feed(data)
     worker, key = get_worker(), str(get_worker().get_current_task())
     stop = _stops[name] = threading.Event()
-    post = Post(get_client(), inbox, name, asked["beat"])
-    watch = Watch(
-        memory=asked["memory"],
-        seconds=asked["seconds"],
-        hear=post.send,
-        stopped=stop.is_set,
-        killed=lambda: post.lost or not _wanted(worker, key),
+    outbox = Outbox(get_client(), inbox, name, message["heartbeat"])
+    operation = OPERATIONS[message["operation"]]
+    request = decode(operation.request, message["request"])
+    control = RunControl(
+        memory=message["memory"],
+        seconds=message["seconds"],
+        on_update=lambda update: outbox.send(encode_update(update)),
+        stop_requested=stop.is_set,
+        kill_requested=lambda: outbox.lost or not _wanted(worker, key),
     )
     try:
-        post.send({"kind": "begun", "worker": worker.address})
-        post.send(_done(lambda: _children.run(asked["what"], asked["arguments"], watch)))
+        outbox.send({"kind": "begun", "worker": worker.address})
+        outbox.send(_last_message(lambda: encode(_children.run(operation, request, control))))
     finally:
         del _stops[name]
-        post.close()
+        outbox.close()
 
 
 def stop(name: str) -> None:
-    """Tell the run of this name to end with what it has."""
-    told = _stops.get(name)
-    if told is not None:
-        told.set()
+    """Ask the run of this name to end with its best plan."""
+    requested = _stops.get(name)
+    if requested is not None:
+        requested.set()
 
 
 def _wanted(worker: Worker, key: str) -> bool:
     """Whether anybody waits for this task of Dask."""
     task = worker.state.tasks.get(key)
-    return worker.status in _AT_WORK and task is not None and task.state == "executing"
+    return worker.status in _WORKING and task is not None and task.state == "executing"
 
 
-def _done(run: Callable[[], Message]) -> Message:
-    """The last message of a run, in the form that children have theirs."""
+def _last_message(run: Callable[[], Message]) -> Message:
+    """The last message of a run, as a child sends it."""
     try:
         return {"kind": "done", "result": run()}
     except InputError as error:
-        issues = [[issue.code, issue.path, issue.message] for issue in error.issues]
-        return {"kind": "done", "issues": issues}
+        return {"kind": "done", "issues": encode_issues(error)}
     except ChildError as error:
         return {"kind": "done", "failure": error.code, "message": str(error)}
 
 
-class Post:
-    """Brings messages to a server in bundles, from a thread of its own; an empty bundle is a sign of life."""
+class Outbox:
+    """Sends messages to a server in bundles, from a thread of its own; an empty bundle is a heartbeat."""
 
-    def __init__(self, client: Client, inbox: str, name: str, beat: float) -> None:
+    def __init__(self, client: Client, inbox: str, name: str, heartbeat: float) -> None:
         self._queue = Queue(inbox, client=client, maxsize=MOST_WAITING)
         self._name = name
-        self._beat = beat
+        self._heartbeat = heartbeat
         self._lock = threading.Lock()
         self._unsent: list[Message] = []
         self._news = threading.Event()
         self._closed = threading.Event()
         self.lost = False
         """Whether the server cannot be reached any more."""
-        self._thread = threading.Thread(target=self._serve, name="memstow post", daemon=True)
+        self._thread = threading.Thread(target=self._serve, name="memstow outbox", daemon=True)
         self._thread.start()
 
     def send(self, message: Message) -> None:
-        """Send it soon."""
+        """Send a message soon."""
         with self._lock:
             self._unsent.append(message)
         self._news.set()
@@ -102,13 +106,13 @@ class Post:
     def _serve(self) -> None:
         try:
             while not self._closed.is_set():
-                self._news.wait(self._beat)
+                self._news.wait(self._heartbeat)
                 self._send()
-                self._closed.wait(_TOGETHER_SECONDS)
+                self._closed.wait(_COLLECT_SECONDS)
             self._send()
             self._queue.close()
         except Exception:
-            # Whatever Dask says, and it says many things: the solve is of no use to anybody.
+            # Dask has many exceptions for a server that cannot be reached: the run is of no use to anybody.
             self.lost = True
 
     def _send(self) -> None:
@@ -116,4 +120,4 @@ class Post:
         with self._lock:
             messages, self._unsent = self._unsent, []
         bundle = pack({"kind": "bundle", "run": self._name, "messages": messages})
-        self._queue.put(bundle, timeout=_PATIENCE_SECONDS)
+        self._queue.put(bundle, timeout=_SEND_SECONDS)

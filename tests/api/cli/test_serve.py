@@ -93,7 +93,7 @@ def test_a_port_in_use_is_told_in_a_line_and_nothing_is_made(cli: Cli, tmp_path:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         line = refused(cli, "--host", host, "--port", str(port))
-    assert f"{host}:{port}: another program listens there; give another with --port" in line
+    assert f"{host}:{port}: another program listens there; choose another `port`" in line
     assert list(tmp_path.iterdir()) == []
 
 

@@ -71,6 +71,18 @@ def test_of_many_violations_the_first_are_listed_and_the_others_counted(
     assert any("more" in line for line in lines[MOST_SHOWN:]) is bool(more)
 
 
+def test_violations_that_are_not_listed_are_counted_too(cli: Cli, tmp_path: Path) -> None:
+    problem, plan = tmp_path / "problem.json", tmp_path / "plan.json"
+    buffers = [{"id": f"b{i}", "size": 1, "lifetime": [i, i + 1]} for i in range(103)]
+    problem.write_text(json.dumps({"version": 1, "buffers": buffers}))
+    plan.write_text(json.dumps({"status": "feasible", "placements": []}))
+    first, *lines = cli("verify", problem, plan).out.splitlines()
+    listed = json.loads(cli("verify", problem, plan, "--json").out)["violations"]
+    total = 103 + sum(it["code"] != "missing" for it in listed)
+    assert first == f"invalid: {total} violations"
+    assert lines[MOST_SHOWN] == f"  and {total - MOST_SHOWN} more"
+
+
 def test_the_verdict_can_be_json(cli: Cli, three: Path, plan: Path) -> None:
     good = json.loads(cli("verify", three, plan, "--json").out)
     assert (good["valid"], good["checked"], good["violations"]) == (True, True, [])

@@ -7,7 +7,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from memstow.api.client.exchange import Exchange, Flow, Follow, Following, Heard, Request, ServerError, Wait
+from memstow.api.client.exchange import EventStream, Exchange, Flow, Follow, Reply, Request, ServerError, Wait
 from memstow.planner import formats
 from memstow.planner.model.errors import DeclinedError, InputError
 from memstow.planner.model.options import Options
@@ -28,11 +28,11 @@ def refusal(status: int, code: str, **members: Any) -> httpx2.Response:
     return answer(status, {"code": code, "detail": "it is so", **members})
 
 
-def carried_out(flow: Flow[Any], heard: Iterable[Heard]) -> tuple[list[Any], Any]:
+def carried_out(flow: Flow[Any], heard: Iterable[Reply]) -> tuple[list[Any], Any]:
     """The steps of a flow that hears this, requests, waits and all, and what it comes to."""
     coming = iter(heard)
     steps: list[Any] = []
-    told: Heard = None
+    told: Reply = None
     while True:
         try:
             step = flow.send(told)
@@ -45,7 +45,7 @@ def carried_out(flow: Flow[Any], heard: Iterable[Heard]) -> tuple[list[Any], Any
 
 def test_a_busy_server_is_asked_again_when_it_says_so_with_the_same_key() -> None:
     flow = Exchange(6).submit(PROBLEM, None, 3, None, None)
-    heard: list[Heard] = [
+    heard: list[Reply] = [
         refusal(429, "queue_full"),
         LOST,
         answer(503, retry_after="4"),
@@ -74,7 +74,7 @@ def test_a_pause_grows_and_has_an_end() -> None:
 
 
 @pytest.mark.parametrize("last", [LOST, refusal(503, "draining")])
-def test_after_the_last_attempt_it_is_an_error(last: Heard) -> None:
+def test_after_the_last_attempt_it_is_an_error(last: Reply) -> None:
     with pytest.raises(ServerError) as gone:
         carried_out(Exchange(3).job("j"), [LOST, LOST, last])
     assert gone.value.code in ("unreachable", "draining")
@@ -98,7 +98,7 @@ def test_after_the_last_attempt_it_is_an_error(last: Heard) -> None:
     ],
 )
 def test_a_mistake_is_not_sent_again_and_raises_what_it_raises_here(
-    told: Heard, error: type[Exception], text: str
+    told: Reply, error: type[Exception], text: str
 ) -> None:
     with pytest.raises(error, match=text):
         carried_out(Exchange(6).plan(PROBLEM, None), [told])
@@ -119,12 +119,12 @@ def test_a_plan_that_takes_longer_is_followed_and_fetched() -> None:
     assert (steps[1].job, steps[2].path) == ("j", "/v1/jobs/j/plan")
 
 
-def hear(following: Following, text: str) -> list[tuple[int, str]]:
-    return [(one.number, one.kind) for line in text.splitlines() for one in following.hear(line)]
+def hear(following: EventStream, text: str) -> list[tuple[int, str]]:
+    return [(one.number, one.kind) for line in text.splitlines() for one in following.feed_line(line)]
 
 
 def test_a_stream_goes_on_behind_the_last_event_that_was_whole() -> None:
-    following = Exchange(3).following("j", 0)
+    following = Exchange(3).events("j", 0)
     assert following.headers() == {"last-event-id": "0"}
     first = ": a comment\nretry: 1000\n\nid: 1\nevent: phase\ndata: {}\n\nid: 2\nevent: bou"
     assert hear(following, first) == [(1, "phase")]
@@ -137,14 +137,14 @@ def test_a_stream_goes_on_behind_the_last_event_that_was_whole() -> None:
 
 
 def test_a_stream_that_has_nothing_more_is_over() -> None:
-    following = Exchange(3).following("j", 7)
+    following = Exchange(3).events("j", 7)
     following.headers()
     following.fail(httpx2.Response(204))
     assert following.over
 
 
 def test_failures_count_from_the_last_event() -> None:
-    following = Exchange(2).following("j", 0)
+    following = Exchange(2).events("j", 0)
     for number in (1, 2, 3):
         following.headers()
         following.fail(refusal(503, "draining"))
@@ -156,7 +156,7 @@ def test_failures_count_from_the_last_event() -> None:
 
 
 def test_a_server_that_ends_its_streams_at_once_is_not_asked_at_once() -> None:
-    following = Exchange(3).following("j", 0)
+    following = Exchange(3).events("j", 0)
     following.headers()
     assert 0 < following.pause() <= 0.1
     following.fail(answer(503, retry_after="2"))

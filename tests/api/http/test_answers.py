@@ -14,13 +14,13 @@ from starlette.testclient import TestClient
 
 import memstow
 from memstow.api.http.app import create_app
-from memstow.api.http.routes.plan import failure_of
+from memstow.api.http.routes.plan import error_of_job
 from memstow.api.http.schemas import PROBLEM
 from memstow.api.http.service import Service
 from memstow.api.http.settings import Settings
-from memstow.api.operations.requests import cache_key
+from memstow.api.operations.encoding import cache_key_of
 from memstow.api.store.job import Job
-from memstow.api.workers.isolated_run import ChildError
+from memstow.api.workers.executor import ChildError
 from memstow.planner import formats
 from memstow.planner.generate.planted import planted
 from memstow.planner.model.options import Options
@@ -64,20 +64,20 @@ HINT = Plan(status=Status.FEASIBLE, placements=(Placement(buffer="a", pool="m", 
 )
 def test_questions_that_may_have_other_answers_have_other_keys(changed: dict[str, Any]) -> None:
     options = Options()
-    assert cache_key("d", options) != cache_key("d", replace(options, **changed))
-    assert cache_key("d", options) == cache_key("d", Options())
-    assert cache_key("d", options) != cache_key("e", options)
+    assert cache_key_of("d", options) != cache_key_of("d", replace(options, **changed))
+    assert cache_key_of("d", options) == cache_key_of("d", Options())
+    assert cache_key_of("d", options) != cache_key_of("e", options)
 
 
 def test_hints_that_differ_have_other_keys() -> None:
     other = replace(HINT, placements=(replace(HINT.placements[0], offset=64),))
-    assert cache_key("d", Options(hint=HINT)) != cache_key("d", Options(hint=other))
+    assert cache_key_of("d", Options(hint=HINT)) != cache_key_of("d", Options(hint=other))
 
 
 def test_another_version_may_have_another_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = cache_key("d", Options())
+    before = cache_key_of("d", Options())
     monkeypatch.setattr(memstow, "__version__", "another")
-    assert cache_key("d", Options()) != before
+    assert cache_key_of("d", Options()) != before
 
 
 def test_a_stopped_run_is_no_answer_to_those_who_ask_the_same(client: TestClient, app: FastAPI) -> None:
@@ -141,7 +141,7 @@ def test_the_jobs_of_a_batch_are_solved_anew_each_from_the_start(client: TestCli
 def test_every_way_a_job_fails_is_told_to_who_waited_for_it(
     error: str, status: int, code: str, detail: str
 ) -> None:
-    problem = failure_of(error)
+    problem = error_of_job(error)
     assert (problem.status, problem.code, problem.detail) == (status, code, detail)
 
 

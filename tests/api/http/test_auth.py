@@ -7,9 +7,8 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from memstow.api.http.app import create_app
-from memstow.api.http.auth import is_loopback
-from memstow.api.http.errors import ProblemError
-from memstow.api.http.rate_limit import Rate
+from memstow.api.http.auth import RateLimit, is_loopback
+from memstow.api.http.errors import ApiError
 from memstow.api.http.schemas import PROBLEM
 from memstow.api.http.service import Service
 from memstow.api.http.settings import Settings
@@ -91,16 +90,16 @@ def test_a_revoked_key_is_worthless_soon(
     key, text = keys.create("brief", frozenset({Scope.PLAN}))
     assert client.get("/v1/solvers", headers=bearer(text)).status_code == 200
     keys.revoke(key.id)
-    monkeypatch.setattr("memstow.api.http.auth._BELIEF_SECONDS", 0.0)
+    monkeypatch.setattr("memstow.api.http.auth._CACHE_SECONDS", 0.0)
     problem_document(client.get("/v1/solvers", headers=bearer(text)), 401, "unauthorized")
 
 
 def test_too_many_requests_are_told_when_to_come_again() -> None:
     now = 0.0
-    rate = Rate(2.0, 3, lambda: now)
+    rate = RateLimit(2.0, 3, lambda: now)
     for _ in range(3):
         rate.count("a")
-    with pytest.raises(ProblemError) as refused:
+    with pytest.raises(ApiError) as refused:
         rate.count("a")
     assert (refused.value.status, refused.value.headers["Retry-After"]) == (429, "1")
     rate.count("b")
@@ -109,22 +108,22 @@ def test_too_many_requests_are_told_when_to_come_again() -> None:
     now = 1000.0
     for _ in range(3):
         rate.count("a")
-    with pytest.raises(ProblemError):
+    with pytest.raises(ApiError):
         # Who has not asked for long has no more at once than anybody.
         rate.count("a")
 
 
 def test_who_asked_longest_ago_is_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever asks again and again stays limited, however many others ask once."""
-    monkeypatch.setattr("memstow.api.http.rate_limit._MOST_BUCKETS", 2)
-    rate = Rate(0.001, 2, lambda: 0.0)
+    monkeypatch.setattr("memstow.api.http.auth._MOST_BUCKETS", 2)
+    rate = RateLimit(0.001, 2, lambda: 0.0)
     for other in ("b", "c"):
         rate.count("a")
         rate.count(other)
-    with pytest.raises(ProblemError):
+    with pytest.raises(ApiError):
         rate.count("a")
     rate.count("c")
-    with pytest.raises(ProblemError):
+    with pytest.raises(ApiError):
         rate.count("c")
 
 

@@ -8,9 +8,9 @@ import structlog
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from memstow.api.http.errors import problem_of
+from memstow.api.http.errors import api_error_of
 from memstow.api.http.schemas import PROBLEM
-from memstow.api.workers.isolated_run import ChildError
+from memstow.api.workers.executor import ChildError
 from memstow.planner.model.errors import RefusedPlanError
 from tests.api.http.conftest import problem_document
 
@@ -64,6 +64,6 @@ def test_the_service_goes_on_after_a_defect(
 
 @pytest.mark.parametrize("error", [RefusedPlanError(INSIDE), ChildError("defect", INSIDE), OSError(INSIDE)])
 def test_whatever_is_no_mistake_of_the_caller_is_a_defect(error: Exception) -> None:
-    problem = problem_of(error)
+    problem = api_error_of(error)
     assert (problem.status, problem.code) == (500, "defect")
     assert INSIDE not in problem.detail

@@ -10,7 +10,7 @@ from httpx2 import Response
 from starlette.testclient import TestClient
 
 from memstow.api.http.examples import EXAMPLES
-from memstow.api.http.request_body import MEDIA_TYPES
+from memstow.api.http.responses import MEDIA_TYPES
 from memstow.api.http.schemas import CSV, EXAMPLES_ALONE, PROBLEM
 from memstow.planner import formats
 from memstow.planner.generate.planted import planted

@@ -10,8 +10,9 @@ import pytest
 import uvicorn
 
 from memstow.api.http.server import _Server
-from memstow.api.http.service import Service
+from memstow.api.http.service import DrainSignal, open_service
 from memstow.api.http.settings import Settings
+from memstow.api.metrics import Metrics
 from memstow.api.workers.runner import Runner
 from tests.waiting import PATIENCE, wait_for
 
@@ -31,7 +32,9 @@ def test_a_signal_in_the_middle_of_a_log_line_does_not_stop_the_server_for_ever(
     service = _Logging()
 
     async def work() -> None:
-        server = _Server(uvicorn.Config(cast(Any, None)), cast(Service, service))
+        drain = DrainSignal()
+        drain.connect(service.drain)
+        server = _Server(uvicorn.Config(cast(Any, None)), drain)
         with service.lock:
             server.handle_exit(signal.SIGTERM, None)
             assert service.drained == [], "this thread would wait for itself"
@@ -55,10 +58,9 @@ def test_a_signal_while_the_store_is_opened_is_heeded_once_there_is_something_to
     monkeypatch.setattr(Runner, "drain", noticed)
 
     async def work() -> None:
-        service = Service(Settings(data=tmp_path, grace_seconds=1.0))
-        service.drain()
-        assert not drained.is_set()
-        await service.start()
+        signal = DrainSignal()
+        signal.set()
+        service = await open_service(Settings(data=tmp_path, grace_seconds=1.0), Metrics(), signal)
         assert drained.wait(PATIENCE)
         await service.stop()
 

@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 from memstow.api.http.app import create_app
 from memstow.api.http.schemas import PROBLEM
-from memstow.api.http.settings import PREFIX, Settings, load, printed
+from memstow.api.http.settings import PREFIX, Override, Settings, load, printed
 from memstow.planner.model.errors import InputError
 from tests.api.http.conftest import hard, problem_document
 from tests.api.serving import ROOT
@@ -20,7 +20,7 @@ def test_the_command_line_comes_before_the_environment_before_the_file(tmp_path:
     file = tmp_path / "memstow.toml"
     file.write_text('port = 1\nmax_queued = 11\nhost = "file"\n')
     environment = {"MEMSTOW_PORT": "2", "MEMSTOW_HOST": "environment", "PATH": "x"}
-    settings = load(environment, file, {"port": 3, "data": None})
+    settings = load(environment, file, [Override("port", 3, "--port")])
     assert (settings.port, settings.host, settings.max_queued) == (3, "environment", 11)
     assert load({"MEMSTOW_CONFIG": str(file)}).port == 1
     assert load({"MEMSTOW_CORS_ORIGINS": "https://a, https://b"}).cors_origins == ("https://a", "https://b")
@@ -55,6 +55,7 @@ def test_what_is_printed_can_be_read_again(tmp_path: Path) -> None:
         ({"MEMSTOW_EXECUTOR": "dask"}, "no_scheduler", "scheduler"),
         ({"MEMSTOW_EXECUTOR": "dask", "MEMSTOW_SCHEDULER": ""}, "no_scheduler", "scheduler"),
         ({"MEMSTOW_EXECUTOR": "dask", "MEMSTOW_SCHEDULER": "http://a:1"}, "bad_scheduler", "scheduler"),
+        ({"MEMSTOW_MAX_BODY": "1000001", "MEMSTOW_BODY_MEMORY": "1000000"}, "bad_setting", "body_memory"),
         ({"MEMSTOW_CONFIG": "/nowhere.toml"}, "not_found", "/nowhere.toml"),
     ],
 )

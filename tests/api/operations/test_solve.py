@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from memstow.api.operations.buffer_order import written_in_order
-from memstow.api.operations.requests import plan_bytes, plan_of
-from memstow.api.operations.solve import at_length, briefly, preferred, settled
+from memstow.api.operations.encoding import bytes_in_order, plan_from_bytes, plan_to_bytes
+from memstow.api.operations.solve import better_answer, is_final, solve_briefly, solve_fully
 from memstow.planner.formats import read_problem
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Placement, Plan, Status, TermValue
@@ -35,13 +34,13 @@ def of_gaps(*gaps: float, status: Status = Status.FEASIBLE) -> Plan:
     [((0.1, 0.1), True), ((0.1, 0.2), False), ((0.2, 0.1), False), ((0.1,), True), ((0.105,), False)],
 )
 def test_enough_is_every_term_within_the_gap(gaps: Sequence[float], enough: bool) -> None:
-    assert settled(of_gaps(*gaps), Options(gap=0.1)) is enough
+    assert is_final(of_gaps(*gaps), Options(gap=0.1)) is enough
 
 
 def test_no_plan_is_never_enough_and_a_proof_always_is() -> None:
-    assert not settled(Plan(status=Status.UNKNOWN), Options(gap=1.0))
-    assert settled(Plan(status=Status.INFEASIBLE), Options())
-    assert settled(of_gaps(0.0, status=Status.OPTIMAL), Options())
+    assert not is_final(Plan(status=Status.UNKNOWN), Options(gap=1.0))
+    assert is_final(Plan(status=Status.INFEASIBLE), Options())
+    assert is_final(of_gaps(0.0, status=Status.OPTIMAL), Options())
 
 
 def laid(problem: Problem, *offsets: int) -> Plan:
@@ -64,15 +63,15 @@ def laid(problem: Problem, *offsets: int) -> Plan:
 
 def test_a_known_plan_that_is_better_is_the_answer() -> None:
     low, high = plan(PROBLEM, Options()), laid(PROBLEM, 0, 8)
-    assert preferred(PROBLEM, high, low) is low
-    assert preferred(PROBLEM, low, high) is low
-    assert preferred(PROBLEM, high, None) is high
+    assert better_answer(PROBLEM, high, low) is low
+    assert better_answer(PROBLEM, low, high) is low
+    assert better_answer(PROBLEM, high, None) is high
 
 
 def test_a_known_plan_that_is_not_valid_is_no_answer() -> None:
     high, overlapping = laid(PROBLEM, 0, 8), laid(PROBLEM, 0, 0)
     assert verify(PROBLEM, overlapping)
-    assert preferred(PROBLEM, high, overlapping) is high
+    assert better_answer(PROBLEM, high, overlapping) is high
 
 
 def test_moves_count_from_each_question_so_no_other_plan_is_its_answer() -> None:
@@ -80,7 +79,7 @@ def test_moves_count_from_each_question_so_no_other_plan_is_its_answer() -> None
     known = plan(problem, Options(hint=laid(PROBLEM, 0, 4)))
     asked = laid(problem, 0, 8)
     assert not verify(problem, known)
-    assert preferred(problem, asked, known) is asked
+    assert better_answer(problem, asked, known) is asked
 
 
 def test_a_deterministic_run_knows_nothing_of_other_plans() -> None:
@@ -91,7 +90,7 @@ def test_a_deterministic_run_knows_nothing_of_other_plans() -> None:
     other = replace(upside_down, placements=laid(PROBLEM, 4, 0).placements)
     assert not verify(PROBLEM, other)
     assert other.placements != alone.placements
-    again = at_length(PROBLEM, options, other, lambda _: None, lambda _: None, threading.Event())
+    again = solve_fully(PROBLEM, options, other, lambda _: None, lambda _: None, threading.Event())
     assert again == alone
 
 
@@ -110,9 +109,9 @@ def test_a_deterministic_run_that_a_moment_was_too_short_for_is_no_answer(
         return found
 
     monkeypatch.setattr(engine, "plan", cut_off)
-    assert briefly(PROBLEM, options, 0.0) == (None, False)
+    assert solve_briefly(PROBLEM, options, 0.0) == (None, False)
     monkeypatch.setattr(engine, "plan", lambda *_: found)
-    assert briefly(PROBLEM, options, PATIENCE) == (found, True)
+    assert solve_briefly(PROBLEM, options, PATIENCE) == (found, True)
 
 
 @pytest.mark.parametrize("named", [False, True])
@@ -129,14 +128,14 @@ def test_a_run_starts_from_what_is_known_unless_a_plan_to_start_from_is_named(
 
     monkeypatch.setattr(engine, "plan", worse)
     options = Options(hint=hint if named else None)
-    found = at_length(PROBLEM, options, known, lambda _: None, lambda _: None, threading.Event())
+    found = solve_fully(PROBLEM, options, known, lambda _: None, lambda _: None, threading.Event())
     assert [it.hint for it in asked] == [hint if named else known]
     assert found.placements == known.placements, "what is known is the answer where nothing better is found"
 
 
 def test_a_plan_is_told_in_the_order_of_the_problem_that_was_asked_about() -> None:
-    written = plan_bytes(laid(PROBLEM, 0, 8))
-    assert written_in_order(["a", "b"], written) is written
-    turned = plan_of(written_in_order(["b", "a"], written))
+    written = plan_to_bytes(laid(PROBLEM, 0, 8))
+    assert bytes_in_order(["a", "b"], written) is written
+    turned = plan_from_bytes(bytes_in_order(["b", "a"], written))
     assert [(it.buffer, it.offset) for it in turned.placements] == [("b", 8), ("a", 0)]
-    assert replace(turned, placements=()) == replace(plan_of(written), placements=())
+    assert replace(turned, placements=()) == replace(plan_from_bytes(written), placements=())

@@ -1,5 +1,6 @@
 """The store keeps its promises, on SQLite and on PostgreSQL alike."""
 
+import json
 import os
 import sqlite3
 import subprocess
@@ -16,19 +17,22 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import text
 
-from memstow.api.operations.answers import Solved
-from memstow.api.store import migrate, queue, retention
+from memstow.api.operations.results import SolveResult
+from memstow.api.store import job_events, migrate, retention
+from memstow.api.store.claims import Claims
 from memstow.api.store.database import Database, StoreError, url_of, write_ahead
-from memstow.api.store.job import State, Stop
+from memstow.api.store.idempotency import IdempotencyKey, KeyReusedError
+from memstow.api.store.job import JobEvent, Progress, State, Stop
+from memstow.api.store.job_events import JobEvents
 from memstow.api.store.keys import Keys, Scope
-from memstow.api.store.plan_cache import Found, PlanCache
-from memstow.api.store.queue import Filter, FullError, Idempotency, Known, Queue, ReusedError
+from memstow.api.store.plan_cache import CachedPlan, PlanCache
+from memstow.api.store.queue import Filter, Queue, QueueFullError
 from memstow.api.store.tables import metadata
 from tests.api.store.drafts import draft
 
 
-def solved(plan: bytes, value: int | None = None) -> Solved:
-    return Solved(plan=plan, status="feasible", value=value, bound=0, peak=value, solver="greedy")
+def solved(plan: bytes, value: int | None = None) -> SolveResult:
+    return SolveResult(plan=plan, status="feasible", value=value, bound=0, peak=value, solver="greedy")
 
 
 @pytest.fixture
@@ -42,6 +46,16 @@ def database(store_url: str) -> Iterator[Database]:
 @pytest.fixture
 def jobs(database: Database) -> Queue:
     return Queue(database, 100)
+
+
+@pytest.fixture
+def claims(database: Database) -> Claims:
+    return Claims(database)
+
+
+@pytest.fixture
+def events(database: Database) -> JobEvents:
+    return JobEvents(database)
 
 
 def test_the_steps_lead_to_the_tables(database: Database) -> None:
@@ -163,44 +177,44 @@ def test_a_job_comes_back_as_it_was_put_in(jobs: Queue) -> None:
     assert jobs.document(job, "plan") is None
 
 
-def test_priority_comes_before_age(jobs: Queue) -> None:
+def test_priority_comes_before_age(jobs: Queue, claims: Claims) -> None:
     old, _ = jobs.submit(draft())
     new, _ = jobs.submit(draft())
     urgent, _ = jobs.submit(draft(priority=5))
-    taken = [jobs.take("me", 9) for _ in range(4)]
+    taken = [claims.claim("me", 9) for _ in range(4)]
     names = [it.job.id if it else None for it in taken]
     assert names[0] == urgent
     assert set(names[1:3]) == {old, new}
     assert names[3] is None
 
 
-def test_a_full_queue_refuses_and_room_comes_back(database: Database) -> None:
+def test_a_full_queue_refuses_and_room_comes_back(database: Database, claims: Claims) -> None:
     jobs = Queue(database, 2)
     jobs.submit(draft())
     jobs.submit(draft())
-    with pytest.raises(FullError):
+    with pytest.raises(QueueFullError):
         jobs.submit(draft())
     assert not jobs.has_room()
-    jobs.take("me", 9)
+    claims.claim("me", 9)
     jobs.submit(draft())
 
 
 def test_a_batch_is_there_whole_or_not_at_all(database: Database) -> None:
     jobs = Queue(database, 3)
-    with pytest.raises(FullError):
+    with pytest.raises(QueueFullError):
         jobs.submit_batch(None, "b", [draft() for _ in range(4)])
     assert jobs.page(Filter(), 10) == []
     batch, _ = jobs.submit_batch(None, "b", [draft(name=f"{i}") for i in range(3)])
     assert [job.name for job in jobs.batch_jobs(batch)] == ["0", "1", "2"]
 
 
-def test_two_workers_never_take_the_same_job(jobs: Queue) -> None:
+def test_two_workers_never_take_the_same_job(jobs: Queue, claims: Claims) -> None:
     names = {jobs.submit(draft())[0] for _ in range(20)}
     taken: list[str] = []
     lock = threading.Lock()
 
     def work() -> None:
-        while (one := jobs.take(threading.current_thread().name, 99)) is not None:
+        while (one := claims.claim(threading.current_thread().name, 99)) is not None:
             with lock:
                 taken.append(one.job.id)
 
@@ -212,11 +226,11 @@ def test_two_workers_never_take_the_same_job(jobs: Queue) -> None:
     assert sorted(taken) == sorted(names)
 
 
-def test_a_key_has_no_more_running_than_its_share(jobs: Queue) -> None:
+def test_a_key_has_no_more_running_than_its_share(jobs: Queue, claims: Claims) -> None:
     for _ in range(2):
         jobs.submit(draft(key_id="k"))
     other, _ = jobs.submit(draft(key_id="o"))
-    first, second, third = (jobs.take("me", 1) for _ in range(3))
+    first, second, third = (claims.claim("me", 1) for _ in range(3))
     assert first is not None
     assert second is not None
     assert {first.job.key_id, second.job.key_id} == {"k", "o"}
@@ -224,51 +238,53 @@ def test_a_key_has_no_more_running_than_its_share(jobs: Queue) -> None:
     assert third is None
 
 
-def test_of_equal_jobs_one_runs_unless_it_must_be_solved_anew(jobs: Queue) -> None:
+def test_of_equal_jobs_one_runs_unless_it_must_be_solved_anew(jobs: Queue, claims: Claims) -> None:
     jobs.submit(draft(cache_key="same"))
     jobs.submit(draft(cache_key="same"))
     fresh, _ = jobs.submit(draft(cache_key="same", fresh=True, priority=-1))
-    assert jobs.take("me", 9) is not None
-    second = jobs.take("me", 9)
+    assert claims.claim("me", 9) is not None
+    second = claims.claim("me", 9)
     assert second is not None
     assert second.job.id == fresh
-    assert jobs.take("me", 9) is None
+    assert claims.claim("me", 9) is None
 
 
-def test_what_a_run_says_counts_only_while_it_is_the_current_one(jobs: Queue) -> None:
+def test_what_a_run_says_counts_only_while_it_is_the_current_one(
+    jobs: Queue, claims: Claims, events: JobEvents
+) -> None:
     job, _ = jobs.submit(draft())
-    first = jobs.take("a", 9)
+    first = claims.claim("a", 9)
     assert first is not None
-    assert jobs.learn(job, 1, Known(value=9, plan=b"nine"), [("incumbent", {"value": 9})])
-    assert jobs.requeue(job, 1)
-    second = jobs.take("b", 9)
+    assert claims.record(job, 1, Progress(value=9, plan=b"nine"), [JobEvent("incumbent", '{"value": 9}')])
+    assert claims.requeue(job, 1)
+    second = claims.claim("b", 9)
     assert second is not None
     assert (second.job.attempt, second.plan) == (2, b"nine")
-    assert not jobs.learn(job, 1, Known(value=1), [])
-    assert not jobs.finish(job, 1, State.DONE, Known(value=1), [("done", {})], 60)
-    assert jobs.finish(job, 2, State.DONE, Known(value=8, plan=b"eight"), [("done", {})], 60)
-    assert not jobs.finish(job, 2, State.DONE, Known(value=7), [("done", {})], 60)
+    assert not claims.record(job, 1, Progress(value=1), [])
+    assert not claims.finish(job, 1, State.DONE, Progress(value=1), [JobEvent("done", "{}")], 60)
+    assert claims.finish(job, 2, State.DONE, Progress(value=8, plan=b"eight"), [JobEvent("done", "{}")], 60)
+    assert not claims.finish(job, 2, State.DONE, Progress(value=7), [JobEvent("done", "{}")], 60)
     found = jobs.get(job)
     assert found is not None
     assert (found.state, found.value, jobs.document(job, "plan")) == (State.DONE, 8, b"eight")
-    assert [kind for _, kind, _ in jobs.events_after(job, 0)] == ["incumbent", "done"]
+    assert [event.kind for event in events.after(job, 0)] == ["incumbent", "done"]
 
 
-def test_only_the_current_run_of_a_job_is_put_back(jobs: Queue) -> None:
+def test_only_the_current_run_of_a_job_is_put_back(jobs: Queue, claims: Claims) -> None:
     job, _ = jobs.submit(draft())
-    jobs.take("a", 9)
-    assert jobs.requeue(job, 1)
-    assert not jobs.requeue(job, 1), "it does not run"
-    jobs.take("b", 9)
-    assert not jobs.requeue(job, 1), "another has it by now"
+    claims.claim("a", 9)
+    assert claims.requeue(job, 1)
+    assert not claims.requeue(job, 1), "it does not run"
+    claims.claim("b", 9)
+    assert not claims.requeue(job, 1), "another has it by now"
     found = jobs.get(job)
     assert found is not None
     assert (found.state, found.attempt) == (State.RUNNING, 2)
-    assert jobs.requeue(job, 2)
+    assert claims.requeue(job, 2)
 
 
 def test_the_times_of_a_job_are_those_of_its_first_begin_and_its_last_improvement(
-    jobs: Queue, monkeypatch: pytest.MonkeyPatch
+    jobs: Queue, monkeypatch: pytest.MonkeyPatch, claims: Claims
 ) -> None:
     at = [1000.0]
     monkeypatch.setattr(time, "time", lambda: at[0])
@@ -279,16 +295,16 @@ def test_the_times_of_a_job_are_those_of_its_first_begin_and_its_last_improvemen
         return found.started, found.improved, found.finished, found.expires
 
     job, _ = jobs.submit(draft())
-    jobs.take("a", 9)
+    claims.claim("a", 9)
     at[0] = 1010.0
-    jobs.learn(job, 1, Known(value=9), [])
+    claims.record(job, 1, Progress(value=9), [])
     assert times(job) == (1000.0, 1010.0, None, None)
     at[0] = 1020.0
-    jobs.learn(job, 1, Known(bound=3), [])
-    jobs.requeue(job, 1)
-    jobs.take("b", 9)
+    claims.record(job, 1, Progress(bound=3), [])
+    claims.requeue(job, 1)
+    claims.claim("b", 9)
     at[0] = 1030.0
-    jobs.finish(job, 2, State.DONE, Known(), [], 60.0)
+    claims.finish(job, 2, State.DONE, Progress(), [], 60.0)
     assert times(job) == (1000.0, 1010.0, 1030.0, 1090.0)
 
 
@@ -302,18 +318,18 @@ def test_jobs_of_one_moment_are_in_one_page_or_the_other(
     assert [job.id for job in (*first, *second)] == names
 
 
-def test_a_heartbeat_is_of_the_current_run(jobs: Queue) -> None:
+def test_a_heartbeat_is_of_the_current_run(jobs: Queue, claims: Claims) -> None:
     job, _ = jobs.submit(draft())
-    jobs.take("a", 9)
-    jobs.requeue(job, 1)
-    jobs.take("b", 9)
-    assert jobs.beat([(job, 1)]) == {job: None}
-    assert jobs.beats() == {job: (2, 0)}
+    claims.claim("a", 9)
+    claims.requeue(job, 1)
+    claims.claim("b", 9)
+    assert claims.heartbeat([(job, 1)]) == {job: None}
+    assert claims.heartbeats() == {job: (2, 0)}
 
 
-def test_a_batch_whose_jobs_run_is_there_until_they_have_ended(jobs: Queue) -> None:
+def test_a_batch_whose_jobs_run_is_there_until_they_have_ended(jobs: Queue, claims: Claims) -> None:
     batch, _ = jobs.submit_batch(None, "b", [draft(), draft()])
-    jobs.take("a", 9)
+    claims.claim("a", 9)
     jobs.stop_batch(batch, discard=True, keep_seconds=60)
     assert jobs.batch(batch) is not None
     (running,) = jobs.batch_jobs(batch)
@@ -330,41 +346,41 @@ def test_an_answer_that_is_asked_for_is_kept_before_one_that_is_not(
     monkeypatch.setattr(time, "time", lambda: at[0])
     cache = PlanCache(database)
     for name in ("first", "second"):
-        cache.keep([Found(name, solved(b"p"), name, False)])
+        cache.store([CachedPlan(name, solved(b"p"), name, False)])
         assert cache.best_of(name) is None, "it was not said to be the best"
         at[0] += 10
     at[0] += 7200
     assert cache.find("first") is not None
-    retention.forget(database, 1)
+    retention.remove_expired(database, 1)
     assert cache.find("first") is not None
     assert cache.find("second") is None
 
 
-def test_values_can_be_larger_than_any_machine_integer(jobs: Queue) -> None:
+def test_values_can_be_larger_than_any_machine_integer(jobs: Queue, claims: Claims) -> None:
     job, _ = jobs.submit(draft())
-    jobs.take("me", 9)
-    jobs.finish(job, 1, State.DONE, Known(value=1 << 70, bound=(1 << 70) - 1), [], 60)
+    claims.claim("me", 9)
+    claims.finish(job, 1, State.DONE, Progress(value=1 << 70, bound=(1 << 70) - 1), [], 60)
     found = jobs.get(job)
     assert found is not None
     assert (found.value, found.bound) == (1 << 70, (1 << 70) - 1)
 
 
-def test_a_heartbeat_tells_what_the_owner_wants(jobs: Queue) -> None:
+def test_a_heartbeat_tells_what_the_owner_wants(jobs: Queue, claims: Claims) -> None:
     job, _ = jobs.submit(draft())
-    jobs.take("me", 9)
-    assert jobs.beat([(job, 1)]) == {job: Stop.NO}
-    assert jobs.beats() == {job: (1, 1)}
+    claims.claim("me", 9)
+    assert claims.heartbeat([(job, 1)]) == {job: Stop.NO}
+    assert claims.heartbeats() == {job: (1, 1)}
     assert jobs.stop(job, False, 60)
-    assert jobs.beat([(job, 1), ("gone", 1)]) == {job: Stop.KEEP, "gone": None}
+    assert claims.heartbeat([(job, 1), ("gone", 1)]) == {job: Stop.KEEP, "gone": None}
 
 
-def test_a_stopped_job_is_not_put_back(jobs: Queue) -> None:
+def test_a_stopped_job_is_not_put_back(jobs: Queue, claims: Claims) -> None:
     keep, _ = jobs.submit(draft())
     discard, _ = jobs.submit(draft())
     for job in (keep, discard):
-        jobs.take("me", 9)
+        claims.claim("me", 9)
         jobs.stop(job, job == discard, 60)
-        assert not jobs.requeue(job, 1)
+        assert not claims.requeue(job, 1)
     found = jobs.get(keep)
     assert found is not None
     assert found.state is State.CANCELLED
@@ -372,28 +388,26 @@ def test_a_stopped_job_is_not_put_back(jobs: Queue) -> None:
 
 
 def test_an_idempotency_key_makes_one_job(jobs: Queue) -> None:
-    promise = Idempotency("", "once", "print")
+    key = IdempotencyKey("", "once", "print")
     with ThreadPoolExecutor(4) as pool:
-        made = list(pool.map(lambda _: jobs.submit(draft(), promise), range(4)))
+        made = list(pool.map(lambda _: jobs.submit(draft(), key), range(4)))
     assert len({job for job, _ in made}) == 1
     assert sum(new for _, new in made) == 1
-    with pytest.raises(ReusedError):
-        jobs.submit(draft(), Idempotency("", "once", "other"))
-    assert jobs.submit(draft(), Idempotency("someone", "once", "other"))[1]
+    with pytest.raises(KeyReusedError):
+        jobs.submit(draft(), IdempotencyKey("", "once", "other"))
+    assert jobs.submit(draft(), IdempotencyKey("someone", "once", "other"))[1]
 
 
-def test_a_promise_is_kept_for_a_day(
-    database: Database, jobs: Queue, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_is_kept_for_a_day(database: Database, jobs: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
     """A day from when it was made, though its job is gone long before."""
-    promise, made = Idempotency("", "once", "print"), time.time()
-    job, _ = jobs.submit(draft(), promise)
+    key, made = IdempotencyKey("", "once", "print"), time.time()
+    job, _ = jobs.submit(draft(), key)
     jobs.stop(job, discard=True, keep_seconds=0)
     for hours, kept in ((1, True), (23.9, True), (24.1, False)):
         monkeypatch.setattr(time, "time", lambda at=made + hours * 3600: at)
-        retention.forget(database, 10)
-        assert jobs.promised(promise) == (job if kept else None)
-    again, new = jobs.submit(draft(), promise)
+        retention.remove_expired(database, 10)
+        assert jobs.find_submitted(key) == (job if kept else None)
+    again, new = jobs.submit(draft(), key)
     assert new
     assert again != job
 
@@ -409,55 +423,57 @@ def test_pages_go_on_where_they_ended(jobs: Queue) -> None:
 
 
 def test_a_job_never_says_more_than_a_bounded_number_of_things(
-    jobs: Queue, monkeypatch: pytest.MonkeyPatch
+    jobs: Queue, monkeypatch: pytest.MonkeyPatch, claims: Claims, events: JobEvents
 ) -> None:
-    monkeypatch.setattr(queue, "MOST_EVENTS", 3)
+    monkeypatch.setattr(job_events, "MOST_EVENTS", 3)
     job, _ = jobs.submit(draft())
-    jobs.take("me", 9)
+    claims.claim("me", 9)
     for value in range(9):
-        jobs.learn(job, 1, Known(), [("incumbent", {"value": value})])
-    jobs.finish(job, 1, State.DONE, Known(), [("done", {})], 60)
-    assert [kind for _, kind, _ in jobs.events_after(job, 0)] == ["incumbent"] * 3 + ["done"]
-    assert jobs.last_events([job, "gone"]) == {job: 4}
+        claims.record(job, 1, Progress(), [JobEvent("incumbent", json.dumps({"value": value}))])
+    claims.finish(job, 1, State.DONE, Progress(), [JobEvent("done", "{}")], 60)
+    assert [event.kind for event in events.after(job, 0)] == ["incumbent"] * 3 + ["done"]
+    assert events.last_numbers([job, "gone"]) == {job: 4}
 
 
-def test_what_is_over_its_time_goes_with_all_that_belongs_to_it(database: Database, jobs: Queue) -> None:
+def test_what_is_over_its_time_goes_with_all_that_belongs_to_it(
+    database: Database, jobs: Queue, claims: Claims, events: JobEvents
+) -> None:
     over, _ = jobs.submit(draft())
-    jobs.take("me", 9)
-    jobs.finish(over, 1, State.DONE, Known(plan=b"p"), [("done", {})], -1)
+    claims.claim("me", 9)
+    claims.finish(over, 1, State.DONE, Progress(plan=b"p"), [JobEvent("done", "{}")], -1)
     waiting, _ = jobs.submit(draft())
-    assert retention.forget(database, 10) == 1
+    assert retention.remove_expired(database, 10) == 1
     assert jobs.get(over) is None
     assert jobs.document(over, "problem") is None
-    assert jobs.events_after(over, 0) == []
+    assert events.after(over, 0) == []
     assert jobs.get(waiting) is not None
 
 
 def test_jobs_are_forgotten_a_part_at_a_time_until_none_is_over_its_time(
-    database: Database, jobs: Queue, monkeypatch: pytest.MonkeyPatch
+    database: Database, jobs: Queue, claims: Claims, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(retention, "_AT_ONCE", 2)
     for _ in range(5):
         jobs.submit(draft())
-        taken = jobs.take("me", 9)
+        taken = claims.claim("me", 9)
         assert taken is not None
-        jobs.finish(taken.job.id, 1, State.DONE, Known(plan=b"p"), [("done", {})], -1)
-    assert retention.forget(database, 10) == 5
+        claims.finish(taken.job.id, 1, State.DONE, Progress(plan=b"p"), [JobEvent("done", "{}")], -1)
+    assert retention.remove_expired(database, 10) == 5
     assert jobs.page(Filter(), 9) == []
 
 
 def test_a_batch_is_kept_as_long_as_a_job_of_it(
-    database: Database, jobs: Queue, monkeypatch: pytest.MonkeyPatch
+    database: Database, jobs: Queue, claims: Claims, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     batch, _ = jobs.submit_batch(None, "b", [draft()])
     made = time.time()
     monkeypatch.setattr(time, "time", lambda: made + 3600)
-    retention.forget(database, 10)
+    retention.remove_expired(database, 10)
     assert jobs.batch(batch) is not None
-    taken = jobs.take("me", 9)
+    taken = claims.claim("me", 9)
     assert taken is not None
-    jobs.finish(taken.job.id, 1, State.DONE, Known(plan=b"p"), [("done", {})], -1)
-    retention.forget(database, 10)
+    claims.finish(taken.job.id, 1, State.DONE, Progress(plan=b"p"), [JobEvent("done", "{}")], -1)
+    retention.remove_expired(database, 10)
     assert jobs.batch(batch) is None
 
 
@@ -467,7 +483,7 @@ def test_the_file_of_a_store_shrinks_when_what_it_held_is_gone(tmp_path: Path) -
     jobs = Queue(database, 100)
     job, _ = jobs.submit(draft(problem=os.urandom(3 << 20)))
     jobs.stop(job, discard=True, keep_seconds=0)
-    retention.forget(database, 10)
+    retention.remove_expired(database, 10)
     with database.read() as connection:
         assert connection.exec_driver_sql("PRAGMA freelist_count").scalar_one() == 0
     database.close()
@@ -476,11 +492,13 @@ def test_the_file_of_a_store_shrinks_when_what_it_held_is_gone(tmp_path: Path) -
 
 def test_the_cache_keeps_the_latest_and_no_more_than_it_may(database: Database) -> None:
     cache = PlanCache(database)
-    cache.keep([Found("d", solved(b"old", 2), "k", True), Found("d", solved(b"new", 1), "k", True)])
+    cache.store(
+        [CachedPlan("d", solved(plan, value), "k", True) for plan, value in ((b"old", 2), (b"new", 1))]
+    )
     assert cache.find("k") == solved(b"new", 1)
     assert cache.best_of("d") == b"new"
-    cache.keep([Found(f"d{i}", solved(b"p"), f"k{i}", True) for i in range(5)])
-    retention.forget(database, 2)
+    cache.store([CachedPlan(f"d{i}", solved(b"p"), f"k{i}", True) for i in range(5)])
+    retention.remove_expired(database, 2)
     assert sum(cache.find(f"k{i}") is not None for i in range(5)) == 2
     assert sum(cache.best_of(f"d{i}") is not None for i in range(5)) == 2
     assert cache.find("nothing") is None
@@ -497,9 +515,9 @@ def test_an_answer_that_another_question_outdid_is_none_but_in_deterministic_mod
         )
         for value in (9, 8)
     )
-    cache.keep([Found("d", mine, "k", True)])
+    cache.store([CachedPlan("d", mine, "k", True)])
     assert cache.answer("k", "d", deterministic=False) == mine
-    cache.keep([Found("d", theirs, "other", True)])
+    cache.store([CachedPlan("d", theirs, "other", True)])
     assert cache.answer("k", "d", deterministic=False) is None
     assert cache.answer("k", "d", deterministic=True) == mine
 

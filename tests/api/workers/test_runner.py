@@ -1,38 +1,42 @@
 """What the runner makes of jobs whose children say and do what the test wants."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TypeVar
 
 import pytest
 
 from memstow.api.metrics import Metrics
-from memstow.api.operations.answers import event_message
+from memstow.api.operations.operations import Operation
 from memstow.api.store import migrate
+from memstow.api.store.claims import Claims
 from memstow.api.store.database import Database
 from memstow.api.store.job import State
+from memstow.api.store.job_events import JobEvents
 from memstow.api.store.plan_cache import PlanCache
 from memstow.api.store.queue import Queue
-from memstow.api.workers import runner
-from memstow.api.workers.isolated_run import ChildError, Watch
-from memstow.api.workers.runner import Runner, Work
+from memstow.api.workers import housekeeper, job_run
+from memstow.api.workers.executor import ChildError, RunControl
+from memstow.api.workers.job_steps import JobLimits
+from memstow.api.workers.runner import Runner, RunnerSettings
 from memstow.planner.model.events import Incumbent
-from memstow.planner.processes.frames import Message
 from tests.api.store.drafts import draft
 
 LEASE = 10.0
 MEMORY = 1 << 30
+Q = TypeVar("Q")
+R = TypeVar("R")
 
 
 class Place:
     """Children that never answer, after what they do."""
 
-    def __init__(self, act: Callable[[Watch], None] = lambda _watch: None) -> None:
+    def __init__(self, act: Callable[[RunControl], None] = lambda _control: None) -> None:
         self.on_killed: Callable[[str], None] = lambda _reason: None
         self.act = act
-        self.watches: list[Watch] = []
+        self.controls: list[RunControl] = []
 
     def prepare(self) -> None:
         pass
@@ -40,9 +44,9 @@ class Place:
     def close(self) -> None:
         pass
 
-    def run(self, _what: str, _arguments: Mapping[str, Any], watch: Watch) -> Message:
-        self.watches.append(watch)
-        self.act(watch)
+    def run(self, _operation: Operation[Q, R], _request: Q, control: RunControl) -> R:
+        self.controls.append(control)
+        self.act(control)
         raise ChildError("child_lost", "it is gone")
 
 
@@ -60,25 +64,24 @@ def jobs(database: Database) -> Queue:
 
 
 def runner_of(database: Database, jobs: Queue, place: Place) -> Runner:
-    work = Work(
+    settings = RunnerSettings(
         slots=0,
-        solve_memory=MEMORY,
-        max_time_limit=60.0,
         key_running=9,
         lease_seconds=LEASE,
         keep_seconds=60.0,
         max_plans=9,
-        max_attempts=2,
-        fast_seconds=0.0,
-        fast_body=-1,
+        limits=JobLimits(
+            solve_memory=MEMORY, max_time_limit=60.0, max_attempts=2, fast_seconds=0.0, fast_body=-1
+        ),
     )
-    return Runner(database, jobs, PlanCache(database), place, work, Metrics())
+    claims, cache = Claims(database), PlanCache(database)
+    return Runner(database, jobs, claims, cache, place, settings, Metrics())
 
 
-def attend_next(runner: Runner, jobs: Queue) -> None:
-    taken = jobs.take(runner.name, 9)
-    assert taken is not None
-    runner._attend(taken)
+def run_next(runner: Runner, database: Database) -> None:
+    claimed = Claims(database).claim(runner.name, 9)
+    assert claimed is not None
+    runner._run(claimed)
 
 
 def options(**changed: object) -> str:
@@ -91,7 +94,7 @@ def test_a_job_whose_child_is_lost_is_tried_again_as_often_as_it_may_be(
     job, _ = jobs.submit(draft(options=options(), fresh=True))
     mine = runner_of(database, jobs, Place())
     for state, error in ((State.QUEUED, None), (State.FAILED, "child_lost: it is gone")):
-        attend_next(mine, jobs)
+        run_next(mine, database)
         found = jobs.get(job)
         assert found is not None
         assert (found.state, found.error) == (state, error)
@@ -103,23 +106,24 @@ def test_no_job_has_more_memory_than_the_server_gives(
 ) -> None:
     jobs.submit(draft(options=options(memory_limit=asked), fresh=True))
     place = Place()
-    attend_next(runner_of(database, jobs, place), jobs)
-    assert [watch.memory for watch in place.watches] == [given]
+    run_next(runner_of(database, jobs, place), database)
+    assert [control.memory for control in place.controls] == [given]
 
 
 def test_only_better_values_are_told(
     database: Database, jobs: Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runner, "_FLUSH_SECONDS", 0.0)
+    monkeypatch.setattr(job_run, "_FLUSH_SECONDS", 0.0)
 
-    def find(watch: Watch) -> None:
+    def find(control: RunControl) -> None:
         for value in (9, 9, 10, 8):
-            watch.hear({"kind": "event", **event_message(Incumbent(value, "greedy", 0.5))})
-            watch.tick()
+            control.on_update(Incumbent(value, "greedy", 0.5))
+            control.tick()
 
     job, _ = jobs.submit(draft(options=options(), fresh=True))
-    attend_next(runner_of(database, jobs, Place(find)), jobs)
-    told = [json.loads(data)["value"] for _, kind, data in jobs.events_after(job, 0) if kind == "incumbent"]
+    run_next(runner_of(database, jobs, Place(find)), database)
+    events = JobEvents(database).after(job, 0)
+    told = [json.loads(event.data)["value"] for event in events if event.kind == "incumbent"]
     assert told == [9, 8]
 
 
@@ -127,9 +131,10 @@ def test_a_job_is_taken_over_when_it_shows_no_life_for_a_lease(
     database: Database, jobs: Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at = [0.0]
-    monkeypatch.setattr(runner, "time", SimpleNamespace(monotonic=lambda: at[0]))
+    monkeypatch.setattr(housekeeper, "time", SimpleNamespace(monotonic=lambda: at[0]))
     job, _ = jobs.submit(draft())
-    jobs.take("another server", 9)
+    claims = Claims(database)
+    claims.claim("another server", 9)
     mine = runner_of(database, jobs, Place())
     for now, beats, state in (
         (0.0, False, State.RUNNING),
@@ -139,8 +144,8 @@ def test_a_job_is_taken_over_when_it_shows_no_life_for_a_lease(
     ):
         at[0] = now * LEASE
         if beats:
-            jobs.beat([(job, 1)])
-        mine._take_over()
+            claims.heartbeat([(job, 1)])
+        mine._housekeeper._take_over()
         found = jobs.get(job)
         assert found is not None
         assert found.state is state, now

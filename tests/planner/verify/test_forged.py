@@ -426,6 +426,17 @@ def test_solving_again_does_not_count_moves_from_another_plan_than_was_meant() -
     assert standing(known.claims, Subject.BOUND, "moves") is Standing.CHECKED
 
 
+def test_moves_are_not_counted_from_a_hint_that_places_a_buffer_twice() -> None:
+    problem = Problem(version=1, buffers=[Buffer(id="a", size=2, lifetime=(0, 2))], objective=["moves"])
+    hint = hinted({"a": 0})
+    plan = engine.plan(problem, Options(hint=hint))
+    twice = replace(hint, placements=(*hint.placements, *hint.placements))
+    counted, claimed = (
+        standing(judge(problem, plan, it).claims, Subject.VALUE, "moves") for it in (hint, twice)
+    )
+    assert (counted, claimed) == (Standing.CHECKED, Standing.CLAIMED)
+
+
 def test_a_bound_that_holds_for_better_plans_says_nothing_of_worse_ones(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

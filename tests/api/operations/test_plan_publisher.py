@@ -3,8 +3,8 @@
 import threading
 from dataclasses import replace
 
-from memstow.api.operations.solve import at_length
-from memstow.api.workers.plan_publisher import Publisher
+from memstow.api.operations.plan_publisher import Publisher
+from memstow.api.operations.solve import solve_fully
 from memstow.planner.generate.planted import planted
 from memstow.planner.model.events import Event
 from memstow.planner.model.options import Options
@@ -33,7 +33,7 @@ def test_a_long_run_tells_of_judged_plans_before_its_end() -> None:
         if len(told) == 2:
             enough.set()
 
-    last = at_length(problem, Options(time_limit=36_000.0), None, on_plan, lambda _: None, enough)
+    last = solve_fully(problem, Options(time_limit=36_000.0), None, on_plan, lambda _: None, enough)
     assert len(told) >= 2, "it was told while the run went on, which ended it"
     assert all(verify(problem, found) == [] for found in told)
     values = [found.objective[0].value for found in told]
@@ -46,7 +46,7 @@ def test_a_run_is_never_worse_than_what_is_known_and_says_nothing_that_is() -> N
     known = plan(problem, Options(time_limit=2.0))
     told: list[Plan] = []
     options = Options(time_limit=0.5, solver="greedy")
-    last = at_length(problem, options, known, told.append, lambda _: None, threading.Event())
+    last = solve_fully(problem, options, known, told.append, lambda _: None, threading.Event())
     assert last.objective[0].value <= known.objective[0].value
     assert all(found.objective[0].value < known.objective[0].value for found in told)
 
@@ -56,7 +56,7 @@ def test_what_is_proven_already_is_not_solved_again() -> None:
     known = replace(plan(problem, Options(time_limit=5.0)), seconds=0.0)
     assert known.status is Status.OPTIMAL
     heard: list[Event] = []
-    last = at_length(
+    last = solve_fully(
         problem, Options(time_limit=60.0), known, lambda _: None, heard.append, threading.Event()
     )
     assert replace(last, seconds=0.0) == known

@@ -1,0 +1,105 @@
+"""Responses: plans with their tags, jobs and other JSON; and recent plans, for repeated requests."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from starlette.responses import Response
+
+from memstow.api.lru import LruCache
+from memstow.api.operations.results import Document
+from memstow.api.store.job import Job, timestamp
+
+_VENDOR: Final = "application/vnd.memstow."
+MEDIA_TYPES: Final = {
+    "json": f"{_VENDOR}problem+json",
+    "csv": "text/csv",
+    "structured": f"{_VENDOR}structured+json",
+    "executorch": f"{_VENDOR}executorch+json",
+    "usmp": f"{_VENDOR}usmp+json",
+}
+
+
+JsonObject = dict[str, Any]
+"""A JSON object that is only written: a response, an example, a schema."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanBody:
+    """The body of a response with a plan."""
+
+    body: bytes
+    media_type: str
+    etag: str
+
+    def response(self, cache: str, headers: Mapping[str, str] | None = None) -> Response:
+        """The response; `cache` says whether the plan came from the cache."""
+        own = {"ETag": self.etag, "Memstow-Cache": cache, "Cache-Control": "private, no-cache"}
+        return Response(self.body, 200, {**own, **(headers or {})}, self.media_type)
+
+
+def plan_body(plan: bytes, name: str) -> PlanBody:
+    """The body for a plan in the format of this name."""
+    media_type = "application/json" if name == "json" else MEDIA_TYPES[name]
+    return PlanBody(plan, media_type, f'"{hashlib.sha256(plan).hexdigest()[:32]}"')
+
+
+# The body itself, because a hash would take as long as a small solve; and the parameters of the request.
+RequestKey = tuple[bytes, tuple[str | None, ...]]
+RecentPlans = LruCache[RequestKey, PlanBody]
+
+
+def recent_plans(most_bytes: int) -> RecentPlans:
+    """Plans of at most so many bytes, with their requests."""
+    return LruCache(most_bytes, lambda key, plan: len(key[0]) + len(plan.body))
+
+
+def json_response(document: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """A JSON document."""
+    return Response(json.dumps(document), status, headers, "application/json")
+
+
+def document_response(document: Document) -> Response:
+    """A document in its format."""
+    name = document.format
+    return Response(document.body, media_type="application/json" if name == "json" else MEDIA_TYPES[name])
+
+
+def job_path(job: str) -> str:
+    """The path of a job."""
+    return f"/v1/jobs/{job}"
+
+
+def job_response(job: Job, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """A job."""
+    return json_response(job_json(job), status, headers)
+
+
+def job_json(job: Job) -> JsonObject:
+    """A job as JSON."""
+    return {
+        "id": job.id,
+        "state": job.state.value,
+        "priority": job.priority,
+        "name": job.name,
+        "setting": job.setting,
+        "batch": job.batch_id,
+        "digest": job.digest,
+        "buffers": job.buffers,
+        "options": json.loads(job.options),
+        "created": timestamp(job.created),
+        "started": timestamp(job.started),
+        "improved": timestamp(job.improved),
+        "finished": timestamp(job.finished),
+        "expires": timestamp(job.expires),
+        "status": job.status,
+        "objective": job.term,
+        "value": job.value,
+        "peak": job.value if job.term == "peak" else job.peak,
+        "bound": job.bound,
+        "gap": job.gap,
+        "solver": job.solver,
+        "error": job.error,
+    }

@@ -1,0 +1,305 @@
+"""Reads the body of a request: the problem and the options in it, within the limits of the server."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, TypeVar
+
+from memstow.api.operations.encoding import cache_key, options_to_text
+from memstow.api.operations.requests import BodyForm, Limits
+from memstow.api.operations.results import ValidatedRequest
+from memstow.planner import formats
+from memstow.planner.formats.detect import is_plan, looks_like_json, problem_format
+from memstow.planner.model.digest import digest
+from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.model.options import Options
+from memstow.planner.model.problem import Problem
+from memstow.planner.model.suggestion import closest_match
+from memstow.planner.reading.json_text import parse_json
+from memstow.planner.reading.messages import missing_field, unknown_field, wrong_type
+from memstow.planner.reading.parse import parse_options, parse_problem, parse_target
+from memstow.planner.reading.printable import printable, shown
+from memstow.planner.targets.by_name import shipped_target
+from memstow.planner.targets.target import retarget
+
+T = TypeVar("T")
+
+LEAST_PRIORITY, MOST_PRIORITY = -100, 100
+LONGEST_NAME: Final = 200
+# Members that only an envelope has, and members that only a native problem has.
+_ENVELOPE_MEMBERS: Final = ("options", "target", "plan", "hint", "priority", "hint_job")
+_PROBLEM_MEMBERS: Final = ("version", "buffers")
+# Examples of the members of an envelope, for messages.
+_EXAMPLES: Final = {
+    "problem": '{"version": 1, "buffers": [...]}',
+    "plan": '{"status": ..., "placements": [...]}',
+    "problems": '[{"problem": {"version": 1, "buffers": [...]}}]',
+    "options": "{...}",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedRequest:
+    """A problem to solve, with its options."""
+
+    problem: Problem
+    options: Options
+    digest: str
+    cache_key: str
+    members: Mapping[str, object] = field(default_factory=dict)  # further members of the envelope
+
+    def validated(self) -> ValidatedRequest:
+        """In the form that the store keeps."""
+        problem, options = self.problem, self.options
+        terms = problem.terms()
+        return ValidatedRequest(
+            problem=formats.write_problem(problem),
+            options=options_to_text(options),
+            hint=None if options.hint is None else formats.write_plan(problem, options.hint),
+            digest=self.digest,
+            cache_key=self.cache_key,
+            buffers=len(problem.buffers),
+            name=None if problem.name is None else printable(problem.name, LONGEST_NAME),
+            term=printable(terms[0], LONGEST_NAME) if terms else None,
+            priority=checked_priority(self.members.get("priority", 0)),
+            hint_job=self.members.get("hint_job"),
+        )
+
+
+def parse_request(body: bytes, form: BodyForm, limits: Limits) -> ParsedRequest:
+    """The problem and the options of a body; InputError with everything that is wrong."""
+    if form.format is not None:
+        return _parse_problem_alone(body, form.format, form, limits)
+    content = json_value(body, limits)
+    alone = format_alone(content)
+    if alone is not None:
+        return _parse_problem_alone(body, alone, form, limits)
+    return _parse_envelope(content, form, limits)
+
+
+def _parse_problem_alone(body: bytes, name: str, form: BodyForm, limits: Limits) -> ParsedRequest:
+    issues: list[Issue] = []
+    problem = collect(issues, "", lambda: read_problem(body, name, limits))
+    options = collect(issues, "query", lambda: options_within(dict(form.options), limits))
+    return _parsed(issues, problem, options, {})
+
+
+def _parse_envelope(content: object, form: BodyForm, limits: Limits) -> ParsedRequest:
+    issues: list[Issue] = []
+    raw = envelope(issues, content, ("problem", "target", "options", *form.members), ("problem",))
+    problem = problem_on_target(issues, raw, limits)
+    given = raw.get("options", {})
+    if isinstance(given, dict):
+        # The body comes before the query.
+        given = {**form.options, **given}
+    options = collect(issues, "options", lambda: options_within(given, limits))
+    members = {name: raw[name] for name in form.members if name in raw}
+    if "priority" in members:
+        collect(issues, "", lambda: checked_priority(members["priority"]))
+    return _parsed(issues, problem, options, members)
+
+
+def _parsed(
+    issues: list[Issue], problem: Problem | None, options: Options | None, members: Mapping[str, object]
+) -> ParsedRequest:
+    if issues or problem is None or options is None:
+        raise InputError(issues)
+    key = digest(problem)
+    return ParsedRequest(
+        problem=problem,
+        options=options,
+        digest=key,
+        cache_key=cache_key(problem, options, key),
+        members=members,
+    )
+
+
+def parse_problem_body(body: bytes, form: BodyForm, limits: Limits) -> Problem:
+    """The problem of a body that holds nothing else, or of an envelope with a problem and a target."""
+    if form.format is not None:
+        return read_problem(body, form.format, limits)
+    content = json_value(body, limits)
+    alone = format_alone(content)
+    if alone is not None:
+        return read_problem(body, alone, limits)
+    issues: list[Issue] = []
+    raw = envelope(issues, content, ("problem", "target"), ("problem",))
+    problem = problem_on_target(issues, raw, limits)
+    if issues or problem is None:
+        raise InputError(issues)
+    return problem
+
+
+# The parts of a body
+
+
+def json_value(body: bytes, limits: Limits) -> object:
+    """The JSON value of a body; where it holds too many values, the message names the setting."""
+    try:
+        return parse_json(body, limits.max_values)
+    except InputError as error:
+        if error.issues[0].code != "too_large":
+            raise
+        message = f"more JSON values than the {limits.max_values:,} that the setting `max_values` allows"
+        raise InputError.single("too_large", "$", message) from None
+
+
+def format_alone(raw: object) -> str | None:
+    """The format of a JSON body that is a problem alone; None for an envelope and for anything else."""
+    if isinstance(raw, list):
+        return problem_format(raw)
+    if not isinstance(raw, dict):
+        return None
+    of_problem = [name for name in _PROBLEM_MEMBERS if name in raw]
+    of_envelope = [name for name in _ENVELOPE_MEMBERS if name in raw]
+    wrapped = "problem" in raw and "schema_version" not in raw
+    if of_problem and (wrapped or of_envelope):
+        one, other = of_problem[0], "problem" if wrapped else of_envelope[0]
+        of_both = ("problem", "options")
+        message = f"`{other}` stands beside `{one}`, which belongs into the problem: send {_example(of_both)}"
+        raise InputError.single("not_wrapped", "$", message)
+    name = problem_format(raw)
+    return name if not wrapped and (of_problem or name != "json") else None
+
+
+def _refuse_alone(raw: object, members: Sequence[str], path: str) -> None:
+    """Refuse a problem or a plan in place of an envelope with these members; the message shows one."""
+    what = _kind_alone(raw)
+    if what is not None:
+        raise InputError.single("not_wrapped", path, f"this is {what} itself: send {_example(members)}")
+
+
+def _kind_alone(raw: object) -> str | None:
+    if is_plan(raw):
+        return "a plan"
+    foreign = isinstance(raw, list | dict) and raw and problem_format(raw) != "json"
+    native = isinstance(raw, dict) and any(name in raw for name in _PROBLEM_MEMBERS)
+    return "a problem" if foreign or native else None
+
+
+def _example(members: Sequence[str]) -> str:
+    return "{" + ", ".join(f'"{name}": {_EXAMPLES[name]}' for name in members) + "}"
+
+
+def envelope(
+    issues: list[Issue], raw: object, allowed: Sequence[str], required: Sequence[str], path: str = "$"
+) -> Mapping[str, Any]:
+    """The members of an object; unknown and missing ones are added to the issues."""
+    if not isinstance(raw, dict) or required[0] not in raw or "schema_version" in raw:
+        _refuse_alone(raw, required, path)
+    if not isinstance(raw, dict):
+        raise InputError.single("not_an_object", path, wrong_type("an object", raw))
+    issues += [
+        Issue("unknown_field", f"{path}[{shown(name)}]", unknown_field(name, allowed))
+        for name in raw
+        if name not in allowed
+    ]
+    issues += [
+        Issue("missing_field", f"{path}.{name}", missing_field(name)) for name in required if name not in raw
+    ]
+    return raw
+
+
+def read_problem(body: bytes, name: str | None, limits: Limits) -> Problem:
+    """A problem alone, in the format of this name or in the one it looks like."""
+    if (name is None and looks_like_json(body)) or name not in (None, "csv"):
+        json_value(body, limits)
+    return _problem_within(formats.read_problem(body, name), limits)
+
+
+def embedded_problem(raw: object, limits: Limits) -> Problem:
+    """The problem inside an envelope: native, or a text in another format."""
+    if isinstance(raw, str):
+        return read_problem(raw.encode("utf-8", "surrogatepass"), None, limits)
+    return _problem_within(parse_problem(raw), limits)
+
+
+def problem_on_target(issues: list[Issue], raw: Mapping[str, Any], limits: Limits) -> Problem | None:
+    """The problem of an envelope with the pools of its target, if it has one: a document or a name."""
+    problem = (
+        collect(issues, "problem", lambda: embedded_problem(raw["problem"], limits))
+        if "problem" in raw
+        else None
+    )
+    named = raw.get("target")
+    if named is None:
+        return problem
+    target = collect(
+        issues, "target", lambda: shipped_target(named) if isinstance(named, str) else parse_target(named)
+    )
+    if problem is None or target is None:
+        return None
+    return collect(issues, "problem", lambda: retarget(problem, target))
+
+
+def _problem_within(problem: Problem, limits: Limits) -> Problem:
+    if len(problem.buffers) > limits.max_buffers:
+        raise over_limit("$.buffers", "buffers", len(problem.buffers), limits.max_buffers, "max_buffers")
+    return problem
+
+
+def options_within(raw: object, limits: Limits) -> Options:
+    """The options of a request; without a time limit, the server's where that is smaller than the default."""
+    options = parse_options(raw)
+    if isinstance(raw, dict) and "time_limit" not in raw:
+        options = replace(options, time_limit=min(options.time_limit, limits.max_time_limit))
+    _check_options(options, limits)
+    return options
+
+
+def _check_options(options: Options, limits: Limits) -> None:
+    """Refuse options that go beyond the limits of the server."""
+    from memstow.planner.solve.portfolio import AUTO
+    from memstow.solvers.registry import names
+
+    seconds, workers, memory = options.time_limit, options.workers, options.memory_limit
+    if seconds > limits.max_time_limit:
+        raise over_limit("$.time_limit", "seconds", seconds, limits.max_time_limit, limits.time_setting)
+    if workers is not None and workers > limits.max_workers:
+        raise over_limit("$.workers", "threads", workers, limits.max_workers, "max_workers")
+    if memory is not None and memory > limits.solve_memory:
+        raise over_limit("$.memory_limit", "bytes", memory, limits.solve_memory, "solve_memory")
+    solvers = (AUTO, *names())
+    if options.solver not in solvers:
+        close = closest_match(options.solver, solvers)
+        meant = f"did you mean {close}? " if close is not None else ""
+        message = f"there is no solver {shown(options.solver)}; {meant}use one of {', '.join(solvers)}"
+        raise InputError.single("unknown_solver", "$.solver", message)
+
+
+def over_limit(path: str, unit: str, given: float, most: float, setting: str) -> InputError:
+    """The error for more than a setting allows; the setting is named, so that its operator can be asked."""
+    message = f"{given:,} {unit} are more than the {most:,} that the setting `{setting}` allows"
+    return InputError.single("over_limit", path, message)
+
+
+def checked_priority(priority: object) -> int:
+    """A priority within the limits."""
+    if not isinstance(priority, int) or isinstance(priority, bool):
+        raise InputError.single(
+            "not_an_integer", "$.priority", f"expected an integer, given {shown(priority)}"
+        )
+    if not LEAST_PRIORITY <= priority <= MOST_PRIORITY:
+        raise InputError.single(
+            "out_of_range",
+            "$.priority",
+            f"expected {LEAST_PRIORITY} to {MOST_PRIORITY}, given {shown(priority)}",
+        )
+    return priority
+
+
+# Issues
+
+
+def collect(issues: list[Issue], place: str, read: Callable[[], T]) -> T | None:
+    """The result of `read`; its issues are added to the list, with paths that begin at `place`."""
+    try:
+        return read()
+    except InputError as error:
+        issues.extend(_at_place(issue, place) for issue in error.issues)
+        return None
+
+
+def _at_place(issue: Issue, place: str) -> Issue:
+    if not place or not issue.path.startswith("$"):
+        return issue
+    return replace(issue, path=f"$.{place}{issue.path[1:]}")

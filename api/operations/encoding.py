@@ -1,0 +1,90 @@
+"""Plans and options in the form that the store keeps, and the key under which equal requests share a plan."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+import memstow
+from memstow.planner import formats
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Plan
+from memstow.planner.model.problem import Problem
+from memstow.planner.reading.parse import parse_options
+
+# The options that decide about the plan. The hint is added to the cache key apart.
+OPTION_NAMES: Final = (
+    "time_limit",
+    "solver",
+    "gap",
+    "deterministic",
+    "work_limit",
+    "seed",
+    "workers",
+    "memory_limit",
+)
+_NO_PROBLEM: Final = Problem(version=1, buffers=())
+
+
+def plan_to_bytes(plan: Plan) -> bytes:
+    """A plan as the store keeps it."""
+    return formats.write_plan(_NO_PROBLEM, plan)
+
+
+def plan_from_bytes(body: bytes) -> Plan:
+    """A plan from the store."""
+    return formats.read_plan(body, _NO_PROBLEM, "json")
+
+
+def options_to_text(options: Options) -> str:
+    """The options without the hint, as JSON."""
+    return json.dumps({name: getattr(options, name) for name in OPTION_NAMES})
+
+
+def options_from_text(text: str, hint: bytes | None) -> Options:
+    """Options and hint from the store."""
+    raw = json.loads(text)
+    if hint is not None:
+        raw["hint"] = json.loads(hint)
+    return parse_options(raw)
+
+
+def cache_key(problem: Problem, options: Options, problem_digest: str) -> str:
+    """Equal for requests that may share a plan.
+
+    A deterministic run may depend on the order in which the problem is written. Any other plan serves every
+    problem with the same digest.
+    """
+    key = problem_digest
+    if options.deterministic:
+        written = formats.write_problem(replace(problem, name=None))
+        key = f"{key} {hashlib.sha256(written).hexdigest()}"
+    return cache_key_of(key, options)
+
+
+def cache_key_of(problem_key: str, options: Options) -> str:
+    """The cache key for a problem with this key."""
+    hint = "-" if options.hint is None else plan_to_bytes(options.hint).decode()
+    parts = [memstow.__version__, problem_key, options_to_text(options), hint]
+    return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def in_order(buffers: Sequence[str], plan: Plan) -> Plan:
+    """The plan with its placements in the order of these buffers."""
+    if not plan.placements or [placement.buffer for placement in plan.placements] == list(buffers):
+        return plan
+    placements = {placement.buffer: placement for placement in plan.placements}
+    return replace(plan, placements=tuple(placements[name] for name in buffers if name in placements))
+
+
+def bytes_in_order(buffers: Sequence[str], body: bytes) -> bytes:
+    """The same for a plan from the store; the same bytes where the order is right."""
+    plan = plan_from_bytes(body)
+    ordered = in_order(buffers, plan)
+    return body if ordered is plan else plan_to_bytes(ordered)
+
+
+def buffer_ids(problem: bytes) -> list[str]:
+    """The ids of the buffers of a problem from the store, in its order."""
+    return [buffer["id"] for buffer in json.loads(problem)["buffers"]]

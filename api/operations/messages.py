@@ -1,0 +1,77 @@
+"""Requests, results, events and errors as messages between processes: pipes to children, and Dask."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, Final, TypeVar
+
+from pydantic import TypeAdapter
+
+from memstow.api.operations.results import SolveResult, SolveUpdate
+from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.model.events import Bound, Event, Incumbent, Phase
+from memstow.planner.processes.frames import Message
+
+T = TypeVar("T")
+
+
+def encode(value: Any) -> Message:
+    """A request or a result as a message."""
+    return asdict(value)
+
+
+def decode(kind: type[T], message: Message) -> T:
+    """The request or the result that a message holds."""
+    adapter = _adapters.get(kind)
+    if adapter is None:
+        adapter = _adapters[kind] = TypeAdapter(kind)
+    value: T = adapter.validate_python(message)
+    return value
+
+
+_adapters: Final[dict[type, TypeAdapter[Any]]] = {}
+
+
+def encode_update(update: SolveUpdate) -> Message:
+    """An update as a message."""
+    if isinstance(update, SolveResult):
+        return {"kind": "plan", **encode(update)}
+    return {"kind": "event", "event": event_name(update), "data": event_data(update)}
+
+
+def decode_update(message: Message) -> SolveUpdate:
+    """The update that a message holds."""
+    if message["kind"] == "plan":
+        return decode(SolveResult, message)
+    return _EVENTS[message["event"]](**message["data"])
+
+
+_EVENTS: Final[Mapping[str, Callable[..., Event]]] = {"phase": Phase, "incumbent": Incumbent, "bound": Bound}
+
+
+def event_name(event: Event) -> str:
+    """The name of an event in streams and messages."""
+    match event:
+        case Phase():
+            return "phase"
+        case Incumbent():
+            return "incumbent"
+        case Bound():
+            return "bound"
+
+
+def event_data(event: Event) -> dict[str, int | float | str | None]:
+    """The data of an event as JSON."""
+    seconds = round(event.seconds, 6)
+    if isinstance(event, Phase):
+        return {"name": event.name, "seconds": seconds}
+    return {"value": event.value, "solver": event.solver, "seconds": seconds}
+
+
+def encode_issues(error: InputError) -> list[list[str]]:
+    """The issues of an input error, for a message."""
+    return [[issue.code, issue.path, issue.message] for issue in error.issues]
+
+
+def decode_issues(issues: Sequence[Sequence[str]]) -> InputError:
+    """The input error with these issues."""
+    return InputError(Issue(code, path, message) for code, path, message in issues)

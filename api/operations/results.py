@@ -1,0 +1,56 @@
+"""The results of operations, as types."""
+
+from dataclasses import dataclass
+
+from memstow.planner.model.events import Event
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SolveResult:
+    """A plan as native JSON, with the figures that the job table has of it."""
+
+    plan: bytes
+    status: str
+    value: int | None
+    bound: int | None
+    peak: int | None
+    solver: str | None
+
+
+SolveUpdate = SolveResult | Event
+"""Reported while a solve goes on: a better plan, or an event."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidatedRequest:
+    """A request to solve that was read and found correct, in the form that the store keeps."""
+
+    problem: bytes
+    options: str
+    hint: bytes | None
+    digest: str
+    cache_key: str
+    buffers: int
+    name: str | None
+    term: str | None  # the first term of the objective
+    priority: int = 0
+    hint_job: object = None  # as it came: looked up by the service
+    setting: str | None = None
+    plan: bytes | None = None  # the best plan of the quick attempt
+
+
+@dataclass(frozen=True, slots=True)
+class ValidatedBatch:
+    """A batch that was read and found correct."""
+
+    name: str | None
+    priority: int
+    jobs: tuple[ValidatedRequest, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A response body and its format."""
+
+    body: bytes
+    format: str

@@ -1,0 +1,177 @@
+"""The steps by which a job gets its answer: from the cache, by a short attempt, else by a run of its own."""
+
+import json
+import time
+from dataclasses import dataclass, replace
+from typing import Final
+
+import structlog
+
+from memstow.api.metrics import Metrics
+from memstow.api.operations.encoding import buffer_ids, bytes_in_order, plan_from_bytes
+from memstow.api.operations.operations import SOLVE
+from memstow.api.operations.requests import SolveRequest
+from memstow.api.operations.results import SolveResult
+from memstow.api.operations.solve import try_briefly
+from memstow.api.store.database import StoreError
+from memstow.api.store.job import State, Stop
+from memstow.api.store.plan_cache import CachedPlan, PlanCache
+from memstow.api.workers.executor import ChildError, Executor, RunControl
+from memstow.api.workers.job_run import JobRun, Shutdown
+from memstow.planner.model.plan import Status, gap_of
+from memstow.planner.solve.better_plan import better
+
+# A run may exceed its limit by its start and its last verification.
+_MARGIN_SECONDS: Final = 10.0
+# Larger plans are not read again to be compared.
+_LARGEST_COMPARED: Final = 1 << 20
+_PROVEN: Final = (Status.OPTIMAL.value, Status.INFEASIBLE.value)
+
+log = structlog.get_logger("memstow.jobs")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobLimits:
+    """The limits of a job, from the settings."""
+
+    solve_memory: int
+    max_time_limit: float
+    max_attempts: int
+    fast_seconds: float
+    fast_body: int
+
+
+class JobSteps:
+    """Answers jobs, from several threads."""
+
+    def __init__(
+        self, cache: PlanCache, executor: Executor, limits: JobLimits, metrics: Metrics, shutdown: Shutdown
+    ) -> None:
+        self._cache = cache
+        self._executor = executor
+        self._limits = limits
+        self._metrics = metrics
+        self._shutdown = shutdown
+
+    def answer(self, run: JobRun) -> None:
+        """Answer one job, and write its end or put it back."""
+        log.info("job_started", digest=run.job.digest, buffers=run.job.buffers)
+        cached = self._from_cache(run)
+        if cached is not None:
+            run.finish(State.DONE, cached)
+            return
+        known = self._known_plan(run)
+        result, final = self._quick_try(run, known)
+        if result is not None and final:
+            self._finish(run, result)
+            return
+        if result is not None and known is None:
+            known = result.plan
+            run.set_result(result)
+            run.flush()
+        try:
+            result = self._run_isolated(run, known)
+        except ChildError as error:
+            self._finish_without_result(run, error)
+        else:
+            self._finish(run, result)
+
+    def _from_cache(self, run: JobRun) -> SolveResult | None:
+        """The cached result, in the order of this problem."""
+        job = run.job
+        if job.fresh:
+            return None
+        deterministic = bool(json.loads(job.options)["deterministic"])
+        cached = run.with_retries(lambda: self._cache.answer(job.cache_key, job.digest, deterministic))
+        if cached is None:
+            return None
+        self._metrics.cache.labels("hit").inc()
+        plan = bytes_in_order(buffer_ids(run.claimed.problem), cached.plan)
+        return replace(cached, plan=plan)
+
+    def _known_plan(self, run: JobRun) -> bytes | None:
+        """The plan to start from: of an earlier attempt, or the best one known for the problem."""
+        if run.claimed.plan is not None:
+            return run.claimed.plan
+        if run.job.batch_id is not None:
+            # Jobs of a batch are compared with each other: none may start from another's plan.
+            return None
+        return run.with_retries(lambda: self._cache.best_of(run.job.digest))
+
+    def _quick_try(self, run: JobRun, known: bytes | None) -> tuple[SolveResult | None, bool]:
+        """The result of a short attempt in this thread, and whether it is final."""
+        claimed = run.claimed
+        tried_before = claimed.plan is not None or claimed.job.attempt != 1
+        if tried_before or len(claimed.problem) > self._limits.fast_body:
+            return None, False
+        return try_briefly(self._request(run, known), self._limits.fast_seconds, run.on_update)
+
+    def _run_isolated(self, run: JobRun, known: bytes | None) -> SolveResult:
+        """The result of a run in a process of its own, here or on a cluster."""
+        shutdown = self._shutdown
+        options = json.loads(run.job.options)
+        allowed = self._limits.max_time_limit
+        seconds = allowed if options["deterministic"] else min(options["time_limit"], allowed)
+        memory = options.get("memory_limit") or self._limits.solve_memory
+        control = RunControl(
+            memory=min(memory, self._limits.solve_memory),
+            seconds=seconds + _MARGIN_SECONDS,
+            on_update=run.on_update,
+            stop_requested=lambda: run.stop is not Stop.NO or shutdown.ending.is_set(),
+            kill_requested=lambda: run.lost or shutdown.stopped.is_set() or run.stop is Stop.DISCARD,
+            tick=run.flush,
+        )
+        return self._executor.run(SOLVE, self._request(run, known), control)
+
+    @staticmethod
+    def _request(run: JobRun, known: bytes | None) -> SolveRequest:
+        claimed = run.claimed
+        return SolveRequest(
+            problem=claimed.problem, options=claimed.job.options, hint=claimed.hint, known_plan=known
+        )
+
+    def _finish(self, run: JobRun, result: SolveResult) -> None:
+        stopped = run.stop is not Stop.NO
+        if self._shutdown.ending.is_set() and not stopped and result.status not in _PROVEN:
+            # The run was cut short by the end of the server: another goes on.
+            run.set_result(result)
+            run.put_back()
+            return
+        bounded = result.value is not None and result.bound is not None
+        gap = gap_of(result.value or 0, result.bound or 0) if bounded else None
+        self._metrics.solve_ended(result.solver, result.status, time.monotonic() - run.begin, gap)
+        self._write_to_cache(run, result, complete=not stopped)
+        run.finish(State.CANCELLED if stopped else State.DONE, result)
+
+    def _finish_without_result(self, run: JobRun, error: ChildError) -> None:
+        log.warning("child_ended", reason=error.code, message=str(error))
+        if run.lost:
+            return
+        shutdown = self._shutdown
+        ending = shutdown.stopped.is_set() or shutdown.ending.is_set() or error.code in ("killed", "stopping")
+        retry = error.code == "child_lost" and run.job.attempt < self._limits.max_attempts
+        if run.stop is not Stop.NO:
+            run.finish(State.CANCELLED)
+        elif ending or retry:
+            run.put_back()
+        else:
+            run.finish(State.FAILED, error=f"{error.code}: {error}")
+
+    def _write_to_cache(self, run: JobRun, result: SolveResult, complete: bool) -> None:
+        """Cache the plan for equal requests if the run was complete, and as the best of its problem."""
+        if result.status == Status.UNKNOWN.value:
+            return
+        job = run.job
+        best = self._is_best(run, result)
+        key = job.cache_key if complete else None
+        try:
+            self._cache.store([CachedPlan(job.digest, result, key, best)])
+        except StoreError as error:
+            log.warning("store_error", during="keep", error=str(error))
+
+    def _is_best(self, run: JobRun, result: SolveResult) -> bool:
+        """Whether the cache has no better plan for the problem."""
+        if result.status == Status.INFEASIBLE.value or len(result.plan) >= _LARGEST_COMPARED:
+            return True
+        stored = run.with_retries(lambda: self._cache.best_of(run.job.digest))
+        return stored is None or not better(plan_from_bytes(stored), plan_from_bytes(result.plan))
