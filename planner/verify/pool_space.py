@@ -1,17 +1,17 @@
-"""The least height of a pool that can hold blocks of which no two may share a byte.
+"""Whether a pool has room: for one buffer when nothing else is there, and for blocks that share no byte.
 
-All starts are congruent modulo the common divisor g of the blocks' alignments, so memory falls into cells
-of g bytes, each of which at most one block can use: a block begins with a cell, and holds at least `part`
-bytes of each cell it uses, the rest of its last cell being waste. A cell whose first byte is reserved is of
-no use. With g = 1 the cells are the free bytes.
+All starts of such blocks are congruent modulo the common divisor g of their alignments, so memory falls into
+cells of g bytes, each of which at most one block can use: a block begins with a cell, and holds at least
+`part` bytes of each cell it uses, the rest of its last cell being waste. A cell whose first byte is reserved
+is of no use. With g = 1 the cells are the free bytes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import gcd
 
 from memstow.planner.model.ranges import Range
-from memstow.planner.verify.problem_index import Grid, ProblemIndex
+from memstow.planner.verify.problem_index import ALONE, Grid, ProblemIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,12 @@ def common_step(grids: Sequence[Grid]) -> int:
     return gcd(*(grid.step for grid in grids), *(grid.first - grids[0].first for grid in grids))
 
 
-def lowest_end(index: ProblemIndex, buffer: int, pool: int) -> int:
+def least_height_alone(index: ProblemIndex, buffers: Iterable[int], pool: int) -> int:
+    """The least height of the pool that can hold each of these buffers when it is alone."""
+    return max(_lowest_end(index, buffer, pool) for buffer in buffers)
+
+
+def _lowest_end(index: ProblemIndex, buffer: int, pool: int) -> int:
     """Where the buffer ends at the least when it is alone in the pool."""
     it = index.buffers[buffer]
     if it.offset is not None:
@@ -75,3 +80,68 @@ def lowest_end(index: ProblemIndex, buffer: int, pool: int) -> int:
         if offset < end:
             offset += -((offset - end) // step) * step
     return offset + it.size
+
+
+class EmptyPools:
+    """Whether a buffer, with its whole rigid group, fits into a pool that holds nothing else.
+
+    Caches the answer by pool and group, or by pool and the size, alignment and pin of a single buffer.
+    """
+
+    def __init__(self, index: ProblemIndex) -> None:
+        self._index = index
+        self._cache: dict[tuple[int, ...], bool] = {}
+
+    def pools_for(self, buffer: int) -> list[int]:
+        """The allowed pools in which the buffer has a place when nothing else is there."""
+        return [pool for pool in self._index.allowed(buffer) if self._fits(buffer, pool)]
+
+    def _fits(self, buffer: int, pool: int) -> bool:
+        index = self._index
+        group = index.rigid.group[buffer]
+        it = index.buffers[buffer]
+        alone = (it.size, it.alignment, -1 if it.offset is None else it.offset)
+        key = (pool, *alone) if group == ALONE else (pool, group)
+        if key not in self._cache:
+            self._cache[key] = self._try(buffer, pool)
+        return self._cache[key]
+
+    def _try(self, buffer: int, pool: int) -> bool:
+        index = self._index
+        grid = index.grid_of(buffer, pool)
+        if grid is None:
+            return False
+        group = index.rigid.group[buffer]
+        members = [buffer] if group == ALONE else index.rigid.members[group]
+        shift = {i: index.rigid.delta.get(i, 0) - index.rigid.delta.get(buffer, 0) for i in members}
+        pins = {offset - shift[i] for i in members if (offset := index.buffers[i].offset) is not None}
+        if len(pins) > 1:
+            return False
+        start = max(-least for least in shift.values())
+        start = max(pins) if pins else _aligned(grid, start)
+        return self._place(pool, start, grid, shift, pinned=bool(pins))
+
+    def _place(self, pool: int, start: int, grid: Grid, shift: dict[int, int], pinned: bool) -> bool:
+        """Move up past reserved ranges until the group is free, or beyond the end of the pool."""
+        index = self._index
+        limit = index.ends[pool]
+        while True:
+            if (start - grid.first) % grid.step or min(start + d for d in shift.values()) < 0:
+                return False
+            if any(start + d + index.buffers[i].size > limit for i, d in shift.items()):
+                return False
+            past = [
+                end - d
+                for i, d in shift.items()
+                for begin, end in index.reserved[pool]
+                if begin < start + d + index.buffers[i].size and start + d < end and index.buffers[i].size
+            ]
+            if not past:
+                return True
+            if pinned:
+                return False
+            start = _aligned(grid, max(past))
+
+
+def _aligned(grid: Grid, least: int) -> int:
+    return least + (grid.first - least) % grid.step
