@@ -1,0 +1,147 @@
+"""Whether a pool has room: for one buffer when nothing else is there, and for blocks that share no byte.
+
+All starts of such blocks are congruent modulo the common divisor g of their alignments, so memory falls into
+cells of g bytes, each of which at most one block can use: a block begins with a cell, and holds at least
+`part` bytes of each cell it uses, the rest of its last cell being waste. A cell whose first byte is reserved
+is of no use. With g = 1 the cells are the free bytes.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import gcd
+
+from memstow.planner.model.ranges import Range
+from memstow.planner.verify.problem_index import ALONE, Grid, ProblemIndex
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """The cells of one pool: they begin at `first`, `first + size`, ..."""
+
+    size: int
+    first: int
+    part: int
+    reserved: Sequence[Range]
+
+    def within(self, height: int) -> int:
+        """Cells whose first `part` bytes are below that height and whose first byte is not reserved."""
+        below = height - self.part + 1
+        return self._starts_below(below) - sum(
+            self._starts_below(min(end, below)) - self._starts_below(min(begin, below))
+            for begin, end in self.reserved
+        )
+
+    def _starts_below(self, offset: int) -> int:
+        return max(0, -((self.first - offset) // self.size))
+
+
+def least_height(pools: Sequence[tuple[Cells, int]], needed: int) -> int | None:
+    """The least height at which pools cut off there, or at their own limit, have the cells needed."""
+
+    def cells(height: int) -> int:
+        return sum(pool.within(min(height, limit)) for pool, limit in pools)
+
+    highest = max((limit for _, limit in pools), default=0)
+    if needed <= 0:
+        return 0
+    if cells(highest) < needed:
+        return None
+    low, high = 0, min(needed, highest)
+    while cells(high) < needed:
+        low, high = high, min(2 * high, highest)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if cells(middle) >= needed:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def common_step(grids: Sequence[Grid]) -> int:
+    """The greatest g for which all starts on these grids, of one pool, are congruent modulo g."""
+    return gcd(*(grid.step for grid in grids), *(grid.first - grids[0].first for grid in grids))
+
+
+def least_height_alone(index: ProblemIndex, buffers: Iterable[int], pool: int) -> int:
+    """The least height of the pool that can hold each of these buffers when it is alone."""
+    return max(_lowest_end(index, buffer, pool) for buffer in buffers)
+
+
+def _lowest_end(index: ProblemIndex, buffer: int, pool: int) -> int:
+    """Where the buffer ends at the least when it is alone in the pool."""
+    it = index.buffers[buffer]
+    if it.offset is not None:
+        return it.offset + it.size
+    step, offset = index.grid(it.alignment, pool)
+    for begin, end in index.reserved[pool]:
+        if offset + it.size <= begin:
+            break
+        if offset < end:
+            offset += -((offset - end) // step) * step
+    return offset + it.size
+
+
+class EmptyPools:
+    """Whether a buffer, with its whole rigid group, fits into a pool that holds nothing else.
+
+    Caches the answer by pool and group, or by pool and the size, alignment and pin of a single buffer.
+    """
+
+    def __init__(self, index: ProblemIndex) -> None:
+        self._index = index
+        self._cache: dict[tuple[int, ...], bool] = {}
+
+    def pools_for(self, buffer: int) -> list[int]:
+        """The allowed pools in which the buffer has a place when nothing else is there."""
+        return [pool for pool in self._index.allowed(buffer) if self._fits(buffer, pool)]
+
+    def _fits(self, buffer: int, pool: int) -> bool:
+        index = self._index
+        group = index.rigid.group[buffer]
+        it = index.buffers[buffer]
+        alone = (it.size, it.alignment, -1 if it.offset is None else it.offset)
+        key = (pool, *alone) if group == ALONE else (pool, group)
+        if key not in self._cache:
+            self._cache[key] = self._try(buffer, pool)
+        return self._cache[key]
+
+    def _try(self, buffer: int, pool: int) -> bool:
+        index = self._index
+        grid = index.grid_of(buffer, pool)
+        if grid is None:
+            return False
+        group = index.rigid.group[buffer]
+        members = [buffer] if group == ALONE else index.rigid.members[group]
+        shift = {i: index.rigid.delta.get(i, 0) - index.rigid.delta.get(buffer, 0) for i in members}
+        pins = {offset - shift[i] for i in members if (offset := index.buffers[i].offset) is not None}
+        if len(pins) > 1:
+            return False
+        start = max(-least for least in shift.values())
+        start = max(pins) if pins else _aligned(grid, start)
+        return self._place(pool, start, grid, shift, pinned=bool(pins))
+
+    def _place(self, pool: int, start: int, grid: Grid, shift: dict[int, int], pinned: bool) -> bool:
+        """Move up past reserved ranges until the group is free, or beyond the end of the pool."""
+        index = self._index
+        limit = index.ends[pool]
+        while True:
+            if (start - grid.first) % grid.step or min(start + d for d in shift.values()) < 0:
+                return False
+            if any(start + d + index.buffers[i].size > limit for i, d in shift.items()):
+                return False
+            past = [
+                end - d
+                for i, d in shift.items()
+                for begin, end in index.reserved[pool]
+                if begin < start + d + index.buffers[i].size and start + d < end and index.buffers[i].size
+            ]
+            if not past:
+                return True
+            if pinned:
+                return False
+            start = _aligned(grid, max(past))
+
+
+def _aligned(grid: Grid, least: int) -> int:
+    return least + (grid.first - least) % grid.step
