@@ -14,9 +14,8 @@ from importlib import import_module
 from typing import Final
 
 from memstow.api.cli.exit_codes import Exit
-from memstow.api.cli.io.arguments import Help
+from memstow.api.cli.io.arguments import Help, Parser
 from memstow.api.cli.io.terminal import complain
-from memstow.api.cli.parser import Parser
 from memstow.planner.show.formatting import plain
 
 COMMANDS: Final = (

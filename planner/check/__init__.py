@@ -14,7 +14,7 @@ from memstow.planner.check.objective import cost_issues, term_issues
 from memstow.planner.check.pairs import clashing_pins, pair_issues
 from memstow.planner.check.pools import duplicate_ids, pool_issues
 from memstow.planner.model.errors import InputError, Issue
-from memstow.planner.model.memo import Memo
+from memstow.planner.model.memory import Memo
 from memstow.planner.model.objective import Kind, counts
 from memstow.planner.model.plan import REPEATED, Plan, repeated_placements
 from memstow.planner.model.problem import Problem

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, Final
 
 from memstow.planner.formats.format import Format
-from memstow.planner.model.garbage_collection import collector_at_rest
+from memstow.planner.model.memory import collector_at_rest
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.reading.parse import parse_plan, parse_problem

@@ -9,13 +9,12 @@ be pressed down until every offset is a sum of sizes and given offsets, so no op
 from collections.abc import Iterator
 from math import gcd
 
-from memstow.planner.model.garbage_collection import collector_at_rest
+from memstow.planner.model.memory import collector_at_rest
 from memstow.planner.model.plan import Explanation, Placement, Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.model.rigid_groups import rigid_groups
 from memstow.planner.reduce.allowed_places import Body, PlaceFinder, align_up, no_place
-from memstow.planner.reduce.arrays import build
-from memstow.planner.reduce.reduction import Reduction
+from memstow.planner.reduce.arrays import Reduction, build
 
 __all__ = ["Reduction", "reduce"]
 

@@ -16,12 +16,18 @@ from typing import Final
 from memstow.planner.model.live_profile import Profile
 from memstow.planner.model.plan import Plan, PoolUse
 from memstow.planner.model.problem import Buffer, Pool, Problem
-from memstow.planner.show.drawing.fit_text import breadth, fit_text
 from memstow.planner.show.drawing.items import Axis, Life, scene_of
 from memstow.planner.show.drawing.palette import LEVELS
 from memstow.planner.show.drawing.shade import Columns, shade_runs
-from memstow.planner.show.drawing.ticks import round_addresses, round_times, time_text
-from memstow.planner.show.formatting import human, plain
+from memstow.planner.show.formatting import (
+    breadth,
+    fit_text,
+    human,
+    plain,
+    round_addresses,
+    round_times,
+    time_text,
+)
 
 MOST_POOLS: Final = 4
 """Maps at most; a plan of more pools is not read in a terminal."""
@@ -117,11 +123,12 @@ def _map(sheet: _Sheet, pool: Pool, use: PoolUse, lives: Sequence[Life], letters
     glyphs = sheet.glyphs
     top = max(life.top for life in lives)
     rows = min(sheet.rows, top)
-    columns = _columns(lives, sheet.times, sheet.width - _MARGIN)
+    width = sheet.width - _MARGIN
+    columns = _columns(lives, sheet.times, width)
     places = {buffer: place for place, buffer in enumerate(dict.fromkeys(life.buffer.id for life in lives))}
     # The grade of a cell is the buffer that has most of it, where letters tell them apart.
     graded = [(life, places[life.buffer.id] if letters else 0) for life in lives]
-    cells = [[" "] * len(columns) for _ in range(rows)]
+    cells = [[" "] * width for _ in range(rows)]
     for run in shade_runs(graded, columns, rows, top):
         glyph = letters[run.grade] if letters else glyphs.shades[run.level]
         cells[run.row][run.first : run.last] = glyph * (run.last - run.first)
@@ -132,7 +139,7 @@ def _map(sheet: _Sheet, pool: Pool, use: PoolUse, lives: Sequence[Life], letters
         labels[bound] = "bound"
         blanks[bound] = glyphs.bound
     if use.capacity is not None and (above := round((use.capacity - top) * rows / top)) <= _NEAR:
-        yield _line("capacity", glyphs.capacity * len(columns))
+        yield _line("capacity", glyphs.capacity * width)
         yield from [""] * above
     for row in reversed(range(rows)):
         yield _line(labels.get(row, ""), "".join(cells[row]).replace(" ", blanks.get(row, " ")))

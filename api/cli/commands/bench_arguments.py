@@ -180,7 +180,7 @@ def _generated(path: str) -> "Generated":
 def _generator_arguments(kind: str, settings: list[str], end: int) -> dict[str, Any]:
     """What the generator is told; of a range, its first (1) or its last (2) end."""
     from memstow.api.cli.commands import generate
-    from memstow.api.cli.parser import Parser
+    from memstow.api.cli.io.arguments import Parser
 
     words = [kind]
     for setting in settings:

@@ -1,11 +1,18 @@
-"""Arguments that several commands share: their types, and how a command is added."""
+"""Arguments of the command line: their types, how a command is added, and the parser and its messages."""
 
 import argparse
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from memstow.api.cli.io.terminal import columns
+from memstow.api.cli.exit_codes import Exit
+from memstow.api.cli.io.terminal import columns, complain
+from memstow.planner.show.formatting import plain
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 _UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 # 64KB is 64,000 bytes by the standard and 65,536 to whoever makes memories.
@@ -15,6 +22,7 @@ _AMOUNT = re.compile(r"(?P<number>[0-9][0-9_]*(?:\.[0-9]+)?)\s*(?P<unit>[a-z]*)"
 _DURATION = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(?P<unit>[a-z]*)", re.ASCII)
 _LARGEST = 1 << 62
 LONGEST_RUN = 366 * 86_400
+_LONGEST_WORD = 100
 
 
 class Help(argparse.HelpFormatter):
@@ -149,3 +157,93 @@ def real(least: float, most: float) -> Callable[[str], float]:
         return value
 
     return parse
+
+
+def _in_words(message: str) -> str:
+    """What argparse says, without what only its own users need to know."""
+    message = message.removeprefix("argument ")
+    message = message.replace("the following arguments are required: ", "this is missing: ", 1)
+    message = message.replace("expected one argument", "a value must follow", 1)
+    head, explicit, _ = message.partition(": ignored explicit argument ")
+    return f"{head}: it takes no value" if explicit else message
+
+
+def _place(action: argparse.Action) -> str:
+    name = str(action.metavar or action.dest)
+    if action.nargs == argparse.OPTIONAL:
+        return f"[{name}]"
+    return f"{name}..." if action.nargs == argparse.ONE_OR_MORE else name
+
+
+class Parser(argparse.ArgumentParser):
+    """Refuses an option where it is, before the rest is read, so that the command it belongs to answers."""
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """What was understood; nothing is left over."""
+        words = sys.argv[1:] if args is None else list(args)
+        self._refuse_unknown_options(words)
+        known, rest = super().parse_known_args(words, namespace)
+        if rest:
+            self.error(f"{rest[0]!r} is one argument too many")
+        return known, rest
+
+    def error(self, message: str) -> NoReturn:
+        """Leave with what is wrong, how the command is used, and where to read more."""
+        words = _in_words(message)
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction) and words.endswith(f": {action.metavar}"):
+                words += f", one of {', '.join(action.choices)}"
+        complain(plain(words, most=1000))
+        with suppress(OSError, ValueError, AttributeError):
+            sys.stderr.write(f"usage: {self._usage()}\n`{self.prog} --help` tells more\n")
+        sys.exit(Exit.USAGE)
+
+    def _usage(self) -> str:
+        places = [_place(action) for action in self._actions if not action.option_strings]
+        return " ".join([self.prog, *places, "[OPTION...]"])
+
+    def _refuse_unknown_options(self, words: Iterable[str]) -> None:
+        has_commands = any(isinstance(action, argparse._SubParsersAction) for action in self._actions)
+        for word in words:
+            if word == "--" or (has_commands and not word.startswith("-")):
+                return
+            if not word.startswith("-") or word == "-" or " " in word or word[1].isdigit():
+                continue
+            name = word.partition("=")[0] if word.startswith("--") else word[:2]
+            if name not in self._option_string_actions:
+                self.error(self._about_option(name, has_commands))
+
+    def _about_option(self, name: str, has_commands: bool) -> str:
+        from memstow.planner.model.suggestion import closest_match
+
+        begun = [option for option in self._option_string_actions if option.startswith(name)]
+        close = begun[0] if begun else closest_match(name, self._option_string_actions, 0.7)
+        if close is not None:
+            return f"there is no option {plain(name, most=_LONGEST_WORD)}; did you mean {close}?"
+        where = " before the command" if has_commands else ""
+        return f"there is no option {plain(name, most=_LONGEST_WORD)}{where}"
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuse what is none of the choices; argparse would print them as Python does."""
+        if action.choices is None or value in action.choices:
+            return
+        from memstow.planner.model.suggestion import closest_match
+
+        choices = [str(choice) for choice in action.choices]
+        close = closest_match(str(value), choices)
+        shown = f"'{plain(str(value), most=_LONGEST_WORD)}'"
+        listed = ", ".join(choices)
+        meant = f"did you mean {close}? " if close is not None else ""
+        if isinstance(action, argparse._SubParsersAction):
+            what = "kind" if action.metavar == "KIND" else "command"
+            raise argparse.ArgumentError(None, f"there is no {what} {shown}; {meant}there are {listed}")
+        raise argparse.ArgumentError(
+            action, f"{shown} is none of {listed}" + (f"; {meant.strip()}" if meant else "")
+        )
+
+    def _print_message(self, message: str, file: "SupportsWrite[str] | None" = None) -> None:
+        """Write the message, and do not hide that it could not be written."""
+        if message:
+            (file or sys.stderr).write(message)

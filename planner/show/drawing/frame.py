@@ -8,8 +8,15 @@ from xml.sax.saxutils import escape
 from memstow.planner.show.drawing.palette import CAPACITY, FRAME, HOLE, INK, MET, OPEN, QUIET, RESERVED
 from memstow.planner.show.drawing.scale import ACROSS, LEFT, RIGHT, Panel, px
 from memstow.planner.show.drawing.shade import Columns, skyline
-from memstow.planner.show.drawing.ticks import round_addresses, round_times, time_text
-from memstow.planner.show.formatting import count, human, percent, plain
+from memstow.planner.show.formatting import (
+    count,
+    human,
+    percent,
+    plain,
+    round_addresses,
+    round_times,
+    time_text,
+)
 
 HEAD: Final = 48
 """Pixels above the map."""

@@ -1,18 +1,12 @@
-"""Where a plan goes: a file, a picture, and standard output, which holds one thing."""
+"""Where results go: standard output, which holds one thing, or a file that is either whole or not there."""
 
 import argparse
 import os
 import sys
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memstow.api.cli.io.output_file import (
-    STDOUT,
-    WRITABLE,
-    format_of,
-    refuse_other_pictures,
-    refuse_unwritable,
-    write_out,
-)
 from memstow.api.cli.io.terminal import columns, complain, draws_unicode
 from memstow.planner.show.formatting import plain
 
@@ -20,7 +14,110 @@ if TYPE_CHECKING:
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
 
-_PICTURE = "svg"
+STDOUT = "-"
+WRITABLE = ("json", "csv", "structured")
+PICTURE = ".svg"
+_SVG = "svg"
+_FORMAT_OF = {"": "json", ".json": "json", ".csv": "csv"}
+
+
+def write_out(data: bytes, path: str | None) -> None:
+    """Write to the file, or to standard output where there is none."""
+    if path is None or path == STDOUT:
+        to_stdout(data)
+    else:
+        replace_file(Path(path), data)
+
+
+def to_stdout(data: bytes) -> None:
+    """Bytes as they are: what is piped on must not depend on the terminal's encoding."""
+    sys.stdout.flush()
+    rest = memoryview(data)
+    while rest:
+        # Where Python runs unbuffered this is the bare file, which may take a part only.
+        rest = rest[sys.stdout.buffer.write(rest) :]
+    sys.stdout.buffer.flush()
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Write beside the file, then rename: a reader sees the old content or the new, never a part.
+
+    What is not a plain file (a pipe, /dev/stdout) cannot be renamed onto and is written to directly.
+    """
+    if path.exists() and not path.is_file():
+        path.write_bytes(data)
+        return
+    target = path.resolve()
+    scratch = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        with scratch.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            scratch.chmod(target.stat().st_mode)
+        scratch.replace(target)
+    except BaseException as error:
+        with suppress(OSError):
+            scratch.unlink()
+        if isinstance(error, OSError):
+            # Whoever reads of it knows nothing of the scratch file.
+            error.filename, error.filename2 = str(path), None
+        raise
+
+
+def refuse_unwritable(*paths: str | None) -> None:
+    """Told before the work, not after it: where a file is to be written there must be a folder for it."""
+    for path in paths:
+        if path is None or path == STDOUT:
+            continue
+        folder = os.path.dirname(os.path.realpath(path))
+        if not path or os.path.isdir(path):
+            why = "this is a directory" if path else "the name of the file is empty"
+        elif not os.path.isdir(folder):
+            why = "there is no such folder"
+        elif not os.access(path if os.path.exists(path) else folder, os.W_OK):
+            why = "the permissions do not let it be written"
+        else:
+            continue
+        from memstow.planner.model.errors import InputError
+        from memstow.planner.show.formatting import plain
+
+        raise InputError.single("not_writable", plain(path), f"{why}; name a file that can be written")
+
+
+def format_of(path: str | None, chosen: str | None) -> str:
+    """The format to write: the one asked for, or that of the name; JSON where the name says nothing."""
+    if chosen is not None:
+        return chosen
+    suffix = _suffix(path)
+    if suffix not in _FORMAT_OF:
+        from memstow.planner.model.errors import InputError
+        from memstow.planner.show.formatting import plain
+
+        hint = "a picture is drawn with --picture" if suffix == PICTURE else "or choose with --output-format"
+        message = f"nothing is written as {plain(suffix)}: let the name end with .json or .csv; {hint}"
+        raise InputError.single("unknown_suffix", plain(path or ""), message)
+    return _FORMAT_OF[suffix]
+
+
+def refuse_other_pictures(path: str | None) -> None:
+    """A picture is SVG: a name that promises something else would be a lie."""
+    suffix = _suffix(path)
+    if suffix not in ("", PICTURE):
+        from memstow.planner.model.errors import InputError
+        from memstow.planner.show.formatting import plain
+
+        message = f"pictures are not written as {plain(suffix)}: let the name end with {PICTURE}"
+        raise InputError.single("unknown_suffix", plain(path or ""), message)
+
+
+def _suffix(path: str | None) -> str:
+    """How the name of a file ends; of `model-1.5`, of a pipe or a device it says nothing."""
+    if path is None or path == STDOUT or (os.path.exists(path) and not os.path.isfile(path)):
+        return ""
+    suffix = os.path.splitext(path)[1].lower()
+    return suffix if suffix[1:2].isalpha() else ""
 
 
 def add_results(parser: argparse.ArgumentParser) -> None:
@@ -70,7 +167,7 @@ def hand_out(args: argparse.Namespace, problem: "Problem", plan: "Plan") -> None
     alone = _alone(args)
     if not alone:
         _show(problem, plan)
-    for form in alone - {_PICTURE}:
+    for form in alone - {_SVG}:
         _write(STDOUT, form, problem, plan, has_plan)
     if args.picture is not None:
         _draw(args.picture, problem, plan, has_plan)
@@ -82,7 +179,7 @@ def _alone(args: argparse.Namespace) -> set[str]:
     if args.output == STDOUT or (args.output is None and args.output_format is not None):
         forms.add(format_of(None, args.output_format))
     if args.picture == STDOUT:
-        forms.add(_PICTURE)
+        forms.add(_SVG)
     return forms
 
 
