@@ -8,7 +8,7 @@ from memstow.api.operations.encoding import cache_key, options_to_text
 from memstow.api.operations.requests import BodyForm, Limits
 from memstow.api.operations.results import ValidatedRequest
 from memstow.planner import formats
-from memstow.planner.formats.detect import is_plan, looks_like_json, problem_format
+from memstow.planner.formats import is_plan, looks_like_json, problem_format
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.options import Options

@@ -1,6 +1,6 @@
 """Figures, times, names and tables in words: what reports, pictures and progress are made of."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 MOST_NAMES: Final = 12
@@ -92,6 +92,25 @@ def fit_text(name: str, room: int) -> str:
     return text if breadth(text) <= room else ""
 
 
+def name_and_size(name: str, size: int, room: int) -> str:
+    """As much of the name as there is room for, and the size."""
+    return f"{fit_text(name, room)} {human(size)}"
+
+
+def fill_lines(entries: Iterable[str], room: int, most: int, more: str) -> list[str]:
+    """Entries side by side in at most so many lines; `more` ends the last if some are left out."""
+    lines: list[str] = []
+    line = ""
+    for entry in entries:
+        if line and breadth(line) + breadth(entry) + 3 > room - len(more) - 1:
+            if len(lines) + 1 == most:
+                return [*lines, f"{line} {more}"]
+            lines.append(line)
+            line = ""
+        line += ("   " if line else "") + entry
+    return [*lines, line]
+
+
 def round_times(begin: int, end: int, most: int) -> Sequence[int]:
     """At most `most` round times between two times, evenly spaced; at least one."""
     step = 10 ** max(0, len(str((end - begin) // most)) - 1)
@@ -110,6 +129,16 @@ def round_addresses(top: int, most: int) -> range:
     while top // step > most:
         step *= 2
     return range(0, top + 1, step)
+
+
+def address_ticks(top: int, most: int) -> list[tuple[int, str]]:
+    """Round addresses, and how they are written."""
+    return [(address, human(address)) for address in round_addresses(top, most)]
+
+
+def time_ticks(begin: int, end: int, most: int) -> list[tuple[int, str]]:
+    """Round times, and how they are written."""
+    return [(time, time_text(time)) for time in round_times(begin, end, most)]
 
 
 def time_text(time: int) -> str:
