@@ -55,6 +55,11 @@ def read_problem(data: bytes, name: str | None = None) -> Problem:
     return _named(problem_format(raw)).read_problem(raw)
 
 
+def problem_of(raw: object, name: str) -> Problem:
+    """The problem that a JSON value describes in the named format, which is one of JSON."""
+    return _named(name).read_problem(raw)
+
+
 def write_problem(problem: Problem, name: str = "json") -> bytes:
     """The problem in the named format; an InputError that names the fields it has no place for."""
     return _named(name).write_problem(problem)
