@@ -11,8 +11,8 @@ import structlog
 from starlette.requests import Request
 
 from memstow.api.http.auth import Authenticator, Caller, RateLimit, require
+from memstow.api.http.bodies import reservation_of
 from memstow.api.http.errors import ApiError
-from memstow.api.http.memory_budget import reservation_of
 from memstow.api.http.responses import recent_plans
 from memstow.api.http.settings import Settings
 from memstow.api.http.threads import STORE_THREADS, Threads

@@ -11,7 +11,7 @@ from typing import Final
 from memstow.planner.check.elements import buffer_issues, objective_issues, pool_issues
 from memstow.planner.check.relations import pair_issues, relative_issues
 from memstow.planner.model.errors import InputError, Issue
-from memstow.planner.model.memo import Memo
+from memstow.planner.model.memory import Memo
 from memstow.planner.model.objective import Kind, counts
 from memstow.planner.model.plan import REPEATED, Plan, repeated_placements
 from memstow.planner.model.problem import Problem

@@ -10,7 +10,7 @@ from memstow.api.cli.commands.bench_arguments import instances_of, sides_of
 from memstow.api.cli.commands.bench_run import Progress, print_endings, print_notes
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.interruptible import Interruptible
-from memstow.api.cli.io.output_file import replace_file
+from memstow.api.cli.io.output import replace_file
 from memstow.api.cli.io.terminal import is_terminal, print_error
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from memstow.api.cli.commands.bench_arguments import instances_of
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import Commands, add_command, whole
-from memstow.api.cli.io.output_file import replace_file
+from memstow.api.cli.io.output import replace_file
 from memstow.api.cli.io.problem_input import naming_option
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from memstow.api.cli.commands.bench_arguments import instances_of, solver_reques
 from memstow.api.cli.commands.bench_resume import resume_hint
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import LONGEST_RUN, Commands, add_command, amount, duration, real, whole
-from memstow.api.cli.io.output_file import replace_file
+from memstow.api.cli.io.output import replace_file
 from memstow.api.cli.io.problem_input import READABLE, add_changes
 from memstow.api.cli.io.progress import Line
 from memstow.api.cli.io.terminal import is_terminal, print_error

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import Commands, add_command
-from memstow.api.cli.io.output_file import to_stdout
+from memstow.api.cli.io.output import to_stdout
 
 SHELLS = ("bash", "zsh", "fish", "tcsh")
 # What an argument takes is known by the name that its help shows.

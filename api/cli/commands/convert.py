@@ -4,7 +4,7 @@ import argparse
 
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import Commands, add_command
-from memstow.api.cli.io.output_file import format_of, refuse_unwritable, write_out
+from memstow.api.cli.io.output import format_of, refuse_unwritable, write_out
 from memstow.api.cli.io.problem_input import (
     READABLE,
     add_changes,

@@ -5,7 +5,7 @@ from typing import Any
 
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import Commands, add_command, amount_from, real, whole
-from memstow.api.cli.io.output_file import WRITABLE, format_of, refuse_unwritable, write_out
+from memstow.api.cli.io.output import WRITABLE, format_of, refuse_unwritable, write_out
 from memstow.planner.generate.features import FEATURES
 
 # Arguments that are not parameters of the generator.

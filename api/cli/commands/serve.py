@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import Commands, add_command, whole
-from memstow.api.cli.io.output_file import to_stdout
+from memstow.api.cli.io.output import to_stdout
 
 if TYPE_CHECKING:
     from memstow.api.http.settings import Settings

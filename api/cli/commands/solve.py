@@ -16,7 +16,7 @@ from memstow.api.cli.io.arguments import (
     real,
     whole,
 )
-from memstow.api.cli.io.plan_output import add_results, check_results, write_results
+from memstow.api.cli.io.output import add_results, check_results, write_results
 from memstow.api.cli.io.problem_input import (
     add_changes,
     add_problem,

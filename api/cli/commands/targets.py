@@ -4,7 +4,7 @@ import argparse
 
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import Commands, add_command
-from memstow.api.cli.io.output_file import to_stdout
+from memstow.api.cli.io.output import to_stdout
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:

@@ -44,11 +44,14 @@ def add_changes(parser: argparse.ArgumentParser) -> None:
 def read_problem(path: str, args: argparse.Namespace) -> "Problem":
     """Read the problem, and change it as the arguments say."""
     from memstow.planner import formats
-    from memstow.planner.targets.overrides import with_overrides
 
     data = _read(path)
     with naming_file(path):
         problem = formats.read_problem(data, args.format)
+    if args.target is None and args.capacity is None and not args.fit_only:
+        return problem
+    from memstow.planner.targets.overrides import with_overrides
+
     target = None if args.target is None else read_target(args.target)
     with naming_option("capacity", "--capacity"):
         return with_overrides(problem, target, args.capacity, args.fit_only)
