@@ -74,16 +74,6 @@ class PlanValues:
                 return moves(self._problem, self._placements, self._hint)
 
 
-def peaks(problem: Problem, placements: Iterable[Placement]) -> dict[str, int]:
-    """The largest end offset in each pool that is used."""
-    size_of = {buffer.id: buffer.size for buffer in problem.buffers}
-    highest: dict[str, int] = {}
-    for place in placements:
-        if size := size_of[place.buffer]:
-            highest[place.pool] = max(highest.get(place.pool, 0), place.offset + size)
-    return highest
-
-
 def placement_cost(problem: Problem, placements: Iterable[Placement]) -> int:
     """Accesses x cost of the pool, over all buffers."""
     cost_of = {pool.id: pool.cost for pool in problem.pools}

@@ -152,8 +152,7 @@ def _print_claims(verdict: "Verdict") -> None:
 
 
 def _print_valid(problem: "Problem", plan: "Plan") -> None:
-    from memstow.planner.model.plan import PLANNED, is_bare
-    from memstow.planner.solve.answer import peaks
+    from memstow.planner.model.plan import PLANNED, is_bare, peaks
 
     status = "" if is_bare(plan) else f" {plan.status},"
     if plan.status in PLANNED and not problem.terms():
