@@ -76,18 +76,21 @@ class Claims:
             )
             return {row.id: (row.attempt, row.beat) for row in rows}
 
-    def requeue(self, job: str, attempt: int) -> bool:
-        """Put a job back into the queue, unless the claim is lost or its owner asked for its end."""
-        with self._database.write() as connection:
-            return _requeue(connection, job, attempt)
+    def requeue(self, job: str, attempt: int, keep_seconds: float) -> bool:
+        """Put a job back into the queue, unless the claim is lost.
 
-    def requeue_all(self) -> int:
-        """Put every running job back: for a store that no other server works on."""
+        A job whose owner asked for its end is cancelled instead, and kept for `keep_seconds` with its best plan.
+        """
+        with self._database.write() as connection:
+            return _requeue(connection, job, attempt, keep_seconds)
+
+    def requeue_all(self, keep_seconds: float) -> int:
+        """Put every running job back, as `requeue` does: for a store that no other server works on."""
         with self._database.write() as connection:
             rows = connection.execute(
                 select(jobs.c.id, jobs.c.attempt).where(jobs.c.state == State.RUNNING)
             ).all()
-            return sum(_requeue(connection, row.id, row.attempt) for row in rows)
+            return sum(_requeue(connection, row.id, row.attempt, keep_seconds) for row in rows)
 
     def record(self, job: str, attempt: int, progress: Progress, events: Sequence[JobEvent]) -> bool:
         """Write the progress and the events of a run; False when its claim is lost."""
@@ -148,16 +151,22 @@ def _holds(connection: Connection, job: str, attempt: int) -> bool:
     return connection.execute(held.with_for_update()).first() is not None
 
 
-def _requeue(connection: Connection, job: str, attempt: int) -> bool:
+def _requeue(connection: Connection, job: str, attempt: int, keep_seconds: float) -> bool:
     held = _held(job, attempt)
     stop = connection.execute(select(jobs.c.stop).where(held).with_for_update()).scalar()
     if stop is None:
         return False
     if Stop(stop) is not Stop.NO:
-        stop_job(connection, job, State.QUEUED, Stop(stop) is Stop.DISCARD, 0.0)
+        stop_job(connection, job, State.QUEUED, Stop(stop) is Stop.DISCARD, keep_seconds)
         return False
     connection.execute(update(jobs).where(held).values(state=State.QUEUED, owner=None))
     return True
+
+
+def _saved_figures(connection: Connection, job: str) -> Progress:
+    """The figures of the best plan in the store."""
+    row = connection.execute(select(jobs.c.status, jobs.c.value, jobs.c.bound).where(jobs.c.id == job)).one()
+    return Progress(status=row.status, value=row.value, bound=row.bound)
 
 
 def _figures(progress: Progress) -> dict[str, int | float | str]:
@@ -199,7 +208,7 @@ def stop_job(connection: Connection, job: str, state: State, discard: bool, keep
         if discard:
             connection.execute(delete(jobs).where(jobs.c.id == job))
         elif state is State.QUEUED:
-            done = done_event(State.CANCELLED)
+            done = done_event(State.CANCELLED, _saved_figures(connection, job))
             finish_job(connection, job, State.CANCELLED, Progress(), [done], keep_seconds, None)
         return
     stop = Stop.DISCARD if discard else Stop.KEEP

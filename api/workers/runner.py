@@ -71,6 +71,7 @@ class Runner:
             claims,
             metrics,
             lease_seconds=settings.lease_seconds,
+            keep_seconds=settings.keep_seconds,
             max_plans=settings.max_plans,
             running=self._running_jobs,
             on_requeued=self.wake,

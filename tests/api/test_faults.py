@@ -56,6 +56,28 @@ def test_no_job_is_lost_when_the_server_is_killed(server: Server) -> None:
         assert [over(client, job)["state"] for job in waiting] == ["done"] * 3
 
 
+def test_a_cancelled_job_keeps_its_plan_when_the_server_is_killed_before_the_job_has_ended(
+    server: Server,
+) -> None:
+    with server.start().client() as client:
+        job = submit(client, hard(600, 13), time_limit=LONG)
+        wait_for(lambda: has_plan(client, job), "a first plan")
+        (child,) = wait_for(lambda: solving(server.pid), "a child to solve it")
+        # It cannot answer to the request to stop before the server is killed.
+        os.kill(child, signal.SIGSTOP)
+        assert client.delete(f"/v1/jobs/{job}").status_code < 300
+        before = job_of(client, job)["value"]
+    server.kill()
+    os.kill(child, signal.SIGKILL)
+    with server.start().client() as client:
+        found = over(client, job)
+        assert found["state"] == "cancelled"
+        assert found["value"] <= before
+        assert found["expires"] > found["finished"]
+        assert has_plan(client, job)
+        assert events(client, job)[-1].data["value"] == found["value"]
+
+
 def test_a_job_whose_child_is_killed_is_begun_again(server: Server) -> None:
     with server.start(max_attempts=2).client() as client:
         job = submit(client, hard(600, 2), time_limit=LONG)
@@ -430,6 +452,7 @@ def test_a_clock_that_jumps_takes_no_job_away(server: Server, monkeypatch: pytes
         claims,
         Metrics(),
         lease_seconds=1.0,
+        keep_seconds=60.0,
         max_plans=10,
         running=dict,
         on_requeued=lambda: None,
