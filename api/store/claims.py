@@ -6,7 +6,7 @@ wrongly taken for dead.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, RowMapping, and_, delete, or_, select, update
@@ -35,14 +35,14 @@ class Claims:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def claim(self, owner: str, most_per_key: int) -> ClaimedJob | None:
+    def claim(self, owner: str, most_per_key: int, passed_over: Collection[str] = ()) -> ClaimedJob | None:
         """The next job by priority and age, now running for `owner`.
 
-        Passed over are jobs of a key that has its share running, and jobs equal to one that is running: when
-        that is done, they have its answer.
+        Passed over are these jobs, jobs of a key that has its share running, and jobs equal to one that is
+        running: when that is done, they have its answer.
         """
         with self._database.write() as connection:
-            row = _next_row(connection, most_per_key)
+            row = _next_row(connection, most_per_key, passed_over)
             if row is None:
                 return None
             values = {
@@ -76,13 +76,14 @@ class Claims:
             )
             return {row.id: (row.attempt, row.beat) for row in rows}
 
-    def requeue(self, job: str, attempt: int, keep_seconds: float) -> bool:
+    def requeue(self, job: str, attempt: int, keep_seconds: float, *, lost: bool = False) -> bool:
         """Put a job back into the queue, unless the claim is lost.
 
-        A job whose owner asked for its end is cancelled instead, and kept for `keep_seconds` with its best plan.
+        A job whose owner asked for its end is cancelled instead, and kept for `keep_seconds` with its best
+        plan. `lost` counts the attempt among those whose process was lost.
         """
         with self._database.write() as connection:
-            return _requeue(connection, job, attempt, keep_seconds)
+            return _requeue(connection, job, attempt, keep_seconds, lost=lost)
 
     def requeue_all(self, keep_seconds: float) -> int:
         """Put every running job back, as `requeue` does: for a store that no other server works on."""
@@ -125,7 +126,7 @@ class Claims:
             return True
 
 
-def _next_row(connection: Connection, most_per_key: int) -> RowMapping | None:
+def _next_row(connection: Connection, most_per_key: int, passed_over: Collection[str]) -> RowMapping | None:
     running = connection.execute(
         select(jobs.c.key_id, jobs.c.cache_key, jobs.c.fresh).where(jobs.c.state == State.RUNNING)
     ).all()
@@ -133,6 +134,8 @@ def _next_row(connection: Connection, most_per_key: int) -> RowMapping | None:
     full = [key for key, count in shares.items() if count >= most_per_key]
     equal = list({row.cache_key for row in running})
     wanted = select(*JOB_COLUMNS).where(jobs.c.state == State.QUEUED)
+    if passed_over:
+        wanted = wanted.where(jobs.c.id.not_in(passed_over))
     if full:
         wanted = wanted.where(or_(jobs.c.key_id.is_(None), jobs.c.key_id.not_in(full)))
     if equal:
@@ -151,7 +154,9 @@ def _holds(connection: Connection, job: str, attempt: int) -> bool:
     return connection.execute(held.with_for_update()).first() is not None
 
 
-def _requeue(connection: Connection, job: str, attempt: int, keep_seconds: float) -> bool:
+def _requeue(
+    connection: Connection, job: str, attempt: int, keep_seconds: float, *, lost: bool = False
+) -> bool:
     held = _held(job, attempt)
     stop = connection.execute(select(jobs.c.stop).where(held).with_for_update()).scalar()
     if stop is None:
@@ -159,7 +164,8 @@ def _requeue(connection: Connection, job: str, attempt: int, keep_seconds: float
     if Stop(stop) is not Stop.NO:
         stop_job(connection, job, State.QUEUED, Stop(stop) is Stop.DISCARD, keep_seconds)
         return False
-    connection.execute(update(jobs).where(held).values(state=State.QUEUED, owner=None))
+    values = {"state": State.QUEUED, "owner": None, "losses": jobs.c.losses + int(lost)}
+    connection.execute(update(jobs).where(held).values(values))
     return True
 
 

@@ -144,14 +144,14 @@ class JobRun:
 
     # The end
 
-    def put_back(self) -> None:
-        """Put the job back into the queue, with its best plan."""
+    def put_back(self, *, lost: bool = False) -> None:
+        """Put the job back into the queue, with its best plan; `lost`: its process was lost."""
         events, self._events = self._events, []
 
         def write() -> None:
             if self._changed or events:
                 self._claims.record(self.job.id, self.job.attempt, self._progress, events)
-            self._claims.requeue(self.job.id, self.job.attempt, self._keep_seconds)
+            self._claims.requeue(self.job.id, self.job.attempt, self._keep_seconds, lost=lost)
 
         self.with_retries(write)
         log.info("job_put_back")

@@ -16,7 +16,7 @@ from memstow.api.operations.solve import try_briefly
 from memstow.api.store.database import StoreError
 from memstow.api.store.job import State, Stop
 from memstow.api.store.plan_cache import CachedPlan, PlanCache
-from memstow.api.workers.executor import ChildError, Executor, RunControl
+from memstow.api.workers.executor import SHORTAGE, ChildError, Executor, RunControl
 from memstow.api.workers.job_run import LARGEST_COMPARED, JobRun, Shutdown
 from memstow.planner.model.plan import Status, gap_of
 from memstow.planner.solve.better_plan import better
@@ -145,16 +145,18 @@ class JobSteps:
             run.finish(State.CANCELLED, None if run.is_worse(result) else result)
 
     def _finish_without_result(self, run: JobRun, error: ChildError) -> None:
+        if error.code == SHORTAGE:
+            raise error
         log.warning("child_ended", reason=error.code, message=str(error))
         if run.lost:
             return
         shutdown = self._shutdown
         ending = shutdown.stopped.is_set() or shutdown.ending.is_set() or error.code in ("killed", "stopping")
-        retry = error.code == "child_lost" and run.job.attempt < self._limits.max_attempts
+        retry = error.code == "child_lost" and run.job.losses + 1 < self._limits.max_attempts
         if run.stop is not Stop.NO:
             run.finish(State.CANCELLED)
         elif ending or retry:
-            run.put_back()
+            run.put_back(lost=not ending)
         else:
             run.finish(State.FAILED, error=f"{error.code}: {error}")
 
@@ -163,12 +165,15 @@ class JobSteps:
         if result.status == Status.UNKNOWN.value:
             return
         job = run.job
-        best = self._is_best(run, result)
         key = job.cache_key if complete else None
         try:
+            best = self._is_best(run, result)
             self._cache.store([CachedPlan(job.digest, result, key, best)])
         except StoreError as error:
             log.warning("store_error", during="keep", error=str(error))
+        except (MemoryError, OSError) as error:
+            # The cache is a help, the result is what the job is for.
+            log.warning("shortage", during="keep", error=str(error))
 
     def _is_best(self, run: JobRun, result: SolveResult) -> bool:
         """Whether the cache has no better plan for the problem."""

@@ -309,6 +309,19 @@ def test_idle_connections_leave_file_handles_for_the_jobs(server: Server) -> Non
     assert [it["open_files"] for it in server.events() if it["event"] == "fewer_connections"] == [256]
 
 
+def test_no_job_is_lost_while_the_server_may_open_no_more_files(server: Server) -> None:
+    with server.start().client() as client:
+        first, second = (submit(client, hard(600, seed), time_limit=4.0) for seed in (14, 15))
+        wait_for(lambda: solving(server.pid), "a child to solve the first")
+        limits = resource.prlimit(server.pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (3, limits[1]))
+        logged = {"shortage", "no_spare_child"}
+        wait_for(lambda: logged <= {it["event"] for it in server.events()}, "no child to be started")
+        resource.prlimit(server.pid, resource.RLIMIT_NOFILE, limits)
+        assert [over(client, job)["state"] for job in (first, second)] == ["done", "done"]
+        assert "memstow_shortages_total 0.0" not in client.get("/metrics").text
+
+
 def test_a_body_that_is_refused_at_its_head_is_read_so_that_the_client_sees_why(server: Server) -> None:
     size = 1 << 20
     with server.start(max_body=size, slots=0).client() as client:

@@ -22,7 +22,9 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
         commands,
         "keys",
         "make, list and revoke the keys of the service",
-        details="The store holds only a hash of a key: it is shown once, when it is made.",
+        details="""
+The store holds only a hash of a key: it is shown once, when it is made. Once there was a key the service
+needs one, also when all are revoked, until `memstow keys reset`.""",
         examples="""
 memstow keys create --name ci
 memstow keys create --name operator --scope plan --scope admin
@@ -47,7 +49,13 @@ memstow keys create --name operator --scope plan --scope admin
     listed = add_command(kinds, "list", "list the keys", examples="memstow keys list --data plans")
     revoke = add_command(kinds, "revoke", "make a key worthless", examples="memstow keys revoke 3f2a9c41d07b")
     revoke.add_argument("id", metavar="ID", help="the id of the key, as `list` shows it")
-    for one, do in ((create, run_create), (listed, run_list), (revoke, run_revoke)):
+    reset = add_command(
+        kinds,
+        "reset",
+        "remove all keys, once each is revoked: the service then answers without a key, as before the first",
+        examples="memstow keys reset --data plans",
+    )
+    for one, do in ((create, run_create), (listed, run_list), (revoke, run_revoke), (reset, run_reset)):
         add_store(one)
         one.set_defaults(run=do)
 
@@ -94,6 +102,18 @@ def run_revoke(args: argparse.Namespace) -> int:
     with _keys(args, make=False) as keys:
         if keys is None or not keys.revoke(args.id):
             raise InputError.single("no_such_key", "id", f"there is no key {args.id!r} that could be used")
+    return Exit.DONE
+
+
+def run_reset(args: argparse.Namespace) -> int:
+    """Remove all keys, which are revoked."""
+    from memstow.planner.model.errors import InputError
+
+    with _keys(args, make=False) as keys:
+        if keys is not None and not keys.reset():
+            raise InputError.single(
+                "keys_in_use", "keys", "there are keys that are not revoked; revoke them before"
+            )
     return Exit.DONE
 
 

@@ -559,7 +559,19 @@ def test_a_key_is_known_by_its_text_until_it_is_revoked(database: Database) -> N
     assert keys.revoke(key.id)
     assert not keys.revoke(key.id)
     assert keys.find(text) is None
+
+
+def test_revoked_keys_still_close_the_service_until_they_are_reset(database: Database) -> None:
+    keys = Keys(database)
+    one, two = (keys.create(name, frozenset({Scope.PLAN}))[0] for name in ("one", "two"))
+    keys.revoke(one.id)
+    assert not keys.reset(), "the other is valid"
+    assert len(keys.list()) == 2
+    keys.revoke(two.id)
+    assert keys.any()
+    assert keys.reset()
     assert not keys.any()
+    assert keys.reset()
 
 
 def test_a_store_that_cannot_be_reached_says_so_in_one_way() -> None:
