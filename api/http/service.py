@@ -121,7 +121,7 @@ async def _open_store(settings: Settings, metrics: Metrics, threads: Threads) ->
     claims, cache = Claims(database), PlanCache(database)
     if database.sqlite:
         # No other server works on it: `memstow serve` holds a lock on the folder.
-        await threads.for_store(claims.requeue_all)
+        await threads.for_store(claims.requeue_all, settings.keep_seconds)
     return Store(
         database=database,
         queue=Queue(database, settings.max_queued),

@@ -22,7 +22,9 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
         commands,
         "keys",
         "create, list and revoke API keys of the service",
-        details="A key is shown once, when it is created; the store holds only its hash.",
+        details="""
+A key is shown once, when it is created; the store holds only its hash. Once a key has existed the service
+requires one, even if all are revoked, until `memstow keys reset`.""",
         examples="""
 memstow keys create --name ci
 memstow keys create --name operator --scope plan --scope admin
@@ -50,7 +52,13 @@ memstow keys create --name operator --scope plan --scope admin
     listed = add_command(kinds, "list", "list all keys", examples="memstow keys list --data plans")
     revoke = add_command(kinds, "revoke", "revoke a key", examples="memstow keys revoke 3f2a9c41d07b")
     revoke.add_argument("id", metavar="ID", help="the id of the key, as `list` shows it")
-    for action, do in ((create, run_create), (listed, run_list), (revoke, run_revoke)):
+    reset = add_command(
+        kinds,
+        "reset",
+        "remove all keys if they are revoked: the service then answers without a key",
+        examples="memstow keys reset --data plans",
+    )
+    for action, do in ((create, run_create), (listed, run_list), (revoke, run_revoke), (reset, run_reset)):
         add_store(action)
         action.set_defaults(run=do)
 
@@ -97,6 +105,18 @@ def run_revoke(args: argparse.Namespace) -> int:
     with _keys(args, make=False) as keys:
         if keys is None or not keys.revoke(args.id):
             raise InputError.single("no_such_key", "id", f"there is no active key {args.id!r}")
+    return Exit.DONE
+
+
+def run_reset(args: argparse.Namespace) -> int:
+    """Remove all keys, which are revoked."""
+    from memstow.planner.model.errors import InputError
+
+    with _keys(args, make=False) as keys:
+        if keys is not None and not keys.reset():
+            raise InputError.single(
+                "keys_in_use", "keys", "there are keys that are not revoked; revoke them before"
+            )
     return Exit.DONE
 
 

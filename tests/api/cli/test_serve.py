@@ -64,6 +64,17 @@ def test_a_key_is_shown_once_listed_and_revoked(cli: Cli) -> None:
     assert (again.code, "[no_such_key]" in again.err) == (2, True)
 
 
+def test_keys_are_reset_once_each_is_revoked(cli: Cli) -> None:
+    assert cli("keys", "reset").code == 0, "there is no store yet"
+    identity = cli("keys", "create", "--name", "ci").out.split("_", 2)[1]
+    refusal = cli("keys", "reset")
+    assert (refusal.code, "[keys_in_use]" in refusal.err) == (2, True)
+    cli("keys", "revoke", identity)
+    assert identity in cli("keys", "list").out
+    assert cli("keys", "reset").code == 0
+    assert identity not in cli("keys", "list").out
+
+
 @pytest.mark.parametrize("name", ["", "x" * 201])
 def test_a_key_has_a_name_that_every_store_takes(cli: Cli, name: str) -> None:
     ran = cli("keys", "create", "--name", name)
