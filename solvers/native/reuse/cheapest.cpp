@@ -49,7 +49,7 @@ void Cheapest::learn(const Offsets& offsets) {
     const Known* before = best({height_}, false);
     const bool better = known.top <= height_ && (before == nullptr || known.cost < before->cost);
     const Bytes cost = known.cost;
-    // What another is at least as good as in both is of use only to show that pairs can be apart.
+    // A layout that another equals or beats in cost and in top only shows which pairs can be apart.
     if (layouts_.size() >= kMostLayouts) {
         const auto worse = [this](const Known& one) {
             return std::any_of(layouts_.begin(), layouts_.end(), [&](const Known& other) {

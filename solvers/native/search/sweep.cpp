@@ -9,7 +9,7 @@
 namespace memstow::search {
 namespace {
 
-// Of what failed, so many of the latest forks that had a part in it are kept.
+// The most forks that are kept of those with a part in a failure: the latest.
 constexpr std::size_t kBlamed = 8;
 
 Lists<Index> by_row(const std::vector<Tile>& tiles, Index rows, Index Tile::* row) {
@@ -196,7 +196,7 @@ void Sweep::extract() {
     }
 }
 
-// One on top of the other. What has an offset from a later row has to come out there again.
+// Stacks the tiles. One that has an offset from a later row has to get the same again.
 void Sweep::stack(OrderTrees::Node tree, std::vector<Bytes>& key) {
     Bytes top = 0;
     for (const Index tile : trees_.sorted(tree, key)) {
