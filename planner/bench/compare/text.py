@@ -43,9 +43,7 @@ def _verdict(comparison: Comparison, decides: frozenset[str]) -> str:
     if comparison.pairs.only_old:
         reasons.append("worse, since results are missing")
     if worse - decides:
-        reasons.append(
-            f"worse in {_listed(worse - decides)}, which `--fail-on` of `bench compare` does not name"
-        )
+        reasons.append(f"worse in {_listed(worse - decides)}, which does not decide")
     return "; ".join(reasons) or "nothing is worse"
 
 
