@@ -19,7 +19,7 @@ def term_issues(problem: Problem, pools: dict[str, Pool]) -> Iterator[Issue]:
         term = parse_term(text)
         if term is None:
             usual = f"use {', '.join(PLAIN_KINDS)} or {Kind.POOL_PEAK}"
-            yield Issue("unknown_term", path, f"{text!r} is no objective; {usual}")
+            yield Issue("unknown_term", path, f"{text!r} is not an objective; {usual}")
         elif term.pool is not None and term.pool not in pools:
             yield unknown_pool(path, term.pool, pools)
 

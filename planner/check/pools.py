@@ -39,6 +39,6 @@ def duplicate_ids(field: str, kind: str, ids: list[str], index_of: dict[str, int
 
 
 def unknown_pool(path: str, name: str, pools: dict[str, Pool]) -> Issue:
-    """The issue of a name that is no pool's."""
+    """The issue of a name that is not a pool's."""
     some = ", ".join(map(repr, list(pools)[:8]))
     return Issue("unknown_pool", path, f"there is no pool {name!r}; the pools are {some}")

@@ -33,7 +33,7 @@ class Proofs:
             case LiveBytes() | Sum() as certificate:
                 term = parse_term(claim.term)
                 if term is None:
-                    return f"{claim.term!r} is no objective"
+                    return f"{claim.term!r} is not an objective"
                 cheapest_only = self._cheapest_only(position)
                 return reason_against(self._index, term, claim.bound, certificate, cheapest_only)
             case Least():

@@ -50,7 +50,7 @@ def _check(index: ProblemIndex, plan: Plan, findings: Findings) -> None:
     unknown = [name for name in explanation.buffers if name not in index.buffer_index]
     for name in unknown:
         findings.add(
-            Code.EXPLANATION, "the explanation names {!r}, which is no buffer", name, buffers=(name,)
+            Code.EXPLANATION, "the explanation names {!r}, which is not a buffer", name, buffers=(name,)
         )
     _check_pool(index, explanation, findings)
     _check_amounts(explanation, findings)
@@ -74,7 +74,7 @@ def _check_pool(index: ProblemIndex, explanation: Explanation, findings: Finding
         return
     pool = index.pool_index.get(name)
     if pool is None:
-        findings.add(Code.EXPLANATION, "the explanation names {!r}, which is no pool", name, pool=name)
+        findings.add(Code.EXPLANATION, "the explanation names {!r}, which is not a pool", name, pool=name)
         return
     for what, claimed, true in (
         ("bytes", explanation.capacity, index.pools[pool].capacity),
