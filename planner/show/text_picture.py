@@ -221,7 +221,7 @@ def _time_line(times: Sequence[int], width: int, glyphs: Glyphs) -> str:
 
 
 def _names(named: Sequence[tuple[str, Buffer]], sheet: _Sheet) -> list[str]:
-    """Which letter is which buffer, the largest first, for as far as a few lines go."""
+    """The buffer of each letter, the largest first, within a few lines."""
     room = sheet.width - _MARGIN
     lines: list[str] = []
     line = ""
