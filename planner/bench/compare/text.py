@@ -33,7 +33,7 @@ def comparison_text(comparison: Comparison, deciding: Iterable[str]) -> str:
 
 
 def _verdict(comparison: Comparison, decides: frozenset[str]) -> str:
-    """What is worse, and what of it does not decide."""
+    """The last line: the reasons for the verdict, with the measures that are worse and do not decide."""
     worse = {line.measure for line in comparison.lines if line.verdict is Verdict.WORSE}
     reasons = []
     if worse & decides:

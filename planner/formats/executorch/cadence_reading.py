@@ -106,8 +106,8 @@ class _Reading:
         count = len(config.memory_sizes)
         self._names = config.memory_names or tuple(str(number + 1) for number in range(count))
         self._alignments = config.memory_alignments or (1,) * count
-        # What depends on another is not aligned by itself there: parts of a concatenation follow each other
-        # without gaps. So one alignment for all memories is told of what is planned, not of the memories.
+        # A spec placed relative to another is not aligned by itself: parts of a concatenation have no gaps
+        # between them. So one alignment for all memories is that of the specs, not of the memories.
         self._one_alignment = self._alignments[0] if len(set(self._alignments)) == 1 else None
         self._dependents = {tie.dependent for tie in given.relative_placement}
         self._pins = {pin.spec: (index, pin) for index, pin in enumerate(given.absolute_placement)}
@@ -168,7 +168,7 @@ class _Reading:
         first, last = spec.lifetime
         reason = against_moments(first, last)
         if reason is not None:
-            # Told here: what depends on it could widen it to a life that looks sound.
+            # Reported here: specs placed relative to it could widen it to a life that looks valid.
             self._findings.add("reversed_lifetime", ("specs", index, "lifetime"), reason)
         return first, max(first, last)
 
