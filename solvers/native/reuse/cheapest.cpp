@@ -202,8 +202,8 @@ void Cheapest::decide(Bytes height, std::optional<Bytes> enough, Budget& budget)
     }
 }
 
-Cheapest::Found Cheapest::found(const Limits& limits, bool lowest, Bytes bound) const {
-    Found result;
+Cheapest::Result Cheapest::result_within(const Limits& limits, bool lowest, Bytes bound) const {
+    Result result;
     const Known* known = best(limits, lowest);
     if (known != nullptr) {
         result.offsets = known->offsets;
@@ -218,11 +218,11 @@ Cheapest::Found Cheapest::found(const Limits& limits, bool lowest, Bytes bound) 
     return result;
 }
 
-Cheapest::Found Cheapest::cheapest(const CheapestOptions& options, Budget& budget, const Events& events) {
+Cheapest::Result Cheapest::cheapest(const CheapestOptions& options, Budget& budget, const Events& events) {
     events_ = &events;
     decide(options.height, options.enough, budget);
     events_ = nullptr;
-    return found({options.height}, false, bound_);
+    return result_within({options.height}, false, bound_);
 }
 
 }  // namespace memstow::reuse
