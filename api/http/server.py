@@ -9,6 +9,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import Context
 from functools import partial
 from math import ceil
 from types import FrameType
@@ -48,7 +49,8 @@ class _Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """SIGTERM or SIGINT: this thread may hold the lock of the log, so nothing is logged here."""
-        asyncio.get_running_loop().call_soon_threadsafe(self._drain.set)
+        # A new context: the signal may interrupt a request, and later lines of the log are not about that.
+        asyncio.get_running_loop().call_soon_threadsafe(self._drain.set, context=Context())
         super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:

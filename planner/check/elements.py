@@ -56,7 +56,7 @@ def _duplicate_ids(field: str, kind: str, ids: list[str], index_of: dict[str, in
 
 
 def _unknown_pool(path: str, name: str, pools: dict[str, Pool]) -> Issue:
-    """The issue of a name that is no pool's."""
+    """The issue of a name that is not a pool's."""
     some = ", ".join(map(repr, list(pools)[:8]))
     return Issue("unknown_pool", path, f"there is no pool {name!r}; the pools are {some}")
 
@@ -225,7 +225,7 @@ def _term_issues(problem: Problem, pools: dict[str, Pool]) -> Iterator[Issue]:
         term = parse_term(text)
         if term is None:
             usual = f"use {', '.join(PLAIN_KINDS)} or {Kind.POOL_PEAK}"
-            yield Issue("unknown_term", path, f"{text!r} is no objective; {usual}")
+            yield Issue("unknown_term", path, f"{text!r} is not an objective; {usual}")
         elif term.pool is not None and term.pool not in pools:
             yield _unknown_pool(path, term.pool, pools)
 

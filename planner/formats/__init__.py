@@ -66,7 +66,7 @@ def write_problem(problem: Problem, name: str = "json") -> bytes:
 
 
 def read_plan(data: bytes, problem: Problem, name: str | None = None) -> Plan:
-    """The plan in the bytes. Whether it is right is for `planner.verify` to say."""
+    """The plan in the bytes. Whether it is right is for `verify` to say."""
     if name is None and not looks_like_json(data):
         name = "csv"
     if name is not None:

@@ -51,7 +51,7 @@ def peak_of(pool: str) -> Term:
 
 
 def parse_term(text: str) -> Term | None:
-    """The term of a text, whether or not its pool exists; None if the text is no term."""
+    """The term of a text, whether or not its pool exists; None if the text is not a term."""
     head, colon, pool = text.partition(":")
     if colon:
         return peak_of(pool) if head == Kind.PEAK.value else None
@@ -62,12 +62,12 @@ def term_of(text: str) -> Term:
     """The term of a text; ValueError if it is none."""
     term = parse_term(text)
     if term is None:
-        raise ValueError(f"{text!r} is no objective")
+        raise ValueError(f"{text!r} is not an objective")
     return term
 
 
 def terms_of(problem: Problem) -> tuple[Term, ...]:
-    """The terms of a valid problem's objective; ValueError if one of them is no term."""
+    """The terms of a valid problem's objective; ValueError if one of them is not a term."""
     return tuple(map(term_of, problem.terms()))
 
 

@@ -40,7 +40,7 @@ def write_all(pipe: int, data: bytes) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Idle:
-    """A function that is called whenever no request came for so long."""
+    """A function to call each time that no request has come for this many milliseconds."""
 
     milliseconds: int
     call: Callable[[], None]

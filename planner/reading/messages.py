@@ -13,7 +13,7 @@ from memstow.planner.reading.paths import Path, value_at
 from memstow.planner.reading.printable import printable, shown
 
 
-class Found(NamedTuple):
+class FieldError(NamedTuple):
     """One thing that is wrong."""
 
     code: str
@@ -69,27 +69,29 @@ _FOREIGN_NAMES: Final = {
 }
 
 
-def in_our_words(errors: Iterable[ErrorDetails], kind: object, raw: object, at: Path) -> list[Found]:
+def in_our_words(errors: Iterable[ErrorDetails], kind: object, raw: object, at: Path) -> list[FieldError]:
     """The errors of validating `raw`, found at `at`, as the type `kind`; those of a choice made one."""
-    found: dict[tuple[str, Path], Found] = {}
+    field_errors: dict[tuple[str, Path], FieldError] = {}
     for error in errors:
         inside = _place_of(kind, error["loc"])
         place = inside._replace(path=(*at, *inside.path))
         if inside.union is None:
-            said: Found | None = _said(error, place)
+            field_error: FieldError | None = _error_of(error, place)
         else:
-            said = _said_of_a_lifetime(error, place, value_at(raw, inside.union), (*at, *inside.union))
-        if said is not None and said.code == "wrong_length":
+            field_error = _error_of_a_lifetime(
+                error, place, value_at(raw, inside.union), (*at, *inside.union)
+            )
+        if field_error is not None and field_error.code == "wrong_length":
             # Each value that is missing is an error of its own: the last tells how many there must be.
-            found[said.code, said.path] = said
-        elif said is not None:
-            found.setdefault((said.code, said.path), said)
-    return list(found.values())
+            field_errors[field_error.code, field_error.path] = field_error
+        elif field_error is not None:
+            field_errors.setdefault((field_error.code, field_error.path), field_error)
+    return list(field_errors.values())
 
 
 def of_one_value(error: ErrorDetails) -> str:
     """The issue of a single value outside a document: a setting, a parameter."""
-    return _said(error, Place((), None, None)).message
+    return _error_of(error, Place((), None, None)).message
 
 
 def unknown_field(name: str, known: Iterable[str]) -> str:
@@ -115,54 +117,58 @@ def wrong_type(expected: str, given: object) -> str:
     return f"expected {expected}, given {shown(given)}"
 
 
-def _said_of_a_lifetime(error: ErrorDetails, place: Place, given: object, at: Path) -> Found | None:
+def _error_of_a_lifetime(error: ErrorDetails, place: Place, given: object, at: Path) -> FieldError | None:
     if isinstance(given, list):
         # It was meant as an interval: its own error helps more than that it is not "always".
-        return None if error["type"] == "literal_error" else _said(error, place)
-    return Found("not_a_lifetime", at, f'expected [begin, end] or "always", given {shown(given)}')
+        return None if error["type"] == "literal_error" else _error_of(error, place)
+    return FieldError("not_a_lifetime", at, f'expected [begin, end] or "always", given {shown(given)}')
 
 
-def _said(error: ErrorDetails, place: Place) -> Found:
-    said = _said_of_a_type(error, place) or _said_of_a_length(error, place) or _said_of_a_choice(error, place)
-    return said or Found(
+def _error_of(error: ErrorDetails, place: Place) -> FieldError:
+    field_error = (
+        _error_of_a_type(error, place) or _error_of_a_length(error, place) or _error_of_a_choice(error, place)
+    )
+    return field_error or FieldError(
         "invalid", place.path, f"{printable(error['msg'], 200)}, given {shown(error['input'])}"
     )
 
 
-def _said_of_a_type(error: ErrorDetails, place: Place) -> Found | None:
+def _error_of_a_type(error: ErrorDetails, place: Place) -> FieldError | None:
     code, given = error["type"], error["input"]
     if code in _WRONG_TYPES:
         ours, expected = _WRONG_TYPES[code]
-        return Found(ours, place.path, wrong_type(expected, given))
+        return FieldError(ours, place.path, wrong_type(expected, given))
     if code in ("string_unicode", "invalid_key"):
-        return Found("not_text", place.path, f"expected text, given {shown(given)}: half a character or none")
+        return FieldError(
+            "not_text", place.path, f"expected text, given {shown(given)}: half a character or none"
+        )
     if code == "finite_number" or (isinstance(given, float) and not isfinite(given)):
-        return Found("not_finite", place.path, f"expected a finite number, given {shown(given)}")
+        return FieldError("not_finite", place.path, f"expected a finite number, given {shown(given)}")
     if code in _LIMITS:
         ours, key, words = _LIMITS[code]
         if place.path and place.path[-1] in ("version", "schema_version"):
-            return Found("unsupported_version", place.path, f"expected version 1, given {shown(given)}")
+            return FieldError("unsupported_version", place.path, f"expected version 1, given {shown(given)}")
         limit = _limit(error["ctx"][key])
-        return Found(ours, place.path, f"expected {words} {limit}, given {shown(given)}")
+        return FieldError(ours, place.path, f"expected {words} {limit}, given {shown(given)}")
     return None
 
 
-def _said_of_a_length(error: ErrorDetails, place: Place) -> Found | None:
+def _error_of_a_length(error: ErrorDetails, place: Place) -> FieldError | None:
     code, given, path = error["type"], error["input"], place.path
     if code == "missing" and isinstance(path[-1], int):
-        return Found("wrong_length", path[:-1], _wrong_length(path[-1] + 1, given))
+        return FieldError("wrong_length", path[:-1], _wrong_length(path[-1] + 1, given))
     if code == "missing":
-        return Found("missing_field", path, missing_field(str(path[-1])))
+        return FieldError("missing_field", path, missing_field(str(path[-1])))
     if code in ("unexpected_keyword_argument", "extra_forbidden"):
-        return Found("unknown_field", path, unknown_field(str(path[-1]), fields_of(place.holder)))
+        return FieldError("unknown_field", path, unknown_field(str(path[-1]), fields_of(place.holder)))
     if code == "too_long":
-        return Found("wrong_length", path, _wrong_length(error["ctx"]["max_length"], given))
+        return FieldError("wrong_length", path, _wrong_length(error["ctx"]["max_length"], given))
     if code in ("too_short", "string_too_short"):
         what = "character" if isinstance(given, str) else "element"
-        return Found("empty", path, f"expected at least one {what}, given {shown(given)}")
+        return FieldError("empty", path, f"expected at least one {what}, given {shown(given)}")
     if code == "string_too_long" and isinstance(given, str):
         most = error["ctx"]["max_length"]
-        return Found("too_long", path, f"expected at most {most:,} characters, given {len(given):,}")
+        return FieldError("too_long", path, f"expected at most {most:,} characters, given {len(given):,}")
     return None
 
 
@@ -170,17 +176,17 @@ def _wrong_length(expected: int, given: object) -> str:
     return f"expected {_NUMBERS.get(expected, expected)} values, given {shown(given)}"
 
 
-def _said_of_a_choice(error: ErrorDetails, place: Place) -> Found | None:
+def _error_of_a_choice(error: ErrorDetails, place: Place) -> FieldError | None:
     code, given, path = error["type"], error["input"], place.path
     if code in ("literal_error", "enum"):
         expected = error["ctx"]["expected"].replace("'", '"')
-        return Found("unknown_choice", path, f"expected {expected}, given {shown(given)}")
+        return FieldError("unknown_choice", path, f"expected {expected}, given {shown(given)}")
     if code == "union_tag_invalid":
         expected = error["ctx"]["expected_tags"].replace("'", '"')
         tag = shown(error["ctx"]["tag"])
-        return Found("unknown_choice", (*path, "kind"), f"expected one of {expected}, given {tag}")
+        return FieldError("unknown_choice", (*path, "kind"), f"expected one of {expected}, given {tag}")
     if code == "union_tag_not_found":
-        return Found("missing_field", (*path, "kind"), missing_field("kind"))
+        return FieldError("missing_field", (*path, "kind"), missing_field("kind"))
     return None
 
 

@@ -1,7 +1,7 @@
 """JSON values to a problem, a plan, options or a target, with every error of the document at once.
 
 When the structure of some elements is broken, the rest is still checked for what its fields mean together, so
-that a document is mended in one go; issues that only the missing elements cause are not told.
+that a document can be mended in one go; issues that only the missing elements cause are not reported.
 """
 
 import re
@@ -22,10 +22,10 @@ from memstow.planner.reading.sections import Section, index_before, read_section
 _T = TypeVar("_T")
 
 _STAND_INS: Final[dict[str, Any]] = {"version": 1, "buffers": (), "pools": (Pool(id=DEFAULT_POOL),)}
-# What `repr` makes of a string.
+# A string as `repr` writes it.
 _QUOTED: Final = re.compile(r"'(?:[^'\\]|\\.)*+'|\"(?:[^\"\\]|\\.)*+\"")
 _REFERENCES: Final = {"unknown_buffer": "buffers", "unknown_pool": "pools"}
-# What holds only as long as nothing more is in these lists. Every other issue stays, whatever else there is.
+# Issues that further elements of these lists could resolve. Every other issue stays whatever is added.
 _UNLESS_MORE: Final = {
     "group_pools": ("pools",),
     "group_alignment": ("pools",),

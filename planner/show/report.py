@@ -132,17 +132,17 @@ def needs_report(found: "Needs") -> str:
 
 def _need_row(need: "Need") -> tuple[str, str, str]:
     if need.bound is None:
-        told = "no capacity of it alone is enough"
+        needs = "no capacity of it alone is enough"
     elif need.least is not None:
-        told = count(need.least)
+        needs = count(need.least)
     else:
         enough = "not known" if need.enough is None else count(need.enough)
-        told = f"at least {count(need.bound)}; enough: {enough}"
-    return plain(need.pool, most=40), count(need.capacity), told
+        needs = f"at least {count(need.bound)}; enough: {enough}"
+    return plain(need.pool, most=40), count(need.capacity), needs
 
 
 def _release_lines(found: "Needs") -> list[str]:
-    """Which constraints the problem was tried without, one at a time, and what came of that."""
+    """A line for each constraint that the problem was tried without, with the result."""
     if found.plan.status is not Status.INFEASIBLE:
         return []
     helping = [release.removal for release in found.releases if release.helps]

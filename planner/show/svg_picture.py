@@ -76,32 +76,32 @@ def _panels(problem: Problem, plan: Plan, scene: Scene) -> tuple[list[Panel], in
 
 def _captions(maps: Sequence[MapDrawing], left_out: int) -> list[str]:
     """A note on what is not drawn box by box."""
-    told = []
+    notes = []
     shaded, unseen = sum(one.shaded for one in maps), sum(one.unseen for one in maps)
     if shaded:
         noun = "buffer" if shaded == 1 else "buffers"
         text = (
             f"{count(shaded)} thin {noun} drawn as shade, each column at the moment when most is live in it"
         )
-        told.append(text)
+        notes.append(text)
     if unseen:
         noun = "buffer is" if unseen == 1 else "buffers are"
-        told.append(
+        notes.append(
             f"{count(unseen)} thin {noun} not seen: more is live at other moments of the same columns"
         )
     if left_out:
-        told.append(f"{count(left_out)} more pools, of lower peaks, are not drawn")
-    return told
+        notes.append(f"{count(left_out)} more pools, of lower peaks, are not drawn")
+    return notes
 
 
 def _description(panels: Sequence[Panel]) -> str:
     """The figures in words, for those who cannot see the picture."""
-    told = [
+    peaks = [
         f"{plain(panel.pool.id, most=40)}: peak {count(panel.use.peak)} bytes"
         + (f", bound {count(panel.use.bound)}" if panel.use.bound else "")
         for panel in panels
     ]
-    return "Time across, addresses up, a box for each buffer. " + "; ".join(told)
+    return "Time across, addresses up, a box for each buffer. " + "; ".join(peaks)
 
 
 def _legend(panels: Sequence[Panel], shaded: bool) -> Iterator[str]:

@@ -227,7 +227,7 @@ def _time_line(times: Sequence[int], width: int, glyphs: Glyphs) -> str:
 
 
 def _names(named: Sequence[tuple[str, Buffer]], sheet: _Sheet) -> list[str]:
-    """Which letter is which buffer, the largest first, for as far as a few lines go."""
+    """The buffer of each letter, the largest first, within a few lines."""
     room = sheet.width - _MARGIN
     longest = min(_LONGEST_NAME, room - 11)
     entries = [

@@ -43,11 +43,13 @@ def _check_closest(index: ProblemIndex, plan: Plan, findings: Findings, claims: 
         before = findings.total
         pool = index.pool_index.get(overflow.pool)
         if pool is None or overflow.pool in named:
-            findings.add(Code.CLOSEST, "{!r} is no pool, or named twice", overflow.pool, pool=overflow.pool)
+            findings.add(
+                Code.CLOSEST, "{!r} is not a pool, or is named twice", overflow.pool, pool=overflow.pool
+            )
         elif overflow.capacity != index.pools[pool].capacity or overflow.peak <= overflow.capacity:
             findings.add(
                 Code.CLOSEST,
-                "a peak of {} in {!r} is no overflow: its capacity is {}",
+                "a peak of {} in {!r} is not an overflow: its capacity is {}",
                 overflow.peak,
                 overflow.pool,
                 "unlimited" if index.pools[pool].capacity is None else index.pools[pool].capacity,
@@ -68,7 +70,7 @@ def check_pools(
     for use in plan.pools:
         pool = index.pool_index.get(use.pool)
         if pool is None or pool in uses:
-            findings.add(Code.POOL_USE, "{!r} is no pool, or named twice", use.pool, pool=use.pool)
+            findings.add(Code.POOL_USE, "{!r} is not a pool, or is named twice", use.pool, pool=use.pool)
             continue
         uses[pool] = use
         before = findings.total

@@ -37,7 +37,7 @@ class Code(StrEnum):
     PINNED_OFFSET = "pinned_offset"
     """Not the offset the buffer is pinned to."""
     MISALIGNED = "misaligned"
-    """Pool base plus offset is no multiple of the effective alignment."""
+    """Pool base plus offset is not a multiple of the effective alignment."""
     BEYOND_CAPACITY = "beyond_capacity"
     """The buffer ends after the end of its pool, or beyond 2^62 in an unbounded one."""
     RESERVED = "reserved"

@@ -34,7 +34,7 @@ class Layout:
             if buffer is None:
                 findings.add(
                     Code.UNKNOWN_BUFFER,
-                    "{!r} has a place but is no buffer of the problem",
+                    "{!r} has a place but is not a buffer of the problem",
                     placement.buffer,
                     buffers=(placement.buffer,),
                 )
@@ -49,7 +49,7 @@ class Layout:
             if pool is None:
                 findings.add(
                     Code.UNKNOWN_POOL,
-                    "{!r} is in {!r}, which is no pool of the problem",
+                    "{!r} is in {!r}, which is not a pool of the problem",
                     placement.buffer,
                     placement.pool,
                     buffers=(placement.buffer,),

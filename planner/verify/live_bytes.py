@@ -130,12 +130,12 @@ def _against_names(index: ProblemIndex, certificate: LiveBytes) -> str | None:
         return "it names a buffer twice"
     unknown = next((name for name in names if name not in index.buffer_index), None)
     if unknown is not None:
-        return f"{unknown!r} is no buffer of the problem"
+        return f"{unknown!r} is not a buffer of the problem"
     empty = next((name for name in names if not index.buffers[index.buffer_index[name]].size), None)
     if empty is not None:
         return f"{empty!r} has no bytes and conflicts with nothing"
     if certificate.pool is not None and certificate.pool not in index.pool_index:
-        return f"{certificate.pool!r} is no pool of the problem"
+        return f"{certificate.pool!r} is not a pool of the problem"
     return None
 
 

@@ -173,7 +173,7 @@ class ProblemIndex:
     def _resolved(self, field: str, one: str, other: str) -> IndexPair | None:
         first, second = self.buffer_index.get(one), self.buffer_index.get(other)
         if first is None or second is None:
-            self._invalid("{} names {!r}, which is no buffer", field, one if first is None else other)
+            self._invalid("{} names {!r}, which is not a buffer", field, one if first is None else other)
             return None
         if first == second:
             self._invalid("{} pairs {!r} with itself", field, one)
@@ -187,18 +187,18 @@ class ProblemIndex:
             self._invalid("two pools have one id")
         named = {pool for buffer in self.buffers if buffer.pools is not None for pool in buffer.pools}
         for pool in sorted(named - self.pool_index.keys()):
-            self._invalid("an allowed pool is {!r}, which is no pool", pool)
+            self._invalid("an allowed pool is {!r}, which is not a pool", pool)
         for buffer in self.buffers:
             if buffer.offset is not None and buffer.pool is None:
                 self._invalid("{!r} is pinned to an offset but to no pool", buffer.id)
             if buffer.lifetime is not None and buffer.lifetimes is not None:
                 self._invalid("{!r} has both a lifetime and lifetimes", buffer.id)
             if buffer.pool is not None and buffer.pool not in self.pool_index:
-                self._invalid("{!r} is pinned to {!r}, which is no pool", buffer.id, buffer.pool)
+                self._invalid("{!r} is pinned to {!r}, which is not a pool", buffer.id, buffer.pool)
         for text in self.problem.terms():
             term = parse_term(text)
             if term is None or (term.pool is not None and term.pool not in self.pool_index):
-                self._invalid("{!r} is no objective", text)
+                self._invalid("{!r} is not an objective", text)
 
     def _invalid(self, text: str, *values: object) -> None:
         self._findings.add(Code.INVALID_PROBLEM, "the problem is not valid: " + text, *values)

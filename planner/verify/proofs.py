@@ -67,7 +67,7 @@ def _check(index: ProblemIndex, plan: Plan, findings: Findings) -> None:
     unknown = [name for name in explanation.buffers if name not in index.buffer_index]
     for name in unknown:
         findings.add(
-            Code.EXPLANATION, "the explanation names {!r}, which is no buffer", name, buffers=(name,)
+            Code.EXPLANATION, "the explanation names {!r}, which is not a buffer", name, buffers=(name,)
         )
     _check_pool(index, explanation, findings)
     _check_amounts(explanation, findings)
@@ -91,7 +91,7 @@ def _check_pool(index: ProblemIndex, explanation: Explanation, findings: Finding
         return
     pool = index.pool_index.get(name)
     if pool is None:
-        findings.add(Code.EXPLANATION, "the explanation names {!r}, which is no pool", name, pool=name)
+        findings.add(Code.EXPLANATION, "the explanation names {!r}, which is not a pool", name, pool=name)
         return
     for what, claimed, true in (
         ("bytes", explanation.capacity, index.pools[pool].capacity),
@@ -143,7 +143,7 @@ class Proofs:
             case LiveBytes() | Sum() as certificate:
                 term = parse_term(claim.term)
                 if term is None:
-                    return f"{claim.term!r} is no objective"
+                    return f"{claim.term!r} is not an objective"
                 cheapest_only = self._cheapest_only(position)
                 return reason_against(self._index, term, claim.bound, certificate, cheapest_only)
             case Least():

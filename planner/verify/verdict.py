@@ -58,7 +58,7 @@ class Claim:
     """The claim of which this one is a part: both stand or fall together."""
 
     @property
-    def told(self) -> str:
+    def standing_text(self) -> str:
         """The standing in words, without the claim itself."""
         match self.standing:
             case Standing.CHECKED:

@@ -82,7 +82,7 @@ class Master:
             self.cp.add_hint(self.cp.get_int_var_from_proto_index(index), value)
 
     def leave(self, margins: Sequence[int]) -> None:
-        """Keep so many cells of each pool empty, for proposals that pack more easily and prove nothing."""
+        """Keep this many cells of each pool empty, for proposals that pack more easily and prove nothing."""
         for margin, cells in zip(self._margins, margins, strict=True):
             self._narrow(margin, cells, cells)
 

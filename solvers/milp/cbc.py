@@ -104,7 +104,7 @@ def _converse(command: list[str], folder: Path, columns: int, report: RunReport)
 
 @dataclass(slots=True)
 class Log:
-    """What a log says besides bounds."""
+    """The contents of a log besides bounds."""
 
     nodes: int = 0
     near: bool = False  # it stopped at a gap: its value proves nothing, its bounds do

@@ -84,7 +84,7 @@ TEST(the_cheapest_layout_and_the_lowest_of_these_are_those_of_brute_force) {
         Cheapest search(in, seed);
         Budget budget(-1, 50'000'000);
         const Bytes capacity = in.pools[0].capacity;
-        const Cheapest::Found cheap =
+        const Cheapest::Result cheap =
             search.cheapest({.height = capacity, .enough = std::nullopt}, budget, {});
         CHECK(cheap.none == !best.fits);
         impossible += !best.fits;
@@ -92,7 +92,7 @@ TEST(the_cheapest_layout_and_the_lowest_of_these_are_those_of_brute_force) {
         CHECK(cheap.cost == best.cost && cheap.bound == best.cost);
         CHECK(valid(in, cheap.offsets) && cost_of(in, cheap.offsets) == cheap.cost);
         priced += best.cost > 0;
-        const Cheapest::Found low =
+        const Cheapest::Result low =
             search.lowest({.limits = {.height = capacity, .cost = best.cost}, .bound = 0}, budget, {});
         CHECK(low.top == best.top && low.bound == best.top && low.cost == best.cost);
         CHECK(valid(in, low.offsets) && top_of(in, low.offsets) == low.top);
@@ -108,7 +108,7 @@ TEST(a_bound_holds_however_early_the_search_for_it_ends) {
         Cheapest search(in, seed);
         for (const std::int64_t work : {1, 100, 1000, 10'000}) {
             Budget budget(-1, work);
-            const Cheapest::Found found =
+            const Cheapest::Result found =
                 search.cheapest({.height = in.pools[0].capacity, .enough = std::nullopt}, budget, {});
             CHECK(!found.none || !best.fits);
             CHECK(!best.fits || found.bound <= best.cost);
@@ -133,7 +133,7 @@ TEST(a_goal_ends_the_search_for_a_cheaper_layout) {
     Cheapest search(in, 1);
     Budget budget;
     CHECK(search.cheapest({.height = 8, .enough = 5}, budget, {}).cost <= 5);
-    const Cheapest::Found proven = search.cheapest({.height = 8, .enough = 1}, budget, {});
+    const Cheapest::Result proven = search.cheapest({.height = 8, .enough = 1}, budget, {});
     CHECK(proven.bound == 2 && proven.cost == 2);  // four places for six
 }
 
@@ -142,7 +142,7 @@ TEST(the_local_search_keeps_every_constraint_and_counts_right) {
         const Instance in = costly_instance(seed);
         Cheapest any(in, seed);
         Budget budget;
-        const Cheapest::Found start =
+        const Cheapest::Result start =
             any.cheapest({.height = in.pools[0].capacity, .enough = 1'000'000}, budget, {});
         if (start.offsets.empty()) continue;
         const Costs costs = costs_of(in);

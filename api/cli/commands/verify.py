@@ -146,7 +146,7 @@ def _print_claims(verdict: "Verdict") -> None:
         (checked, MOST_CHECKED_SHOWN, "claims, checked"),
     ):
         for claim in claims[:most]:
-            print(f"  {plain(claim.says)}: {plain(claim.told)}")
+            print(f"  {plain(claim.says)}: {plain(claim.standing_text)}")
         if len(claims) > most:
             print(f"  and {len(claims) - most:,} more {kind}")
 

@@ -18,9 +18,9 @@ from memstow.api.workers.isolated_run import ChildExecutor
 from memstow.planner.model.errors import InputError
 from memstow.planner.processes.frames import Message, Reader, pack
 
-# Bundles that may wait for a server; one that leaves so many there is gone.
+# The most bundles that may wait for a server; one that lets more pile up is taken to be gone.
 MOST_WAITING: Final = 1_000
-# Messages are collected for so long before they are sent.
+# How long messages are collected before they are sent.
 _COLLECT_SECONDS: Final = 0.1
 _SEND_SECONDS: Final = 30.0
 _WORKING: Final = (Status.running, Status.paused, Status.closing_gracefully)

@@ -7,7 +7,7 @@ from itertools import accumulate, groupby
 from typing import Final
 
 MOST_POINTS: Final = 400
-"""The most points of a curve: more cannot be told apart in print."""
+"""The most points of a curve: more cannot be distinguished in print."""
 MOMENTS: Final = 200
 """Times at which means are computed."""
 PIXELS: Final = 80

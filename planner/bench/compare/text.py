@@ -33,7 +33,7 @@ def comparison_text(comparison: Comparison, deciding: Iterable[str]) -> str:
 
 
 def _verdict(comparison: Comparison, decides: frozenset[str]) -> str:
-    """What is worse, and what of it does not decide."""
+    """The last line: the reasons for the verdict, with the measures that are worse and do not decide."""
     worse = {line.measure for line in comparison.lines if line.verdict is Verdict.WORSE}
     reasons = []
     if worse & decides:
@@ -43,9 +43,7 @@ def _verdict(comparison: Comparison, decides: frozenset[str]) -> str:
     if comparison.pairs.only_old:
         reasons.append("worse, since results are missing")
     if worse - decides:
-        reasons.append(
-            f"worse in {_listed(worse - decides)}, which `--fail-on` of `bench compare` does not name"
-        )
+        reasons.append(f"worse in {_listed(worse - decides)}, which does not decide")
     return "; ".join(reasons) or "nothing is worse"
 
 

@@ -156,7 +156,7 @@ def to_line(record: Record) -> str:
 
 
 def from_line(line: str | bytes) -> Record:
-    """The record of a line; RecordError if the line is no record."""
+    """The record of a line; RecordError if the line is not a record."""
     try:
         values = json.loads(line)
     except ValueError as error:

@@ -21,7 +21,7 @@ PAGE: Final = "report.html"
 MOST_MEMORY_PICTURES: Final = 100
 
 ProblemsOf = Callable[[Sequence[Instance]], Mapping[str, Problem]]
-"""By digest, the problems of these instances that can still be had."""
+"""By digest, the problems of these instances that can still be read."""
 
 
 def report(

@@ -79,7 +79,7 @@ def _run_all(request: Message, sender: BatchSender) -> None:
 
 
 def _over(task: Task, memory: int, tell: Tell) -> Message:
-    """The result of a run, be it an error."""
+    """The result of a run; an error is one, too."""
     try:
         over = perform(task, memory, tell)
     except MemoryError:

@@ -87,7 +87,7 @@ def _plan_or_failure(code: int, files: "_RunFiles") -> Plan | Message:
     try:
         plan = files.plan()
     except InputError as error:
-        return {"status": "error", "error": f"what it wrote is no plan: {error}"[:_TAIL]}
+        return {"status": "error", "error": f"what it wrote is not a plan: {error}"[:_TAIL]}
     return {"status": "unknown", "error": "it wrote no plan"} if plan is None else plan
 
 

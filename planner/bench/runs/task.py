@@ -62,7 +62,7 @@ class SolverRequest:
     options: RunOptions
     command: tuple[str, ...] | None = None
     folder: str | None = None  # where the command runs
-    repeat_seconds: float = REPEAT_SECONDS  # how it is measured, which is no part of the key of a record
+    repeat_seconds: float = REPEAT_SECONDS  # how it is measured, not a part of the key of a record
 
     def solver_info(self, version: str) -> SolverInfo:
         """The solver as a record has it."""

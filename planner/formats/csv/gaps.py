@@ -33,10 +33,10 @@ def parse_gaps(text: str, addend: int) -> list[Gap]:
     for part in text.split():
         match = _GAP.fullmatch(part)
         if match is None:
-            raise GapError(f"{part[:48]!r} is no gap; write 7-9 or, for a window of bytes, 7-9@2:13")
+            raise GapError(f"{part[:48]!r} is not a gap; write 7-9 or, for a window of bytes, 7-9@2:13")
         begin, end, lower, upper = (None if group is None else int(group) for group in match.groups())
         if begin is None or end is None:
-            raise GapError(f"{part[:48]!r} is no gap")
+            raise GapError(f"{part[:48]!r} is not a gap")
         window = None if lower is None or upper is None else (lower, upper)
         gaps.append(Gap(begin, end + addend, window))
     return sorted(gaps, key=_times)

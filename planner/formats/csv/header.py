@@ -69,7 +69,7 @@ def header_columns(
             names[meaning] = cell
     if not position and not any(_joined(cell) for cell in cells):
         example = ",".join(required)
-        message = f"this is no header: a CSV begins with a line such as {example}, JSON with {{ or ["
+        message = f"this is not a header: a CSV begins with a line such as {example}, JSON with {{ or ["
         raise InputError.single("no_header", f"line {line}", message)
     separated = len(cells) > 1 or not any(issue.message.endswith(_SEPARATORS) for issue in issues)
     for meaning in required if separated else ():
@@ -89,7 +89,7 @@ def _joined(cell: str) -> bool:
 
 def _unknown(cell: str, allowed: tuple[str, ...]) -> str:
     if _joined(cell):
-        return f"{shown(cell)} is no column; {_SEPARATORS}"
+        return f"{shown(cell)} is not a column; {_SEPARATORS}"
     if not cell:
         return f"the column has no name; use {', '.join(allowed)}"
     return f"there is no column {printable(cell)!r} in this format; use {', '.join(allowed)}"

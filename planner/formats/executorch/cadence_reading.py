@@ -75,8 +75,8 @@ class AbsolutePlacement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
-class Given:
-    """All of it."""
+class CadenceDocument:
+    """A whole document of Cadence."""
 
     memory_config: MemoryConfig
     specs: tuple[Spec, ...]
@@ -85,44 +85,44 @@ class Given:
     extra_padding: Bytes = 0
 
 
-def read_given(raw: Any, findings: Findings) -> Problem | None:
+def read_cadence(raw: Any, findings: Findings) -> Problem | None:
     """The problem; None where the findings say why there is none."""
-    section = read_section(Given, raw, findings)
+    section = read_section(CadenceDocument, raw, findings)
     if not section.sound:
         return None
-    given = Given(**section.values)
-    _check_lists(given.memory_config, findings)
+    document = CadenceDocument(**section.values)
+    _check_lists(document.memory_config, findings)
     if findings:
         return None
-    _check_ids(given, findings)
-    return _Reading(given, findings).problem()
+    _check_ids(document, findings)
+    return _Reading(document, findings).problem()
 
 
 class _Reading:
-    def __init__(self, given: Given, findings: Findings) -> None:
-        self._given = given
+    def __init__(self, document: CadenceDocument, findings: Findings) -> None:
+        self._document = document
         self._findings = findings
-        config = given.memory_config
+        config = document.memory_config
         count = len(config.memory_sizes)
         self._names = config.memory_names or tuple(str(number + 1) for number in range(count))
         self._alignments = config.memory_alignments or (1,) * count
-        # What depends on another is not aligned by itself there: parts of a concatenation follow each other
-        # without gaps. So one alignment for all memories is told of what is planned, not of the memories.
+        # A spec placed relative to another is not aligned by itself: parts of a concatenation have no gaps
+        # between them. So one alignment for all memories is that of the specs, not of the memories.
         self._one_alignment = self._alignments[0] if len(set(self._alignments)) == 1 else None
-        self._dependents = {tie.dependent for tie in given.relative_placement}
-        self._pins = {pin.spec: (index, pin) for index, pin in enumerate(given.absolute_placement)}
+        self._dependents = {tie.dependent for tie in document.relative_placement}
+        self._pins = {pin.spec: (index, pin) for index, pin in enumerate(document.absolute_placement)}
 
     def problem(self) -> Problem:
-        given = self._given
+        document = self._document
         lives = self._lives()
         self._refuse_unaligned_parts()
         problem = Problem(
             version=1,
             pools=tuple(self._pool(index) for index in range(len(self._names))),
-            buffers=tuple(self._buffer(i, spec, lives[spec.id]) for i, spec in enumerate(given.specs)),
+            buffers=tuple(self._buffer(i, spec, lives[spec.id]) for i, spec in enumerate(document.specs)),
             relative=tuple(
                 Relative(buffer=tie.dependent, base=tie.source, offset=tie.offset)
-                for tie in given.relative_placement
+                for tie in document.relative_placement
             ),
         )
         check_made(problem, self._findings, self._place)
@@ -131,7 +131,7 @@ class _Reading:
     def _refuse_unaligned_parts(self) -> None:
         if self._one_alignment is not None:
             return
-        for index, tie in enumerate(self._given.relative_placement):
+        for index, tie in enumerate(self._document.relative_placement):
             if any(tie.offset % alignment for alignment in self._alignments):
                 message = (
                     "no multiple of every alignment, in memories of different alignments; give one to all"
@@ -139,9 +139,9 @@ class _Reading:
                 self._findings.add("unsupported", ("relative_placement", index, "offset"), message)
 
     def _pool(self, index: int) -> Pool:
-        config, alignment = self._given.memory_config, self._alignments[index]
+        config, alignment = self._document.memory_config, self._alignments[index]
         # The end of a buffer, rounded up to the alignment, must be inside; so must be the padding after it.
-        room = config.memory_sizes[index] - self._given.extra_padding
+        room = config.memory_sizes[index] - self._document.extra_padding
         return Pool(
             id=self._names[index],
             capacity=max(room - room % alignment, 0),
@@ -151,9 +151,9 @@ class _Reading:
 
     def _lives(self) -> dict[str, tuple[int, int]]:
         """First and last moment of each spec, those of sources widened by what depends on them."""
-        lives = {spec.id: self._life(index, spec) for index, spec in enumerate(self._given.specs)}
-        source_of = {tie.dependent: tie.source for tie in self._given.relative_placement}
-        for tie in self._given.relative_placement:
+        lives = {spec.id: self._life(index, spec) for index, spec in enumerate(self._document.specs)}
+        source_of = {tie.dependent: tie.source for tie in self._document.relative_placement}
+        for tie in self._document.relative_placement:
             root, seen = tie.source, {tie.dependent}
             while root in source_of and root not in seen:
                 seen.add(root)
@@ -168,7 +168,7 @@ class _Reading:
         first, last = spec.lifetime
         reason = against_moments(first, last)
         if reason is not None:
-            # Told here: what depends on it could widen it to a life that looks sound.
+            # Reported here: specs placed relative to it could widen it to a life that looks valid.
             self._findings.add("reversed_lifetime", ("specs", index, "lifetime"), reason)
         return first, max(first, last)
 
@@ -198,7 +198,7 @@ class _Reading:
     def _place(self, path: Path) -> Path:
         match path:
             case ("buffers", int(index), "pool" | "offset" as field, *_):
-                name = self._given.specs[index].id
+                name = self._document.specs[index].id
                 if name not in self._pins:
                     return ("specs", index, "mem_id")
                 step = "pinned_memory_id" if field == "pool" else field
@@ -218,34 +218,34 @@ class _Reading:
 def _check_lists(config: MemoryConfig, findings: Findings) -> None:
     count = len(config.memory_sizes)
     for field in ("memory_alignments", "memory_names", "base_addrs"):
-        given = getattr(config, field)
-        if given is not None and len(given) != count:
-            message = f"holds {len(given)} values for {count} memories; give one for each"
+        values = getattr(config, field)
+        if values is not None and len(values) != count:
+            message = f"holds {len(values)} values for {count} memories; give one for each"
             findings.add("wrong_length", ("memory_config", field), message)
 
 
-def _check_ids(given: Given, findings: Findings) -> None:
-    count = len(given.memory_config.memory_sizes)
-    for path, number in _memory_ids(given):
+def _check_ids(document: CadenceDocument, findings: Findings) -> None:
+    count = len(document.memory_config.memory_sizes)
+    for path, number in _memory_ids(document):
         if not 1 <= number <= count:
             message = f"there is no memory {number}; ids count from 1, and the last is {count}"
             findings.add("unknown_memory", path, message)
-    known = {spec.id for spec in given.specs}
+    known = {spec.id for spec in document.specs}
     pinned: set[str] = set()
-    for index, pin in enumerate(given.absolute_placement):
+    for index, pin in enumerate(document.absolute_placement):
         place = ("absolute_placement", index, "spec")
         if pin.spec not in known:
             findings.add("unknown_buffer", place, f"there is no spec {pin.spec!r}")
         elif pin.spec in pinned:
             findings.add("repeated_pin", place, f"{pin.spec!r} is pinned already")
         pinned.add(pin.spec)
-    _check_bases(given, findings)
+    _check_bases(document, findings)
 
 
-def _check_bases(given: Given, findings: Findings) -> None:
+def _check_bases(document: CadenceDocument, findings: Findings) -> None:
     """There, offsets are aligned; here, addresses are: the same only where the bases are aligned too."""
-    config = given.memory_config
-    steps = {spec.alignment for spec in given.specs}
+    config = document.memory_config
+    steps = {spec.alignment for spec in document.specs}
     for index, base in enumerate(config.base_addrs or ()):
         alignments = config.memory_alignments
         needed = steps | ({alignments[index]} if alignments and index < len(alignments) else set())
@@ -254,11 +254,11 @@ def _check_bases(given: Given, findings: Findings) -> None:
             findings.add("unsupported", ("memory_config", "base_addrs", index), message)
 
 
-def _memory_ids(given: Given) -> Iterator[tuple[Path, int]]:
-    for index, spec in enumerate(given.specs):
+def _memory_ids(document: CadenceDocument) -> Iterator[tuple[Path, int]]:
+    for index, spec in enumerate(document.specs):
         if spec.mem_id is not None:
             yield ("specs", index, "mem_id"), spec.mem_id
         for at, number in enumerate(spec.blocklist):
             yield ("specs", index, "blocklist", at), number
-    for index, pin in enumerate(given.absolute_placement):
+    for index, pin in enumerate(document.absolute_placement):
         yield ("absolute_placement", index, "pinned_memory_id"), pin.pinned_memory_id

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
-from memstow.planner.formats.executorch.cadence_reading import read_given
+from memstow.planner.formats.executorch.cadence_reading import read_cadence
 from memstow.planner.formats.executorch.cadence_writing import document_of
 from memstow.planner.formats.format import Format, Refusals
 from memstow.planner.formats.native import encode_document, list_of_lines
@@ -37,7 +37,7 @@ def read_problem(raw: Any) -> Problem:
     """The problem of a list of tensors, or of what Cadence's planner gets."""
     findings = Findings(raw)
     with collector_at_rest():
-        problem = read_given(raw, findings) if isinstance(raw, dict) else _read_list(raw, findings)
+        problem = read_cadence(raw, findings) if isinstance(raw, dict) else _read_list(raw, findings)
     if findings or problem is None:
         raise findings.error()
     return problem

@@ -138,7 +138,7 @@ def _refuse_lives(problem: Problem, constant_pools: Set[str], refusals: Refusals
         path = f"$.buffers[{index}]"
         if buffer.lifetime != ALWAYS:
             if buffer.lifetime is not None or buffer.lifetimes:
-                refusals.add(f"{path}.lifetime", "conflicts are told by name, not by times")
+                refusals.add(f"{path}.lifetime", "conflicts are given by name, not by times")
             if constant_pools & set(allowed_pools(problem, buffer)):
                 refusals.add(
                     f"{path}.pools", "a pool is for what is always live or for the rest, not for both"

@@ -11,7 +11,7 @@ from memstow.planner.show.drawing.palette import RAMP, ink_on
 from memstow.planner.show.drawing.scale import RIGHT, Box, Panel, px
 from memstow.planner.show.formatting import count, fit_text, human, plain, time_text
 
-MOST_TOLD: Final = 1_500
+MOST_TOOLTIPS: Final = 1_500
 """The most boxes of a picture with tooltips."""
 READABLE: Final = 4
 """The least width and height in pixels of a box with a rim and a tooltip; a rim would hide a thinner box."""
@@ -99,9 +99,9 @@ def _outline(box: Box) -> str:
 
 def _tooltip(panel: Panel, box: Box) -> str:
     buffer = box.life.buffer
-    told = f"{plain(buffer.id, most=80)}: {count(buffer.size)} bytes at {count(box.life.offset)}"
+    text = f"{plain(buffer.id, most=80)}: {count(buffer.size)} bytes at {count(box.life.offset)}"
     if buffer.lifetime == ALWAYS:
-        told += ", always live"
+        text += ", always live"
     elif panel.axis.kind == "time" and (buffer.lifetime is not None or buffer.lifetimes is not None):
-        told += f", live from {time_text(box.life.begin)} until {time_text(box.life.end)}"
-    return told + (", pinned" if buffer.offset is not None else "")
+        text += f", live from {time_text(box.life.begin)} until {time_text(box.life.end)}"
+    return text + (", pinned" if buffer.offset is not None else "")

@@ -37,7 +37,7 @@ def heading(panel: Panel) -> str:
     if use.capacity is not None:
         limit = f"of {human(use.capacity)}"
         limit += f", {percent(use.peak / use.capacity)} used" if use.capacity else ""
-    told = [
+    spans = [
         f'<tspan font-weight="bold">{escape(plain(panel.pool.id, most=40))}</tspan>',
         f'<tspan dx="8">{count(use.peak)} bytes ({human(use.peak)})</tspan>',
         f'<tspan dx="8" fill="{QUIET}">{limit}</tspan>',
@@ -45,8 +45,8 @@ def heading(panel: Panel) -> str:
     if use.bound:
         met = use.bound >= use.peak
         words = "least possible" if met else f"at least {count(use.bound)} ({human(use.bound)})"
-        told.append(f'<tspan dx="8" fill="{MET if met else OPEN}">{words}</tspan>')
-    return f'<text x="{LEFT}" y="{panel.top - 26}" font-size="13" fill="{INK}">{"".join(told)}</text>'
+        spans.append(f'<tspan dx="8" fill="{MET if met else OPEN}">{words}</tspan>')
+    return f'<text x="{LEFT}" y="{panel.top - 26}" font-size="13" fill="{INK}">{"".join(spans)}</text>'
 
 
 def ground(panel: Panel, columns: Columns) -> Iterator[str]:
@@ -80,10 +80,10 @@ def _reserved(panel: Panel) -> Iterator[str]:
         if low - high < _THIN:
             thin.update(range(floor(high), max(floor(high) + 1, floor(low))))
             continue
-        told = f"reserved: {count(it.size)} bytes at {count(it.offset)}"
+        tooltip = f"reserved: {count(it.size)} bytes at {count(it.offset)}"
         yield (
             f'<rect class="reserved" x="{LEFT}" y="{px(high)}" width="{ACROSS}" height="{px(low - high)}" '
-            f'fill="{RESERVED}"><title>{told}</title></rect>'
+            f'fill="{RESERVED}"><title>{tooltip}</title></rect>'
         )
     if thin:
         path = "".join(f"M{LEFT} {y}h{ACROSS}v1h-{ACROSS}z" for y in sorted(thin))
@@ -96,12 +96,12 @@ def moment(panel: Panel) -> Iterator[str]:
     if live.time is None or panel.axis.kind != "time":
         return
     x = panel.across(live.time)
-    told = f"t = {time_text(live.time)}: {human(live.bytes)} live, the most"
+    caption = f"t = {time_text(live.time)}: {human(live.bytes)} live, the most"
     yield (
         f'<path class="moment" d="M{px(x)} {panel.top - 6}V{panel.bottom}" stroke="{INK}" '
         'stroke-dasharray="1.5 2.5" fill="none"/>'
     )
-    yield _under(x, panel.top - 9, told, INK, beside=0)
+    yield _under(x, panel.top - 9, caption, INK, beside=0)
 
 
 def levels(panel: Panel) -> Iterator[str]:
@@ -132,8 +132,8 @@ def axes(panel: Panel) -> Iterator[str]:
         yield f'<text x="{LEFT - 8}" y="{px(y + 4)}" text-anchor="end" fill="{QUIET}">{text}</text>'
     y = panel.bottom + 16
     if panel.axis.kind != "time":
-        told = "always live" if panel.axis.kind == "always" else "no lifetimes: the buffers side by side"
-        yield f'<text x="{LEFT + ACROSS / 2}" y="{y}" text-anchor="middle" fill="{QUIET}">{told}</text>'
+        caption = "always live" if panel.axis.kind == "always" else "no lifetimes: the buffers side by side"
+        yield f'<text x="{LEFT + ACROSS / 2}" y="{y}" text-anchor="middle" fill="{QUIET}">{caption}</text>'
         return
     yield f'<text x="{RIGHT + _BESIDE + 10}" y="{y}" fill="{QUIET}">time</text>'
     begin, end = panel.axis.begin, panel.axis.end

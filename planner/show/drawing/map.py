@@ -6,7 +6,7 @@ from typing import Final
 
 from memstow.planner.show.drawing import frame
 from memstow.planner.show.drawing.boxes import (
-    MOST_TOLD,
+    MOST_TOOLTIPS,
     boxes_with_tooltips,
     names,
     plain_boxes,
@@ -36,18 +36,18 @@ def draw_map(panel: Panel) -> MapDrawing:
     """Everything of one pool, from the back to the front."""
     columns = columns_of(panel.lives, panel.axis, ACROSS)
     own, thin = _by_size(panel.boxes, MOST_BOXES // panel.beside)
-    telling = readable(own, MOST_TOLD // panel.beside)
-    told = [own[index] for index in sorted(telling)]
+    with_tooltip = readable(own, MOST_TOOLTIPS // panel.beside)
+    tooltip_boxes = [own[index] for index in sorted(with_tooltip)]
     lines = [
         frame.heading(panel),
         *frame.ground(panel, columns),
         *spots(panel, thin),
-        *plain_boxes(box for index, box in enumerate(own) if index not in telling),
-        *boxes_with_tooltips(panel, told),
+        *plain_boxes(box for index, box in enumerate(own) if index not in with_tooltip),
+        *boxes_with_tooltips(panel, tooltip_boxes),
         *summits(panel, thin),
         *frame.moment(panel),
         *frame.levels(panel),
-        *names(told),
+        *names(tooltip_boxes),
         *frame.axes(panel),
     ]
     seen = {box.life.buffer.id for box in own}
@@ -57,7 +57,7 @@ def draw_map(panel: Panel) -> MapDrawing:
 
 
 def _by_size(boxes: list[Box], most: int) -> tuple[list[Box], list[Box]]:
-    """Which have a box of their own, and which are too thin or too many for it."""
+    """The boxes to draw one by one, and those that are too thin or too many for it."""
     wide = [index for index, box in enumerate(boxes) if box.thinner >= 1]
     own = set(nlargest(most, wide, key=lambda index: boxes[index].area))
     return (

@@ -1,4 +1,4 @@
-// What each file of this folder adds to the Python module.
+// One function for each file of this folder, which adds its names to the Python module.
 #pragma once
 
 #include <nanobind/nanobind.h>

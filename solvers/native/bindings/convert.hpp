@@ -52,7 +52,7 @@ Hint to_hint(const Hint* hint);
 
 nb::int_ to_python(Value value);
 
-// What Python is told of a better layout: its height, and where everything is.
+// Called with a better layout: its height, and the place of every item.
 using OnHeight = std::function<void(Bytes height, const Placed& placed)>;
 
 // The same for a solver to call, from any thread and without the interpreter's lock. Refers to `on_height`.

@@ -4,10 +4,10 @@
 NB_MODULE(_native, m) {
     using namespace memstow::bindings;
     m.doc() = "The native core of memstow.";
-    // What a caller still holds at exit is no defect.
+    // Callers may still hold objects at exit: that is not a leak.
     nb::set_leak_warnings(false);
 
-    // What a later one takes or returns is known by then.
+    // In this order: each uses types that those before it bind.
     bind_budget(m);
     bind_instance(m);
     bind_score(m);

@@ -45,26 +45,26 @@ Cheapest::Events telling(const OnOffsets& on_value, const OnBound& on_bound) {
 }
 
 // Dead items as the caller numbers them.
-Cheapest::Found renumbered(Cheapest::Found found, const Items& items) {
+Cheapest::Result renumbered(Cheapest::Result found, const Items& items) {
     for (Index& item : found.dead) item = items[item];
     return found;
 }
 
-Cheapest::Found cheapest(PoolSearch& self, const Cheapest::CheapestOptions& options, Budget& budget,
-                         const OnOffsets& on_cost, const OnBound& on_bound) {
+Cheapest::Result cheapest(PoolSearch& self, const Cheapest::CheapestOptions& options, Budget& budget,
+                          const OnOffsets& on_cost, const OnBound& on_bound) {
     nb::gil_scoped_release release;
     const Cheapest::Events events = telling(on_cost, on_bound);
     return renumbered(self.search.cheapest(options, budget, events), self.items);
 }
 
-Cheapest::Found lowest(PoolSearch& self, const Cheapest::LowestOptions& options, Budget& budget,
-                       const OnOffsets& on_height, const OnBound& on_bound) {
+Cheapest::Result lowest(PoolSearch& self, const Cheapest::LowestOptions& options, Budget& budget,
+                        const OnOffsets& on_height, const OnBound& on_bound) {
     nb::gil_scoped_release release;
     const Cheapest::Events events = telling(on_height, on_bound);
     return renumbered(self.search.lowest(options, budget, events), self.items);
 }
 
-std::optional<Cheapest::Offsets> offsets(const Cheapest::Found& found) {
+std::optional<Cheapest::Offsets> offsets(const Cheapest::Result& found) {
     if (found.offsets.empty()) return std::nullopt;
     return found.offsets;
 }
@@ -85,14 +85,15 @@ void bind_values(nb::module_& m) {
                 new (self) Cheapest::LowestOptions{{height, cost}, bound};
             },
             nb::kw_only(), nb::arg("height"), nb::arg("cost"), nb::arg("bound"));
-    nb::class_<Cheapest::Found>(m, "CheapestResult", "The best layout within the limits, and what is proven.")
+    nb::class_<Cheapest::Result>(m, "CheapestResult",
+                                 "The best layout within the limits, and what is proven.")
         .def_prop_ro("offsets", &offsets)
-        .def_ro("cost", &Cheapest::Found::cost)
-        .def_ro("top", &Cheapest::Found::top)
-        .def_ro("bound", &Cheapest::Found::bound)
-        .def_ro("infeasible", &Cheapest::Found::none)
-        .def_ro("dead", &Cheapest::Found::dead)
-        .def_ro("refuted", &Cheapest::Found::refuted);
+        .def_ro("cost", &Cheapest::Result::cost)
+        .def_ro("top", &Cheapest::Result::top)
+        .def_ro("bound", &Cheapest::Result::bound)
+        .def_ro("infeasible", &Cheapest::Result::none)
+        .def_ro("dead", &Cheapest::Result::dead)
+        .def_ro("refuted", &Cheapest::Result::refuted);
 }
 
 }  // namespace

@@ -134,7 +134,7 @@ std::vector<Index> without_exempt(const Instance& instance, std::vector<Index> p
     return kept;
 }
 
-// What these parts need when they are stacked: whole units but for the topmost.
+// The bytes of these parts when they are stacked: whole units but for the topmost.
 WideBytes stacked(const Instance& instance, const std::vector<Index>& parts, Bytes unit) {
     WideBytes sum = 0;
     Bytes spare = 0;

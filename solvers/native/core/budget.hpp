@@ -8,7 +8,7 @@
 
 namespace memstow {
 
-// So many times as much work for the next turn, as far as it can be counted.
+// Multiplies the work for the next turn, without an overflow.
 inline std::int64_t times_more(std::int64_t work, std::int64_t times) {
     return work > std::numeric_limits<std::int64_t>::max() / times ? work : work * times;
 }

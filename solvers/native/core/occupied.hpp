@@ -11,7 +11,7 @@ namespace memstow {
 
 struct Occupied {
     Bytes bytes = 0;
-    std::optional<std::int64_t> time;  // the first moment with so many; none where nothing has a lifetime
+    std::optional<std::int64_t> time;  // the first with that many bytes; none where nothing has a lifetime
 };
 
 // By pool, over the lifetimes. Bytes that several parts share count once.

@@ -44,7 +44,7 @@ struct Kept {
     std::int64_t count;
 };
 
-// What a hint says: where items are wished to be, and what moves are counted from.
+// A hint: where items are wished to be, and the places that moves are counted from.
 struct Hint {
     Layout places;             // by item; empty: nowhere
     std::vector<Kept> kept;    // all else is a move

@@ -1,5 +1,5 @@
 // Published planners under their own names, to be compared with and to be asked for. Each takes the buffers
-// in the order of its source and decides as its source does. What a source cannot honour it declines; where
+// in the order of its source and decides as its source does. It declines what its source cannot honour; where
 // the placement engine honours more than the source does (explicit conflicts, reserved ranges, several
 // lifetimes, groups), the planner does too, since its order and its rule remain the same.
 //
@@ -20,7 +20,7 @@ namespace memstow::greedy {
 // The names of the planners.
 std::span<const std::string_view> classics();
 
-// What of the instance the planner cannot honour, in words; nothing when it can take the instance.
+// The constraint of the instance that the planner cannot honour, in words; nothing when it can take it.
 std::optional<std::string> declines(std::string_view classic, const Instance& instance);
 
 // The planner's layout. `classic` is one of classics() and does not decline the instance. As with

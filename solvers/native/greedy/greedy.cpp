@@ -22,7 +22,7 @@ struct Pass {
     Rule rule;
 };
 
-// What wins most often comes first; no order wins everywhere.
+// The pass that wins most often comes first; none wins everywhere.
 constexpr Pass kPasses[] = {
     {Order::size, Rule::lowest},
     {Order::start, Rule::best},
@@ -240,7 +240,7 @@ class Portfolio {
         }
     }
 
-    // What still holds of the hint stays, from the lowest offset up; then the same order packed anew.
+    // Keeps the valid places of the hint, from the lowest offset up; then packs in the same order.
     void from_hint(Tactics tactics) {
         const Layout& hint = scorer_.hint();
         if (hint.empty()) return;

@@ -8,7 +8,7 @@
 
 namespace memstow::greedy {
 
-// What orders are made of, by item.
+// Properties of items that orders sort by.
 struct Traits {
     explicit Traits(const Instance& instance);
 

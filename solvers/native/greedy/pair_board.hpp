@@ -1,4 +1,4 @@
-// What is placed, for small instances: all parts of a pool in the order of their offsets, and a bit for each
+// The placed parts, for small instances: those of a pool in the order of their offsets, and a bit for each
 // pair that conflicts. Looking along the list and testing a bit beats any tree up to some thousands of parts.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace memstow::greedy {
 
-// Up to so many parts it is the quicker of the two boards.
+// The most parts for which it is the quicker of the two boards.
 inline constexpr std::size_t kMostPairParts = 2048;
 
 class PairBoard {

@@ -37,7 +37,7 @@ inline bool is_pinned(const Instance& instance, Index item) {
                        [](const Choice& choice) { return choice.low == choice.high; });
 }
 
-// So many items are placed with care whatever is left of the budget.
+// The number of items that are placed in gaps however little budget is left.
 inline constexpr std::size_t kWhole = 4096;
 
 template <class Board>
@@ -160,7 +160,7 @@ class Placer {
             return lowest_from(item, choice, top);
         }
         const std::optional<Bytes> lowest = lowest_from(item, choice, 0);
-        // What a rigid group leaves of a gap differs from part to part: the least offset it is.
+        // A rigid group leaves a different rest of a gap for each part, so it takes the lowest offset.
         const bool rigid = parts.size() > 1 || parts[0].delta != 0;
         if (rule == Rule::lowest || rigid || !lowest) return lowest;
         return best_gap(item, choice, *lowest, rule == Rule::heap);

@@ -95,7 +95,7 @@ Lists<Index> by_last_row(const Instance& instance, std::span<const Index> order,
     return gone;
 }
 
-// What there is no time for goes above all else, one above the other.
+// Stacks items above all others, where no time is left to look for gaps.
 void stack(const Instance& instance, std::span<const Index> items, Bytes peak, Layout& layout) {
     for (const Index item : items) {
         const Bytes size = instance.parts[item].size;

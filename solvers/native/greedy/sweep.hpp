@@ -15,7 +15,7 @@ namespace memstow::greedy {
 // Alignment and reserved ranges are honoured; a capacity is not looked at.
 bool can_sweep(const Instance& instance);
 
-// So many items are placed with care whatever is left of the budget: it takes half a second or less.
+// The number of items that are placed in gaps however little budget is left: half a second or less.
 inline constexpr std::size_t kWholeSweep = 500'000;
 
 // Each item goes to the smallest gap that is large enough. The order is by first row, or backwards in time by

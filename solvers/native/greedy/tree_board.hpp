@@ -1,10 +1,10 @@
-// What is placed, for any size: a segment tree over the rows of lifetimes. A node keeps the bytes that are
+// The placed parts, for any size: a segment tree over the rows of lifetimes. A node keeps the bytes that are
 // taken anywhere in its rows (*touched*) and those taken by parts that span all of them (*covered*). The
 // obstacles of a part are the touched bytes of the few nodes that make up its rows and the covered bytes of
-// the nodes above: some dozens of sets that are short since packed ranges melt together, however many parts
+// the nodes above: some dozens of sets that are short since packed ranges merge, however many parts
 // overlap in time.
 //
-// What melts together cannot be told apart again, so parts with exempt pairs stay out of the tree. They, and
+// Merged ranges cannot be separated again, so parts with exempt pairs stay out of the tree. They, and
 // the explicit conflicts, are looked up pair by pair.
 #pragma once
 

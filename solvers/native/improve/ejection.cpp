@@ -127,7 +127,7 @@ void Ejection::sort_edges(std::vector<Edge>& edges) {
     edges.swap(sorted_);
 }
 
-// What forbids offsets from low to high.
+// Gathers the obstacles that forbid offsets from low to high.
 void Ejection::gather(Index item, Bytes low, Bytes high) {
     obstacles_.clear();
     ++steps_;
@@ -196,7 +196,7 @@ class Ejection::Scan {
     const Spot& best() const { return best_; }
 
   private:
-    // What begins below the offset and ends above it is in the way.
+    // Obstacles that begin below the offset and end above it are in the way.
     void pass(Bytes offset) {
         const std::size_t n = of_.begins_.size();
         for (; begun_ < n && of_.begins_[begun_].at < offset; ++begun_) count(of_.begins_[begun_].weight, 1);

@@ -1,5 +1,5 @@
-// Looks for a layout of at most a given height from one that is higher. What sticks out is taken out and put
-// back one item at a time: where it fits, else where what stands in the way is lightest, and that is taken
+// Looks for a layout of at most a given height from one that is higher. Items above it are taken out and
+// put back one at a time: where one fits, else where the items in the way weigh least, and these are taken
 // out in turn. Items that were hard to place grow heavier, so that they stay where they are and others move.
 #pragma once
 

@@ -1,5 +1,5 @@
-// What a layout that is built upwards stands on: stretches of rows, each with a floor. The one to build on
-// next is the lowest. All in the header, to be inlined: every box of a layout asks for it.
+// The ground of a layout that is built upwards: stretches of rows, each with a floor. The lowest is built on
+// next. All in the header, to be inlined: every box of a layout asks for it.
 #pragma once
 
 #include <algorithm>

@@ -144,7 +144,7 @@ bool KeySearch::take_back_worse() {
     return true;
 }
 
-// What was dived last, as a layout lower than `height`, if it is.
+// Keeps the layout of the last dive if it is lower than `height`.
 void KeySearch::decode(Bytes height, const Skyline::Stop& stop) {
     if (skyline_.exact()) {
         if (skyline_.top >= height) return;

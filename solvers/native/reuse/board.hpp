@@ -54,7 +54,7 @@ class Board {
             if (x != kUnplaced && forbids(relation, x, offset)) f(relation.other);
         }
     }
-    // What an item at its offset pays for overlaps.
+    // The reuse costs of an item at its offset.
     Bytes cost_of(Index item, const std::vector<Bytes>& offsets) const;
     std::int64_t steps() const { return steps_; }  // relations looked at so far
 

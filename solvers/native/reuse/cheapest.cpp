@@ -49,7 +49,7 @@ void Cheapest::learn(const Offsets& offsets) {
     const Known* before = best({height_}, false);
     const bool better = known.top <= height_ && (before == nullptr || known.cost < before->cost);
     const Bytes cost = known.cost;
-    // What another is at least as good as in both is of use only to show that pairs can be apart.
+    // A layout that another equals or beats in cost and in top only shows which pairs can be apart.
     if (layouts_.size() >= kMostLayouts) {
         const auto worse = [this](const Known& one) {
             return std::any_of(layouts_.begin(), layouts_.end(), [&](const Known& other) {
@@ -202,8 +202,8 @@ void Cheapest::decide(Bytes height, std::optional<Bytes> enough, Budget& budget)
     }
 }
 
-Cheapest::Found Cheapest::found(const Limits& limits, bool lowest, Bytes bound) const {
-    Found result;
+Cheapest::Result Cheapest::result_within(const Limits& limits, bool lowest, Bytes bound) const {
+    Result result;
     const Known* known = best(limits, lowest);
     if (known != nullptr) {
         result.offsets = known->offsets;
@@ -218,11 +218,11 @@ Cheapest::Found Cheapest::found(const Limits& limits, bool lowest, Bytes bound) 
     return result;
 }
 
-Cheapest::Found Cheapest::cheapest(const CheapestOptions& options, Budget& budget, const Events& events) {
+Cheapest::Result Cheapest::cheapest(const CheapestOptions& options, Budget& budget, const Events& events) {
     events_ = &events;
     decide(options.height, options.enough, budget);
     events_ = nullptr;
-    return found({options.height}, false, bound_);
+    return result_within({options.height}, false, bound_);
 }
 
 }  // namespace memstow::reuse

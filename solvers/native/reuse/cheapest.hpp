@@ -39,7 +39,7 @@ class Cheapest {
         Limits limits;    // layouts beyond them are no answer
         Bytes bound = 0;  // a known lower bound on the height
     };
-    struct Found {
+    struct Result {
         Offsets offsets;           // of the best layout within the limits; empty when none is known
         Bytes cost = 0, top = 0;   // of it
         Bytes bound = 0;           // of what was asked for: no layout within the limits has less
@@ -54,8 +54,8 @@ class Cheapest {
     };
 
     // Both go on from what earlier calls have found and proven.
-    Found cheapest(const CheapestOptions& options, Budget& budget, const Events& events);
-    Found lowest(const LowestOptions& options, Budget& budget, const Events& events);
+    Result cheapest(const CheapestOptions& options, Budget& budget, const Events& events);
+    Result lowest(const LowestOptions& options, Budget& budget, const Events& events);
 
   private:
     struct Core {
@@ -93,7 +93,7 @@ class Cheapest {
     ElementSet all_but(const ElementSet& pairs) const;
     Layout layout_of(const Known& known) const;
     static Offsets offsets_of(const Layout& layout);
-    Found found(const Limits& limits, bool lowest, Bytes bound) const;
+    Result result_within(const Limits& limits, bool lowest, Bytes bound) const;
 
     const Instance instance_;
     const Costs costs_;

@@ -8,7 +8,7 @@
 namespace memstow::reuse {
 namespace {
 
-// What one search may take when a core is made smaller: what cannot be shown quickly is kept.
+// The work of one search when a core is made smaller: pairs that no quick search shows to be needless stay.
 constexpr std::int64_t kShrinkEffort = 200'000;
 // Looking for a heavy clique takes time with the square of the items.
 constexpr Index kMostInClique = 512;

@@ -56,12 +56,14 @@ Bytes Cheapest::search_all(Bytes height, Bytes bound, Budget& budget, const Even
     options.seed = seed_;
     const Known* known = best({height}, true);
     if (known != nullptr) options.start = layout_of(*known);
-    search::ExactEvents told;
+    search::ExactEvents exact_events;
     if (events.value) {
-        told.incumbent = [&](const Layout& layout, Bytes value) { events.value(value, offsets_of(layout)); };
+        exact_events.incumbent = [&](const Layout& layout, Bytes value) {
+            events.value(value, offsets_of(layout));
+        };
     }
-    if (events.bound) told.bound = [&](Bytes proven, std::int64_t) { events.bound(proven); };
-    const search::ExactResult result = search::solve_exact(instance_, options, budget, told);
+    if (events.bound) exact_events.bound = [&](Bytes proven, std::int64_t) { events.bound(proven); };
+    const search::ExactResult result = search::solve_exact(instance_, options, budget, exact_events);
     refuted_ += count_of(result.refuted);
     if (result.status == search::ExactStatus::infeasible) {
         height_ = height;
@@ -93,21 +95,21 @@ Bytes Cheapest::ignore_costs(Bytes height, Bytes bound, Budget& budget, const Ev
     return bound;
 }
 
-Cheapest::Found Cheapest::lowest(const LowestOptions& options, Budget& budget, const Events& events) {
+Cheapest::Result Cheapest::lowest(const LowestOptions& options, Budget& budget, const Events& events) {
     const Limits& limits = options.limits;
     Bytes bound = options.bound;
     if (limits.cost >= costs_.fixed + sum_of(weights_)) {
         bound = ignore_costs(limits.height, bound, budget, events);
-        return found(limits, true, bound);
+        return result_within(limits, true, bound);
     }
     std::int64_t work = kFirstEffort;
-    Bytes told = std::numeric_limits<Bytes>::max();
+    Bytes least_top = std::numeric_limits<Bytes>::max();
     const auto top = [&] {
         const Known* known = best(limits, true);
         if (known == nullptr) return limits.height + 1;
-        if (known->top < told && events.value) {
-            told = known->top;
-            events.value(told, known->offsets);
+        if (known->top < least_top && events.value) {
+            least_top = known->top;
+            events.value(least_top, known->offsets);
         }
         return known->top;
     };
@@ -128,7 +130,7 @@ Cheapest::Found Cheapest::lowest(const LowestOptions& options, Budget& budget, c
         }
         work = times_more(work, 2);
     }
-    return found(limits, true, bound);
+    return result_within(limits, true, bound);
 }
 
 }  // namespace memstow::reuse

@@ -171,7 +171,7 @@ void Search::branch() {
         keep();
         return;
     }
-    // What would cost too much is barred for all that follows.
+    // Elements that would cost too much are barred for all branches that follow.
     std::vector<Index> barred;
     for (const Index k : order_) {
         for (const Index e : sets_[k]) {

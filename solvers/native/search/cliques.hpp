@@ -43,7 +43,7 @@ class PartConflicts {
     std::vector<std::pair<Index, Index>> tieable_;  // first < second, sorted
 };
 
-// What both return is of no use when patience is over.
+// The results of both are incomplete when patience is over.
 PartConflicts part_conflicts(const Instance& instance, Patience& patience);
 
 // Every conflict that is not tieable is in a clique, and every part that has one. Roughly in time order.

@@ -1,4 +1,4 @@
-// What the searches that decide "is there a layout of at most this height" have in common.
+// The interface of searches that decide "is there a layout of at most this height?".
 #pragma once
 
 #include <cstdint>

@@ -80,7 +80,7 @@ class Engine {
     std::exception_ptr failure_;
 };
 
-// What is full in every row needs a layout without a gap: sweeps find it where a search would not.
+// Where every row is full a layout has no gaps: sweeps find one where a search would not.
 void Engine::try_tilings() {
     const std::int64_t work_left = budget_.work_limit() - budget_.work();
     const double seconds_left = options_.deterministic ? -1 : budget_.seconds_left();
@@ -122,7 +122,7 @@ bool Engine::next(Task& task) {
     return true;
 }
 
-// The worker's own search of this packing. What it has of packings that were closed since is given up.
+// The worker's own search of this packing. Its searches of packings that were closed since are dropped.
 Decision& Engine::search_of(Searches& searches, const Task& task) const {
     const auto known = searches.find(task.what.opened.get());
     if (known != searches.end()) return *known->second.search;

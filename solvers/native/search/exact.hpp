@@ -71,7 +71,7 @@ inline constexpr std::int64_t kMostEntries = 2'000'000;
 ExactResult solve_exact(const Instance& instance, const ExactOptions& options, Budget& budget,
                         const ExactEvents& events = {});
 
-// What a search could do from here, found in near-linear time.
+// How far a search could get from here, found in near-linear time.
 struct Reach {
     Index largest = 0;  // items of the largest independent component
     // Whether a component that decides is small enough to be searched: one that is above the bound in the

@@ -257,7 +257,7 @@ bool Floors::raise(Side side, Index item, Bytes least) {
     return true;
 }
 
-// What the item is near to lies beyond it.
+// Unplaced items that conflict with it lie beyond it from then on.
 bool Floors::place(Side side, Index item) {
     View& view = views_[side];
     placed_[item] = 1;

@@ -19,7 +19,7 @@ class Floors {
     using Side = std::size_t;  // 0: positions from the bottom. 1: mirrored, from the ceiling down
     static constexpr std::array<Side, 2> kSides{0, 1};
 
-    // What branching needs to know of a row. When stale, all but `reach` are from before some changes: floor,
+    // A row as branching sees it. When stale, all but `reach` are from before some changes: floor,
     // slack and ends are then lower bounds, which is enough to know that the row still stacks.
     struct Row {
         Bytes floor;      // the least position of an unplaced item

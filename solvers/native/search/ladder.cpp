@@ -67,7 +67,7 @@ void Ladder::improve(Bytes height, std::vector<Bytes> offsets, std::int64_t turn
 }
 
 bool Ladder::refute(const Packing& packing, Bytes height) {
-    // What has no layout at an ample height has none at all: pins and ranges are in the way.
+    // A packing without a layout at an ample height has none at all: pins and ranges are in the way.
     const Bytes bound = height >= ample(packing) ? kLimit : packing.step_up(height + 1);
     if (bound <= bound_) return false;
     bound_ = bound;

@@ -168,8 +168,8 @@ LevelSearch::Stretch LevelSearch::list_candidates(const Choice& choice) {
     return {first, arena_.size()};
 }
 
-// Each of the candidates at the floor in its turn, and at last none of them. What the children blamed is at
-// the end of `blamed_`; when all are refuted, the conflict is what is to blame for that.
+// Each of the candidates at the floor in its turn, and at last none of them. The items that the children
+// blamed are at the end of `blamed_`; when all are refuted, the conflict is the items to blame for that.
 Answer LevelSearch::try_each(const Choice& choice, Stretch candidates, Stretch items) {
     IndexSet& conflict = floors_.conflict();
     const std::size_t blamed = blamed_.size() - conflict.word_count();

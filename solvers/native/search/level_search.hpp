@@ -32,7 +32,7 @@ class LevelSearch : public Decision {
         Side side;
         Index row = -1;
     };
-    // What is listed in the arena from `first` up to, not including, `last`.
+    // Entries of the arena from `first` up to, not including, `last`.
     struct Stretch {
         std::size_t first, last;
         std::size_t size() const { return last - first; }

@@ -115,7 +115,7 @@ OrderTrees::Node OrderTrees::gather_any_order(Node node) {
     return any_order(none);
 }
 
-// What is chosen has to be one run of children, the first and the last of which may be chosen in part.
+// The chosen leaves have to be one run of children, the first and the last of which may be chosen in part.
 OrderTrees::Node OrderTrees::gather_in_order(Node node) {
     const std::span<const Node> seen = children(node);
     const Run all(seen.begin(), seen.end());

@@ -44,7 +44,7 @@ class OrderTrees {
     // The order of the tree in which no key is below one before it. There has to be one.
     std::vector<Index> sorted(Node root, const std::vector<Bytes>& key);
 
-    // What was made since a mark may be forgotten.
+    // Nodes made since a mark can be dropped.
     struct Mark {
         std::size_t nodes = 0, children = 0;
     };

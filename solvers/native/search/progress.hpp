@@ -1,5 +1,5 @@
-// What an exact run has found and proven so far, of the pool and of each of its components. Tells of what
-// gets better.
+// The best layout and bound of an exact run so far, of the pool and of each of its components. Reports each
+// improvement.
 #pragma once
 
 #include <atomic>

@@ -84,7 +84,7 @@ class RowBound {
         Bytes end;
         bool last;
     };
-    // What can be in a gap.
+    // The pieces that can be in a gap.
     struct Able {
         std::vector<const Piece*> pieces;
         WideBytes start = 4 * WideBytes{kLimit};  // the least position of any
@@ -141,7 +141,7 @@ void RowBound::read(Index row) {
     for (const Entry& entry : packing_.rows[row]) {
         const PackingItem& item = packing_.items[entry.item];
         const WideBytes rounded = WideBytes{entry.size} * unit;
-        // What the sizes of parts in a group are exactly, the packing does not know.
+        // The packing does not have the exact sizes of parts in a group.
         const WideBytes real = packing_.plain ? item.top : rounded - (unit - 1);
         const Bytes residue = (item.residue + entry.delta % item.modulus) % item.modulus;
         pieces_.push_back({entry.item, entry.delta, entry.size, real, item.modulus, residue});
@@ -171,7 +171,7 @@ WideBytes RowBound::cut_into_cells(Bytes grid) {
     return total / common;
 }
 
-// What lies between obstacles that may overlap, and above them all.
+// The gaps between obstacles, which may overlap, and the one above them all.
 std::vector<RowBound::Gap> RowBound::gaps() const {
     std::vector<Gap> gaps;
     Bytes at = 0;

@@ -9,7 +9,7 @@
 namespace memstow::search {
 namespace {
 
-// Of what failed, so many of the latest forks that had a part in it are kept.
+// The most forks that are kept of those with a part in a failure: the latest.
 constexpr std::size_t kBlamed = 8;
 
 Lists<Index> by_row(const std::vector<Tile>& tiles, Index rows, Index Tile::* row) {
@@ -54,14 +54,14 @@ Sweep::Sweep(const std::vector<Tile>& tiles, Index rows, int trust, std::size_t 
 }
 
 Answer Sweep::run(std::int64_t most_steps, const Decision::Stop& stop) {
-    std::int64_t told = 0;
+    std::int64_t last_check = 0;
     now_.row = 1;
     if (now_.row < rows_) begin_row();
     while (now_.row < rows_) {
-        if (steps() - told >= Decision::kStepsBetweenStops) {
-            const std::int64_t since = steps() - told;
-            told += since;
-            if (stop(since) || told > most_steps || trees_.bytes() > memory_) return Answer::stopped;
+        if (steps() - last_check >= Decision::kStepsBetweenStops) {
+            const std::int64_t since = steps() - last_check;
+            last_check += since;
+            if (stop(since) || last_check > most_steps || trees_.bytes() > memory_) return Answer::stopped;
         }
         if (now_.pieces_left == 0) {
             end_row();
@@ -79,7 +79,7 @@ Answer Sweep::run(std::int64_t most_steps, const Decision::Stop& stop) {
         }
         take(first);
     }
-    stop(steps() - told);
+    stop(steps() - last_check);
     extract();
     return Answer::found;
 }
@@ -196,7 +196,7 @@ void Sweep::extract() {
     }
 }
 
-// One on top of the other. What has an offset from a later row has to come out there again.
+// Stacks the tiles. One that has an offset from a later row has to get the same again.
 void Sweep::stack(OrderTrees::Node tree, std::vector<Bytes>& key) {
     Bytes top = 0;
     for (const Index tile : trees_.sorted(tree, key)) {

@@ -1,4 +1,4 @@
-// What may take the place of what: the choices of a sweep for the next group of a row.
+// The choices of a sweep for the next group of a row: which tiles may follow those that end.
 #include <algorithm>
 #include <bit>
 

@@ -16,7 +16,7 @@ constexpr int kRounds = 5;
 constexpr std::int64_t kStepsATile = 2000;
 constexpr int kTrusts[] = {12, 14, 10};
 
-// The tiles of the rows [begin, end) told as of the rows read from the last to the first.
+// The tiles, with the rows [begin, end) counted from the last to the first.
 std::vector<Tile> mirrored(const FullRows& full) {
     std::vector<Tile> tiles;
     for (const Tile& tile : full.tiles) {

@@ -18,12 +18,12 @@ struct FullRows {
     Bytes height = 0;  // of every row
 };
 
-// What is asked of the whole of an instance: that its rows are equally full, and that any way to stack them
-// from one offset is allowed. Nothing where that is not so.
+// The rows of an instance where all are equally full, and may be stacked from one offset in any order.
+// Nothing for other instances.
 std::optional<FullRows> full_rows(const Instance& instance);
 
 // Offsets by item, or nothing when none were found: sweeps forwards and backwards, with more and more steps.
-// `stop` is asked, and may be told more steps than it is asked for.
+// `stop` may be passed more steps than were made.
 std::optional<std::vector<Bytes>> tile(const FullRows& full, std::size_t memory, const Decision::Stop& stop);
 
 }  // namespace memstow::search

@@ -1,6 +1,6 @@
-// Which components are open to be searched. Packings take memory, so that only some are made at a time: the
-// ones that decide first. While others wait, each has its turn until it has had so many nodes, and the next
-// time more.
+// Chooses the components that are open to be searched. Packings take memory, so that only some are made at a
+// time: those of components that decide, first. While others wait, each has turns of a limited number of
+// nodes, and of more each time.
 #pragma once
 
 #include <atomic>
@@ -47,7 +47,7 @@ class Turns {
     std::size_t count() const;
 
   private:
-    // What it takes to search a component.
+    // The searches of a component.
     struct Piece {
         std::vector<std::unique_ptr<Ladder>> ladders;  // from the first opening on
         std::vector<std::shared_ptr<Opened>> opened;   // by ladder; empty while it is closed

@@ -49,8 +49,8 @@ def test_what_is_wrong_is_told_with_the_name_of_the_file(cli: Cli, tmp_path: Pat
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"version: 1\nbuffers:\n", "no header: a CSV begins with a line such as id,lower,upper,size"),
-        (b"a,b,c\n1,2,3\n", "line 1: this is no header: "),
+        (b"version: 1\nbuffers:\n", "not a header: a CSV begins with a line such as id,lower,upper,size"),
+        (b"a,b,c\n1,2,3\n", "line 1: this is not a header: "),
         (b"\x1f\x8b\x08\x00", "the input is packed with gzip; unpack it first"),
         (b"PK\x03\x04....", "the input is packed with zip; unpack it first"),
         (b'{"status": "optimal", "placements": []}', "this is a plan, where a problem is expected"),

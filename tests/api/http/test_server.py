@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+import structlog
 import uvicorn
 
 from memstow.api.http.server import _Server
@@ -43,6 +44,21 @@ def test_a_signal_in_the_middle_of_a_log_line_does_not_stop_the_server_for_ever(
         assert server.should_exit
 
     asyncio.run(work())
+
+
+def test_a_signal_in_the_middle_of_a_request_is_logged_without_its_id() -> None:
+    contexts: list[dict[str, Any]] = []
+
+    async def work() -> None:
+        drain = DrainSignal()
+        drain.connect(lambda: contexts.append(structlog.contextvars.get_contextvars()))
+        server = _Server(uvicorn.Config(cast(Any, None)), drain)
+        with structlog.contextvars.bound_contextvars(request="one"):
+            server.handle_exit(signal.SIGTERM, None)
+        await asyncio.to_thread(wait_for, lambda: contexts, "the service to be told")
+
+    asyncio.run(work())
+    assert contexts == [{}]
 
 
 def test_a_signal_while_the_store_is_opened_is_heeded_once_there_is_something_to_end(

@@ -209,7 +209,7 @@ def test_the_words_and_the_json_say_the_same(tmp_path: Path) -> None:
 def test_the_last_line_says_what_is_worse_whether_or_not_it_decides(tmp_path: Path) -> None:
     old, slow = _noisy(1, 1), _noisy(1.3, 2)
     slower = _compared(tmp_path / "slower", old, slow)
-    unnamed = "which `--fail-on` of `bench compare` does not name"
+    unnamed = "which does not decide"
     rest = "90 pairs of runs compared"
     assert (
         comparison_text(slower, DECIDING).splitlines()[-1] == f"worse in seconds and cpu, {unnamed}: {rest}"

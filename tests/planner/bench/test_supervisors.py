@@ -121,9 +121,9 @@ def test_an_outside_program_may_speak_json_and_standard_output(
     ("body", "ending", "said"),
     [
         ("open(sys.argv[2], 'w').write('id,offset\\na,0\\nb,0\\nc,0\\n')", Ending.INVALID, ""),
-        ("open(sys.argv[2], 'w').write('garbage' * 100)", Ending.ERROR, "is no plan"),
-        ("open(sys.argv[2], 'wb').write(bytes(range(256)))", Ending.ERROR, "is no plan"),
-        ("open(sys.argv[2], 'wb').truncate(300 << 20)", Ending.ERROR, "is no plan"),
+        ("open(sys.argv[2], 'w').write('garbage' * 100)", Ending.ERROR, "is not a plan"),
+        ("open(sys.argv[2], 'wb').write(bytes(range(256)))", Ending.ERROR, "is not a plan"),
+        ("open(sys.argv[2], 'wb').truncate(300 << 20)", Ending.ERROR, "is not a plan"),
         ("pass", Ending.UNKNOWN, "no plan"),
         ("import shutil; shutil.rmtree(os.path.dirname(sys.argv[1]))", Ending.UNKNOWN, "no plan"),
         ("open(sys.argv[2], 'w').write('{\"status\": \"unknown\"}')", Ending.UNKNOWN, "it found no plan"),

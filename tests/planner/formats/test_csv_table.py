@@ -152,7 +152,7 @@ def test_names_of_columns_are_told_as_the_header_has_them() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("id;lower;upper;size\n", '"id;lower;upper;size" is no column; separate columns with commas'),
+        ("id;lower;upper;size\n", '"id;lower;upper;size" is not a column; separate columns with commas'),
         (f'{HEADER}\n"a,0,1,2\n', "a quote is opened and never closed"),
         (
             f'{HEADER}\n"a"b,0,1,2\n',

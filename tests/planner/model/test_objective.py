@@ -32,7 +32,7 @@ def test_a_term_is_written_as_it_was_read(text: str) -> None:
 @pytest.mark.parametrize("text", ["", "Peak", "peak ", "max_peak:fast", "pool", ":", ":fast", "moves:"])
 def test_what_is_no_objective_is_no_term(text: str) -> None:
     assert parse_term(text) is None
-    with pytest.raises(ValueError, match="is no objective"):
+    with pytest.raises(ValueError, match="is not an objective"):
         term_of(text)
 
 

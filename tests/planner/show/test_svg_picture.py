@@ -7,7 +7,7 @@ import pytest
 from memstow.planner.model.plan import Live, Placement, Plan, PoolUse, Status
 from memstow.planner.model.problem import ALWAYS, Buffer, Pool, Problem, Reserved
 from memstow.planner.show.drawing import shade_svg
-from memstow.planner.show.drawing.boxes import MOST_TOLD, READABLE
+from memstow.planner.show.drawing.boxes import MOST_TOOLTIPS, READABLE
 from memstow.planner.show.drawing.map import MOST_BOXES
 from memstow.planner.show.drawing.palette import LEVELS, RAMP, shade
 from memstow.planner.show.drawing.scale import ACROSS, LEFT, RIGHT
@@ -126,7 +126,7 @@ def test_what_is_thin_has_no_rim_that_hides_it() -> None:
     drawing = Drawing(svg(problem, plan))
     assert all(shape.thinner >= READABLE - 0.2 for shape in drawing.of("box", "boxes") if shape.rim)
     assert not any(shape.rim for shape in drawing.of("shade", "summit"))
-    assert len(drawing.of("box")) <= MOST_TOLD
+    assert len(drawing.of("box")) <= MOST_TOOLTIPS
 
 
 @pytest.mark.parametrize("count", [300, 3_000, 30_000])

@@ -560,7 +560,7 @@ def test_the_closest_attempt_is_a_claim() -> None:
     over = Overflow(pool=problem.pools[0].id, peak=9, capacity=4)
     verdict = judge(problem, Plan(status=Status.UNKNOWN, closest=(over,), version="1.2.3"))
     (claim,) = verdict.unchecked
-    assert (claim.subject, claim.name, claim.told) == (
+    assert (claim.subject, claim.name, claim.standing_text) == (
         Subject.CLOSEST,
         over.pool,
         "claimed by memstow 1.2.3, not checked",
