@@ -59,7 +59,8 @@ def make_solver(task: Task, seconds: float | None, work: int | None, begin: floa
     parameters.random_seed = task.seed % (1 << 31)
     if work is not None:
         parameters.num_workers = 1
-        parameters.max_deterministic_time = work / STEPS_PER_SECOND
+        # A step before may have used more than was left; a negative limit is refused.
+        parameters.max_deterministic_time = max(work, 0) / STEPS_PER_SECOND
     else:
         parameters.num_workers = task.workers
     if seconds is not None:

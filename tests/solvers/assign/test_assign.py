@@ -168,3 +168,17 @@ def test_no_child_is_asked_where_greedy_meets_the_bound() -> None:
     found = plan(Problem(version=1, pools=pools, buffers=buffers), on_event=events.append)
     assert found.status is Status.OPTIMAL
     assert not any(isinstance(event, Phase) and event.name in BACK_ENDS for event in events)
+
+
+@pytest.mark.parametrize("work", [-1_000_000, -3, 0])
+def test_a_step_without_work_left_is_a_step_that_finds_nothing(work: int) -> None:
+    """A step before may have used more than there was: CP-SAT refuses limits below zero."""
+    from ortools.sat.python import cp_model
+
+    from memstow.solvers.cpsat.search import make_solver, run_solver
+    from tests.solvers.assign.make import instance_of, task_of
+
+    task = task_of(instance_of([Pool(id="p")], [Buffer(id="a", size=1, lifetime=(0, 1))]))
+    cp = cp_model.CpModel()
+    cp.minimize(cp.new_int_var(1, 9, "any"))
+    assert run_solver(make_solver(task, None, work, 0.0), cp) != cp_model.MODEL_INVALID
