@@ -101,7 +101,6 @@ def _reason_against(index: ProblemIndex, explanation: Explanation) -> str | None
     if explanation.code == "no_place":
         empty_pools = EmptyPools(index)
         for name in explanation.buffers:
-            buffer = index.buffer_index[name]
-            if any(empty_pools.fits(buffer, pool) for pool in index.allowed(buffer)):
+            if empty_pools.pools_of(index.buffer_index[name]):
                 return f"{name!r} has a place when it is alone"
     return None
