@@ -224,6 +224,11 @@ def _all_pools(problem: Problem) -> tuple[str, ...]:
     return ids
 
 
+def choice_count(problem: Problem) -> int:
+    """How many pools the buffers may go to, over all buffers: what a plan chooses from."""
+    return sum(len(allowed_pools(problem, buffer)) for buffer in problem.buffers)
+
+
 def end_of(pool: Pool) -> int:
     """The end of the pool: its capacity, or the largest address if it has none."""
     return LIMIT if pool.capacity is None else pool.capacity
