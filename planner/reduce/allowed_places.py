@@ -123,9 +123,17 @@ class PlaceFinder:
         return Body(members, deltas, fitting, low, high)
 
     def _spots(self, names: tuple[str, ...], buffers: list[tuple[Buffer, int]]) -> list[Spot]:
-        spaces = (self._spaces[name] for name in names)
-        grids = ((space, group_alignment(buffers, space.pool)) for space in spaces)
-        return [Spot(space.number, space.pool.cost, where) for space, where in grids if where is not None]
+        spots: list[Spot] = []
+        grids: dict[tuple[int, int | None], Congruence | None] = {}
+        for name in names:
+            space = self._spaces[name]
+            kind = space.pool.alignment, space.pool.base
+            if kind not in grids:
+                grids[kind] = group_alignment(buffers, space.pool)
+            where = grids[kind]
+            if where is not None:
+                spots.append(Spot(space.number, space.pool.cost, where))
+        return spots
 
     def _space(self, spot: Spot) -> _PoolSpace:
         return self._spaces[self._problem.pools[spot.pool].id]

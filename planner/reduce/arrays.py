@@ -186,8 +186,10 @@ class _Ranks:
         found = self._blocks.get(key)
         if found is None:
             names = [self._problem.pools[spot.pool].id for spot in body.spots]
-            members = [(self._positions_of(buffer), buffer.size) for buffer in buffers]
-            ranks = [sum(positions[name] * size for positions, size in members) for name in names]
+            ranks = [0] * len(names)
+            for buffer in buffers:
+                positions, size = self._positions_of(buffer), buffer.size
+                ranks = [rank + positions[name] * size for rank, name in zip(ranks, names, strict=True)]
             found = self._blocks[key] = array("q", ranks)
         return found
 

@@ -69,3 +69,12 @@ def test_equal_neighbours_are_written_at_once() -> None:
         return calls_of(lambda: reduce(problem), builtin="extend")
 
     assert extends(10) == extends(100)
+
+
+def test_pools_of_equal_alignment_share_the_grid_of_a_buffer() -> None:
+    pools = 50
+    problem = Problem(
+        pools=[Pool(id=f"p{i}", alignment=1 + i % 2) for i in range(pools)],
+        buffers=[Buffer(id=str(i), size=8, lifetime=(0, 1), alignment=3 + i) for i in range(20)],
+    )
+    assert calls_of(lambda: reduce(problem), "lcm") < 20 * pools
