@@ -10,8 +10,8 @@ from starlette.testclient import TestClient
 
 from memstow.api.http.app import create_app
 from memstow.api.http.settings import Settings
-from memstow.api.operations import solve
 from memstow.planner.model.problem import Problem
+from memstow.planner.solve import engine
 
 POOLS = 4
 LIMIT = 40
@@ -26,13 +26,13 @@ def app(tmp_path: Path) -> FastAPI:
 def solved_here(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The numbers of buffers of the problems that are solved in this process."""
     seen: list[int] = []
-    plan = solve.engine.plan
+    plan = engine.plan
 
     def noting(problem: Problem, *arguments: Any) -> Any:
         seen.append(len(problem.buffers))
         return plan(problem, *arguments)
 
-    monkeypatch.setattr(solve.engine, "plan", noting)
+    monkeypatch.setattr(engine, "plan", noting)
     return seen
 
 
