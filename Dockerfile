@@ -1,6 +1,6 @@
 # The service in a container: docker build -t memstow .
-# BASE is any Debian or Ubuntu with Python 3.11 or later, or with packages of it. EXTRAS are those of pyproject.toml:
-# docker build --build-arg EXTRAS=postgres,dask,cpsat,milp has CBC and HiGHS, too.
+# BASE can be any Debian or Ubuntu image with Python 3.11 or later, installed or as packages. EXTRAS are extras of
+# pyproject.toml; docker build --build-arg EXTRAS=postgres,dask,cpsat,milp adds CBC and HiGHS.
 ARG BASE=python:3.13-slim-bookworm
 
 # hadolint ignore=DL3006
@@ -34,9 +34,9 @@ ENV PATH=/opt/memstow/bin:$PATH \
     MEMSTOW_PORT=8080 \
     MEMSTOW_DATA=/data
 LABEL org.opencontainers.image.title="memstow" \
-      org.opencontainers.image.description="Plans where every buffer of a program lives in memory" \
+      org.opencontainers.image.description="Static memory planner: chooses a pool and an offset for every buffer of a program" \
       org.opencontainers.image.licenses="Apache-2.0"
-# Where nothing else can be written to, temporary folders are made here.
+# With a read-only file system, temporary folders are created here.
 WORKDIR /data
 VOLUME /data
 USER 10001:10001

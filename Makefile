@@ -1,30 +1,30 @@
-# Everything a user or a developer of a checkout runs. Needs python3 (3.11 or later) with venv, g++ and make; the rest
-# comes as wheels. Stamp files keep each step from running again when nothing it reads has changed.
+# All commands for a checkout. Needs python3 (3.11 or later) with venv, g++ and make; everything else is installed from
+# wheels. Stamp files prevent a step from running again if its inputs have not changed.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# What is installed comes in two parts: what serving takes, and all else that developing does.
+# Packages are installed in two parts: those for serving, and all others for development.
 SERVING := $(VENV)/.serving-installed
 TOOLS := $(VENV)/.tools-installed
 SERVED_EXTRAS := service cpsat milp
 PIP := $(BIN)/python -m pip --disable-pip-version-check
-# An editable install knows the sources by name: where one has come or gone, it is made again.
+# An editable install lists the source files, so it is repeated when a file is added or deleted.
 SOURCES := $(shell find memstow/__init__.py planner solvers api -name '*.py' | LC_ALL=C sort | cksum | cut -d' ' -f1)
 INSTALLED := $(VENV)/.memstow-installed-$(SOURCES)
-# Folders count too, so that a source added or deleted is noticed.
+# Includes the folders, so that added and deleted files are noticed.
 NATIVE := $(shell find solvers/native \( -type d -o -name '*.[ch]pp' \) 2>/dev/null)
 NATIVE_TESTS := $(shell find tests/native \( -type d -o -name '*.[ch]pp' \) 2>/dev/null)
 CXX_FILES := $(filter %.cpp %.hpp,$(NATIVE) $(NATIVE_TESTS))
 SANITIZE ?= address,undefined
 FUZZ_SECONDS ?= 120
 
-# The tools of the environment come first, so that the pinned cmake and ninja are the ones used.
+# The tools of the environment come first on the PATH, so that the pinned cmake and ninja are used.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := test
 .DELETE_ON_ERROR:
-# Two steps at a time would install into one environment.
+# Parallel steps would install into the same environment.
 .NOTPARALLEL:
 .PHONY: test serve install lint audit format types native-check bench bench-hard bench-work wheel-check fuzz clean
 
@@ -41,7 +41,7 @@ $(BIN)/python:
 	  || { echo "memstow needs Python 3.11 or later; name one with PYTHON=..." >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-# What builds and runs the service and its solvers, at the versions of constraints.txt.
+# The packages that build and run the service and its solvers, in the versions of constraints.txt.
 $(SERVING): pyproject.toml constraints.txt | $(BIN)/python
 	@echo "memstow: installing the service and its solvers in $(VENV)"
 	$(BIN)/python -c 'import sys, tomllib; \
@@ -52,16 +52,16 @@ $(SERVING): pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) install --constraint constraints.txt --requirement $(VENV)/serving.txt
 	@touch $@
 
-# Constraints name exactly what is used and nothing else, so they serve as the list to install as well.
+# constraints.txt lists exactly the packages that are used, so it is also the list to install.
 $(TOOLS): constraints.txt | $(BIN)/python
-	@echo "memstow: installing what developing needs in $(VENV)"
+	@echo "memstow: installing the development tools in $(VENV)"
 	$(PIP) install --requirement constraints.txt
 	@touch $@ $(SERVING)
 
-# Python sources are read where they are, only a change in C++ builds again. Packages come first but are no reason to
-# build again: with the versions of the tools that build, constraints.txt changes.
+# Python files are used in place; only changes in C++ need a new build. Installed packages are an order-only prerequisite:
+# if a build tool has a new version, constraints.txt has changed as well.
 $(INSTALLED): pyproject.toml constraints.txt CMakeLists.txt $(NATIVE) | $(SERVING)
-	@echo "memstow: building memstow itself (where the native core changed: about a minute)"
+	@echo "memstow: building memstow (about a minute if the C++ code has changed)"
 	$(PIP) install --no-deps --no-build-isolation --editable .
 	@rm -f $(VENV)/.memstow-installed-*
 	@touch $@
@@ -71,15 +71,15 @@ lint: $(TOOLS)
 	$(BIN)/ruff check .
 	$(BIN)/clang-format --dry-run -Werror $(CXX_FILES)
 
-# Known defects of what we depend on, and of the Dockerfile; each where it can be had.
+# Known vulnerabilities of the dependencies, and problems in the Dockerfile, if these tools are available.
 audit: $(TOOLS)
 	@mkdir -p build
 	@$(BIN)/pip-audit --requirement constraints.txt --no-deps --disable-pip --progress-spinner off --timeout 10 \
 	  > build/audit.log 2>&1 || { ! grep -E "Found [0-9]+ known vulnerabilit" build/audit.log \
 	  || { cat build/audit.log; exit 1; }; }
 	@if grep -q "No known vulnerabilities" build/audit.log && ! grep -q "could not be audited" build/audit.log; then \
-	   echo "audit: no known defects in what constraints.txt names"; \
-	 else echo "audit: skipped or in part, pip-audit cannot reach its data (build/audit.log)"; fi
+	   echo "audit: no known vulnerabilities in constraints.txt"; \
+	 else echo "audit: skipped or incomplete, because pip-audit cannot reach its database (build/audit.log)"; fi
 	@if command -v hadolint > /dev/null; then hadolint Dockerfile; \
 	 else echo "audit: Dockerfile not checked, hadolint is not installed"; fi
 
@@ -91,8 +91,8 @@ format: $(TOOLS)
 types: $(TOOLS)
 	$(BIN)/mypy
 
-# The unit tests of the native core under sanitizers; SANITIZE=thread for the other kind. NATIVE_ARGS: a part of a
-# test's name, to run those alone. Compiled for short compile times: sanitizers need frames and lines, not speed.
+# The C++ unit tests under sanitizers; SANITIZE=thread selects the thread sanitizer, and NATIVE_ARGS tests by a part of
+# their name. Compiled with little optimisation, because sanitizers need frames and line numbers, not speed.
 comma := ,
 NATIVE_BUILD := build/native-$(subst $(comma),-,$(SANITIZE))
 native-check: $(TOOLS)
@@ -105,16 +105,16 @@ native-check: $(TOOLS)
 bench: install
 	$(BIN)/python -m benchmarks $(ARGS)
 
-# Some minutes on two cores that do nothing else.
+# Takes some minutes on two idle cores.
 bench-hard: install
 	$(BIN)/python -m benchmarks hard $(ARGS)
 
-# Work counts of a small deterministic set against those that are committed: a slower search is seen on any machine.
-# ARGS=--update commits to what the counts are now.
+# Compares the work counts of a small deterministic set with the committed ones, to detect a slower search on any machine.
+# ARGS=--update accepts the current counts.
 bench-work: install
 	$(BIN)/python -m benchmarks.work $(ARGS)
 
-# What a release would bring to people, built and tried in an environment of its own. Compiling takes a minute.
+# Builds and tests a source distribution and a wheel in an empty environment. Compiling takes a minute.
 wheel-check: $(TOOLS)
 	.ci/wheel-check
 

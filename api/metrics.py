@@ -54,6 +54,11 @@ class Metrics:
         self.taken_over = Counter(
             "memstow_jobs_taken_over", "Jobs of a dead server put back.", registry=self.registry
         )
+        self.shortages = Counter(
+            "memstow_shortages",
+            "Runs put back because this server lacked file handles, memory, processes or disk.",
+            registry=self.registry,
+        )
         self.lag = Histogram(
             "memstow_loop_lag_seconds", "How late the event loop is.", buckets=_FAST, registry=self.registry
         )

@@ -14,7 +14,7 @@ from memstow.planner.model.plan import Explanation
 from memstow.planner.model.problem import Buffer, Problem
 from memstow.planner.reduce import reduce
 from memstow.planner.solve.bounds import Bounds
-from memstow.planner.solve.task import task_of
+from memstow.planner.solve.run_state import task_of
 from memstow.solvers import _native
 from memstow.solvers.greedy import make
 from memstow.solvers.models.register import BACK_ENDS

@@ -1,4 +1,4 @@
-"""Functions shared by the native solvers that lower the height of a single pool."""
+"""Native solvers that lower the height of a single pool: an exact search and an improver."""
 
 from collections.abc import Callable
 from typing import Final
@@ -6,7 +6,7 @@ from typing import Final
 from memstow.solvers import _native
 from memstow.solvers.greedy import layout_from
 from memstow.solvers.instance import UNBOUNDED, Instance
-from memstow.solvers.solver import Listeners, Task, TermKind
+from memstow.solvers.solver import Listeners, Outcome, Proof, Task, TermKind
 
 _HEIGHTS: Final = {TermKind.PEAK, TermKind.POOL_PEAK, TermKind.MAX_PEAK}
 
@@ -38,3 +38,105 @@ def height_reporter(task: Task, listeners: Listeners, name: str) -> Callable[[in
             listeners.incumbent(name, height, layout_from(placed))
 
     return on_height
+
+
+# Tables of conflicts grow with the square of this.
+MOST_ITEMS = _native.MOST_ITEMS
+
+
+def largest_part(task: Task) -> tuple[int, bool]:
+    """The items of the largest component, and whether a component that decides is full at all times."""
+    reach = _native.exact_reach(task.instance.native, None, 0)
+    return reach.largest, reach.level
+
+
+class Exact:
+    """A search that branches on the item at the floor of a row, in native code."""
+
+    name = "exact"
+    summary = "exact search of one pool: proves optimality or that nothing fits"
+    supports = (
+        "one pool, independent parts of up to 4,096 buffers or full at all times; "
+        "the peak alone, no reuse costs or moves"
+    )
+
+    def declines(self, task: Task) -> str | None:
+        """It handles one pool and its height, and components that are not too large."""
+        reason = reason_to_decline(task)
+        if reason is None and task.instance.item_count > MOST_ITEMS:
+            bound = task.lower_bounds[0] if task.lower_bounds else 0
+            if not _native.exact_reach(task.instance.native, task.start, bound).searchable:
+                reason = f"more than {MOST_ITEMS} buffers in each independent part that decides"
+        return reason
+
+    def solve(self, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:
+        """The lowest layout found, and the heights proven to be too low."""
+        capacity = task.instance.capacity[0]
+        result = _native.exact(
+            task.instance.native,
+            task.start,
+            _native.ExactOptions(
+                limit=capacity,
+                fit_only=not task.terms,
+                bound=task.lower_bounds[0] if task.lower_bounds else 0,
+                workers=task.workers,
+                deterministic=task.deterministic,
+                seed=task.seed,
+            ),
+            budget,
+            height_reporter(task, listeners, self.name),
+            lambda value: listeners.bound(self.name, value),
+        )
+        if result.status is _native.ExactStatus.INFEASIBLE:
+            among = result.dead or range(task.instance.item_count)
+            dead = _native.dead_set(task.instance.native, among, capacity, budget)
+            return Outcome(None, False, (), self.name, misfit=tuple(dead.items))
+        placed = result.placed
+        refuted = tuple((search.height, search.nodes) for search in result.refuted)
+        return Outcome(
+            layout_from(placed) if placed is not None else None,
+            fits=placed is not None and result.height <= capacity,
+            values=(result.height,) if task.terms else (),
+            solver=self.name,
+            proof=Proof(result.bound, refuted) if task.terms else None,
+        )
+
+
+class Improve:
+    """Skyline dives with searched keys, and ejection at a target height, in native code."""
+
+    name = "improve"
+    summary = "local search from the best layout known; proves nothing, helps where there are many buffers"
+    supports = "one pool of any number of buffers, the peak alone; every constraint but reuse costs and moves"
+
+    def declines(self, task: Task) -> str | None:
+        """It handles one pool and its height."""
+        return reason_to_decline(task)
+
+    def solve(self, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:
+        """A layout no higher than the one it starts from."""
+        if task.start is None or min(task.start.offset, default=0) < 0:
+            return Outcome(None, False, (), self.name)
+        capacity = task.instance.capacity[0]
+        result = _native.improve(
+            task.instance.native,
+            task.start,
+            _native.ImproveOptions(
+                limit=capacity,
+                fit_only=not task.terms,
+                bound=task.lower_bounds[0] if task.lower_bounds else 0,
+                workers=task.workers,
+                deterministic=task.deterministic,
+                seed=task.seed,
+            ),
+            budget,
+            height_reporter(task, listeners, self.name),
+        )
+        fits = result.height <= capacity
+        values = (result.height,) if task.terms and fits else ()
+        return Outcome(layout_from(result.placed), fits, values, self.name)
+
+
+def make(name: str) -> Exact | Improve:
+    """The solver of this name."""
+    return Exact() if name == Exact.name else Improve()

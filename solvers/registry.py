@@ -21,8 +21,8 @@ class Description:
 # The module of each solver, so that only the one that is used is imported.
 _HOMES = {
     "greedy": "memstow.solvers.greedy",
-    "exact": "memstow.solvers.exact",
-    "improve": "memstow.solvers.improve",
+    "exact": "memstow.solvers.one_pool",
+    "improve": "memstow.solvers.one_pool",
     "reuse": "memstow.solvers.reuse",
     "first-fit": "memstow.solvers.classics",
     "tflm": "memstow.solvers.classics",

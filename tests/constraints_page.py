@@ -19,7 +19,7 @@ from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.show.svg_picture import svg
 from memstow.planner.solve.bounds import Bounds
 from memstow.planner.solve.engine import plan
-from memstow.planner.solve.task import task_of
+from memstow.planner.solve.run_state import task_of
 from memstow.solvers.models.register import BACK_ENDS, model
 from memstow.solvers.registry import find, names
 from memstow.solvers.solver import Task
@@ -94,7 +94,7 @@ def examples() -> list[Example]:
 
 def table() -> str:
     """Who honours what, as the page has it."""
-    lines = ["| constraint | honoured by |", "| --- | --- |"]
+    lines = ["| constraint | supported by |", "| --- | --- |"]
     for example in examples():
         honoured = ", ".join(f"`{name}`" for name in example.honoured_by())
         lines.append(f"| [{example.title}](#{example.name}) | {honoured} |")

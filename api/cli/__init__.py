@@ -1,1 +1,1 @@
-"""The command line: one file a command, and what they share."""
+"""The command line: one module for each command, and shared input and output."""

@@ -1,10 +1,10 @@
-"""The console script: Ctrl-C is heard from the first moment on, while the commands are still being loaded."""
+"""The console script. It handles Ctrl-C from the start, also while the commands are still being imported."""
 
 import sys
 
 
 def run() -> int:
-    """Run the command line of this process; the exit code."""
+    """Run the command line of this process and return the exit code."""
     try:
         from memstow.api.cli import main
 

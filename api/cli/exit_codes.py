@@ -1,4 +1,4 @@
-"""What the exit code of `memstow` says."""
+"""The exit codes of `memstow`."""
 
 from enum import IntEnum
 
@@ -7,15 +7,15 @@ class Exit(IntEnum):
     """Exit codes; scripts rely on them, so a number never changes its meaning."""
 
     DONE = 0
-    """A plan was found, or the command did what was asked."""
+    """A plan was found, or the command succeeded."""
     INVALID = 1
     """`verify`: the plan breaks the problem's constraints."""
     USAGE = 2
     """The input or the arguments are wrong."""
     INFEASIBLE = 3
-    """Proven: nothing fits."""
+    """Proven infeasible: no plan exists."""
     UNKNOWN = 4
-    """No plan was found and no proof either."""
+    """Neither a plan nor a proof was found."""
     WORSE = 5
     """`bench compare`, `bench run --interleave`: something got worse."""
     DEFECT = 70
@@ -23,4 +23,4 @@ class Exit(IntEnum):
     INTERRUPTED = 130
     """Ctrl-C (128 + SIGINT)."""
     BROKEN_PIPE = 141
-    """Whoever read the output went away (128 + SIGPIPE)."""
+    """The reader of the output closed it (128 + SIGPIPE)."""

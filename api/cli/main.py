@@ -1,4 +1,4 @@
-"""`memstow`: finds the command, runs it, and turns whatever happens into an exit code and a sentence.
+"""`memstow`: selects and runs a command, and turns its result or error into a message and an exit code.
 
 Nothing heavy is imported here: `memstow version` and `--help` must answer at once, and a small problem is
 solved in less time than some libraries take to load.
@@ -15,7 +15,7 @@ from typing import Final
 
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import Help
-from memstow.api.cli.io.terminal import complain
+from memstow.api.cli.io.terminal import print_error
 from memstow.api.cli.parser import Parser
 from memstow.planner.show.formatting import plain
 
@@ -32,6 +32,7 @@ COMMANDS: Final = (
     "serve",
     "keys",
     "db",
+    "completion",
     "version",
 )
 
@@ -43,20 +44,20 @@ examples:
   memstow verify net.json plan.json --capacity 2MiB
 
 exit codes:
-  0 done; 1 the plan is invalid, or with --strict not all of it checked
-  (verify); 2 bad input or usage; 3 proven infeasible; 4 no plan and no
-  proof; 5 something got worse (bench compare, bench run --interleave);
-  70 a defect of memstow; 130 interrupted; 141 whoever read the output
-  went away
+  0 done; 1 the plan is invalid, or with --strict not all claims were
+  checked (verify); 2 bad input or usage; 3 proven infeasible; 4 no plan
+  and no proof; 5 something got worse (bench compare, bench run
+  --interleave); 70 a defect of memstow; 130 interrupted; 141 the reader
+  of the output closed it
 
 `memstow COMMAND --help` explains a command."""
 
 
 def build_parser(commands: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
-    """The parser of these commands."""
+    """The argument parser, with these commands."""
     parser = Parser(
         prog="memstow",
-        description="Plans where every buffer of a program lives in memory.",
+        description="Static memory planner: chooses a pool and an offset for every buffer of a program.",
         epilog=_EPILOG,
         formatter_class=Help,
         allow_abbrev=False,
@@ -69,13 +70,13 @@ def build_parser(commands: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
 
 
 def run() -> int:
-    """The console script."""
-    # A run makes many long-lived objects and few cycles, then ends: collecting would only walk them in vain.
+    """Run the command line of this process and return the exit code."""
+    # A run makes many long-lived objects and few cycles, then ends: garbage collection would only cost time.
     gc.disable()
     # Looking for pydantic plugins reads the metadata of everything installed.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     if sys.stdout is None:
-        # Started with standard output closed: what was not asked for is written nowhere.
+        # Started with standard output closed: discard what would be printed.
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     if hasattr(sys.stdout, "reconfigure"):
         # An id that the terminal's encoding lacks must not end the run.
@@ -84,7 +85,7 @@ def run() -> int:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run one command line; the exit code."""
+    """Run one command line and return the exit code."""
     try:
         try:
             code = _dispatch(arguments)
@@ -94,13 +95,13 @@ def main(arguments: Sequence[str]) -> int:
         if sys.stdout is not None:
             sys.stdout.flush()
     except KeyboardInterrupt:
-        complain("interrupted")
+        print_error("interrupted")
         return Exit.INTERRUPTED
     except BrokenPipeError:
         _drop_stdout()
         return Exit.BROKEN_PIPE
     except Exception as error:
-        return _explain(error)
+        return _report_error(error)
     return code
 
 
@@ -119,43 +120,43 @@ def _dispatch(arguments: Sequence[str]) -> int:
     return code
 
 
-def _explain(error: Exception) -> int:
+def _report_error(error: Exception) -> int:
     from memstow.planner.model.errors import InputError, MemstowError, RefusedPlanError
     from memstow.planner.reading.issues import MOST_REPORTED
 
     match error:
         case InputError():
-            most = MOST_REPORTED + 1  # readers add a word on the rest
+            most = MOST_REPORTED + 1  # readers add a line about the rest
             for issue in error.issues[:most]:
-                complain(plain(str(issue)))
+                print_error(plain(str(issue)))
             if len(error.issues) > most:
-                complain(f"and {len(error.issues) - most:,} more issues")
+                print_error(f"and {len(error.issues) - most:,} more issues")
             return Exit.USAGE
         case RefusedPlanError():
             pass
         case MemstowError():
-            complain(plain(str(error)))
+            print_error(plain(str(error)))
             return Exit.USAGE
         case OSError():
             named = f"{error.filename}: " if error.filename is not None else ""
-            # Files are written over: it is a folder that was to be made there.
+            # Existing files are overwritten, so this error means that a folder could not be created.
             exists = isinstance(error, FileExistsError)
-            reason = "there is a file of this name; give a folder" if exists else error.strerror
-            complain(plain(f"{named}{reason or error}"))
+            reason = "a file with this name exists; a folder is needed" if exists else error.strerror
+            print_error(plain(f"{named}{reason or error}"))
             _drop_stdout()
             return Exit.USAGE
         case MemoryError():
-            complain("there is not enough memory for this problem")
+            print_error("there is not enough memory for this problem")
             return Exit.USAGE
     if os.environ.get("MEMSTOW_DEBUG"):
         raise error
-    complain(plain(f"a defect of memstow, please report it: {type(error).__name__}: {error}"))
-    complain("MEMSTOW_DEBUG=1 shows where it happened")
+    print_error(plain(f"a defect of memstow, please report it: {type(error).__name__}: {error}"))
+    print_error("MEMSTOW_DEBUG=1 shows where it happened")
     return Exit.DEFECT
 
 
 def _drop_stdout() -> None:
-    # The interpreter flushes standard output at exit, and would complain once more about a gone reader.
+    # The interpreter flushes standard output at exit, and would print_error once more about a gone reader.
     with suppress(OSError, ValueError, AttributeError):
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""The parser: what it does not understand it tells in a line or two, with what may have been meant."""
+"""An argument parser with short error messages that suggest the closest option or command."""
 
 import argparse
 import sys
@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from memstow.api.cli.exit_codes import Exit
-from memstow.api.cli.io.terminal import complain
+from memstow.api.cli.io.terminal import print_error
 from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
@@ -17,10 +17,10 @@ _LONGEST_WORD = 100
 
 
 def _in_words(message: str) -> str:
-    """What argparse says, without what only its own users need to know."""
+    """The message of argparse in the words of a user."""
     message = message.removeprefix("argument ")
-    message = message.replace("the following arguments are required: ", "this is missing: ", 1)
-    message = message.replace("expected one argument", "a value must follow", 1)
+    message = message.replace("the following arguments are required: ", "missing argument: ", 1)
+    message = message.replace("expected one argument", "a value is missing", 1)
     head, explicit, _ = message.partition(": ignored explicit argument ")
     return f"{head}: it takes no value" if explicit else message
 
@@ -33,28 +33,28 @@ def _place(action: argparse.Action) -> str:
 
 
 class Parser(argparse.ArgumentParser):
-    """Refuses an option where it is, before the rest is read, so that the command it belongs to answers."""
+    """Rejects an unknown option before parsing the rest, so that the error comes from its command."""
 
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        """What was understood; nothing is left over."""
+        """Parse all arguments; unknown ones are an error."""
         words = sys.argv[1:] if args is None else list(args)
         self._refuse_unknown_options(words)
         known, rest = super().parse_known_args(words, namespace)
         if rest:
-            self.error(f"{rest[0]!r} is one argument too many")
+            self.error(f"{rest[0]!r} is an unexpected argument")
         return known, rest
 
     def error(self, message: str) -> NoReturn:
-        """Leave with what is wrong, how the command is used, and where to read more."""
+        """Exit with the error, the usage of the command, and how to get help."""
         words = _in_words(message)
         for action in self._actions:
             if isinstance(action, argparse._SubParsersAction) and words.endswith(f": {action.metavar}"):
                 words += f", one of {', '.join(action.choices)}"
-        complain(plain(words, most=1000))
+        print_error(plain(words, most=1000))
         with suppress(OSError, ValueError, AttributeError):
-            sys.stderr.write(f"usage: {self._usage()}\n`{self.prog} --help` tells more\n")
+            sys.stderr.write(f"usage: {self._usage()}\n`{self.prog} --help` shows all options\n")
         sys.exit(Exit.USAGE)
 
     def _usage(self) -> str:
@@ -83,7 +83,7 @@ class Parser(argparse.ArgumentParser):
         return f"there is no option {plain(name, most=_LONGEST_WORD)}{where}"
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Refuse what is none of the choices; argparse would print them as Python does."""
+        """Reject a value that is not one of the choices; argparse would print them as Python literals."""
         if action.choices is None or value in action.choices:
             return
         from memstow.planner.model.suggestion import closest_match
@@ -97,10 +97,10 @@ class Parser(argparse.ArgumentParser):
             what = "kind" if action.metavar == "KIND" else "command"
             raise argparse.ArgumentError(None, f"there is no {what} {shown}; {meant}there are {listed}")
         raise argparse.ArgumentError(
-            action, f"{shown} is none of {listed}" + (f"; {meant.strip()}" if meant else "")
+            action, f"{shown} is not one of {listed}" + (f"; {meant.strip()}" if meant else "")
         )
 
     def _print_message(self, message: str, file: "SupportsWrite[str] | None" = None) -> None:
-        """Write the message, and do not hide that it could not be written."""
+        """Write the message; unlike argparse, let errors of writing through."""
         if message:
             (file or sys.stderr).write(message)

@@ -11,7 +11,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 import memstow
 from memstow.api.http import errors, schemas
-from memstow.api.http.memory_budget import MemoryBudget
+from memstow.api.http.bodies import MemoryBudget
 from memstow.api.http.middleware import RequestMiddleware
 from memstow.api.http.responses import JsonObject
 from memstow.api.http.routes import batches, health, home, jobs, plan, reference, tools

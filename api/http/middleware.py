@@ -12,8 +12,8 @@ import structlog
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from memstow.api.http.bodies import UNCOUNTED, MemoryBudget, reservation_of, reserve
 from memstow.api.http.errors import REQUEST_ID, ApiError, api_error_of, error_response
-from memstow.api.http.memory_budget import UNCOUNTED, MemoryBudget, reservation_of, reserve
 from memstow.api.http.settings import Settings
 from memstow.api.metrics import Metrics
 

@@ -6,8 +6,8 @@ from typing import Annotated, Final
 from fastapi import Depends, Query, Request
 
 from memstow.api.http.auth import Caller
+from memstow.api.http.bodies import read_body
 from memstow.api.http.errors import ApiError
-from memstow.api.http.request_body import read_body
 from memstow.api.http.responses import MEDIA_TYPES
 from memstow.api.http.service import Service
 from memstow.api.operations.encoding import OPTION_NAMES

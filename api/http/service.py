@@ -11,8 +11,8 @@ import structlog
 from starlette.requests import Request
 
 from memstow.api.http.auth import Authenticator, Caller, RateLimit, require
+from memstow.api.http.bodies import reservation_of
 from memstow.api.http.errors import ApiError
-from memstow.api.http.memory_budget import reservation_of
 from memstow.api.http.responses import recent_plans
 from memstow.api.http.settings import Settings
 from memstow.api.http.threads import STORE_THREADS, Threads
@@ -121,7 +121,7 @@ async def _open_store(settings: Settings, metrics: Metrics, threads: Threads) ->
     claims, cache = Claims(database), PlanCache(database)
     if database.sqlite:
         # No other server works on it: `memstow serve` holds a lock on the folder.
-        await threads.for_store(claims.requeue_all)
+        await threads.for_store(claims.requeue_all, settings.keep_seconds)
     return Store(
         database=database,
         queue=Queue(database, settings.max_queued),

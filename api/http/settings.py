@@ -55,8 +55,8 @@ class Settings(BaseModel):
     )
     anonymous: Literal["loopback", "never", "everyone"] = Field(
         "loopback",
-        description="Who may use the server without a key while there are no keys: whoever is on this "
-        "machine, nobody, or everyone who can reach it.",
+        description="Who may use the server without a key while there was never one, or after "
+        "`memstow keys reset`: whoever is on this machine, nobody, or everyone who can reach it.",
     )
     cors_origins: tuple[str, ...] = Field(
         (), description="Origins whose pages may call the server from a browser; none by default."
@@ -139,7 +139,12 @@ class Settings(BaseModel):
         None, description="Where the scheduler of that cluster is: tcp://host:8786, or tls://host:8786."
     )
     max_queued: Number = Field(10_000, description="Jobs that may wait.")
-    max_attempts: int = Field(3, ge=1, le=100, description="Times a job is begun whose process is lost.")
+    max_attempts: int = Field(
+        3,
+        ge=1,
+        le=100,
+        description="Times a job is begun whose process is lost; ends of servers and shortages do not count.",
+    )
     lease_seconds: Annotated[float, Field(gt=0, le=3600)] = Field(
         10.0, description="Seconds without a sign of life after which a server's jobs are taken over."
     )

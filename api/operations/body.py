@@ -8,7 +8,7 @@ from memstow.api.operations.encoding import cache_key, options_to_text
 from memstow.api.operations.requests import BodyForm, Limits
 from memstow.api.operations.results import ValidatedRequest
 from memstow.planner import formats
-from memstow.planner.formats.detect import is_plan, looks_like_json, problem_format
+from memstow.planner.formats import is_plan, looks_like_json, problem_format
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.options import Options
@@ -68,17 +68,18 @@ class ParsedRequest:
 def parse_request(body: bytes, form: BodyForm, limits: Limits) -> ParsedRequest:
     """The problem and the options of a body; InputError with everything that is wrong."""
     if form.format is not None:
-        return _parse_problem_alone(body, form.format, form, limits)
+        name = form.format
+        return _parse_problem_alone(lambda: read_problem(body, name, limits), form, limits)
     content = json_value(body, limits)
     alone = format_alone(content)
     if alone is not None:
-        return _parse_problem_alone(body, alone, form, limits)
+        return _parse_problem_alone(lambda: _problem_of(content, alone, limits), form, limits)
     return _parse_envelope(content, form, limits)
 
 
-def _parse_problem_alone(body: bytes, name: str, form: BodyForm, limits: Limits) -> ParsedRequest:
+def _parse_problem_alone(read: Callable[[], Problem], form: BodyForm, limits: Limits) -> ParsedRequest:
     issues: list[Issue] = []
-    problem = collect(issues, "", lambda: read_problem(body, name, limits))
+    problem = collect(issues, "", read)
     options = collect(issues, "query", lambda: options_within(dict(form.options), limits))
     return _parsed(issues, problem, options, {})
 
@@ -120,7 +121,7 @@ def parse_problem_body(body: bytes, form: BodyForm, limits: Limits) -> Problem:
     content = json_value(body, limits)
     alone = format_alone(content)
     if alone is not None:
-        return read_problem(body, alone, limits)
+        return _problem_of(content, alone, limits)
     issues: list[Issue] = []
     raw = envelope(issues, content, ("problem", "target"), ("problem",))
     problem = problem_on_target(issues, raw, limits)
@@ -201,9 +202,16 @@ def envelope(
 
 def read_problem(body: bytes, name: str | None, limits: Limits) -> Problem:
     """A problem alone, in the format of this name or in the one it looks like."""
-    if (name is None and looks_like_json(body)) or name not in (None, "csv"):
+    if name not in (None, "csv"):
+        return _problem_of(json_value(body, limits), name, limits)
+    if name is None and looks_like_json(body):
         json_value(body, limits)
     return _problem_within(formats.read_problem(body, name), limits)
+
+
+def _problem_of(raw: object, name: str, limits: Limits) -> Problem:
+    """The problem that a JSON value describes in the format of this name."""
+    return _problem_within(formats.problem_of(raw, name), limits)
 
 
 def embedded_problem(raw: object, limits: Limits) -> Problem:

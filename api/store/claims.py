@@ -6,7 +6,7 @@ wrongly taken for dead.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, RowMapping, and_, delete, or_, select, update
@@ -35,14 +35,14 @@ class Claims:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def claim(self, owner: str, most_per_key: int) -> ClaimedJob | None:
+    def claim(self, owner: str, most_per_key: int, passed_over: Collection[str] = ()) -> ClaimedJob | None:
         """The next job by priority and age, now running for `owner`.
 
-        Passed over are jobs of a key that has its share running, and jobs equal to one that is running: when
-        that is done, they have its answer.
+        Passed over are these jobs, jobs of a key that has its share running, and jobs equal to one that is
+        running: when that is done, they have its answer.
         """
         with self._database.write() as connection:
-            row = _next_row(connection, most_per_key)
+            row = _next_row(connection, most_per_key, passed_over)
             if row is None:
                 return None
             values = {
@@ -76,18 +76,22 @@ class Claims:
             )
             return {row.id: (row.attempt, row.beat) for row in rows}
 
-    def requeue(self, job: str, attempt: int) -> bool:
-        """Put a job back into the queue, unless the claim is lost or its owner asked for its end."""
-        with self._database.write() as connection:
-            return _requeue(connection, job, attempt)
+    def requeue(self, job: str, attempt: int, keep_seconds: float, *, lost: bool = False) -> bool:
+        """Put a job back into the queue, unless the claim is lost.
 
-    def requeue_all(self) -> int:
-        """Put every running job back: for a store that no other server works on."""
+        A job whose owner asked for its end is cancelled instead, and kept for `keep_seconds` with its best
+        plan. `lost` counts the attempt among those whose process was lost.
+        """
+        with self._database.write() as connection:
+            return _requeue(connection, job, attempt, keep_seconds, lost=lost)
+
+    def requeue_all(self, keep_seconds: float) -> int:
+        """Put every running job back, as `requeue` does: for a store that no other server works on."""
         with self._database.write() as connection:
             rows = connection.execute(
                 select(jobs.c.id, jobs.c.attempt).where(jobs.c.state == State.RUNNING)
             ).all()
-            return sum(_requeue(connection, row.id, row.attempt) for row in rows)
+            return sum(_requeue(connection, row.id, row.attempt, keep_seconds) for row in rows)
 
     def record(self, job: str, attempt: int, progress: Progress, events: Sequence[JobEvent]) -> bool:
         """Write the progress and the events of a run; False when its claim is lost."""
@@ -122,7 +126,7 @@ class Claims:
             return True
 
 
-def _next_row(connection: Connection, most_per_key: int) -> RowMapping | None:
+def _next_row(connection: Connection, most_per_key: int, passed_over: Collection[str]) -> RowMapping | None:
     running = connection.execute(
         select(jobs.c.key_id, jobs.c.cache_key, jobs.c.fresh).where(jobs.c.state == State.RUNNING)
     ).all()
@@ -130,6 +134,8 @@ def _next_row(connection: Connection, most_per_key: int) -> RowMapping | None:
     full = [key for key, count in shares.items() if count >= most_per_key]
     equal = list({row.cache_key for row in running})
     wanted = select(*JOB_COLUMNS).where(jobs.c.state == State.QUEUED)
+    if passed_over:
+        wanted = wanted.where(jobs.c.id.not_in(passed_over))
     if full:
         wanted = wanted.where(or_(jobs.c.key_id.is_(None), jobs.c.key_id.not_in(full)))
     if equal:
@@ -148,16 +154,25 @@ def _holds(connection: Connection, job: str, attempt: int) -> bool:
     return connection.execute(held.with_for_update()).first() is not None
 
 
-def _requeue(connection: Connection, job: str, attempt: int) -> bool:
+def _requeue(
+    connection: Connection, job: str, attempt: int, keep_seconds: float, *, lost: bool = False
+) -> bool:
     held = _held(job, attempt)
     stop = connection.execute(select(jobs.c.stop).where(held).with_for_update()).scalar()
     if stop is None:
         return False
     if Stop(stop) is not Stop.NO:
-        stop_job(connection, job, State.QUEUED, Stop(stop) is Stop.DISCARD, 0.0)
+        stop_job(connection, job, State.QUEUED, Stop(stop) is Stop.DISCARD, keep_seconds)
         return False
-    connection.execute(update(jobs).where(held).values(state=State.QUEUED, owner=None))
+    values = {"state": State.QUEUED, "owner": None, "losses": jobs.c.losses + int(lost)}
+    connection.execute(update(jobs).where(held).values(values))
     return True
+
+
+def _saved_figures(connection: Connection, job: str) -> Progress:
+    """The figures of the best plan in the store."""
+    row = connection.execute(select(jobs.c.status, jobs.c.value, jobs.c.bound).where(jobs.c.id == job)).one()
+    return Progress(status=row.status, value=row.value, bound=row.bound)
 
 
 def _figures(progress: Progress) -> dict[str, int | float | str]:
@@ -199,7 +214,7 @@ def stop_job(connection: Connection, job: str, state: State, discard: bool, keep
         if discard:
             connection.execute(delete(jobs).where(jobs.c.id == job))
         elif state is State.QUEUED:
-            done = done_event(State.CANCELLED)
+            done = done_event(State.CANCELLED, _saved_figures(connection, job))
             finish_job(connection, job, State.CANCELLED, Progress(), [done], keep_seconds, None)
         return
     stop = Stop.DISCARD if discard else Stop.KEEP

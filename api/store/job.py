@@ -84,6 +84,7 @@ class Job:
     finished: float | None
     expires: float | None
     attempt: int
+    losses: int
     stop: Stop
 
     @property

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import delete, insert, select, update
 
 from memstow.api.store.database import Database, now
 from memstow.api.store.tables import keys
@@ -76,10 +76,18 @@ class Keys:
             return bool(revoked.rowcount)
 
     def any(self) -> bool:
-        """Whether there is a key that is not revoked."""
+        """Whether there is a key, revoked ones too: revoking the last one must not open the service."""
         with self._database.read() as connection:
-            count = connection.execute(select(func.count()).where(keys.c.revoked.is_(None))).scalar_one()
-            return bool(count)
+            return connection.execute(select(keys.c.id).limit(1)).first() is not None
+
+    def reset(self) -> bool:
+        """Remove all keys, so that the service is as before the first; False while one is not revoked."""
+        with self._database.write() as connection:
+            valid = select(keys.c.id).where(keys.c.revoked.is_(None)).limit(1)
+            if connection.execute(valid).first() is not None:
+                return False
+            connection.execute(delete(keys))
+            return True
 
     def find(self, text: str) -> Key | None:
         """The key with this text, unless it is revoked."""

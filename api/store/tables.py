@@ -98,6 +98,8 @@ jobs = Table(
     # other servers take over when it stands still.
     Column("owner", String(32)),
     Column("attempt", Integer, nullable=False),
+    # Attempts whose process was lost, and not because the server ended or lacked something.
+    Column("losses", Integer, nullable=False, server_default="0"),
     Column("beat", Integer, nullable=False),
     Column("stop", Integer, nullable=False),
 )

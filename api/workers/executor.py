@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from memstow.api.operations.messages import decode, decode_issues
 from memstow.api.operations.operations import Operation
@@ -12,6 +12,10 @@ from memstow.planner.processes.frames import Message
 
 Q = TypeVar("Q")
 R = TypeVar("R")
+
+
+# The code of a run that could not start or go on because the server lacks handles, memory, processes or disk.
+SHORTAGE: Final = "shortage"
 
 
 class ChildError(MemstowError):
@@ -43,7 +47,7 @@ class Executor(Protocol):
     """Called with the reason whenever a run ended without a result."""
 
     def prepare(self) -> None:
-        """Get ready for the first run."""
+        """Get ready for the next run; a failure is left to that run to report."""
 
     def run(self, operation: Operation[Q, R], request: Q, control: RunControl) -> R:
         """The result of the operation; its own errors, or ChildError when there is no result."""

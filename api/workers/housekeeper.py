@@ -31,6 +31,7 @@ class Housekeeper:
         metrics: Metrics,
         *,
         lease_seconds: float,
+        keep_seconds: float,
         max_plans: int,
         running: Callable[[], dict[str, JobRun]],
         on_requeued: Callable[[], None],
@@ -40,6 +41,7 @@ class Housekeeper:
         self._claims = claims
         self._metrics = metrics
         self._lease_seconds = lease_seconds
+        self._keep_seconds = keep_seconds
         self._max_plans = max_plans
         self._running = running
         self._on_requeued = on_requeued
@@ -90,7 +92,7 @@ class Housekeeper:
                 since = now
             if now - since <= self._lease_seconds:
                 seen[job] = (heartbeat, since)
-            elif self._claims.requeue(job, attempt):
+            elif self._claims.requeue(job, attempt, self._keep_seconds):
                 log.warning("job_taken_over", job=job)
                 self._metrics.taken_over.inc()
                 self._on_requeued()

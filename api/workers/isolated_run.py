@@ -4,20 +4,26 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from subprocess import SubprocessError
 from typing import Final, TypeVar
+
+import structlog
 
 from memstow.api.operations.messages import decode_update, encode
 from memstow.api.operations.operations import Operation
-from memstow.api.workers.executor import ChildError, RunControl, out_of_memory, result_from
+from memstow.api.workers.executor import SHORTAGE, ChildError, RunControl, out_of_memory, result_from
 from memstow.planner.processes.frames import Message
 from memstow.planner.processes.process import Process
 from memstow.planner.processes.session import EndedError, MemoryLimitError, Session
 
 # From the request to stop to the kill: verifying a plan of a million buffers takes its time.
 _STOP_SECONDS: Final = 5.0
+# Too many open files or processes, no memory, no room for the temporary folder.
+_NOT_STARTED: Final = (OSError, MemoryError, RuntimeError, SubprocessError)
 
 Q = TypeVar("Q")
 R = TypeVar("R")
+log = structlog.get_logger("memstow.jobs")
 
 
 class ChildExecutor:
@@ -37,7 +43,11 @@ class ChildExecutor:
                 return
             if self._spare is not None:
                 self._spare.close()
-            self._spare = _start_child()
+                self._spare = None
+            try:
+                self._spare = _start_child()
+            except _NOT_STARTED as error:
+                log.warning("no_spare_child", error=str(error))
 
     def close(self) -> None:
         """End every child."""
@@ -78,7 +88,10 @@ class ChildExecutor:
             if spare is not None and not spare.alive():
                 spare.close()
                 spare = None
-            process = spare or _start_child()
+            try:
+                process = spare or _start_child()
+            except _NOT_STARTED as error:
+                raise ChildError(SHORTAGE, f"the solving process could not be started: {error}") from error
             self._running.add(process)
             return process
 
@@ -95,19 +108,28 @@ class _Supervisor:
         self._session = Session(process, request, control.memory, self._receive, self._check)
         self._session.until = time.monotonic() + control.seconds
         self._stop_sent = False
+        self._ready = False
+        """Whether the child has started up: what ends it before that has nothing to do with the request."""
 
     def run(self) -> Message:
         """The child's last message."""
         try:
-            return self._session.run()
+            done = self._session.run()
         except MemoryLimitError:
             raise out_of_memory(self._control) from None
         except EndedError as error:
             self._check_killed()
+            if not self._ready:
+                raise _not_started(str(error)) from None
             raise ChildError("child_lost", f"no answer from the solving process: {error}") from None
+        if not self._ready and "failure" in done:
+            raise _not_started(str(done.get("message") or done["failure"]))
+        return done
 
     def _receive(self, message: Message) -> None:
-        if message["kind"] != "done":
+        if message["kind"] == "ready":
+            self._ready = True
+        elif message["kind"] != "done":
             self._control.on_update(decode_update(message))
 
     def _check(self, now: float) -> None:
@@ -129,3 +151,7 @@ class _Supervisor:
         self._stop_sent = True
         self._session.until = now + _STOP_SECONDS
         self._session.say({"kind": "cancel"})
+
+
+def _not_started(reason: str) -> ChildError:
+    return ChildError(SHORTAGE, f"the solving process did not start up: {reason}")

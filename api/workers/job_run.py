@@ -9,6 +9,7 @@ from typing import Final, TypeVar
 
 import structlog
 
+from memstow.api.operations.encoding import plan_from_bytes
 from memstow.api.operations.messages import event_data, event_name
 from memstow.api.operations.results import SolveResult, SolveUpdate
 from memstow.api.store.claims import ClaimedJob, Claims
@@ -16,9 +17,13 @@ from memstow.api.store.database import StoreError
 from memstow.api.store.job import Job, JobEvent, Progress, State, Stop
 from memstow.api.store.job_events import done_event
 from memstow.planner.model.events import Bound, Event, Incumbent
+from memstow.planner.model.plan import Status
+from memstow.planner.solve.better_plan import better
 
 _FLUSH_SECONDS: Final = 0.25
 _RETRY_SECONDS: Final = 1.0
+# Larger plans are not read again to be compared.
+LARGEST_COMPARED: Final = 1 << 20
 
 T = TypeVar("T")
 log = structlog.get_logger("memstow.jobs")
@@ -80,8 +85,24 @@ class JobRun:
             self._add_event(update)
 
     def set_result(self, result: SolveResult) -> None:
-        """Take in a plan; written with the next flush."""
+        """Take in a plan, unless an earlier attempt left a better one; written with the next flush."""
+        if self.is_worse(result):
+            return
         self._progress, self._changed = _progress_of(result), True
+
+    def is_worse(self, result: SolveResult) -> bool:
+        """Whether an earlier attempt left a better plan: a deterministic run does not start from it."""
+        earlier = self.claimed.plan
+        if earlier is None or result.status == Status.INFEASIBLE.value:
+            return False
+        if result.status == Status.UNKNOWN.value:
+            return True
+        if len(result.plan) >= LARGEST_COMPARED:
+            return result.value is not None and not self._is_at_least_as_good(result.value)
+        return better(plan_from_bytes(earlier), plan_from_bytes(result.plan))
+
+    def _is_at_least_as_good(self, value: int) -> bool:
+        return self.job.value is None or value <= self.job.value
 
     def _add_event(self, event: Event) -> None:
         if isinstance(event, Incumbent) and not self._improves(event.value):
@@ -123,14 +144,14 @@ class JobRun:
 
     # The end
 
-    def put_back(self) -> None:
-        """Put the job back into the queue, with its best plan."""
+    def put_back(self, *, lost: bool = False) -> None:
+        """Put the job back into the queue, with its best plan; `lost`: its process was lost."""
         events, self._events = self._events, []
 
         def write() -> None:
-            if self._changed:
+            if self._changed or events:
                 self._claims.record(self.job.id, self.job.attempt, self._progress, events)
-            self._claims.requeue(self.job.id, self.job.attempt)
+            self._claims.requeue(self.job.id, self.job.attempt, self._keep_seconds, lost=lost)
 
         self.with_retries(write)
         log.info("job_put_back")
@@ -139,7 +160,7 @@ class JobRun:
         """Write the end of the job: with this result, or with the progress so far."""
         job = self.job
         if self.stop is Stop.DISCARD:
-            self.with_retries(lambda: self._claims.requeue(job.id, job.attempt))
+            self.with_retries(lambda: self._claims.requeue(job.id, job.attempt, self._keep_seconds))
             return
         progress = self._progress if result is None else _progress_of(result)
         events = [*self._events, done_event(state, progress)]

@@ -16,15 +16,13 @@ from memstow.api.operations.solve import try_briefly
 from memstow.api.store.database import StoreError
 from memstow.api.store.job import State, Stop
 from memstow.api.store.plan_cache import CachedPlan, PlanCache
-from memstow.api.workers.executor import ChildError, Executor, RunControl
-from memstow.api.workers.job_run import JobRun, Shutdown
+from memstow.api.workers.executor import SHORTAGE, ChildError, Executor, RunControl
+from memstow.api.workers.job_run import LARGEST_COMPARED, JobRun, Shutdown
 from memstow.planner.model.plan import Status, gap_of
 from memstow.planner.solve.better_plan import better
 
 # A run may exceed its limit by its start and its last verification.
 _MARGIN_SECONDS: Final = 10.0
-# Larger plans are not read again to be compared.
-_LARGEST_COMPARED: Final = 1 << 20
 _PROVEN: Final = (Status.OPTIMAL.value, Status.INFEASIBLE.value)
 
 log = structlog.get_logger("memstow.jobs")
@@ -143,19 +141,24 @@ class JobSteps:
         gap = gap_of(result.value or 0, result.bound or 0) if bounded else None
         self._metrics.solve_ended(result.solver, result.status, time.monotonic() - run.begin, gap)
         self._write_to_cache(run, result, complete=not stopped)
-        run.finish(State.CANCELLED if stopped else State.DONE, result)
+        if not stopped:
+            run.finish(State.DONE, result)
+        else:
+            run.finish(State.CANCELLED, None if run.is_worse(result) else result)
 
     def _finish_without_result(self, run: JobRun, error: ChildError) -> None:
+        if error.code == SHORTAGE:
+            raise error
         log.warning("child_ended", reason=error.code, message=str(error))
         if run.lost:
             return
         shutdown = self._shutdown
         ending = shutdown.stopped.is_set() or shutdown.ending.is_set() or error.code in ("killed", "stopping")
-        retry = error.code == "child_lost" and run.job.attempt < self._limits.max_attempts
+        retry = error.code == "child_lost" and run.job.losses + 1 < self._limits.max_attempts
         if run.stop is not Stop.NO:
             run.finish(State.CANCELLED)
         elif ending or retry:
-            run.put_back()
+            run.put_back(lost=not ending)
         else:
             run.finish(State.FAILED, error=f"{error.code}: {error}")
 
@@ -164,16 +167,19 @@ class JobSteps:
         if result.status == Status.UNKNOWN.value:
             return
         job = run.job
-        best = self._is_best(run, result)
         key = job.cache_key if complete else None
         try:
+            best = self._is_best(run, result)
             self._cache.store([CachedPlan(job.digest, result, key, best)])
         except StoreError as error:
             log.warning("store_error", during="keep", error=str(error))
+        except (MemoryError, OSError) as error:
+            # The cache is a help, the result is what the job is for.
+            log.warning("shortage", during="keep", error=str(error))
 
     def _is_best(self, run: JobRun, result: SolveResult) -> bool:
         """Whether the cache has no better plan for the problem."""
-        if result.status == Status.INFEASIBLE.value or len(result.plan) >= _LARGEST_COMPARED:
+        if result.status == Status.INFEASIBLE.value or len(result.plan) >= LARGEST_COMPARED:
             return True
         stored = run.with_retries(lambda: self._cache.best_of(run.job.digest))
         return stored is None or not better(plan_from_bytes(stored), plan_from_bytes(result.plan))

@@ -22,6 +22,7 @@ from memstow.api.workers.executor import Executor
 from memstow.api.workers.housekeeper import Housekeeper
 from memstow.api.workers.job_run import JobRun, Shutdown
 from memstow.api.workers.job_steps import JobLimits, JobSteps
+from memstow.api.workers.shortage import Backoff, is_shortage
 from memstow.planner.model.errors import InputError, MemstowError, RefusedPlanError
 
 _RETRY_SECONDS: Final = 1.0
@@ -71,6 +72,7 @@ class Runner:
             claims,
             metrics,
             lease_seconds=settings.lease_seconds,
+            keep_seconds=settings.keep_seconds,
             max_plans=settings.max_plans,
             running=self._running_jobs,
             on_requeued=self.wake,
@@ -80,6 +82,7 @@ class Runner:
         self._wake = threading.Condition()
         self._wake_calls = 0
         self._threads: list[threading.Thread] = []
+        self._backoff = Backoff()
 
     def start(self) -> None:
         """Start the threads."""
@@ -145,10 +148,20 @@ class Runner:
     def _serve(self) -> None:
         while not self._shutdown.draining.is_set():
             calls_before = self._wake_calls
+            with self._lock:
+                seconds, delayed = self._backoff.seconds(), self._backoff.delayed_jobs()
+            if seconds:
+                self._shutdown.draining.wait(seconds)
+                continue
             try:
-                claimed = self._claims.claim(self.name, self._settings.key_running)
+                claimed = self._claims.claim(self.name, self._settings.key_running, delayed)
             except StoreError as error:
                 log.warning("store_error", during="take", error=str(error))
+                self._shutdown.stopped.wait(_RETRY_SECONDS)
+                continue
+            except Exception as error:
+                # Nothing was claimed; the thread must go on.
+                log.warning("shortage" if is_shortage(error) else "defect", during="take", exc_info=error)
                 self._shutdown.stopped.wait(_RETRY_SECONDS)
                 continue
             if claimed is not None:
@@ -169,12 +182,9 @@ class Runner:
         self._metrics.solving.inc()
         structlog.contextvars.bind_contextvars(job=job.id, attempt=job.attempt)
         try:
-            self._steps.answer(run)
-        except MemstowError as error:
-            run.finish(State.FAILED, error=_error_text(error))
-        except Exception:
-            log.exception("defect")
-            run.finish(State.FAILED, error="defect: the server could not run this job")
+            short = self._answer(run)
+            with self._lock:
+                (self._backoff.shortage if short else self._backoff.success)(job.id)
         finally:
             structlog.contextvars.clear_contextvars()
             self._metrics.solving.dec()
@@ -183,6 +193,31 @@ class Runner:
             self._on_change(job.id)
             # Equal jobs and those of the same key may have waited for this one.
             self.wake()
+
+    def _answer(self, run: JobRun) -> bool:
+        """Answer one job, or write why not; returns whether a shortage of this server kept it from that."""
+        try:
+            self._steps.answer(run)
+        except Exception as error:
+            if is_shortage(error):
+                self._end_for_shortage(run, error)
+                return True
+            if isinstance(error, MemstowError):
+                run.finish(State.FAILED, error=_error_text(error))
+            else:
+                log.exception("defect")
+                run.finish(State.FAILED, error="defect: the server could not run this job")
+        return False
+
+    def _end_for_shortage(self, run: JobRun, error: Exception) -> None:
+        log.warning("shortage", during="run", error=str(error))
+        self._metrics.shortages.inc()
+        if run.lost:
+            return
+        if run.stop is Stop.NO:
+            run.put_back()
+        else:
+            run.finish(State.CANCELLED)
 
 
 def _error_text(error: MemstowError) -> str:

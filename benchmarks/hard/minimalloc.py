@@ -15,11 +15,11 @@ OTHERS = (
     ("size-ordered first fit", "1.22 x the best known, geometric mean"),
     ("OpenXLA's heap policy", "1.23 x"),
     ("TVM USMP hill climb, 2,000 attempts, best of 3", "1.08 x"),
-    ("CP-SAT `no_overlap_2d`, 2 workers, 50 s, from nothing", "1.04-1.21 x, none proven"),
-    ("CP-SAT, told the height 1,048,576", "K in 0.5 s, G in 21 s, the rest not in 25 s"),
-    ("MiniMalloc, told the height 1,048,576", "all: 0.6-4.7 s each, 26.8 s in all"),
-    ("MiniMalloc, asked to minimise, 5 s", "proves only C"),
-    ("MiniMalloc, told D's or J's max live bytes", "nothing in 60 s"),
+    ("CP-SAT `no_overlap_2d`, 2 workers, 50 s, without a start", "1.04-1.21 x, none proven"),
+    ("CP-SAT, given the height 1,048,576", "K in 0.5 s, G in 21 s, the rest not in 25 s"),
+    ("MiniMalloc, given the height 1,048,576", "all: 0.6-4.7 s each, 26.8 s in total"),
+    ("MiniMalloc, minimising, 5 s", "proves only C"),
+    ("MiniMalloc, given D's or J's maximum of live bytes", "nothing in 60 s"),
 )
 
 
@@ -45,11 +45,9 @@ def measure(effort: Effort) -> str:
         (
             f"No height given, {seconds:g} s each, {WORKERS} workers, engine alone:",
             table(header, rows),
-            "What others reach: known figures from July to November 2026 on 2 cores, out of our design notes "
-            "and not measured again by this benchmark.",
-            table(
-                ("who", "what it reaches"), [*OTHERS, _ours(seconds, [s for _, s in found.values()])], left=2
-            ),
+            "What others reach: figures from our design notes, measured from July to November 2026 on "
+            "2 cores, and not repeated by this benchmark.",
+            table(("planner", "result"), [*OTHERS, _ours(seconds, [s for _, s in found.values()])], left=2),
         )
     )
 

@@ -10,11 +10,11 @@ from memstow.planner.processes.frames import GarbageError, Message
 from memstow.planner.processes.process import Process
 from memstow.planner.processes.session import Terms, converse
 from memstow.solvers.core import Budget, unplaceable
-from memstow.solvers.exact import MOST_ITEMS
 from memstow.solvers.instance import Layout
 from memstow.solvers.models.layout_check import Examiner
 from memstow.solvers.models.register import BACK_ENDS, model
 from memstow.solvers.models.relations import Relations
+from memstow.solvers.one_pool import MOST_ITEMS
 from memstow.solvers.solver import Listeners, ModelBound, Outcome, Task
 
 # The child's own limit is a little earlier than the kill, so that its last result is not lost.

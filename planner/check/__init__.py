@@ -8,13 +8,10 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from memstow.planner.check.buffers import buffer_issues
-from memstow.planner.check.groups import distance_issues, group_issues
-from memstow.planner.check.objective import cost_issues, term_issues
-from memstow.planner.check.pairs import clashing_pins, pair_issues
-from memstow.planner.check.pools import duplicate_ids, pool_issues
+from memstow.planner.check.elements import buffer_issues, objective_issues, pool_issues
+from memstow.planner.check.relations import pair_issues, relative_issues
 from memstow.planner.model.errors import InputError, Issue
-from memstow.planner.model.memo import Memo
+from memstow.planner.model.memory import Memo
 from memstow.planner.model.objective import Kind, counts
 from memstow.planner.model.plan import REPEATED, Plan, repeated_placements
 from memstow.planner.model.problem import Problem
@@ -60,19 +57,10 @@ def require_hint(problem: Problem, hint: Plan | None) -> None:
 def _issues(problem: Problem) -> Iterator[Issue]:
     pools = {pool.id: pool for pool in problem.pools}
     index_of = {buffer.id: index for index, buffer in enumerate(problem.buffers)}
-    yield from pool_issues(problem)
-    yield from duplicate_ids("buffers", "buffer", [b.id for b in problem.buffers], index_of)
-    yield from buffer_issues(problem, pools)
     # Relations are checked only where each name stands for one thing.
     unique = len(index_of) == len(problem.buffers) and len(pools) == len(problem.pools)
-    if unique:
-        yield from clashing_pins(problem, index_of)
-    yield from pair_issues(problem, index_of)
-    yield from term_issues(problem, pools)
-    yield from cost_issues(problem, pools)
-    consistent = unique
-    for issue in distance_issues(problem, index_of):
-        consistent = False
-        yield issue
-    if consistent:
-        yield from group_issues(problem, pools, index_of)
+    yield from pool_issues(problem)
+    yield from buffer_issues(problem, pools, index_of)
+    yield from pair_issues(problem, index_of, unique)
+    yield from objective_issues(problem, pools)
+    yield from relative_issues(problem, pools, index_of, unique)

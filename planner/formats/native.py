@@ -7,11 +7,11 @@ from functools import cache
 from typing import Any, Final
 
 from memstow.planner.formats.format import Format
-from memstow.planner.model.garbage_collection import collector_at_rest
+from memstow.planner.model.memory import collector_at_rest
+from memstow.planner.model.model_class import fields_of
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.reading.parse import parse_plan, parse_problem
-from memstow.planner.reading.wire_types import fields_of
 
 # The tag of a choice is what tells one object from another: it stays although it is the default.
 _TAG: Final = "kind"

@@ -41,7 +41,7 @@ from hashlib import sha256
 from itertools import islice
 from typing import Final
 
-from memstow.planner.model.memo import Memo
+from memstow.planner.model.memory import Memo
 from memstow.planner.model.problem import Buffer, Pool, Problem, access_count, allowed_pools
 from memstow.planner.model.ranges import Range, merged
 

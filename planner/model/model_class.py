@@ -2,17 +2,21 @@
 
 The fields of such a class are the types of a document, checked strictly. Its `__init__` is only a signature,
 for `help`, editors and type checkers: the arguments that code may pass. Arguments are checked against the
-fields, so an instance is the same wherever it comes from.
+fields, so an instance is the same wherever it comes from. Readers and writers of documents ask here for the
+fields of a class and the types of their values.
 """
 
 from collections.abc import Iterator
 from dataclasses import fields
+from functools import cache
 from inspect import Parameter, signature
 from operator import index
-from typing import Any, Final, TypeVar, dataclass_transform
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, TypeVar, Union, dataclass_transform, get_args, get_origin
 
 from pydantic import ConfigDict, Field, ValidationError
 from pydantic.dataclasses import dataclass
+from pydantic.fields import FieldInfo
 from pydantic_core import ArgsKwargs
 
 _T = TypeVar("_T")
@@ -72,3 +76,35 @@ def _plain(value: object) -> object:
         return index(value)
     except TypeError:
         return value  # An array, or a NumPy bool: the validator reports its type.
+
+
+def alternatives(kind: object) -> list[Any]:
+    """The types a value may have, null left out."""
+    origin = get_origin(kind)
+    if origin is Annotated:
+        return alternatives(get_args(kind)[0])
+    if origin in (Union, UnionType):
+        return [one for arg in get_args(kind) if arg is not NoneType for one in alternatives(arg)]
+    return [] if kind is None else [kind]
+
+
+def fields_of(holder: Any) -> dict[str, FieldInfo]:
+    """The fields of a pydantic dataclass, in order."""
+    return _fields_of(holder)
+
+
+@cache
+def _fields_of(holder: Any) -> dict[str, FieldInfo]:
+    described: dict[str, FieldInfo] = holder.__pydantic_fields__
+    return {field.name: described[field.name] for field in fields(holder)}
+
+
+def element_of(kind: object) -> object | None:
+    """The type of the elements of a list of any length; None where the type is not such a list."""
+    kinds = alternatives(kind)
+    if len(kinds) == 1 and get_origin(kinds[0]) is tuple:
+        arguments = get_args(kinds[0])
+        if len(arguments) == 2 and arguments[1] is Ellipsis:
+            element: object = arguments[0]
+            return element
+    return None

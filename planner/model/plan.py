@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 from memstow.planner.model.model_class import model_class
-from memstow.planner.model.problem import Bytes, Count, Id, Time
+from memstow.planner.model.problem import Bytes, Count, Id, Problem, Time
 
 _CONFIG = ConfigDict(extra="forbid", allow_inf_nan=False, defer_build=True)
 
@@ -228,3 +228,13 @@ def is_bare(plan: Plan) -> bool:
 def gap_of(value: int, bound: int) -> float:
     """The largest possible distance from the optimum, as a fraction of the value."""
     return (value - bound) / value if value > bound else 0.0
+
+
+def peaks(problem: Problem, placements: Iterable[Placement]) -> dict[str, int]:
+    """The largest end offset in each pool that is used."""
+    size_of = {buffer.id: buffer.size for buffer in problem.buffers}
+    highest: dict[str, int] = {}
+    for place in placements:
+        if size := size_of[place.buffer]:
+            highest[place.pool] = max(highest.get(place.pool, 0), place.offset + size)
+    return highest

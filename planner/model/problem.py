@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal, SupportsIndex
 
 from pydantic import Field
 
-from memstow.planner.model.memo import Memo
+from memstow.planner.model.memory import Memo
 from memstow.planner.model.model_class import model_class
 from memstow.planner.model.ranges import measure
 

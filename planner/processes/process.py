@@ -67,7 +67,12 @@ class Process(Group):
 
     def __init__(self, command: Sequence[str]) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
-        self.events, events = os.pipe()
+        try:
+            self.events, events = os.pipe()
+        except OSError:
+            # Without file handles only this removes it, and it is empty.
+            self.folder.rmdir()
+            raise
         try:
             arguments = [part.replace("{events}", str(events)) for part in command]
             self._popen = subprocess.Popen(  # noqa: S603
@@ -123,8 +128,13 @@ class Process(Group):
         except subprocess.TimeoutExpired:
             # The kernel is still freeing its memory; the caller does not have to wait for that.
             reaper = threading.Thread(target=self._reap, daemon=True)
-            _reapers.append(reaper)
-            reaper.start()
+            try:
+                reaper.start()
+            except RuntimeError:
+                # No more threads may be started.
+                self._popen.wait()
+            else:
+                _reapers.append(reaper)
         # Not left to the thread: this process may end before the child does.
         shutil.rmtree(self.folder, ignore_errors=True)
 

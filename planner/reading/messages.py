@@ -1,15 +1,16 @@
 """Translates errors of pydantic into messages of memstow: a code, the place, the value, the expectation."""
 
+import dataclasses
 from collections.abc import Iterable
 from math import isfinite
-from typing import Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, get_args, get_origin
 
 from pydantic_core import ErrorDetails
 
+from memstow.planner.model.model_class import alternatives, fields_of
 from memstow.planner.model.suggestion import closest_match
 from memstow.planner.reading.paths import Path, value_at
 from memstow.planner.reading.printable import printable, shown
-from memstow.planner.reading.wire_types import Place, fields_of, place_of
 
 
 class Found(NamedTuple):
@@ -18,6 +19,16 @@ class Found(NamedTuple):
     code: str
     path: Path
     message: str
+
+
+class Place(NamedTuple):
+    """Where an error of pydantic is in the document."""
+
+    path: Path
+    holder: Any
+    """The dataclass the last step is in, where it is in one."""
+    union: Path | None
+    """Where a choice between types was made that the document does not name."""
 
 
 _WRONG_TYPES: Final = {
@@ -62,7 +73,7 @@ def in_our_words(errors: Iterable[ErrorDetails], kind: object, raw: object, at: 
     """The errors of validating `raw`, found at `at`, as the type `kind`; those of a choice made one."""
     found: dict[tuple[str, Path], Found] = {}
     for error in errors:
-        inside = place_of(kind, error["loc"])
+        inside = _place_of(kind, error["loc"])
         place = inside._replace(path=(*at, *inside.path))
         if inside.union is None:
             said: Found | None = _said(error, place)
@@ -187,3 +198,48 @@ def _likely(name: str, allowed: list[str]) -> str | None:
         return close
     foreign = _FOREIGN_NAMES.get(name.lower())
     return foreign if foreign in allowed else None
+
+
+def _place_of(kind: object, location: tuple[str | int, ...]) -> Place:
+    """Pydantic's location without the labels it gives to the branches of a union."""
+    path: list[str | int] = []
+    holder: Any = None
+    union: Path | None = None
+    kinds = alternatives(kind)
+    for step in location:
+        if len(kinds) > 1:
+            if not all(map(dataclasses.is_dataclass, kinds)):
+                union = tuple(path)
+            kinds = [k for k in kinds if _label_fits(k, str(step))][:1]
+            continue
+        current: Any = kinds[0] if kinds else None
+        path.append(step)
+        holder = current if dataclasses.is_dataclass(current) else None
+        kinds = alternatives(_member(current, step))
+    if len(kinds) > 1 and not all(map(dataclasses.is_dataclass, kinds)):
+        union = tuple(path)
+    return Place(tuple(path), holder, union)
+
+
+def _member(kind: Any, step: str | int) -> object | None:
+    if dataclasses.is_dataclass(kind):
+        field = fields_of(kind).get(str(step))
+        return None if field is None else field.annotation
+    if get_origin(kind) is tuple and isinstance(step, int):
+        arguments = get_args(kind)
+        if arguments[-1] is Ellipsis:
+            first: object = arguments[0]
+            return first
+        return arguments[step] if step < len(arguments) else None
+    return None
+
+
+def _label_fits(kind: Any, label: str) -> bool:
+    if dataclasses.is_dataclass(kind):
+        tag = fields_of(kind).get("kind")
+        return tag is not None and label in get_args(tag.annotation)
+    if get_origin(kind) is tuple:
+        return label.startswith("tuple[")
+    if get_origin(kind) is Literal:
+        return label.startswith("literal[")
+    return bool(getattr(kind, "__name__", None) == label)

@@ -15,10 +15,10 @@ from annotated_types import MinLen
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
+from memstow.planner.model.model_class import alternatives, element_of, fields_of
 from memstow.planner.reading.issues import Findings
 from memstow.planner.reading.messages import in_our_words, missing_field, unknown_field, wrong_type
 from memstow.planner.reading.paths import Path
-from memstow.planner.reading.wire_types import alternatives, element_of, fields_of
 
 _CHUNK: Final = 2_000
 _WIDE: Final = 1_000

@@ -17,7 +17,7 @@ def read_bytes(source: str | os.PathLike[str] | BinaryIO, limit: int = LARGEST_I
         return _drained(sys.stdin.buffer, limit, "standard input")
     if not isinstance(source, str | os.PathLike):
         return _drained(source, limit, _name_of(source))
-    name = printable(os.fspath(source), 200)
+    name = os.fspath(source)
     try:
         with open(source, "rb", buffering=0) as stream:
             # Only a shortcut: the size of a device or a pipe says nothing.
@@ -25,7 +25,7 @@ def read_bytes(source: str | os.PathLike[str] | BinaryIO, limit: int = LARGEST_I
                 raise _too_large(name, limit)
             return _drained(stream, limit, name)
     except ValueError:  # a NUL byte in the name
-        raise InputError.single("not_found", name, "there is no such file") from None
+        raise InputError.single("not_found", printable(name, 200), "there is no such file") from None
     except OSError as error:
         raise InputError.single(*_problem_with(error, name)) from None
 
@@ -46,14 +46,17 @@ def _drained(stream: BinaryIO, limit: int, name: str) -> bytes:
 
 def _name_of(stream: BinaryIO) -> str:
     name = getattr(stream, "name", None)
-    return printable(name, 200) if isinstance(name, str) else "input"
+    return name if isinstance(name, str) else "input"
 
 
 def _too_large(name: str, limit: int) -> InputError:
-    return InputError.single("too_large", name, f"more than {limit:,} bytes, the most that is read")
+    return InputError.single(
+        "too_large", printable(name, 200), f"more than {limit:,} bytes, the most that is read"
+    )
 
 
-def _problem_with(error: OSError, name: str) -> tuple[str, str, str]:
+def _problem_with(error: OSError, source: str) -> tuple[str, str, str]:
+    name = printable(source, 200)
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return "not_found", name, "there is no such file"
     if isinstance(error, IsADirectoryError):

@@ -9,13 +9,12 @@ be pressed down until every offset is a sum of sizes and given offsets, so no op
 from collections.abc import Iterator
 from math import gcd
 
-from memstow.planner.model.garbage_collection import collector_at_rest
+from memstow.planner.model.memory import collector_at_rest
 from memstow.planner.model.plan import Explanation, Placement, Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.model.rigid_groups import rigid_groups
 from memstow.planner.reduce.allowed_places import Body, PlaceFinder, align_up, no_place
-from memstow.planner.reduce.arrays import build
-from memstow.planner.reduce.reduction import Reduction
+from memstow.planner.reduce.arrays import Reduction, build
 
 __all__ = ["Reduction", "reduce"]
 
@@ -32,33 +31,32 @@ def reduce(problem: Problem, hint: Plan | None = None) -> Reduction | Explanatio
 def _reduce(problem: Problem, hint: Plan | None) -> Reduction | Explanation:
     buffers = problem.buffers
     index_of = {buffer.id: index for index, buffer in enumerate(buffers)}
-    finder = PlaceFinder(problem)
     bodies: list[Body] = []
     alone: list[tuple[int, Placement]] = []
-    for members, deltas in _groups_and_single_buffers(problem, index_of):
-        body = finder.body(members, deltas)
+    for body in PlaceFinder(problem).bodies(_groups_and_single_buffers(problem, index_of)):
+        first = body.members[0]
         if not body.spots:
-            return no_place(problem, members)
-        if buffers[members[0]].size:
+            return no_place(problem, body.members)
+        if buffers[first].size:
             bodies.append(body)
         else:
-            alone.append((members[0], _first_place(problem, body)))
+            alone.append((first, _first_place(problem, body)))
     unit = gcd(_common_unit(problem, bodies), *_hint_offsets(problem, hint))
     return build(problem, index_of, bodies, tuple(alone), max(unit, 1))
 
 
 def _groups_and_single_buffers(
     problem: Problem, index_of: dict[str, int]
-) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Buffers and groups as (members, deltas), in the order of their first buffers."""
     group_at = {group.members[0]: group for group in rigid_groups(problem, index_of)}
     grouped = {i for group in group_at.values() for i in group.members}
     alone = (0,)
-    for index in range(len(problem.buffers)):
-        if index not in grouped:
-            yield (index,), alone
-        elif index in group_at:
-            yield group_at[index].members, group_at[index].deltas
+    return [
+        (group_at[index].members, group_at[index].deltas) if index in group_at else ((index,), alone)
+        for index in range(len(problem.buffers))
+        if index in group_at or index not in grouped
+    ]
 
 
 def _first_place(problem: Problem, body: Body) -> Placement:

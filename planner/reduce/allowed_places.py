@@ -1,6 +1,7 @@
 """The pools and offsets that a buffer or a rigid group may have when it is alone."""
 
 from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -85,6 +86,15 @@ class PlaceFinder:
         # By alignment, named pools, size and limits of the offset, where some spots may be too small.
         self._fitting: dict[tuple[int, tuple[str, ...] | None, int, int, int], list[Spot]] = {}
         self._narrowest = min(space.widest for space in self._spaces.values())
+
+    def bodies(self, groups: Iterable[tuple[tuple[int, ...], tuple[int, ...]]]) -> list[Body]:
+        """Groups and single buffers, as (members, deltas), with their places; none after one without any."""
+        bodies: list[Body] = []
+        for members, deltas in groups:
+            bodies.append(self.body(members, deltas))
+            if not bodies[-1].spots:
+                break
+        return bodies
 
     def body(self, members: tuple[int, ...], deltas: tuple[int, ...]) -> Body:
         """The buffers with the pools that have a place for them."""

@@ -1,10 +1,12 @@
-"""Builds the arrays from bodies with their places and the unit."""
+"""A problem as arrays, built from bodies with their places and the unit, and the way back."""
 
 from array import array
+from dataclasses import dataclass
 
 from memstow.planner.model.objective import Kind, counts
-from memstow.planner.model.plan import Placement
+from memstow.planner.model.plan import Placement, make_placement
 from memstow.planner.model.problem import (
+    ALWAYS,
     LIMIT,
     Buffer,
     Problem,
@@ -15,9 +17,101 @@ from memstow.planner.model.problem import (
 )
 from memstow.planner.model.ranges import merged
 from memstow.planner.reduce.allowed_places import Body, Spot
-from memstow.planner.reduce.lifetimes import Lives
-from memstow.planner.reduce.reduction import Reduction
-from memstow.solvers.instance import Instance
+from memstow.solvers.instance import Instance, Layout
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """A problem as arrays, with the way back."""
+
+    problem: Problem
+    instance: Instance
+    unit: int
+    part_buffer: "array[int]"  # by part: index of its buffer
+    alone: "tuple[tuple[int, Placement], ...]"  # buffers of size 0 (by index)
+    moments: list[int] | None  # by time of the instance: the time of the problem, where they differ
+
+    def moment(self, time: int | None) -> int | None:
+        """The time of the problem for a time of the instance."""
+        return time if self.moments is None or time is None else self.moments[time]
+
+    def placements(self, layout: Layout) -> tuple[Placement, ...]:
+        """The layout in the user's terms, in the order of the buffers. Every item has a place."""
+        instance, buffers = self.instance, self.problem.buffers
+        names = [pool.id for pool in self.problem.pools]
+        placements: list[Placement | None] = [None] * len(buffers)
+        starts, deltas = instance.item_parts, instance.part_delta
+        for item, (pool, offset) in enumerate(zip(layout.pool, layout.offset, strict=True)):
+            name = names[pool]
+            for part in range(starts[item], starts[item + 1]):
+                index = self.part_buffer[part]
+                place = (offset + deltas[part]) * self.unit
+                placements[index] = make_placement(buffers[index].id, name, place)
+        for index, placement in self.alone:
+            placements[index] = placement
+        return tuple(p for p in placements if p is not None)
+
+    def layout(self, placements: tuple[Placement, ...]) -> Layout:
+        """The items as the placements have them; -1 where they say nothing that an item could follow."""
+        pool_of = {pool.id: i for i, pool in enumerate(self.problem.pools)}
+        place_of = {p.buffer: p for p in placements}
+        pools: list[int] = []
+        offsets: list[int] = []
+        starts = self.instance.item_parts
+        for item in range(self.instance.item_count):
+            part = starts[item]
+            place = place_of.get(self.problem.buffers[self.part_buffer[part]].id)
+            pool = -1 if place is None else pool_of.get(place.pool, -1)
+            start = -1
+            if place is not None and pool >= 0 and place.offset % self.unit == 0:
+                start = place.offset // self.unit - self.instance.part_delta[part]
+            pools.append(pool if start >= 0 else -1)
+            offsets.append(max(start, -1))
+        return Layout(array("q", pools), array("q", offsets))
+
+
+_MOST_TIME = 1 << 62
+
+
+class Lives:
+    """Lifetimes as sorted, disjoint ranges of 64-bit times."""
+
+    def __init__(self, problem: Problem) -> None:
+        least, most = 0, 1
+        seen = False
+        for buffer in problem.buffers:
+            for begin, end in _lifetime_ranges(buffer):
+                least, most = (min(least, begin), max(most, end)) if seen else (begin, end)
+                seen = True
+        self.moments: list[int] | None = None
+        self._rank: dict[int, int] = {}
+        if least < -_MOST_TIME or most > _MOST_TIME:
+            times = {t for buffer in problem.buffers for life in _lifetime_ranges(buffer) for t in life}
+            self.moments = sorted(times)
+            self._rank = {time: rank for rank, time in enumerate(self.moments)}
+        self._always = [(self._short(least), self._short(most))]
+
+    def _short(self, time: int) -> int:
+        return time if self.moments is None else self._rank[time]
+
+    def of(self, buffer: Buffer) -> list[tuple[int, int]]:
+        """The live ranges of the buffer."""
+        if buffer.lifetime == ALWAYS:
+            return self._always
+        if self.moments is None and buffer.lifetimes is None:
+            return _lifetime_ranges(buffer)
+        ranges = _lifetime_ranges(buffer)
+        if self.moments is not None:
+            ranges = [(self._short(begin), self._short(end)) for begin, end in ranges]
+        return ranges if len(ranges) < 2 else merged(ranges)
+
+
+def _lifetime_ranges(buffer: Buffer) -> list[tuple[int, int]]:
+    if buffer.lifetimes is not None:
+        return list(buffer.lifetimes)
+    if buffer.lifetime is None or isinstance(buffer.lifetime, str):
+        return []
+    return [buffer.lifetime]
 
 
 def build(

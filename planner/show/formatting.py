@@ -1,9 +1,15 @@
-"""Figures, names and tables in words: what reports, pictures and progress are made of."""
+"""Figures, times, names and tables in words: what reports, pictures and progress are made of."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 MOST_NAMES: Final = 12
+_LONGEST_NAME: Final = 40
+_SHORTEST_NAME: Final = 6
+"""Letters of a name cut short that still say something."""
+_LONGEST_TIME: Final = 20
+"""Digits of a time that is written in full."""
+_DIGITS_SHOWN: Final = 4
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
@@ -67,3 +73,79 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -
         ).rstrip()
         for row in (header, *rows)
     ]
+
+
+def breadth(text: str) -> int:
+    """How many columns it takes."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import east_asian_width
+
+    return len(text) + sum(east_asian_width(letter) in "FW" for letter in text)
+
+
+def fit_text(name: str, room: int) -> str:
+    """As much of the name as there is room for, or nothing where that says little."""
+    text = plain(name, most=_LONGEST_NAME)
+    while len(text) > _SHORTEST_NAME and breadth(text) > room:
+        text = plain(name, most=len(text) - 1)
+    return text if breadth(text) <= room else ""
+
+
+def name_and_size(name: str, size: int, room: int) -> str:
+    """As much of the name as there is room for, and the size."""
+    return f"{fit_text(name, room)} {human(size)}"
+
+
+def fill_lines(entries: Iterable[str], room: int, most: int, more: str) -> list[str]:
+    """Entries side by side in at most so many lines; `more` ends the last if some are left out."""
+    lines: list[str] = []
+    line = ""
+    for entry in entries:
+        if line and breadth(line) + breadth(entry) + 3 > room - len(more) - 1:
+            if len(lines) + 1 == most:
+                return [*lines, f"{line} {more}"]
+            lines.append(line)
+            line = ""
+        line += ("   " if line else "") + entry
+    return [*lines, line]
+
+
+def round_times(begin: int, end: int, most: int) -> Sequence[int]:
+    """At most `most` round times between two times, evenly spaced; at least one."""
+    step = 10 ** max(0, len(str((end - begin) // most)) - 1)
+    while True:
+        for factor in (1, 2, 5):
+            every = step * factor
+            first, last = -(-begin // every), end // every
+            if last - first < most:
+                return range(first * every, last * every + 1, every) if first <= last else (begin,)
+        step *= 10
+
+
+def round_addresses(top: int, most: int) -> range:
+    """Multiples of a power of two from 0 to the top, at most `most` besides 0."""
+    step = 1
+    while top // step > most:
+        step *= 2
+    return range(0, top + 1, step)
+
+
+def address_ticks(top: int, most: int) -> list[tuple[int, str]]:
+    """Round addresses, and how they are written."""
+    return [(address, human(address)) for address in round_addresses(top, most)]
+
+
+def time_ticks(begin: int, end: int, most: int) -> list[tuple[int, str]]:
+    """Round times, and how they are written."""
+    return [(time, time_text(time)) for time in round_times(begin, end, most)]
+
+
+def time_text(time: int) -> str:
+    """A time in groups of three digits, or in powers of ten where it is too long."""
+    digits = str(abs(time))
+    if len(digits) <= _LONGEST_TIME:
+        return count(time)
+    sign = "-" if time < 0 else ""
+    fraction = digits[1:_DIGITS_SHOWN].rstrip("0")
+    return f"{sign}{digits[0]}{'.' if fraction else ''}{fraction}e{len(digits) - 1}"

@@ -11,8 +11,7 @@ from memstow.planner.model.live_profile import Moment, Profile, hardest, profile
 from memstow.planner.model.plan import Explanation
 from memstow.planner.model.problem import ALWAYS, Problem, allowed_pools, reserved_bytes
 from memstow.planner.reduce import reduce
-from memstow.planner.show.drawing.ticks import time_text
-from memstow.planner.show.formatting import count, human, names, plain, table
+from memstow.planner.show.formatting import count, human, names, plain, table, time_text
 from memstow.planner.show.text_picture import Glyphs, chart
 from memstow.planner.solve.bounds import Bounds
 

@@ -16,12 +16,18 @@ from typing import Final
 from memstow.planner.model.live_profile import Profile
 from memstow.planner.model.plan import Plan, PoolUse
 from memstow.planner.model.problem import Buffer, Pool, Problem
-from memstow.planner.show.drawing.fit_text import breadth, fit_text
 from memstow.planner.show.drawing.items import Axis, Life, scene_of
 from memstow.planner.show.drawing.palette import LEVELS
 from memstow.planner.show.drawing.shade import Columns, shade_runs
-from memstow.planner.show.drawing.ticks import round_addresses, round_times, time_text
-from memstow.planner.show.formatting import human, plain
+from memstow.planner.show.formatting import (
+    address_ticks,
+    fill_lines,
+    human,
+    name_and_size,
+    plain,
+    time_text,
+    time_ticks,
+)
 
 MOST_POOLS: Final = 4
 """Maps at most; a plan of more pools is not read in a terminal."""
@@ -117,11 +123,12 @@ def _map(sheet: _Sheet, pool: Pool, use: PoolUse, lives: Sequence[Life], letters
     glyphs = sheet.glyphs
     top = max(life.top for life in lives)
     rows = min(sheet.rows, top)
-    columns = _columns(lives, sheet.times, sheet.width - _MARGIN)
+    width = sheet.width - _MARGIN
+    columns = _columns(lives, sheet.times, width)
     places = {buffer: place for place, buffer in enumerate(dict.fromkeys(life.buffer.id for life in lives))}
     # The grade of a cell is the buffer that has most of it, where letters tell them apart.
     graded = [(life, places[life.buffer.id] if letters else 0) for life in lives]
-    cells = [[" "] * len(columns) for _ in range(rows)]
+    cells = [[" "] * width for _ in range(rows)]
     for run in shade_runs(graded, columns, rows, top):
         glyph = letters[run.grade] if letters else glyphs.shades[run.level]
         cells[run.row][run.first : run.last] = glyph * (run.last - run.first)
@@ -132,7 +139,7 @@ def _map(sheet: _Sheet, pool: Pool, use: PoolUse, lives: Sequence[Life], letters
         labels[bound] = "bound"
         blanks[bound] = glyphs.bound
     if use.capacity is not None and (above := round((use.capacity - top) * rows / top)) <= _NEAR:
-        yield _line("capacity", glyphs.capacity * len(columns))
+        yield _line("capacity", glyphs.capacity * width)
         yield from [""] * above
     for row in reversed(range(rows)):
         yield _line(labels.get(row, ""), "".join(cells[row]).replace(" ", blanks.get(row, " ")))
@@ -183,7 +190,7 @@ def _begins(times: Sequence[int], width: int) -> list[int]:
 def _address_labels(top: int, rows: int) -> dict[int, str]:
     """Labels of rows: the top, and round addresses at the upper ends of others."""
     labels = {
-        (2 * at * rows + top) // (2 * top) - 1: human(at) for at in round_addresses(top, max(2, rows // 3))
+        (2 * at * rows + top) // (2 * top) - 1: text for at, text in address_ticks(top, max(2, rows // 3))
     }
     labels.pop(-1, None)
     return {**labels, rows - 1: human(top)}
@@ -210,8 +217,7 @@ def _time_line(times: Sequence[int], width: int, glyphs: Glyphs) -> str:
     begins = _begins(times, room)
     end = time_text(times[-1])
     line = f"{time_text(times[0])} "
-    for time in round_times(times[0], times[-1], _MOST_TIMES):
-        text = time_text(time)
+    for time, text in time_ticks(times[0], times[-1], _MOST_TIMES):
         # The first of those that begin at the same time.
         column = bisect_left(begins, begins[bisect_right(begins, time) - 1])
         if len(line) < column and column + len(text) + len(end) + 3 <= room:
@@ -223,17 +229,12 @@ def _time_line(times: Sequence[int], width: int, glyphs: Glyphs) -> str:
 def _names(named: Sequence[tuple[str, Buffer]], sheet: _Sheet) -> list[str]:
     """Which letter is which buffer, the largest first, for as far as a few lines go."""
     room = sheet.width - _MARGIN
-    lines: list[str] = []
-    line = ""
-    for letter, buffer in sorted(named, key=lambda one: -one[1].size):
-        entry = f"{letter} {fit_text(buffer.id, min(_LONGEST_NAME, room - 11))} {human(buffer.size)}"
-        if line and breadth(line) + breadth(entry) + 3 > room - len(sheet.glyphs.more) - 1:
-            if len(lines) + 1 == _LEGEND_LINES:
-                return [*lines, f"{' ' * _MARGIN}{line} {sheet.glyphs.more}"]
-            lines.append(" " * _MARGIN + line)
-            line = ""
-        line += ("   " if line else "") + entry
-    return [*lines, " " * _MARGIN + line]
+    longest = min(_LONGEST_NAME, room - 11)
+    entries = [
+        f"{letter} {name_and_size(buffer.id, buffer.size, longest)}"
+        for letter, buffer in sorted(named, key=lambda one: -one[1].size)
+    ]
+    return [" " * _MARGIN + line for line in fill_lines(entries, room, _LEGEND_LINES, sheet.glyphs.more)]
 
 
 def _key(signs: Container[str], sheet: _Sheet) -> list[str]:

@@ -22,10 +22,8 @@ from memstow.planner.solve.portfolio import (
     solver_by_name,
     stages_for,
 )
-from memstow.planner.solve.progress import Progress
-from memstow.planner.solve.run_state import RunState
-from memstow.planner.solve.task import task_of
-from memstow.planner.solve.turns import OnLayout, Turns
+from memstow.planner.solve.run_state import RunState, task_of
+from memstow.planner.solve.turns import OnLayout, Progress, Turns
 from memstow.planner.verify import recount
 from memstow.solvers.instance import Layout
 from memstow.solvers.solver import Solver, Task

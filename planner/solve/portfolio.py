@@ -9,7 +9,7 @@ from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Problem, named_pools
 from memstow.planner.model.suggestion import closest_match
 from memstow.solvers.core import Budget
-from memstow.solvers.exact import largest_part
+from memstow.solvers.one_pool import largest_part
 from memstow.solvers.registry import names
 from memstow.solvers.solver import Solver, Task, TermKind
 

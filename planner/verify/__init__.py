@@ -10,12 +10,10 @@ from memstow.planner.model.plan import PLANNED, Plan, PoolUse, is_bare, repeated
 from memstow.planner.model.problem import Problem
 from memstow.planner.verify.claims import check_objective, check_pools, check_status
 from memstow.planner.verify.findings import Code, Findings, Violation
-from memstow.planner.verify.layout import Layout
-from memstow.planner.verify.lifetimes import Lives
+from memstow.planner.verify.layout import Layout, check_places
 from memstow.planner.verify.objective_values import ObjectiveValues
 from memstow.planner.verify.occupied_bytes import most_occupied, occupied_at
-from memstow.planner.verify.overlaps import Pressure, Sweep, check_conflicts
-from memstow.planner.verify.places import check_distances, check_places
+from memstow.planner.verify.overlaps import Pressure, Swept, check_overlaps
 from memstow.planner.verify.problem_index import ProblemIndex
 from memstow.planner.verify.refutation import refute_claims
 from memstow.planner.verify.verdict import Claim, Claims, Standing, Subject, Verdict
@@ -47,7 +45,7 @@ def recount(problem: Problem, plan: Plan, hint: Plan | None = None) -> list[Viol
 def _judged(problem: Problem, plan: Plan, hint: Plan | None, refutes: bool) -> Verdict:
     findings, claims = Findings(), Claims(plan)
     index = ProblemIndex(problem, findings)
-    if not findings:
+    if not findings.total:
         _count(index, plan, hint, findings, claims)
         if refutes:
             refute_claims(index, plan, hint, claims, findings)
@@ -67,9 +65,7 @@ def _count(index: ProblemIndex, plan: Plan, hint: Plan | None, findings: Finding
     if planned or plan.placements:
         layout.read(plan.placements, findings)
     check_places(index, layout, findings)
-    check_distances(index, layout, findings)
-    check_conflicts(index, layout, findings)
-    swept = [_Swept(index, layout, placed, findings) for placed in layout.by_pool()]
+    swept = check_overlaps(index, layout, findings)
     if planned:
         says = "every buffer has a place, and no two that conflict share a byte"
         claims.counted(Subject.PLACES, None, says, findings.total == before)
@@ -85,16 +81,7 @@ def _count(index: ProblemIndex, plan: Plan, hint: Plan | None, findings: Finding
         check_objective(index, plan, values, findings, claims)
 
 
-class _Swept:
-    """One pool after the sweep over its lives."""
-
-    def __init__(self, index: ProblemIndex, layout: Layout, placed: list[int], findings: Findings) -> None:
-        self.placed = placed
-        self.lives = Lives(index, layout, placed)
-        self.pressure = Sweep(index, layout, self.lives, findings).run()
-
-
-def _check_live(layout: Layout, swept: _Swept, use: PoolUse, findings: Findings, claims: Claims) -> None:
+def _check_live(layout: Layout, swept: Swept, use: PoolUse, findings: Findings, claims: Claims) -> None:
     """Compare the live bytes of a pool with the most that are occupied at one moment, and its first such."""
     live, pressure = use.live, swept.pressure
     says = f"at most {live.bytes:,} bytes are live in {use.pool!r}, first at {live.time}"
@@ -118,7 +105,7 @@ def _check_live(layout: Layout, swept: _Swept, use: PoolUse, findings: Findings,
         )
 
 
-def _most(layout: Layout, swept: _Swept, pressure: Pressure, moment: int | None) -> tuple[int, int | None]:
+def _most(layout: Layout, swept: Swept, pressure: Pressure, moment: int | None) -> tuple[int, int | None]:
     """The most bytes occupied at one moment of this pool, and the first such moment."""
     sizes = pressure.bytes, pressure.time
     if not pressure.shared:

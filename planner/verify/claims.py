@@ -5,12 +5,11 @@ In: a plan and the values of its layout. Out: violations, and for each claim its
 
 from memstow.planner.model.objective import parse_term, peak_of
 from memstow.planner.model.plan import PLANNED, Plan, PoolUse, Status, TermValue, gap_of
-from memstow.planner.verify.certificates import Proofs, by_word_of
-from memstow.planner.verify.explanations import check_explanation
 from memstow.planner.verify.findings import Code, Findings
 from memstow.planner.verify.live_bytes import reason_against
 from memstow.planner.verify.objective_values import ObjectiveValues
 from memstow.planner.verify.problem_index import ProblemIndex
+from memstow.planner.verify.proofs import Proofs, by_word_of, check_explanation
 from memstow.planner.verify.verdict import Claims, Subject
 
 
@@ -78,8 +77,9 @@ def check_pools(
         claims.counted(Subject.POOL, use.pool, says, findings.total == before and planned)
         if planned:
             before = findings.total
-            _check_pool_bound(index, plan, use, findings)
-            _say_pool_bound(index, plan, use, findings.total == before, claims)
+            said_by = _said_by(index, plan, use)
+            _check_pool_bound(index, use, said_by, findings)
+            _say_pool_bound(use, said_by, findings.total == before, claims)
     if planned:
         for pool, it in enumerate(index.pools):
             if pool not in uses:
@@ -113,9 +113,8 @@ def _said_by(index: ProblemIndex, plan: Plan, use: PoolUse) -> TermValue | None:
     return first if term is not None and term.is_peak_of(use.pool, len(index.pools)) else None
 
 
-def _say_pool_bound(index: ProblemIndex, plan: Plan, use: PoolUse, holds: bool, claims: Claims) -> None:
+def _say_pool_bound(use: PoolUse, said_by: TermValue | None, holds: bool, claims: Claims) -> None:
     says = f"no plan has a peak below {use.bound:,} in {use.pool!r}"
-    said_by = _said_by(index, plan, use)
     if holds and use.bound and use.certificate is None and said_by is not None:
         claims.resting(Subject.POOL_BOUND, use.pool, says, (Subject.BOUND, said_by.term))
     elif use.bound:
@@ -123,7 +122,9 @@ def _say_pool_bound(index: ProblemIndex, plan: Plan, use: PoolUse, holds: bool, 
         claims.proven(Subject.POOL_BOUND, use.pool, says, kind, holds)
 
 
-def _check_pool_bound(index: ProblemIndex, plan: Plan, use: PoolUse, findings: Findings) -> None:
+def _check_pool_bound(
+    index: ProblemIndex, use: PoolUse, said_by: TermValue | None, findings: Findings
+) -> None:
     """A bound has a certificate of its own, or the one that the objective has for the same bound."""
     if use.bound > use.peak:
         findings.add(
@@ -135,7 +136,6 @@ def _check_pool_bound(index: ProblemIndex, plan: Plan, use: PoolUse, findings: F
             pool=use.pool,
         )
         return
-    said_by = _said_by(index, plan, use)
     if said_by is not None and use.certificate is None:
         if use.bound > said_by.bound:
             findings.add(
@@ -179,11 +179,12 @@ def check_objective(
     proofs = Proofs(index, plan.objective)
     for position, claim in enumerate(plan.objective):
         before = findings.total
-        _check_value(claim, values, findings)
+        value = values.value(claim.term)
+        _check_value(claim, value, values, findings)
         gap = gap_of(claim.value, claim.bound)
         if claim.gap != gap:
             findings.add(Code.GAP, "the gap of {} is {}, not {}", claim.term, gap, claim.gap)
-        _say_value(claim, values, findings.total == before, claims)
+        _say_value(claim, value, findings.total == before, claims)
         before = findings.total
         _check_bound(claim, proofs.reason_against(position), findings)
         _say_bound(claim, findings.total == before, claims)
@@ -206,9 +207,9 @@ def _check_bound(claim: TermValue, reason: str | None, findings: Findings) -> No
         )
 
 
-def _say_value(claim: TermValue, values: ObjectiveValues, holds: bool, claims: Claims) -> None:
+def _say_value(claim: TermValue, value: int | None, holds: bool, claims: Claims) -> None:
     says = f"{claim.term} is {claim.value:,}"
-    if values.value(claim.term) is None:
+    if value is None:
         claims.claimed(Subject.VALUE, claim.term, says, None, holds)
     else:
         claims.counted(Subject.VALUE, claim.term, says, holds)
@@ -226,10 +227,11 @@ def _say_bound(claim: TermValue, holds: bool, claims: Claims) -> None:
         claims.proven(Subject.BOUND, claim.term, says, kind, holds)
 
 
-def _check_value(claim: TermValue, values: ObjectiveValues, findings: Findings) -> None:
-    value = values.value(claim.term)
+def _check_value(claim: TermValue, value: int | None, values: ObjectiveValues, findings: Findings) -> None:
+    if value is not None:
+        if claim.value != value:
+            findings.add(Code.VALUE, "{} is {}, not {}", claim.term, value, claim.value)
+        return
     greatest = values.greatest(claim.term)
-    if value is not None and claim.value != value:
-        findings.add(Code.VALUE, "{} is {}, not {}", claim.term, value, claim.value)
-    elif value is None and greatest is not None and claim.value > greatest:
+    if greatest is not None and claim.value > greatest:
         findings.add(Code.VALUE, "{} is at most {}, not {}", claim.term, greatest, claim.value)

@@ -117,16 +117,14 @@ class Findings:
         self._listed: list[Violation] = []
         self._counts: Counter[Code] = Counter()
         self._cut_short: set[Code] = set()
-
-    @property
-    def total(self) -> int:
+        self.total = 0
         """How many violations were noted, listed or not."""
-        return self._counts.total()
 
     def add(
         self, code: Code, text: str, *values: object, buffers: tuple[str, ...] = (), pool: str | None = None
     ) -> None:
         """Note a violation; `values` fill the braces of `text`, which is formatted only when it is listed."""
+        self.total += 1
         self._counts[code] += 1
         if self._counts[code] <= LISTED:
             self._listed.append(Violation(code, text.format(*map(_grouped, values)), buffers, pool))
@@ -138,9 +136,6 @@ class Findings:
     def cut_short(self, code: Code) -> None:
         """Note that the search for violations of this code ended before all were found."""
         self._cut_short.add(code)
-
-    def __bool__(self) -> bool:
-        return bool(self._listed)
 
     def violations(self) -> list[Violation]:
         """Everything listed, then one line for each code that had more."""

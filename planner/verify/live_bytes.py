@@ -9,12 +9,10 @@ from math import gcd
 
 from memstow.planner.model.objective import MAX_PEAK, PEAK, Kind, Term, peak_of
 from memstow.planner.model.plan import Explanation, LiveBytes, Sum
-from memstow.planner.model.problem import LIMIT, end_of
+from memstow.planner.model.problem import LIMIT
 from memstow.planner.model.ranges import Range, measure, merged
-from memstow.planner.verify.empty_pools import EmptyPools
-from memstow.planner.verify.least_height import Cells, common_step, least_height, lowest_end
-from memstow.planner.verify.problem_index import ProblemIndex
-from memstow.planner.verify.rigid import ALONE
+from memstow.planner.verify.pool_space import Cells, EmptyPools, common_step, least_height, least_height_alone
+from memstow.planner.verify.problem_index import ALONE, ProblemIndex
 
 _ANYTHING = LIMIT * LIMIT
 """Proven when the buffers cannot be placed at all."""
@@ -71,7 +69,7 @@ def against_misfit(index: ProblemIndex, explanation: Explanation) -> str | None:
         pools = [index.pool_index[explanation.pool]]
     else:
         pools = _union(_pools_of(index, buffers, cheapest_only=False))
-    if found <= max((_limit(index, pool) for pool in pools), default=0):
+    if found <= max((index.ends[pool] for pool in pools), default=0):
         return "there is room for these buffers"
     return _against_needed(index, explanation, buffers, pools)
 
@@ -90,7 +88,7 @@ def _against_needed(
     if explanation.pool is None:
         everywhere = range(len(index.pools))
         for what, claimed, of_pool in (
-            ("", explanation.capacity, lambda pool: _limit(index, pool)),
+            ("", explanation.capacity, lambda pool: index.ends[pool]),
             ("reserved ", explanation.reserved, lambda pool: measure(index.reserved[pool])),
         ):
             sums = {sum(map(of_pool, some)) for some in (pools, everywhere)}
@@ -120,7 +118,7 @@ def _proven_at_once(
         return f"{index.id_of(elsewhere)!r} need not be in {certificate.pool!r}"
     if term.pool not in (None, certificate.pool):
         return f"{certificate.pool!r} says nothing about {term}"
-    return _proven_in(index, buffers, pool, _limit(index, pool))
+    return _proven_in(index, buffers, pool, index.ends[pool])
 
 
 def _against_names(index: ProblemIndex, certificate: LiveBytes) -> str | None:
@@ -185,7 +183,7 @@ def _pools_of(index: ProblemIndex, buffers: Sequence[int], cheapest_only: bool) 
     empty_pools = EmptyPools(index)
     cheapest: dict[frozenset[int], frozenset[int]] = {}
     for i in buffers:
-        allowed = empty_pools.pools_of(i)
+        allowed = empty_pools.pools_for(i)
         if cheapest_only and (index.buffers[i].accesses is None or index.buffers[i].accesses):
             if allowed not in cheapest:
                 cheapest[allowed] = _cheapest(index, allowed)
@@ -227,10 +225,6 @@ class _Load:
         self.part = cell - self.wastes[0]
 
 
-def _limit(index: ProblemIndex, pool: int) -> int:
-    return end_of(index.pools[pool])
-
-
 def _cells(index: ProblemIndex, pool: int, load: _Load, first: int) -> Cells:
     return Cells(load.cell, first % load.cell, load.part, index.reserved[pool])
 
@@ -243,7 +237,7 @@ def _proven_in(index: ProblemIndex, buffers: Sequence[int], pool: int, limit: in
     grids = [grid for i in buffers if (grid := index.grid_of(i, pool)) is not None]
     if len(grids) < len(buffers):
         return _ANYTHING
-    best = max(lowest_end(index, i, pool) for i in buffers)
+    best = least_height_alone(index, buffers, pool)
     for cell in {1, common_step(grids)}:
         load = _Load(blocks, cell)
         height = least_height([(_cells(index, pool, load, grids[0].first), limit)], load.cells)
@@ -260,16 +254,14 @@ def _proven_together(index: ProblemIndex, term: Term, buffers: Sequence[int], po
     if term.pool is not None and index.pool_index.get(term.pool) not in pools:
         return 0
     if len(pools) == 1:
-        return _proven_in(index, buffers, pools[0], _limit(index, pools[0]))
+        return _proven_in(index, buffers, pools[0], index.ends[pools[0]])
     alignments = {index.buffers[i].alignment for i in buffers}
     grids = {pool: [index.grid(alignment, pool) for alignment in alignments] for pool in pools}
     blocks = _blocks(index, buffers)
     best = 0
     for cell in {1, gcd(*(common_step(grids[pool]) for pool in pools))}:
         load = _Load(blocks, cell)
-        spaces = {
-            pool: (_cells(index, pool, load, grids[pool][0].first), _limit(index, pool)) for pool in pools
-        }
+        spaces = {pool: (_cells(index, pool, load, grids[pool][0].first), index.ends[pool]) for pool in pools}
         value = _value_of(index, term, load, spaces)
         if value is None:
             return _ANYTHING

@@ -9,7 +9,7 @@ from bisect import bisect_left
 
 from memstow.planner.model.ranges import measure
 from memstow.planner.verify.layout import Layout
-from memstow.planner.verify.lifetimes import ENTER, Lives
+from memstow.planner.verify.overlaps import ENTER, Lives
 from memstow.planner.verify.problem_index import ProblemIndex
 
 

@@ -6,15 +6,50 @@ overlaps. The sweep ends when enough violations are found: a plan with one is no
 million.
 """
 
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
+from typing import Final
 
-from memstow.planner.verify.disjoint_ranges import DisjointRanges
 from memstow.planner.verify.findings import Code, Findings
 from memstow.planner.verify.interval_tree import IntervalTree
 from memstow.planner.verify.layout import Layout
-from memstow.planner.verify.lifetimes import ENTER, Lives
-from memstow.planner.verify.problem_index import ProblemIndex
-from memstow.planner.verify.rigid import ALONE
+from memstow.planner.verify.problem_index import ALONE, ProblemIndex
+
+ENTER: Final = True
+LEAVE: Final = False
+_CHUNK: Final = 4096
+"""The most starts in one chunk of `DisjointRanges`."""
+
+
+class Lives:
+    """The live ranges of buffers in one pool that have a size: one tag for each live range of each of them.
+
+    Tags are in order of time, so that a sweep walks through memory instead of jumping about in it.
+    """
+
+    def __init__(self, index: ProblemIndex, layout: Layout, placed: list[int]) -> None:
+        lives = index.lives_of(placed)
+        lives.sort(key=itemgetter(1))
+        self.buffer = [i for i, _, _ in lives]
+        self.begin = [begin for _, begin, _ in lives]
+        self.end = [end for _, _, end in lives]
+        self.low = [layout.offset[i] for i in self.buffer]
+        self.high = [layout.ends[i] for i in self.buffer]
+        self.group = [index.rigid.group[i] for i in self.buffer]
+        self.grouped = any(group != ALONE for group in self.group)
+
+    def events(self) -> Iterator[tuple[bool, int, int]]:
+        """(ENTER or LEAVE, tag, time); at one moment whatever ends leaves before anything enters."""
+        end = self.end
+        leaving = sorted(range(len(end)), key=end.__getitem__)
+        next_out = 0
+        for tag, now in enumerate(self.begin):
+            while end[leaving[next_out]] <= now:
+                yield LEAVE, leaving[next_out], now
+                next_out += 1
+            yield ENTER, tag, now
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +64,33 @@ class Pressure:
     shared: bool
 
 
-def check_conflicts(index: ProblemIndex, layout: Layout, findings: Findings) -> None:
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """The buffers with a size in one pool, their lives, and the pressure unless the sweep ended early."""
+
+    placed: list[int]
+    lives: Lives
+    pressure: Pressure | None
+
+
+def check_overlaps(index: ProblemIndex, layout: Layout, findings: Findings) -> list[Swept]:
+    """Note every pair that conflicts and shares bytes; return each pool as the sweep has found it."""
+    _check_conflicts(index, layout, findings)
+    pools = []
+    for placed in layout.by_pool():
+        lives = Lives(index, layout, placed)
+        pools.append(Swept(placed, lives, _Sweep(index, layout, lives, findings).run()))
+    return pools
+
+
+def _check_conflicts(index: ProblemIndex, layout: Layout, findings: Findings) -> None:
     """Note every pair of `conflicts` that shares bytes."""
     for pair in index.conflicts:
         if layout.overlapping(*pair):
             _judge(index, layout, findings, *pair, when="listed as a conflict")
 
 
-class Sweep:
+class _Sweep:
     """One pass over the lives in one pool."""
 
     def __init__(self, index: ProblemIndex, layout: Layout, lives: Lives, findings: Findings) -> None:
@@ -128,3 +182,73 @@ def _judge(index: ProblemIndex, layout: Layout, findings: Findings, one: int, ot
         pool=index.pools[layout.pool[one]].id,
     )
     return True
+
+
+class DisjointRanges:
+    """A sorted set of disjoint ranges: the occupied bytes of one pool at the current moment of a sweep.
+
+    Ranges are half-open, [starts[tag], ends[tag]), of non-negative integers, by tag. Starts are kept sorted
+    in chunks, so that adding, removing and searching stay cheap with a million ranges.
+    """
+
+    def __init__(self, starts: Sequence[int], ends: Sequence[int]) -> None:
+        self._starts = starts
+        self._ends = ends
+        self._tag_at: dict[int, int] = {}
+        # Chunk c holds the starts in [floors[c], floors[c + 1]); only a single chunk may be empty.
+        self._chunks: list[list[int]] = [[]]
+        self._floors: list[int] = [0]
+
+    def __len__(self) -> int:
+        return len(self._tag_at)
+
+    def enter(self, tag: int) -> bool:
+        """Add this range, unless it overlaps one that is here."""
+        start = self._starts[tag]
+        c = bisect_right(self._floors, start) - 1 if len(self._floors) > 1 else 0
+        chunk = self._chunks[c]
+        position = bisect_right(chunk, start)
+        if position < len(chunk):
+            if chunk[position] < self._ends[tag]:
+                return False
+        elif c + 1 < len(self._chunks) and self._chunks[c + 1][0] < self._ends[tag]:
+            return False
+        before = chunk[position - 1] if position else self._chunks[c - 1][-1] if c else None
+        if before is not None and self._ends[self._tag_at[before]] > start:
+            return False
+        self._tag_at[start] = tag
+        chunk.insert(position, start)
+        if len(chunk) > _CHUNK:
+            self._chunks[c : c + 1] = [chunk[: _CHUNK // 2], chunk[_CHUNK // 2 :]]
+            self._floors.insert(c + 1, chunk[_CHUNK // 2])
+        return True
+
+    def leave(self, tag: int) -> bool:
+        """Remove this range; whether it was here."""
+        start = self._starts[tag]
+        if self._tag_at.get(start) != tag:
+            return False
+        del self._tag_at[start]
+        c = bisect_right(self._floors, start) - 1 if len(self._floors) > 1 else 0
+        chunk = self._chunks[c]
+        del chunk[bisect_left(chunk, start)]
+        if not chunk and len(self._chunks) > 1:
+            del self._chunks[c], self._floors[c]
+            self._floors[0] = 0
+        return True
+
+    def overlapped(self, start: int, end: int) -> Iterator[int]:
+        """Tags of the ranges here that share an integer with [start, end), lowest first."""
+        c = bisect_right(self._floors, start) - 1
+        position = bisect_right(self._chunks[c], start)
+        before = self._chunks[c][position - 1] if position else self._chunks[c - 1][-1] if c else None
+        if before is not None and self._ends[self._tag_at[before]] > start:
+            yield self._tag_at[before]
+        while c < len(self._chunks):
+            chunk = self._chunks[c]
+            while position < len(chunk):
+                if chunk[position] >= end:
+                    return
+                yield self._tag_at[chunk[position]]
+                position += 1
+            c, position = c + 1, 0

@@ -8,11 +8,9 @@ each buffer is counted as steps, and ends when no steps are left.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from memstow.planner.model.problem import LIMIT
 from memstow.planner.model.ranges import Range
 from memstow.planner.verify.layout import Layout
-from memstow.planner.verify.problem_index import Grid, ProblemIndex
-from memstow.planner.verify.rigid import ALONE
+from memstow.planner.verify.problem_index import ALONE, Grid, ProblemIndex
 
 Prefer = Callable[[int, int], int]
 """Ranks a pool for a body that would end there at that offset: the lowest rank is taken."""
@@ -127,10 +125,8 @@ class Packing:
             return None
         if body.start is not None:
             return body.start
-        capacity = index.pools[pool].capacity
-        limit = LIMIT if capacity is None else capacity
         sizes = [index.buffers[i].size for i in body.members]
-        highest = limit - max(d + size for d, size in zip(body.deltas, sizes, strict=True))
+        highest = index.ends[pool] - max(d + size for d, size in zip(body.deltas, sizes, strict=True))
         start = max(-d for d in body.deltas)
         if stacked:
             sized = [d for d, size in zip(body.deltas, sizes, strict=True) if size]

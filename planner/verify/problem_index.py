@@ -9,12 +9,14 @@ from math import gcd, lcm
 from typing import NamedTuple
 
 from memstow.planner.model.objective import parse_term
-from memstow.planner.model.problem import Buffer, Pool, Problem, allowed_pools, named_pools
+from memstow.planner.model.problem import Buffer, Pool, Problem, allowed_pools, end_of, named_pools
 from memstow.planner.model.ranges import Range, merged
 from memstow.planner.verify.findings import Code, Findings
-from memstow.planner.verify.rigid import ALONE, Rigid
 
 IndexPair = tuple[int, int]
+
+ALONE = -1
+"""The group of a buffer that is in none."""
 
 
 class Grid(NamedTuple):
@@ -49,6 +51,7 @@ class ProblemIndex:
         self.reserved: list[list[Range]] = [
             merged((r.offset, r.offset + r.size) for r in pool.reserved) for pool in problem.pools
         ]
+        self.ends = [end_of(pool) for pool in problem.pools]
         self.conflicts = self._pairs("conflicts", problem.conflicts)
         self.exclusive = self._pairs("exclusive", problem.exclusive)
         self.in_place = self._pairs("in_place", ((e.input, e.output) for e in problem.in_place))
@@ -136,6 +139,10 @@ class ProblemIndex:
             return [it.lifetime] if it.lifetime[0] < it.lifetime[1] else []
         return merged(it.lifetimes) if it.lifetimes else []
 
+    def lives_of(self, buffers: Iterable[int]) -> list[tuple[int, int, int]]:
+        """(buffer, begin, end) of each life of these buffers."""
+        return [(buffer, begin, end) for buffer in buffers for begin, end in self.lives(buffer)]
+
     def lives_at(self, buffer: int, time: int) -> bool:
         it = self.buffers[buffer]
         if isinstance(it.lifetime, str):
@@ -206,3 +213,54 @@ class ProblemIndex:
 
     def _invalid(self, text: str, *values: object) -> None:
         self._findings.add(Code.INVALID_PROBLEM, "the problem is not valid: " + text, *values)
+
+
+class Rigid:
+    """Rigid groups: buffers that `relative` holds together, and where each is within its group.
+
+    `group[i]` is `ALONE`, or the same number for all members of one group.
+
+    A buffer of size 0 passes on the distances of those that are tied through it, and is itself no member.
+    `delta[i]` is the offset of a member less an origin that its group has in common. `contradicted` holds the
+    entries whose distance differs from what other entries imply.
+    """
+
+    def __init__(self, sized: Sequence[bool], entries: Iterable[tuple[int, int, int]]) -> None:
+        self.group = [ALONE] * len(sized)
+        self.delta: dict[int, int] = {}
+        self.members: list[list[int]] = []
+        self.contradicted: list[tuple[int, int, int]] = []
+
+        neighbours: dict[int, list[tuple[int, int]]] = {}
+        entries = list(entries)
+        for buffer, base, distance in entries:
+            neighbours.setdefault(buffer, []).append((base, -distance))
+            neighbours.setdefault(base, []).append((buffer, distance))
+        for first in neighbours:
+            if self.group[first] == ALONE:
+                self._gather(first, neighbours)
+        for entry in entries:
+            buffer, base, distance = entry
+            if self.delta[buffer] - self.delta[base] != distance:
+                self.contradicted.append(entry)
+        self.members = [[member for member in members if sized[member]] for members in self.members]
+        for index in neighbours:
+            if not sized[index]:
+                self.group[index] = ALONE
+
+    def _gather(self, first: int, neighbours: dict[int, list[tuple[int, int]]]) -> None:
+        number = len(self.members)
+        self.group[first] = number
+        self.delta[first] = 0
+        reached = [first]
+        for member in reached:
+            for other, distance in neighbours[member]:
+                if self.group[other] == ALONE:
+                    self.group[other] = number
+                    self.delta[other] = self.delta[member] + distance
+                    reached.append(other)
+        self.members.append(reached)
+
+    def together(self, one: int, other: int) -> bool:
+        """Whether the two are in one group, and so may overlap."""
+        return self.group[one] != ALONE and self.group[one] == self.group[other]

@@ -11,12 +11,10 @@ from typing import Final
 from memstow.planner.model.objective import Term, terms_of
 from memstow.planner.model.plan import PLANNED, Plan, TermValue
 from memstow.planner.verify.findings import Code, Findings
-from memstow.planner.verify.layout import Layout
-from memstow.planner.verify.lifetimes import Lives
+from memstow.planner.verify.layout import Layout, check_places
 from memstow.planner.verify.objective_values import ObjectiveValues
-from memstow.planner.verify.overlaps import Sweep, check_conflicts
+from memstow.planner.verify.overlaps import check_overlaps
 from memstow.planner.verify.packing import Body, Packing, Prefer, Steps, bodies
-from memstow.planner.verify.places import check_distances, check_places
 from memstow.planner.verify.problem_index import ProblemIndex
 from memstow.planner.verify.verdict import Claim, Claims, Subject
 
@@ -142,9 +140,6 @@ def _valid(index: ProblemIndex, layout: Layout | None) -> Iterator[Layout]:
         return
     findings = Findings()
     check_places(index, layout, findings)
-    check_distances(index, layout, findings)
-    check_conflicts(index, layout, findings)
-    for placed in layout.by_pool():
-        Sweep(index, layout, Lives(index, layout, placed), findings).run()
-    if not findings:
+    check_overlaps(index, layout, findings)
+    if not findings.total:
         yield layout

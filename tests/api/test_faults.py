@@ -56,6 +56,28 @@ def test_no_job_is_lost_when_the_server_is_killed(server: Server) -> None:
         assert [over(client, job)["state"] for job in waiting] == ["done"] * 3
 
 
+def test_a_cancelled_job_keeps_its_plan_when_the_server_is_killed_before_the_job_has_ended(
+    server: Server,
+) -> None:
+    with server.start().client() as client:
+        job = submit(client, hard(600, 13), time_limit=LONG)
+        wait_for(lambda: has_plan(client, job), "a first plan")
+        (child,) = wait_for(lambda: solving(server.pid), "a child to solve it")
+        # It cannot answer to the request to stop before the server is killed.
+        os.kill(child, signal.SIGSTOP)
+        assert client.delete(f"/v1/jobs/{job}").status_code < 300
+        before = job_of(client, job)["value"]
+    server.kill()
+    os.kill(child, signal.SIGKILL)
+    with server.start().client() as client:
+        found = over(client, job)
+        assert found["state"] == "cancelled"
+        assert found["value"] <= before
+        assert found["expires"] > found["finished"]
+        assert has_plan(client, job)
+        assert events(client, job)[-1].data["value"] == found["value"]
+
+
 def test_a_job_whose_child_is_killed_is_begun_again(server: Server) -> None:
     with server.start(max_attempts=2).client() as client:
         job = submit(client, hard(600, 2), time_limit=LONG)
@@ -287,6 +309,19 @@ def test_idle_connections_leave_file_handles_for_the_jobs(server: Server) -> Non
     assert [it["open_files"] for it in server.events() if it["event"] == "fewer_connections"] == [256]
 
 
+def test_no_job_is_lost_while_the_server_may_open_no_more_files(server: Server) -> None:
+    with server.start().client() as client:
+        first, second = (submit(client, hard(600, seed), time_limit=4.0) for seed in (14, 15))
+        wait_for(lambda: solving(server.pid), "a child to solve the first")
+        limits = resource.prlimit(server.pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (3, limits[1]))
+        logged = {"shortage", "no_spare_child"}
+        wait_for(lambda: logged <= {it["event"] for it in server.events()}, "no child to be started")
+        resource.prlimit(server.pid, resource.RLIMIT_NOFILE, limits)
+        assert [over(client, job)["state"] for job in (first, second)] == ["done", "done"]
+        assert "memstow_shortages_total 0.0" not in client.get("/metrics").text
+
+
 def test_a_body_that_is_refused_at_its_head_is_read_so_that_the_client_sees_why(server: Server) -> None:
     size = 1 << 20
     with server.start(max_body=size, slots=0).client() as client:
@@ -430,6 +465,7 @@ def test_a_clock_that_jumps_takes_no_job_away(server: Server, monkeypatch: pytes
         claims,
         Metrics(),
         lease_seconds=1.0,
+        keep_seconds=60.0,
         max_plans=10,
         running=dict,
         on_requeued=lambda: None,

@@ -10,7 +10,7 @@ from memstow.planner.model.plan import Explanation, Status
 from memstow.planner.model.problem import Buffer, Pool, Problem, Reserved
 from memstow.planner.reduce import reduce
 from memstow.planner.solve.engine import plan
-from memstow.planner.solve.task import task_of
+from memstow.planner.solve.run_state import task_of
 from memstow.solvers.instance import Layout
 from memstow.solvers.models.layout_check import Examiner
 from memstow.solvers.models.relations import Relations

@@ -1,4 +1,4 @@
-"""`memstow bench`: many problems, many solvers."""
+"""`memstow bench`: run many solvers on many problems."""
 
 import argparse
 from importlib import import_module
@@ -10,11 +10,11 @@ KINDS: Final = ("run", "report", "compare", "sets")
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
-    """Add the command, with one of its own for each thing that is done with a bench."""
+    """Add the command and its subcommands."""
     parser = add_command(
         commands,
         "bench",
-        "run many problems by many solvers; report, compare",
+        "run many solvers on many problems; report and compare the results",
         examples="""
 memstow bench run instances/ --solvers greedy,exact,auto --time-limit 5 --seeds 3 --output results
 memstow bench run instances/ --solvers greedy,exact,auto --time-limit 5 --seeds 3 --output results --resume

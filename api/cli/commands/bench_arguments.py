@@ -1,4 +1,4 @@
-"""The arguments of `memstow bench run` as instances and as solvers with options."""
+"""The arguments of `memstow bench run` as instances and solvers with options."""
 
 import argparse
 import os
@@ -16,7 +16,7 @@ _GENERATE: Final = "generate:"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 _RANGE: Final = re.compile(r"(\d+)\.\.(\d+)", re.ASCII)
 _RANGED: Final = ("n", "seed")
-# The name of an outside program where two that run side by side have one.
+# The name of both external programs of --interleave.
 _PROGRAM: Final = "program"
 _WATCHES: Final = "memstow.planner.bench.runs.supervisor"
 # Options of `memstow generate` that are not the problem's.
@@ -25,37 +25,41 @@ _MOST_GENERATED: Final = 1_000_000_000
 
 
 def instances_of(path: str) -> "Instances":
-    """The instances of one argument."""
+    """The instances that one path argument names."""
     from memstow.planner.bench.instances.sources import files
 
     return _generated(path) if path.startswith(_GENERATE) else files(path)
 
 
 def solver_requests(args: argparse.Namespace) -> "list[SolverRequest]":
-    """Every solver that takes part."""
+    """All solvers to run."""
     asked = _solvers(args)
     asked += [_external(text, args, args.executor == "local") for text in args.external]
     return _each_once(asked)
 
 
 def sides_of(args: argparse.Namespace) -> "list[tuple[list[SolverRequest], str]]":
-    """Of each of the two that run side by side who solves, and the Python that runs it."""
+    """For each side of --interleave its solvers, and the Python that runs them."""
     from memstow.planner.model.errors import InputError
 
     if args.external or args.executor != "local" or args.jobs != 1:
-        message = "it goes neither with --external nor with --executor nor with --jobs: runs are in pairs"
+        message = (
+            "it cannot be combined with --external, --executor or --jobs, because runs are made in pairs"
+        )
         raise InputError.single("bad_interleave", "--interleave", message)
     programs = ["{input" in one for one in args.interleave]
     if any(programs):
         if not all(programs) or args.solvers is not None:
-            message = "give two commands with a place for {input}, and no --solvers; or two of memstow"
+            message = (
+                "give two commands that contain {input}, without --solvers; or two installations of memstow"
+            )
             raise InputError.single("bad_interleave", "--interleave", message)
         return [([_external(f"{_PROGRAM}={one}", args, True)], sys.executable) for one in args.interleave]
     return [(_each_once(_solvers(args)), _python_of(one)) for one in args.interleave]
 
 
 def _python_of(text: str) -> str:
-    """The Python that a memstow, or that of a venv, runs by."""
+    """The Python of a `memstow` program or of a venv."""
     import subprocess
     from pathlib import Path
     from shutil import which
@@ -69,7 +73,7 @@ def _python_of(text: str) -> str:
         runs = [python, "-P", "-c", f"import {_WATCHES}"]
         if subprocess.run(runs, capture_output=True, check=False).returncode == 0:  # noqa: S603
             return python
-    message = f"{text!r} is no venv or program of a memstow whose runs can be watched, and has no {{input}}"
+    message = f"{text!r} is neither a venv with memstow or its program, nor a command with {{input}}"
     raise InputError.single("bad_interleave", "--interleave", message)
 
 
@@ -84,7 +88,7 @@ def _each_once(asked: "list[SolverRequest]") -> "list[SolverRequest]":
 
     seen = [one.name for one in asked]
     if not asked or len(set(seen)) < len(seen):
-        raise InputError.single("bad_solvers", "--solvers", "give some solvers, each name once")
+        raise InputError.single("bad_solvers", "--solvers", "name at least one solver, and each only once")
     return asked
 
 
@@ -102,7 +106,7 @@ def _solver(name: str, args: argparse.Namespace, local: bool) -> "SolverRequest"
 
 
 def _external(text: str, args: argparse.Namespace, local: bool) -> "SolverRequest":
-    # Slow to import, and this module is, whenever there is help to print.
+    # Slow to import, while this module is imported whenever help is printed.
     from shutil import which
 
     from memstow.planner.bench.runs.task import SolverRequest
@@ -112,23 +116,23 @@ def _external(text: str, args: argparse.Namespace, local: bool) -> "SolverReques
     name, equals, command = text.partition("=")
     try:
         parts = shlex.split(command)
-        command.encode()  # it is recorded, which bytes that are no text cannot be
+        command.encode()  # it is recorded, so it must be valid text
     except ValueError as error:
         raise InputError.single("bad_external", "--external", f"{command!r}: {error}") from None
     if not (equals and parts and _NAME.fullmatch(name)):
         raise InputError.single(
-            "bad_external", "--external", f"{text!r} is not like 'name=command {{input}} {{output}}'"
+            "bad_external",
+            "--external",
+            f"{text!r} does not have the form 'name=command {{input}} {{output}}'",
         )
     if name in ("auto", *names()):
         raise InputError.single("bad_external", "--external", f"{name!r} is the name of a solver of memstow")
     if "{input" not in command:
-        raise InputError.single("bad_external", "--external", f"{text!r} has no place for {{input}}")
+        raise InputError.single("bad_external", "--external", f"{text!r} does not contain {{input}}")
     if os.sep in parts[0]:
         parts[0] = os.path.abspath(parts[0])
     if local and which(parts[0]) is None:
-        raise InputError.single(
-            "bad_external", "--external", f"{parts[0]!r} is no program that can be started"
-        )
+        raise InputError.single("bad_external", "--external", f"{parts[0]!r} is not an executable program")
     return SolverRequest(name, _run_options(args), tuple(parts), os.getcwd(), args.repeat_for)
 
 
@@ -137,7 +141,7 @@ def _run_options(args: argparse.Namespace) -> "RunOptions":
 
     return {
         "format": args.format,
-        # The whole target, since a worker may not have its file.
+        # The target itself, since the file may not exist where the run is executed.
         "target": None if args.target is None else asdict(read_target(args.target)),
         "capacity": args.capacity,
         "fit_only": args.fit_only,
@@ -166,19 +170,23 @@ def _generated(path: str) -> "Generated":
     named = [setting.partition("=")[0] for setting in settings]
     for name in named:
         if named.count(name) > 1 or name in _OF_A_FILE:
-            why = "is given twice" if name not in _OF_A_FILE else "is of a file: nothing is written here"
+            why = (
+                "is given twice"
+                if name not in _OF_A_FILE
+                else "selects an output file, which is not possible here"
+            )
             raise InputError.single("bad_generate", path, f"{name!r} {why}")
     first, last = (_generator_arguments(kind, settings, end) for end in (1, 2))
     counts, seeds = (range(first.pop(name), last[name] + 1) for name in _RANGED)
     if not counts or not seeds:
-        raise InputError.single("empty_range", path, "a range is empty: write the smaller first")
+        raise InputError.single("empty_range", path, "the range is empty: write the smaller number first")
     if seeds.stop - seeds.start > _MOST_GENERATED // len(counts):
         raise InputError.single("too_many", path, f"more than {_MOST_GENERATED:,} problems")
     return Generated(kind, first, counts, seeds)
 
 
 def _generator_arguments(kind: str, settings: list[str], end: int) -> dict[str, Any]:
-    """What the generator is told; of a range, its first (1) or its last (2) end."""
+    """The arguments of the generator, with the first (1) or the last (2) number of each range."""
     from memstow.api.cli.commands import generate
     from memstow.api.cli.parser import Parser
 

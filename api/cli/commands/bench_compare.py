@@ -1,4 +1,4 @@
-"""`memstow bench compare`: what got better or worse from one run to another."""
+"""`memstow bench compare`: show what got better or worse between two runs."""
 
 import argparse
 from pathlib import Path
@@ -12,48 +12,51 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
     parser = add_command(
         commands,
         "compare",
-        "tell what got better or worse between two runs, chance aside",
+        "show what got better or worse between two runs, with significance tests",
         details="""
-OLD and NEW are folders of results, or files of results. Runs are paired by instance, solver and seed. What
-differs must be more than chance would give, unless the runs are deterministic: then it is a fact.
-Exit code 5: something that decides (--fail-on) got worse, or a claim is false, or results are missing.""",
+OLD and NEW are folders with results, or results.jsonl files. Runs are paired by instance, solver and seed. A
+difference must be statistically significant, unless both runs are deterministic.
+Exit code 5: a measure of --fail-on got worse, a claim is false, or results are missing.""",
         examples="""
 memstow bench compare before after
 memstow bench compare baseline.jsonl after --fail-on solved,proven,steps --tolerance 0.05
 memstow bench compare before after --json
 """,
     )
-    parser.add_argument("old", metavar="OLD", help="results before")
-    parser.add_argument("new", metavar="NEW", help="results after")
+    parser.add_argument("old", metavar="OLD", help="results of the old run")
+    parser.add_argument("new", metavar="NEW", help="results of the new run")
     parser.add_argument(
-        "--measures", type=_measures, metavar="LIST", help="what to compare (default: everything there is)"
+        "--measures",
+        type=_measures,
+        metavar="LIST",
+        help="comma-separated measures to compare (default: all)",
     )
     parser.add_argument(
         "--fail-on",
         type=_measures,
         metavar="LIST",
-        help="what decides on the exit code (default: everything but what a busy machine changes)",
+        help="measures that decide the exit code (default: all but times and memory)",
     )
     parser.add_argument(
         "--tolerance",
         type=real(0, 10),
         default=0.01,
         metavar="F",
-        help="means that differ by less, as a fraction, are the same (default: 0.01)",
+        help="relative difference of means that counts as equal (default: 0.01)",
     )
     parser.add_argument(
         "--significance",
         type=real(0, 1),
         default=0.05,
         metavar="P",
-        help="what chance does as often is no difference (default: 0.05)",
+        help="significance level of the tests (default: 0.05)",
     )
     parser.add_argument("--json", action="store_true", help="print the comparison as JSON")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compare."""
+    """Compare the results and print the differences."""
     from memstow.planner.bench.compare.measures import DECIDING, NAMES
     from memstow.planner.bench.compare.text import comparison_json, comparison_text
     from memstow.planner.bench.compare.verdicts import Strictness, compare
@@ -78,5 +81,5 @@ def _measures(text: str) -> tuple[str, ...]:
     names = tuple(name.strip() for name in text.split(",") if name.strip())
     for name in names:
         if name not in NAMES:
-            raise argparse.ArgumentTypeError(f"{name!r} is no measure; there are: {', '.join(NAMES)}")
+            raise argparse.ArgumentTypeError(f"{name!r} is not a measure; choose from: {', '.join(NAMES)}")
     return names

@@ -1,4 +1,4 @@
-"""`memstow bench run --interleave OLD NEW`: two programs side by side, and what their pairs of runs tell."""
+"""`memstow bench run --interleave OLD NEW`: run two programs alternately and compare them."""
 
 import argparse
 import sys
@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memstow.api.cli.commands.bench_arguments import instances_of, sides_of
-from memstow.api.cli.commands.bench_run import Progress, report_endings, report_rest
+from memstow.api.cli.commands.bench_run import Progress, print_endings, print_notes
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.interruptible import Interruptible
-from memstow.api.cli.io.output_file import replace_file
-from memstow.api.cli.io.terminal import complain, is_terminal
+from memstow.api.cli.io.output import replace_file
+from memstow.api.cli.io.terminal import is_terminal, print_error
 
 if TYPE_CHECKING:
     import threading
@@ -25,7 +25,7 @@ OLD, NEW = "old", "new"
 
 
 def run_pairs(args: argparse.Namespace) -> int:
-    """Run, record, compare; the exit code is that of `bench compare`."""
+    """Run both programs, record the results and compare them; exit code as for `bench compare`."""
     from memstow.planner.bench.analysis.paired_tests import check_scipy
     from memstow.planner.bench.instances.problem import paths_file
     from memstow.planner.bench.records.folder import PATHS
@@ -49,12 +49,12 @@ def run_pairs(args: argparse.Namespace) -> int:
     finally:
         for journal in journals:
             journal.close()
-    report_rest(tally)
+    print_notes(tally)
     for folder, journal in zip(folders, journals, strict=True):
         print(f"{plain(str(folder))}:")
-        report_endings(journal)
+        print_endings(journal)
     if interrupted:
-        complain("interrupted: what is recorded stays; --resume goes on")
+        print_error("interrupted: the results so far are saved; --resume continues")
         return Exit.INTERRUPTED
     if tally.lost or not all(sum(journal.endings.values()) for journal in journals):
         return Exit.USAGE
@@ -62,7 +62,7 @@ def run_pairs(args: argparse.Namespace) -> int:
 
 
 def _run(instances: "Sequence[Instances]", sides: "Sequence[Side]", seeds: int) -> "tuple[Tally, bool]":
-    """What was done, and whether it was interrupted."""
+    """Run all pairs; returns the tally, and whether Ctrl-C interrupted it."""
     from memstow.planner.bench.runs.interleave import run_interleaved
 
     progress = Progress(sys.stderr) if is_terminal(sys.stderr) else None

@@ -1,4 +1,4 @@
-"""`memstow bench report`: what the results of a run say, in tables and pictures."""
+"""`memstow bench report`: a report of the results of a run, with tables and figures."""
 
 import argparse
 from pathlib import Path
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from memstow.api.cli.commands.bench_arguments import instances_of
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import Commands, add_command, whole
-from memstow.api.cli.io.output_file import replace_file
-from memstow.api.cli.io.problem_input import told_of_option
+from memstow.api.cli.io.output import replace_file
+from memstow.api.cli.io.problem_input import naming_option
 
 if TYPE_CHECKING:
     from memstow.planner.bench.analysis.best_known import Best
@@ -22,10 +22,10 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
     parser = add_command(
         commands,
         "report",
-        "turn the results of a run into a page, Markdown and CSV",
+        "write a report of the results as HTML, Markdown and CSV",
         details="""
-Writes report.html, which needs nothing else and can be sent anywhere; report.md with its pictures; and
-runs.csv and summary.csv. The same results give the same files. Needs matplotlib (extra: bench).""",
+Writes report.html, a single self-contained file; report.md with its figures; and runs.csv and summary.csv.
+The same results give the same files. Needs matplotlib (extra: bench).""",
         examples="""
 memstow bench report results
 memstow bench report results --update-best --best best_known.json
@@ -33,47 +33,60 @@ memstow bench report results --figures pdf --output paper
 memstow bench report results --output page --title 'Release 1.2' --scatter exact,cpsat
 """,
     )
-    parser.add_argument("folder", metavar="DIR", help="folder of the results, or a results.jsonl")
+    parser.add_argument("folder", metavar="DIR", help="folder with the results, or a results.jsonl")
     parser.add_argument(
-        "-o", "--output", metavar="DIR", help="where to write (default: the folder of the results)"
+        "-o", "--output", metavar="DIR", help="folder to write to (default: that of the results)"
     )
+    _add_comparison(parser)
+    _add_pictures(parser)
+    parser.set_defaults(run=run)
+
+
+def _add_comparison(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--title", metavar="TEXT", help="title of the report (default: the folder's name)")
     parser.add_argument(
-        "--best", metavar="FILE", help="best values known (default: best_known.json beside the results)"
+        "--best",
+        metavar="FILE",
+        help="file with the best known values (default: best_known.json beside the results)",
     )
     parser.add_argument(
-        "--update-best", action="store_true", help="put better values into that file, from judged plans only"
+        "--update-best",
+        action="store_true",
+        help="update that file with better values, from verified plans only",
     )
     parser.add_argument(
         "--scatter",
         type=_two,
         metavar="A,B",
-        help="solvers to set against each other (default: the best two)",
+        help="two solvers to compare in the scatter plot (default: the best two)",
     )
+
+
+def _add_pictures(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--figures",
         choices=("svg", "pdf"),
         default="svg",
-        help="form of the pictures' files: pdf writes them for papers as well (default: svg)",
+        help="format of the figures; pdf also writes them as PDF, for papers (default: svg)",
     )
     parser.add_argument(
         "--problems",
         action="append",
         default=[],
         metavar="PATH",
-        help="where problems are now, as for `bench run`; may be repeated (default: where the run had them)",
+        help="where the problems are now, as for `bench run`; may be repeated "
+        "(default: where they were during the run)",
     )
     parser.add_argument(
         "--pictures",
         type=whole(0, MOST_PICTURES),
         metavar="N",
-        help="memory pictures at most, where solvers differ most first (default: 100)",
+        help="maximum number of memory pictures, those where solvers differ most first (default: 100)",
     )
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read, draw, write, and say what was written."""
+    """Write the report and print the names of its files."""
     from memstow.planner.bench.analysis.best_known import to_json
     from memstow.planner.bench.analysis.ratios import rate
     from memstow.planner.bench.instances.problem import find_problems
@@ -87,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
     best = folder / BEST if args.best is None else Path(args.best)
     bench = rate(results, _known(best, needed=args.best is not None and not args.update_best))
     sources = _sources(args.problems, folder)
-    with told_of_option("pair", "--scatter"):
+    with naming_option("pair", "--scatter"):
         made = report(
             bench,
             args.title or f"memstow bench: {folder.resolve().name}",
@@ -117,7 +130,7 @@ def _known(path: Path, needed: bool) -> "dict[str, Best]":
 
 
 def _sources(paths: list[str], folder: Path) -> "list[Instances]":
-    """Where the problems are: as told, or where the run had them, as far as that is still there."""
+    """The given paths of problems, or those recorded during the run that still exist."""
     from memstow.planner.bench.instances.problem import read_paths
     from memstow.planner.model.errors import InputError
 
@@ -135,5 +148,5 @@ def _sources(paths: list[str], folder: Path) -> "list[Instances]":
 def _two(text: str) -> tuple[str, str]:
     first, comma, second = text.partition(",")
     if not (comma and first and second) or first == second:
-        raise argparse.ArgumentTypeError(f"{text!r} is not two solvers with a comma between")
+        raise argparse.ArgumentTypeError(f"{text!r} is not two solver names separated by a comma")
     return first, second

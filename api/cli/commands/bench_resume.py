@@ -1,4 +1,4 @@
-"""The way to go on with a bench that ended early, added to what went wrong."""
+"""Hints on `--resume`, added to the errors of a bench that ended early."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,14 +6,14 @@ from typing import Final
 
 # By the codes of issues.
 _HINTS: Final = {
-    "has_results": "--resume goes on with them",
-    "not_a_record": "without this line --resume does that run again",
+    "has_results": "--resume continues with them",
+    "not_a_record": "if the line is removed, --resume repeats that run",
 }
 
 
 @contextmanager
 def resume_hint() -> Iterator[None]:
-    """Say in errors of a bench how `--resume` goes on; of a function as a decorator."""
+    """Add hints on `--resume` to errors of a bench; also usable as a decorator."""
     from dataclasses import replace
 
     from memstow.planner.bench.records.journal import InterruptedBenchError
@@ -22,7 +22,7 @@ def resume_hint() -> Iterator[None]:
     try:
         yield
     except InterruptedBenchError as error:
-        raise InterruptedBenchError(f"{error}; what is recorded stays, and --resume goes on") from None
+        raise InterruptedBenchError(f"{error}; the results so far are saved; --resume continues") from None
     except InputError as error:
         raise InputError(
             replace(issue, message=f"{issue.message}; {_HINTS[issue.code]}")

@@ -1,4 +1,4 @@
-"""`memstow bench run`: every problem by every solver, each run in a process of its own, every plan judged."""
+"""`memstow bench run`: run every solver on every problem, in separate processes, and verify every plan."""
 
 import argparse
 import sys
@@ -8,10 +8,10 @@ from memstow.api.cli.commands.bench_arguments import instances_of, solver_reques
 from memstow.api.cli.commands.bench_resume import resume_hint
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import LONGEST_RUN, Commands, add_command, amount, duration, real, whole
-from memstow.api.cli.io.output_file import replace_file
+from memstow.api.cli.io.output import replace_file
 from memstow.api.cli.io.problem_input import READABLE, add_changes
 from memstow.api.cli.io.progress import Line
-from memstow.api.cli.io.terminal import complain, is_terminal
+from memstow.api.cli.io.terminal import is_terminal, print_error
 from memstow.planner.bench.runs.repetition import REPEAT_SECONDS
 
 if TYPE_CHECKING:
@@ -27,11 +27,11 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
     parser = add_command(
         commands,
         "run",
-        "run every problem by every solver and record what comes of it",
+        "run every solver on every problem and record the results",
         details="""
-A PATH is a file, a folder, a pattern, or what to generate: generate:planted,n=100,seed=1..10.
-Each run has a process of its own, and each plan is judged. Results are lines of results.jsonl, written as
-they come: what was ended, however it was, goes on with --resume.""",
+A PATH is a file, a folder, a glob pattern, or problems to generate: generate:planted,n=100,seed=1..10.
+Each run has its own process, and each plan is verified. Results are appended to results.jsonl as they
+arrive; --resume continues an interrupted run.""",
         examples="""
 memstow bench run instances/ --solvers greedy,exact,cpsat --time-limit 5 --seeds 3 --output results
 memstow bench run generate:planted,n=50,seed=1..100 --jobs 2 --output results
@@ -40,12 +40,18 @@ memstow bench run instances/ --interleave ../old/.venv .venv --solvers greedy,ex
 memstow bench run instances/ --executor dask --scheduler tcp://localhost:8786 --output results
 """,
     )
-    parser.add_argument("paths", metavar="PATH", nargs="+", help="files, folders, patterns, generate:...")
+    parser.add_argument(
+        "paths", metavar="PATH", nargs="+", help="files, folders, glob patterns, generate:..."
+    )
     parser.add_argument(
         "-o", "--output", metavar="DIR", default="bench", help="folder of the results (default: bench)"
     )
-    parser.add_argument("--resume", action="store_true", help="go on with the results that are there")
-    parser.add_argument("--format", choices=READABLE, help="format of the problems (default: by content)")
+    parser.add_argument(
+        "--resume", action="store_true", help="continue an earlier run: skip what already has a result"
+    )
+    parser.add_argument(
+        "--format", choices=READABLE, help="format of the problems (default: detected from the content)"
+    )
     add_changes(parser)
     _add_solvers(parser)
     _add_limits(parser)
@@ -54,32 +60,33 @@ memstow bench run instances/ --executor dask --scheduler tcp://localhost:8786 --
 
 
 def _add_solvers(parser: argparse.ArgumentParser) -> None:
-    players = parser.add_argument_group("who solves")
+    players = parser.add_argument_group("solvers")
     players.add_argument(
         "--solvers",
         metavar="LIST",
-        help="names with commas between, see `memstow solvers` (default: auto, or none with --external)",
+        help="comma-separated names from `memstow solvers` (default: auto, or none with --external)",
     )
     players.add_argument(
         "--external",
         action="append",
         default=[],
         metavar="'NAME=COMMAND'",
-        help="an outside program; {input}, {output}, {capacity} and {seconds} are filled in; may be repeated",
+        help="an external program; {input}, {output}, {capacity} and {seconds} are substituted; "
+        "may be repeated",
     )
     players.add_argument(
         "--interleave",
         nargs=2,
         metavar=("OLD", "NEW"),
-        help="two programs side by side, to be compared: each a venv or its memstow (run with --solvers), or "
-        "each a command as after NAME= of --external; results go to DIR/old and DIR/new",
+        help="run two programs alternately and compare them: each a venv or its memstow (with --solvers), or "
+        "each a command as for --external; results go to DIR/old and DIR/new",
     )
     players.add_argument(
         "--seeds",
         type=whole(1, 1_000_000),
         default=1,
         metavar="N",
-        help="runs with seeds 0 to N-1 (default: 1)",
+        help="run with each of the seeds 0 to N-1 (default: 1)",
     )
 
 
@@ -90,64 +97,76 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
         type=duration(LONGEST_RUN),
         default=10.0,
         metavar="S",
-        help="in seconds, or as 50ms, 2m (default: 10)",
+        help="time limit of a run, in seconds or as 50ms, 2m (default: 10)",
     )
     limits.add_argument(
-        "--gap", type=real(0, 1), default=0.0, metavar="G", help="stop within this fraction (default: 0)"
+        "--gap",
+        type=real(0, 1),
+        default=0.0,
+        metavar="G",
+        help="stop once proven to be within this fraction of the optimum (default: 0)",
     )
-    limits.add_argument("--deterministic", action="store_true", help="bounded in work instead of time")
+    limits.add_argument("--deterministic", action="store_true", help="limit work instead of time")
     limits.add_argument(
-        "--work-limit", type=whole(0, 1 << 62), metavar="N", help="steps of work (default: about 10 s of it)"
+        "--work-limit",
+        type=whole(0, 1 << 62),
+        metavar="N",
+        help="limit on steps of work (default: about 10 s worth)",
     )
     limits.add_argument(
-        "--workers", type=whole(1, 256), default=1, metavar="N", help="threads of a run (default: 1)"
+        "--workers", type=whole(1, 256), default=1, metavar="N", help="threads per run (default: 1)"
     )
     limits.add_argument(
         "--repeat-for",
         type=real(0, LONGEST_RUN),
         default=REPEAT_SECONDS,
         metavar="S",
-        help="a shorter run is repeated until this many seconds are measured; 0: never (default: "
-        f"{REPEAT_SECONDS})",
+        help=f"repeat short runs until this many seconds are measured; 0: never (default: {REPEAT_SECONDS})",
     )
     limits.add_argument(
         "--memory",
         type=amount,
         metavar="N",
-        help="bytes a run may use (default: a processor's share of most of it)",
+        help="memory that a run may use (default: 80 %% of the machine's, divided by its processors)",
     )
 
 
 def _add_where(parser: argparse.ArgumentParser) -> None:
-    where = parser.add_argument_group("where")
+    where = parser.add_argument_group("execution")
     where.add_argument(
-        "--jobs", type=whole(1, 4096), default=1, metavar="N", help="runs at a time, here (default: 1)"
+        "--jobs",
+        type=whole(1, 4096),
+        default=1,
+        metavar="N",
+        help="number of runs at the same time on this machine (default: 1)",
     )
     where.add_argument(
         "--executor",
         choices=("local", "dask"),
         default="local",
-        help="here, or on a cluster (default: local)",
+        help="where runs are executed: on this machine or on a Dask cluster (default: local)",
     )
-    where.add_argument("--scheduler", metavar="URL", help="of the cluster, as tcp://host:8786")
+    where.add_argument(
+        "--scheduler", metavar="URL", help="address of the cluster's scheduler, such as tcp://host:8786"
+    )
 
 
 class Progress(Line):
-    """How many of the runs are done, and how long the rest may take."""
+    """Shows how many runs are done, and an estimate of the time left."""
 
     tally: "Tally | None" = None
 
     def hear(self, tally: "Tally") -> None:
-        """Look at this from now on; the run counts in it."""
+        """Show this tally from now on; the run updates it."""
         self.tally = tally
 
     def line(self, elapsed: float) -> str:
-        """Runs, time gone, time left."""
+        """Runs done, time elapsed, time left."""
         tally = self.tally
         if tally is None:
             return "start"
         left = tally.seconds_left()
-        parts = [f"{tally.settled:,} of {tally.total:,} runs", f"{_clock(elapsed)} gone"]
+        parts = [f"{tally.settled:,} of {tally.total:,} runs", f"{_clock(elapsed)} elapsed"]
         if left is not None:
             parts.append(f"about {_clock(left)} left")
         if tally.lost:
@@ -157,7 +176,7 @@ class Progress(Line):
 
 @resume_hint()
 def run(args: argparse.Namespace) -> int:
-    """Run, record, and say what there is."""
+    """Run all, record the results and print a summary."""
     import gc
     from pathlib import Path
 
@@ -167,7 +186,7 @@ def run(args: argparse.Namespace) -> int:
     from memstow.planner.bench.records.journal import Journal
     from memstow.planner.bench.runs.run import run as run_all
 
-    # The command line does without for the short life of a solve; this may run for days.
+    # The command line disables it for short solves, but a bench may run for days.
     gc.enable()
     if args.interleave is not None:
         from memstow.api.cli.commands.bench_interleave import run_pairs
@@ -193,10 +212,10 @@ def run(args: argparse.Namespace) -> int:
         tally = call.run(progress)
     finally:
         journal.close()
-    report_rest(tally)
-    report_endings(journal)
+    print_notes(tally)
+    print_endings(journal)
     if call.interrupted:
-        complain("interrupted: what is recorded stays; --resume goes on")
+        print_error("interrupted: the results so far are saved; --resume continues")
         return Exit.INTERRUPTED
     return Exit.DONE if sum(journal.endings.values()) and not tally.lost else Exit.USAGE
 
@@ -206,7 +225,9 @@ def _executor(args: argparse.Namespace) -> "Executor":
     from memstow.planner.reading.scheduler_address import check_scheduler
 
     if (args.executor == "dask") != (args.scheduler is not None):
-        raise InputError.single("no_scheduler", "--scheduler", "--executor dask and --scheduler go together")
+        raise InputError.single(
+            "no_scheduler", "--scheduler", "--executor dask and --scheduler must be given together"
+        )
     if args.executor == "local":
         from memstow.planner.bench.runs.executor import Local
 
@@ -222,22 +243,20 @@ def _executor(args: argparse.Namespace) -> "Executor":
     return Cluster(check_scheduler(args.scheduler, "--scheduler"))
 
 
-def report_rest(tally: "Tally") -> None:
-    """Say what was left out or lost."""
+def print_notes(tally: "Tally") -> None:
+    """Print which problems were skipped and how many runs were lost."""
     from memstow.planner.show.formatting import plain
 
     for note in tally.notes:
-        complain(plain(note))
+        print_error(plain(note))
     if tally.same:
-        complain(
-            f"{tally.same:,} runs were on a problem that another file holds too, and are not counted twice"
-        )
+        print_error(f"{tally.same:,} runs were skipped because another file contains the same problem")
     if tally.lost:
-        complain(f"{tally.lost:,} runs are lost; --resume tries them again")
+        print_error(f"{tally.lost:,} runs were lost; --resume runs them again")
 
 
-def report_endings(journal: "Journal") -> None:
-    """How the runs of each solver ended."""
+def print_endings(journal: "Journal") -> None:
+    """Print how the runs of each solver ended."""
     from memstow.planner.bench.records.record import Ending
     from memstow.planner.show.formatting import table
 

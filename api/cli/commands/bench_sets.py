@@ -21,8 +21,8 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
     parser = add_command(
         commands,
         "sets",
-        "list public sets of instances, and what of them is here",
-        details="Each set is looked for in the folder of its name.",
+        "list public instance sets, and which of them are installed here",
+        details="A set is installed if --folder has a folder of its name.",
         examples="""
 memstow bench sets
 memstow bench sets --folder instances
@@ -30,9 +30,9 @@ memstow bench run instances/minimalloc --solvers greedy,exact --output results
 """,
     )
     parser.add_argument(
-        "--folder", metavar="DIR", help=f"folder of the sets that are here (default: {VARIABLE}, or none)"
+        "--folder", metavar="DIR", help=f"folder that contains the sets (default: {VARIABLE}, or none)"
     )
-    parser.add_argument("--json", action="store_true", help="print a JSON list")
+    parser.add_argument("--json", action="store_true", help="print the list as JSON")
     parser.set_defaults(run=run)
 
 
@@ -80,7 +80,7 @@ def _print(sets: "Sequence[LocalSet]") -> None:
         print(f"    {public.description}")
         print(f"    from {public.source}; licence {public.licence}")
         if one.folder is None:
-            print("    not here")
+            print("    not installed")
         else:
             of = "" if public.count is None else f" of {public.count}"
-            print(f"    here: {one.files}{of} files in {plain(str(one.folder))}")
+            print(f"    installed: {one.files}{of} files in {plain(str(one.folder))}")

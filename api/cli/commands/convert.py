@@ -1,17 +1,17 @@
-"""`memstow convert`: a problem from one format to another."""
+"""`memstow convert`: convert a problem to another format."""
 
 import argparse
 
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import Commands, add_command
-from memstow.api.cli.io.output_file import format_of, refuse_unwritable, write_out
+from memstow.api.cli.io.output import format_of, refuse_unwritable, write_out
 from memstow.api.cli.io.problem_input import (
     READABLE,
     add_changes,
     add_problem,
+    naming_file,
     read_problem,
     refuse_two_stdins,
-    told_of,
     warn_if_terminal,
 )
 
@@ -40,7 +40,7 @@ memstow convert - model.json --format executorch < exported.json
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read, write."""
+    """Read the problem and write it in the other format."""
     from memstow.planner import formats
 
     source = getattr(args, "in")
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     warn_if_terminal(source)
     form = format_of(args.out, args.output_format)
     problem = read_problem(source, args)
-    with told_of(source):
+    with naming_file(source):
         data = formats.write_problem(problem, form)
     write_out(data, args.out)
     return Exit.DONE

@@ -1,4 +1,4 @@
-"""`memstow db`: the shape of the store."""
+"""`memstow db`: the schema of the store."""
 
 import argparse
 
@@ -8,39 +8,44 @@ from memstow.api.cli.io.arguments import Commands, add_command
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
-    """Add the command, with one of its own for each thing to do."""
+    """Add the command and its actions."""
     parser = add_command(
         commands,
         "db",
-        "bring the store of the service to the shape this version needs, or say where it is",
+        "migrate the store of the service to the schema of this version, or show its version",
         details="`memstow serve` does the same when it starts.",
         examples="memstow db upgrade\nmemstow db status",
     )
-    kinds = parser.add_subparsers(title="what to do", metavar="WHAT", dest="what", required=True)
-    for name, summary in (("upgrade", "run the steps that are missing"), ("status", "say where it is")):
-        one = add_command(kinds, name, summary, examples=f"memstow db {name}\nmemstow db {name} --data plans")
-        add_store(one)
-        one.set_defaults(run=run)
+    kinds = parser.add_subparsers(title="actions", metavar="ACTION", dest="action", required=True)
+    for name, summary in (
+        ("upgrade", "migrate to the newest schema"),
+        ("status", "show the version of the schema"),
+    ):
+        action = add_command(
+            kinds, name, summary, examples=f"memstow db {name}\nmemstow db {name} --data plans"
+        )
+        add_store(action)
+        action.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Upgrade, or say where it is."""
+    """Migrate the store, or show its version."""
     settings = load(args)
     from memstow.api.store import migrate
     from memstow.api.store.database import Database
 
-    if args.what == "status" and not settings.store_exists:
-        print(f"at nothing, newest {migrate.newest()}")
+    if args.action == "status" and not settings.store_exists:
+        print(f"schema version none, newest {migrate.newest()}")
         return Exit.DONE
     if settings.database is None:
         settings.data.mkdir(parents=True, exist_ok=True)
     database = Database(settings.store_url, connections=1)
     try:
-        if args.what == "upgrade":
+        if args.action == "upgrade":
             before, after = migrate.upgrade(database)
-            print(f"from {before or 'nothing'} to {after}")
+            print(f"migrated from {before or 'nothing'} to {after}")
         else:
-            print(f"at {migrate.current(database) or 'nothing'}, newest {migrate.newest()}")
+            print(f"schema version {migrate.current(database) or 'none'}, newest {migrate.newest()}")
     finally:
         database.close()
     return Exit.DONE

@@ -1,23 +1,23 @@
-"""`memstow generate`: problems of any size, made from a seed."""
+"""`memstow generate`: generate test problems of any size."""
 
 import argparse
 from typing import Any
 
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import Commands, add_command, amount_from, real, whole
-from memstow.api.cli.io.output_file import WRITABLE, format_of, refuse_unwritable, write_out
+from memstow.api.cli.io.output import WRITABLE, format_of, refuse_unwritable, write_out
 from memstow.planner.generate.features import FEATURES
 
-# What a generator is not told: where its problem goes.
+# Arguments that are not parameters of the generator.
 _OURS = {"command", "version", "kind", "output", "output_format", "run"}
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
-    """Add the command, with one of its own for each kind."""
+    """Add the command and the kinds of problems."""
     parser = add_command(
         commands,
         "generate",
-        "make a problem from a seed",
+        "generate a test problem",
         details="The same arguments give the same bytes, on any machine.",
         examples="""
 memstow generate planted --n 1000 --seed 7 --output planted.json
@@ -37,11 +37,9 @@ def _add_kind(
 ) -> argparse.ArgumentParser:
     parser = add_command(kinds, name, summary, examples=examples)
     parser.add_argument(
-        "--n", type=whole(1, 10_000_000), default=100, metavar="N", help="buffers (default: 100)"
+        "--n", type=whole(1, 10_000_000), default=100, metavar="N", help="number of buffers (default: 100)"
     )
-    parser.add_argument(
-        "--seed", type=whole(0), default=0, metavar="S", help="seed of all chance (default: 0)"
-    )
+    parser.add_argument("--seed", type=whole(0), default=0, metavar="S", help="random seed (default: 0)")
     parser.add_argument("-o", "--output", metavar="FILE", help="the file to write (default: standard output)")
     parser.add_argument(
         "--output-format",
@@ -67,13 +65,20 @@ memstow generate planted --n 500 --height 64KiB --horizon 400 --slack 0.2
         "--height", type=amount_from(1), metavar="H", help="the optimum in bytes (default: 1MiB)"
     )
     parser.add_argument(
-        "--horizon", type=whole(1), metavar="T", help="moments of time (default: grows with n)"
+        "--horizon", type=whole(1), metavar="T", help="length of the time axis (default: grows with n)"
     )
     parser.add_argument(
-        "--live", type=whole(1), metavar="L", help="buffers live at once, about (default: 4 to 100)"
+        "--live",
+        type=whole(1),
+        metavar="L",
+        help="approximate number of buffers live at once (default: 4 to 100)",
     )
     parser.add_argument(
-        "--alignment", type=amount_from(1), default=1, metavar="A", help="of sizes and offsets (default: 1)"
+        "--alignment",
+        type=amount_from(1),
+        default=1,
+        metavar="A",
+        help="alignment of sizes and offsets (default: 1)",
     )
     parser.add_argument(
         "--slack",
@@ -95,14 +100,18 @@ def _add_network(kinds: "Commands[argparse.ArgumentParser]") -> None:
     parser = _add_kind(
         kinds,
         "network",
-        "tensors of made-up neural networks: chains, residuals, branches",
+        "tensors of synthetic neural networks: chains, residuals, branches",
         "memstow generate network --n 300\nmemstow generate network --n 40 --element 1 --in-place",
     )
     parser.add_argument(
-        "--element", type=whole(1, 16), default=4, metavar="B", help="bytes of an element (default: 4)"
+        "--element", type=whole(1, 16), default=4, metavar="B", help="bytes per tensor element (default: 4)"
     )
     parser.add_argument(
-        "--alignment", type=amount_from(1), default=64, metavar="A", help="of every tensor (default: 64)"
+        "--alignment",
+        type=amount_from(1),
+        default=64,
+        metavar="A",
+        help="alignment of every tensor (default: 64)",
     )
     parser.add_argument(
         "--in-place", action="store_true", help="let element-wise operators share input and output"
@@ -113,7 +122,7 @@ def _add_random(kinds: "Commands[argparse.ArgumentParser]") -> None:
     parser = _add_kind(
         kinds,
         "random",
-        "buffers at random, with any mixture of the features a problem can have",
+        "random buffers, with any combination of features",
         """
 memstow generate random --n 20
 memstow generate random --n 50 --features pools,pins,alignments
@@ -125,9 +134,9 @@ memstow generate random --n 12 --features all --seed 3
         type=_features,
         default=(),
         metavar="LIST",
-        help=f"all, or any of: {', '.join(FEATURES)}",
+        help=f"comma-separated list, or all: {', '.join(FEATURES)}",
     )
-    parser.add_argument("--horizon", type=whole(2), metavar="T", help="moments of time (default: n)")
+    parser.add_argument("--horizon", type=whole(2), metavar="T", help="length of the time axis (default: n)")
     parser.add_argument(
         "--largest", type=amount_from(1), default=4096, metavar="N", help="largest size (default: 4096)"
     )
@@ -146,7 +155,7 @@ def _features(text: str) -> tuple[str, ...]:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Make the problem and write it."""
+    """Generate the problem and write it."""
     from memstow.planner import formats
     from memstow.planner.generate.by_name import make
 
@@ -158,5 +167,5 @@ def run(args: argparse.Namespace) -> int:
 
 
 def arguments_of(args: argparse.Namespace) -> dict[str, Any]:
-    """What the generator is told; what was left out is its to choose."""
+    """The parameters of the generator that were given; it has defaults for the others."""
     return {name: value for name, value in vars(args).items() if name not in _OURS and value is not None}

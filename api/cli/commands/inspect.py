@@ -1,4 +1,4 @@
-"""`memstow inspect`: what is in a problem, and where it is hard."""
+"""`memstow inspect`: describe a problem."""
 
 import argparse
 import sys
@@ -25,7 +25,7 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
     parser = add_command(
         commands,
         "inspect",
-        "show what is in a problem: counts, bounds, pressure over time, the hardest moments, what it needs",
+        "describe a problem: counts, bounds, live bytes over time, the busiest times, and what it needs",
         examples="""
 memstow inspect model.json
 memstow inspect model.csv --rows 20
@@ -36,27 +36,31 @@ memstow inspect model.json --needs --time-limit 60
     add_problem(parser)
     add_changes(parser)
     parser.add_argument(
-        "--rows", type=whole(0, 1000), default=5, metavar="N", help="hardest moments to list (default: 5)"
+        "--rows",
+        type=whole(0, 1000),
+        default=5,
+        metavar="N",
+        help="number of busiest times to list (default: 5)",
     )
     parser.add_argument(
         "--needs",
         action="store_true",
-        help="say what it would take for a plan to exist: the smallest capacity of each pool, the others as "
-        "given, and constraints whose removal alone would do",
+        help="find out what would be needed for a plan to exist: the smallest capacity of each pool, with "
+        "the others unchanged, and single constraints whose removal is enough",
     )
     parser.add_argument(
         "--time-limit",
         type=duration(LONGEST_RUN),
         default=10.0,
         metavar="S",
-        help="time that --needs may take, in seconds or as 50ms, 2m (default: 10)",
+        help="time limit for --needs, in seconds or as 50ms, 2m (default: 10)",
     )
-    parser.add_argument("--json", action="store_true", help="print the facts as JSON")
+    parser.add_argument("--json", action="store_true", help="print the description as JSON")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read and describe."""
+    """Read the problem and print its description."""
     refuse_two_stdins(args.file, args.target)
     warn_if_terminal(args.file)
     problem = read_problem(args.file, args)
@@ -66,12 +70,12 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         import json
 
-        told = facts(problem, args.rows)
+        described = facts(problem, args.rows)
         if args.needs:
             from memstow.planner.explain.needs import as_data
 
-            told["needs"] = as_data(_needs(problem, args.time_limit))
-        print(json.dumps(told, indent=2))
+            described["needs"] = as_data(_needs(problem, args.time_limit))
+        print(json.dumps(described, indent=2))
         return Exit.DONE
 
     from memstow.planner.show.text_picture import ASCII, UNICODE

@@ -1,4 +1,4 @@
-"""`memstow keys`: who may use the service."""
+"""`memstow keys`: API keys of the service."""
 
 import argparse
 from contextlib import contextmanager
@@ -17,12 +17,14 @@ SCOPES = ("plan", "admin")
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
-    """Add the command, with one of its own for each thing to do."""
+    """Add the command and its actions."""
     parser = add_command(
         commands,
         "keys",
-        "make, list and revoke the keys of the service",
-        details="The store holds only a hash of a key: it is shown once, when it is made.",
+        "create, list and revoke API keys of the service",
+        details="""
+A key is shown once, when it is created; the store holds only its hash. Once a key has existed the service
+requires one, even if all are revoked, until `memstow keys reset`.""",
         examples="""
 memstow keys create --name ci
 memstow keys create --name operator --scope plan --scope admin
@@ -30,11 +32,11 @@ memstow keys list
 memstow keys revoke 3f2a9c41d07b
 """,
     )
-    kinds = parser.add_subparsers(title="what to do", metavar="WHAT", dest="what", required=True)
+    kinds = parser.add_subparsers(title="actions", metavar="ACTION", dest="action", required=True)
     create = add_command(
         kinds,
         "create",
-        "make a key and print it",
+        "create a key and print it",
         examples="""
 memstow keys create --name ci
 memstow keys create --name operator --scope plan --scope admin
@@ -42,18 +44,27 @@ memstow keys create --name operator --scope plan --scope admin
     )
     create.add_argument("--name", required=True, metavar="NAME", help="what the key is for")
     create.add_argument(
-        "--scope", action="append", choices=SCOPES, help="what it may do; may be repeated (default: plan)"
+        "--scope",
+        action="append",
+        choices=SCOPES,
+        help="what the key permits; may be repeated (default: plan)",
     )
-    listed = add_command(kinds, "list", "list the keys", examples="memstow keys list --data plans")
-    revoke = add_command(kinds, "revoke", "make a key worthless", examples="memstow keys revoke 3f2a9c41d07b")
+    listed = add_command(kinds, "list", "list all keys", examples="memstow keys list --data plans")
+    revoke = add_command(kinds, "revoke", "revoke a key", examples="memstow keys revoke 3f2a9c41d07b")
     revoke.add_argument("id", metavar="ID", help="the id of the key, as `list` shows it")
-    for one, do in ((create, run_create), (listed, run_list), (revoke, run_revoke)):
-        add_store(one)
-        one.set_defaults(run=do)
+    reset = add_command(
+        kinds,
+        "reset",
+        "remove all keys if they are revoked: the service then answers without a key",
+        examples="memstow keys reset --data plans",
+    )
+    for action, do in ((create, run_create), (listed, run_list), (revoke, run_revoke), (reset, run_reset)):
+        add_store(action)
+        action.set_defaults(run=do)
 
 
 def run_create(args: argparse.Namespace) -> int:
-    """Make a key."""
+    """Create a key and print it."""
     from memstow.api.operations.batch import checked_name
 
     checked_name(args.name, "--name")
@@ -93,13 +104,25 @@ def run_revoke(args: argparse.Namespace) -> int:
 
     with _keys(args, make=False) as keys:
         if keys is None or not keys.revoke(args.id):
-            raise InputError.single("no_such_key", "id", f"there is no key {args.id!r} that could be used")
+            raise InputError.single("no_such_key", "id", f"there is no active key {args.id!r}")
+    return Exit.DONE
+
+
+def run_reset(args: argparse.Namespace) -> int:
+    """Remove all keys, which are revoked."""
+    from memstow.planner.model.errors import InputError
+
+    with _keys(args, make=False) as keys:
+        if keys is not None and not keys.reset():
+            raise InputError.single(
+                "keys_in_use", "keys", "there are keys that are not revoked; revoke them before"
+            )
     return Exit.DONE
 
 
 @contextmanager
 def _keys(args: argparse.Namespace, make: bool) -> "Iterator[Keys | None]":
-    """The keys in the store; None where there is no store yet and none is to be made."""
+    """The keys in the store; None if there is no store and `make` is not set."""
     settings = load(args)
     from memstow.api.store.database import Database
     from memstow.api.store.keys import Keys

@@ -1,10 +1,10 @@
-"""`memstow schema`: the JSON Schemas of what goes in and what comes out."""
+"""`memstow schema`: print the JSON Schemas."""
 
 import argparse
 
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import Commands, add_command
-from memstow.api.cli.io.output_file import to_stdout
+from memstow.api.cli.io.output import to_stdout
 
 KINDS = ("problem", "options", "plan", "target")
 
@@ -22,7 +22,7 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
         nargs="?",
         choices=KINDS,
         default=KINDS[0],
-        metavar="WHAT",
+        metavar="KIND",
         help=f"{', '.join(KINDS)} (default: {KINDS[0]})",
     )
     parser.set_defaults(run=run)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import Commands, add_command, whole
-from memstow.api.cli.io.output_file import to_stdout
+from memstow.api.cli.io.output import to_stdout
 
 if TYPE_CHECKING:
     from memstow.api.http.settings import Settings
     from memstow.planner.model.errors import Issue
 
-MISSING = "the service needs more than is installed: pip install 'memstow[service]'"
+MISSING = "the service needs an extra that is not installed: pip install 'memstow[service]'"
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -24,7 +24,7 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
         "start the HTTP service",
         details="""
 Every setting can be given as MEMSTOW_NAME in the environment or in a TOML file; --print-settings lists them.
-Without keys the service answers this machine only; `memstow keys create` makes one.""",
+Without keys the service accepts only requests from this machine; `memstow keys create` creates a key.""",
         examples="""
 memstow serve
 memstow serve --port 9000 --data /var/lib/memstow
@@ -37,25 +37,27 @@ memstow serve --print-settings > memstow.toml
     parser.add_argument("--host", metavar="H", help="address to listen on (default: 127.0.0.1)")
     parser.add_argument("--port", type=whole(0, 65535), metavar="P", help="port to listen on (default: 8080)")
     parser.add_argument(
-        "--executor", choices=("local", "dask"), help="where jobs run: here, or on a cluster (default: local)"
+        "--executor",
+        choices=("local", "dask"),
+        help="where jobs run: on this machine or on a Dask cluster (default: local)",
     )
     parser.add_argument(
-        "--scheduler", metavar="URL", help="where the cluster's scheduler is, as tcp://host:port"
+        "--scheduler", metavar="URL", help="address of the cluster's scheduler, such as tcp://host:8786"
     )
-    parser.add_argument("--print-settings", action="store_true", help="print the settings in force and end")
+    parser.add_argument("--print-settings", action="store_true", help="print the effective settings and exit")
     parser.set_defaults(run=run)
 
 
 def add_store(parser: argparse.ArgumentParser) -> None:
-    """Where the settings and the store are."""
-    parser.add_argument("--config", type=Path, metavar="FILE", help="settings as TOML")
+    """Add the arguments for the settings and the store."""
+    parser.add_argument("--config", type=Path, metavar="FILE", help="settings file, TOML")
     parser.add_argument(
-        "--data", type=Path, metavar="FOLDER", help="folder of the store (default: memstow-data)"
+        "--data", type=Path, metavar="FOLDER", help="folder of the service's store (default: memstow-data)"
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve."""
+    """Run the service until it is stopped."""
     settings = load(args, host=args.host, port=args.port, executor=args.executor, scheduler=args.scheduler)
     if args.print_settings:
         from memstow.api.http.settings import printed
@@ -68,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def load(args: argparse.Namespace, **chosen: object) -> "Settings":
-    """The settings in force; where the service is not installed, the error says what to install."""
+    """The effective settings; if the service is not installed, the error says what to install."""
     from memstow.planner.model.errors import InputError
 
     try:

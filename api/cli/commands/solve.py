@@ -1,4 +1,4 @@
-"""`memstow solve`: a problem in, a plan out."""
+"""`memstow solve`: find a plan for a problem."""
 
 import argparse
 import os
@@ -16,7 +16,7 @@ from memstow.api.cli.io.arguments import (
     real,
     whole,
 )
-from memstow.api.cli.io.plan_output import add_results, hand_out, refuse_impossible_results
+from memstow.api.cli.io.output import add_results, check_results, write_results
 from memstow.api.cli.io.problem_input import (
     add_changes,
     add_problem,
@@ -25,7 +25,7 @@ from memstow.api.cli.io.problem_input import (
     refuse_two_stdins,
     warn_if_terminal,
 )
-from memstow.api.cli.io.terminal import complain, is_terminal
+from memstow.api.cli.io.terminal import is_terminal, print_error
 from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
@@ -40,9 +40,11 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
     parser = add_command(
         commands,
         "solve",
-        "plan where every buffer goes",
+        "find a plan: a pool and an offset for every buffer",
         details="""
-Prints a table and a picture of the plan. Ctrl-C prints the best plan so far; a second one ends at once.
+Prints a table and a picture of the plan. Ctrl-C prints the best plan found so far; a second one
+exits immediately.
+
 Exit code 0: a plan was found; 3: proven infeasible; 4: no plan and no proof; 130: interrupted.""",
         examples="""
 memstow solve model.json
@@ -58,6 +60,7 @@ memstow solve model.json --server http://localhost:8080
     add_problem(parser)
     add_changes(parser)
     _add_search(parser)
+    _add_limits(parser)
     _add_server(parser)
     add_results(parser)
     parser.set_defaults(run=run)
@@ -66,69 +69,84 @@ memstow solve model.json --server http://localhost:8080
 def _add_search(parser: argparse.ArgumentParser) -> None:
     search = parser.add_argument_group("search")
     search.add_argument(
-        "--solver", metavar="NAME", default="auto", help="see `memstow solvers` (default: auto)"
-    )
-    search.add_argument(
-        "--time-limit",
-        type=duration(LONGEST_RUN),
-        default=10.0,
-        metavar="S",
-        help="time until the answer must be there, in seconds or as 50ms, 2m (default: 10)",
+        "--solver",
+        metavar="NAME",
+        default="auto",
+        help="solver to use; `memstow solvers` lists them (default: auto)",
     )
     search.add_argument(
         "--gap",
         type=real(0, 1),
         default=0.0,
         metavar="G",
-        help="stop when proven within this fraction (default: 0)",
+        help="stop once the plan is proven to be within this fraction of the optimum (default: 0)",
     )
     search.add_argument(
         "--deterministic",
         action="store_true",
-        help="bounded in work instead of time: one answer for one input",
+        help="limit work instead of time: the same input always gives the same plan",
     )
     search.add_argument(
-        "--seed", type=whole(0, (1 << 63) - 1), default=0, metavar="N", help="seed of all chance (default: 0)"
+        "--seed", type=whole(0, (1 << 63) - 1), default=0, metavar="N", help="random seed (default: 0)"
     )
     search.add_argument(
+        "--hint", metavar="PLAN", help="plan to start from; placements that are no longer valid are ignored"
+    )
+
+
+def _add_limits(parser: argparse.ArgumentParser) -> None:
+    limits = parser.add_argument_group("limits")
+    limits.add_argument(
+        "--time-limit",
+        type=duration(LONGEST_RUN),
+        default=10.0,
+        metavar="S",
+        help="time limit for the whole call, in seconds or as 50ms, 2m (default: 10)",
+    )
+    limits.add_argument(
         "--workers",
         type=whole(1, 256),
         metavar="N",
-        help="threads (default: the processors there are, at most 8)",
+        help="number of threads (default: the number of processors, at most 8)",
     )
-    search.add_argument(
+    limits.add_argument(
         "--work-limit",
         type=whole(0, 1 << 62),
         metavar="N",
-        help="steps of work (default: none; with --deterministic about 10 s of it)",
+        help="limit on steps of work (default: none; with --deterministic, about 10 s worth)",
     )
-    search.add_argument(
+    limits.add_argument(
         "--memory-limit",
         type=amount_from(1 << 20),
         metavar="N",
-        help="bytes the process of a model may use, as 2GiB (default: half of what there is)",
+        help="memory that the process of a back end may use, such as 2GiB (default: half of the machine's)",
     )
-    search.add_argument("--hint", metavar="PLAN", help="a plan to start from; what still holds of it is used")
 
 
 def _add_server(parser: argparse.ArgumentParser) -> None:
     server = parser.add_argument_group("service")
-    server.add_argument("--server", metavar="URL", help="have a service solve it (default: MEMSTOW_SERVER)")
-    server.add_argument("--key", metavar="KEY", help="key for the service (default: MEMSTOW_KEY)")
+    server.add_argument(
+        "--server",
+        metavar="URL",
+        help="URL of a service that solves the problem instead (default: MEMSTOW_SERVER)",
+    )
+    server.add_argument("--key", metavar="KEY", help="API key for the service (default: MEMSTOW_KEY)")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read, plan, show."""
+    """Read the problem, solve it, and write the plan."""
     refuse_two_stdins(args.file, args.hint, args.target)
-    refuse_impossible_results(args)
+    check_results(args)
     warn_if_terminal(args.file)
     problem = read_problem(args.file, args)
     options = _options(args, problem)
     plan, interrupted = _plan(args, problem, options)
-    hand_out(args, problem, plan)
+    write_results(args, problem, plan)
     if interrupted:
-        complain(
-            "interrupted: this is the best plan so far" if plan.placements else "interrupted before a plan"
+        print_error(
+            "interrupted: this is the best plan found so far"
+            if plan.placements
+            else "interrupted before a plan was found"
         )
         return Exit.INTERRUPTED
     return _exit_code(plan)
@@ -177,7 +195,7 @@ def _plan(args: argparse.Namespace, problem: "Problem", options: "Options") -> "
     call = Interruptible(work)
     plan = call.run(progress)
     for line in given_up:
-        complain(plain(line, most=300))
+        print_error(plain(line, most=300))
     return plan, call.interrupted
 
 
@@ -194,7 +212,7 @@ def _remote(
     except ModuleNotFoundError as error:
         from memstow.planner.model.errors import InputError
 
-        message = "--server needs more than is installed: pip install 'memstow[client]'"
+        message = "--server needs an extra that is not installed: pip install 'memstow[client]'"
         raise InputError.single("missing_extra", error.name or "memstow", message) from None
     with Client(server, key) as client:
         return solve(client, problem, options, hear, cancel.is_set)

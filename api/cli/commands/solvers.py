@@ -1,4 +1,4 @@
-"""`memstow solvers`: who can solve, and what."""
+"""`memstow solvers`: list the solvers."""
 
 import argparse
 import sys
@@ -13,10 +13,10 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
     parser = add_command(
         commands,
         "solvers",
-        "list the solvers, what each supports, and what it lacks here",
+        "list the solvers, what each supports, and what is missing to use it",
         examples="memstow solvers\nmemstow solvers --json",
     )
-    parser.add_argument("--json", action="store_true", help="print a JSON list")
+    parser.add_argument("--json", action="store_true", help="print the list as JSON")
     parser.set_defaults(run=run)
 
 
@@ -49,5 +49,5 @@ def run(args: argparse.Namespace) -> int:
         for line in wrap(f"supports: {solver.supports}", width - 4):
             print(f"    {line}")
         if solver.missing:
-            print(f"    not usable here, missing: {solver.missing}")
+            print(f"    not available, missing: {solver.missing}")
     return Exit.DONE

@@ -1,10 +1,10 @@
-"""`memstow targets`: the devices whose memories come with memstow."""
+"""`memstow targets`: the memories of known devices."""
 
 import argparse
 
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import Commands, add_command
-from memstow.api.cli.io.output_file import to_stdout
+from memstow.api.cli.io.output import to_stdout
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -14,8 +14,8 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
         "targets",
         "list the targets that come with memstow, or print one",
         details="""
-A target is the pools of a device: `memstow solve MODEL --target NAME` plans for them. Print one into a
-file to change it: the file can be given as --target as well.""",
+A target describes the pools of a device, for `memstow solve --target NAME`. To change one, print it to a
+file, edit it, and pass the file as --target.""",
         examples="""
 memstow targets
 memstow targets rp2040 > board.json
@@ -27,7 +27,7 @@ memstow solve model.json --target board.json
 
 
 def run(args: argparse.Namespace) -> int:
-    """List or print."""
+    """List the targets, or print one."""
     from memstow.planner.targets.by_name import shipped_text
 
     if args.name is None:
@@ -45,5 +45,5 @@ def _list() -> None:
     width = max(map(len, shipped()))
     for name in shipped():
         pools = shipped_target(name).pools
-        told = (f"{p.id} ({'unlimited' if p.capacity is None else human(p.capacity)})" for p in pools)
-        print(f"{name:{width}}  {', '.join(told)}")
+        shown = (f"{p.id} ({'unlimited' if p.capacity is None else human(p.capacity)})" for p in pools)
+        print(f"{name:{width}}  {', '.join(shown)}")

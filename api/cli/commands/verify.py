@@ -1,4 +1,4 @@
-"""`memstow verify`: judge a plan from anyone."""
+"""`memstow verify`: check a plan."""
 
 import argparse
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from memstow.api.cli.io.problem_input import (
     refuse_two_stdins,
     warn_if_terminal,
 )
-from memstow.api.cli.io.terminal import complain
+from memstow.api.cli.io.terminal import print_error
 from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
@@ -31,11 +31,11 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
     parser = add_command(
         commands,
         "verify",
-        "check that a plan is valid and that its figures are true",
+        "check that a plan is valid and that its figures are correct",
         details="""
-Says of each claim of the plan whether it was checked, or is claimed by who made the plan. Exit code 0: valid;
-1: not valid, and every violation is listed, or with --strict something is only claimed. A plan that was made
-with --target, --capacity or --fit-only is for the problem so changed: give the same here.""",
+Lists each claim of the plan as checked, refuted, or claimed but not checked. Exit code 0: valid; 1: not valid
+(every violation is listed), or with --strict some claims were not checked. A plan that was made with
+--target, --capacity or --fit-only is for the problem changed that way: pass the same options here.""",
         examples="""
 memstow verify model.json plan.json
 memstow verify model.csv offsets.csv --capacity 64KiB
@@ -46,31 +46,31 @@ memstow solve model.json --json | memstow verify model.json -
     add_problem(parser, "problem")
     parser.add_argument("plan", metavar="PLAN", help="the plan; - reads it from standard input")
     parser.add_argument(
-        "--plan-format", choices=READABLE, help="format of the plan (default: told from its content)"
+        "--plan-format", choices=READABLE, help="format of the plan (default: detected from its content)"
     )
     add_changes(parser)
-    parser.add_argument("--hint", metavar="PLAN", help="the plan that `moves` in the objective counts from")
     parser.add_argument(
-        "--strict", action="store_true", help="fail where something is claimed and was not checked"
+        "--hint", metavar="PLAN", help="the plan that the objective term `moves` is counted against"
     )
+    parser.add_argument("--strict", action="store_true", help="also fail if a claim could not be checked")
     parser.add_argument(
         "--recheck",
         action="store_true",
-        help="solve again to check what is only claimed, within --time-limit",
+        help="solve again to check claims that cannot be checked otherwise, within --time-limit",
     )
     parser.add_argument(
         "--time-limit",
         type=real(0, LONGEST_RUN),
         default=10.0,
         metavar="S",
-        help="seconds that --recheck may take (default: 10)",
+        help="time limit for --recheck, in seconds (default: 10)",
     )
     parser.add_argument("--json", action="store_true", help="print the verdict as JSON")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Judge."""
+    """Check the plan and print the verdict."""
     refuse_two_stdins(args.problem, args.plan, args.hint, args.target)
     for path in (args.problem, args.plan, args.hint):
         warn_if_terminal(path)
@@ -85,17 +85,17 @@ def run(args: argparse.Namespace) -> int:
     if args.recheck:
         verdict, interrupted = _rechecked(args, problem, plan, verdict, hint)
     if hint is None and any(parse_term(term.term) == MOVES for term in plan.objective):
-        complain("`moves` was not checked: give the plan that it counts from as --hint")
+        print_error("`moves` was not checked: pass the plan that it is counted against as --hint")
     if args.json:
         _print_json(verdict)
     else:
         if verdict.valid:
-            _print_praise(problem, plan)
+            _print_valid(problem, plan)
         else:
             _print_violations(verdict)
         _print_claims(verdict)
     if interrupted:
-        complain("interrupted: what was not decided by then is only claimed")
+        print_error("interrupted: claims that were not decided yet stay unchecked")
         return Exit.INTERRUPTED
     failed = not verdict.valid or (args.strict and verdict.unchecked)
     return Exit.INVALID if failed else Exit.DONE
@@ -104,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
 def _rechecked(
     args: argparse.Namespace, problem: "Problem", plan: "Plan", verdict: "Verdict", hint: "Plan | None"
 ) -> "tuple[Verdict, bool]":
-    """The verdict after solving again, and whether that was interrupted."""
+    """The verdict after solving again, and whether Ctrl-C interrupted that."""
     import threading
 
     from memstow.api.cli.io.interruptible import Interruptible
@@ -136,7 +136,7 @@ def _print_violations(verdict: "Verdict") -> None:
 
 
 def _print_claims(verdict: "Verdict") -> None:
-    """What stands behind each claim, those that nobody checked first."""
+    """Print each claim and how it was checked, unchecked ones first."""
     from memstow.planner.verify import Standing
 
     checked = [claim for claim in verdict.claims if claim.standing is Standing.CHECKED]
@@ -151,13 +151,12 @@ def _print_claims(verdict: "Verdict") -> None:
             print(f"  and {len(claims) - most:,} more {kind}")
 
 
-def _print_praise(problem: "Problem", plan: "Plan") -> None:
-    from memstow.planner.model.plan import PLANNED, is_bare
-    from memstow.planner.solve.objective_values import peaks
+def _print_valid(problem: "Problem", plan: "Plan") -> None:
+    from memstow.planner.model.plan import PLANNED, is_bare, peaks
 
     status = "" if is_bare(plan) else f" {plan.status},"
     if plan.status in PLANNED and not problem.terms():
-        # Nothing was to be minimised, so nothing is optimal.
+        # Without an objective, "optimal" means nothing.
         status = " fits,"
     found = list(peaks(problem, plan.placements).items())[:4]
     shown = "".join(f", peak {peak:,} in {plain(pool)}" for pool, peak in found)

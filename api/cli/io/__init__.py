@@ -1,1 +1,1 @@
-"""What every command needs: arguments, a problem to read, a plan to write, the terminal, progress."""
+"""Input and output that commands share: arguments, problems, plans, the terminal, progress."""

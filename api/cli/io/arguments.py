@@ -1,4 +1,4 @@
-"""Arguments that several commands share: their types, and how a command is added."""
+"""Types of arguments that several commands share, and how to add a command."""
 
 import argparse
 import re
@@ -8,8 +8,8 @@ from collections.abc import Callable
 from memstow.api.cli.io.terminal import columns
 
 _UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
-# 64KB is 64,000 bytes by the standard and 65,536 to whoever makes memories.
-_DOUBTFUL_UNITS = ("kb", "mb", "gb", "tb")
+# 64KB is 64,000 bytes by the standard, but often used for 65,536.
+_AMBIGUOUS_UNITS = ("kb", "mb", "gb", "tb")
 _SECONDS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 _AMOUNT = re.compile(r"(?P<number>[0-9][0-9_]*(?:\.[0-9]+)?)\s*(?P<unit>[a-z]*)", re.ASCII)
 _DURATION = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(?P<unit>[a-z]*)", re.ASCII)
@@ -18,13 +18,21 @@ LONGEST_RUN = 366 * 86_400
 
 
 class Help(argparse.HelpFormatter):
-    """Help as wide as the terminal; asking for the width ourselves spares importing shutil at every start."""
+    """Help as wide as the terminal; finding the width here spares importing shutil at every start."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=28, width=columns(sys.stdout) - 2)
 
+    def add_argument(self, action: argparse.Action) -> None:
+        """Add the argument; argparse does not count the indentation of the names of commands."""
+        super().add_argument(action)
+        if isinstance(action, argparse._SubParsersAction):
+            longest = max(map(len, action.choices), default=0)
+            indent = self._current_indent + self._indent_increment
+            self._action_max_length = max(self._action_max_length, longest + indent)
+
     def _fill_text(self, text: str, width: int, indent: str) -> str:
-        """Paragraphs as wide as the terminal; what is indented, as examples are, stays as it is."""
+        """Wrap paragraphs to the width of the terminal, but not indented text such as examples."""
         from textwrap import fill
 
         filled = (
@@ -45,7 +53,7 @@ def add_command(
     examples: str,
     details: str = "",
 ) -> argparse.ArgumentParser:
-    """A command of its own, with what it does in a line and examples at the end of its help."""
+    """Add a command with a one-line summary, and examples at the end of its help."""
     return commands.add_parser(
         name,
         help=summary,
@@ -77,7 +85,7 @@ def amount(text: str) -> int:
 
 
 def amount_from(least: int) -> Callable[[str], int]:
-    """The type of an amount of bytes that is not too small."""
+    """The type of an amount of bytes with a minimum."""
 
     def parse(text: str) -> int:
         value = amount(text)
@@ -89,11 +97,11 @@ def amount_from(least: int) -> Callable[[str], int]:
 
 
 def _factor(text: str, unit: str) -> int | None:
-    if unit in _DOUBTFUL_UNITS:
+    if unit in _AMBIGUOUS_UNITS:
         letter = unit[0].upper()
         steps = 1 + "KMGT".index(letter)
         raise argparse.ArgumentTypeError(
-            f"{text!r} is doubtful: write {letter}iB for units of {1024**steps:,} bytes, "
+            f"{text!r} is ambiguous: write {letter}iB for units of {1024**steps:,} bytes, "
             f"or the number of bytes in full for units of {1000**steps:,}"
         )
     return _UNITS.get(unit[:-2] if unit.endswith("ib") and len(unit) == 3 else unit)

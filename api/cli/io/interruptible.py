@@ -1,7 +1,7 @@
-"""A long call that Ctrl-C ends early but not empty-handed.
+"""A long call that Ctrl-C ends early, with the result so far.
 
-The call runs in a thread of its own and the main thread waits, so that a signal is heard at once: Python runs
-signal handlers in the main thread only, and only between two steps of Python code.
+The call runs in a thread of its own and the main thread waits, so that a signal is handled at once: Python
+runs signal handlers in the main thread only, and only between two steps of Python code.
 """
 
 import os
@@ -30,11 +30,11 @@ class Interruptible(Generic[Result]):
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C asked for an early end."""
+        """Whether Ctrl-C was pressed."""
         return self._cancel.is_set()
 
     def run(self, progress: Line | None) -> Result:
-        """The result of the work, be it cut short."""
+        """Run the work and return its result, also after Ctrl-C."""
         # A daemon: the second Ctrl-C must not wait for it.
         thread = threading.Thread(target=self._in_thread, name="memstow-solve", daemon=True)
         with self._ctrl_c_cancels():
@@ -66,7 +66,7 @@ class Interruptible(Generic[Result]):
     def _ctrl_c_cancels(self) -> Iterator[None]:
         ignored = signal.getsignal(signal.SIGINT) in (signal.SIG_IGN, None)
         if ignored or threading.current_thread() is not threading.main_thread():
-            # Started in the background or from a thread: Ctrl-C is not ours to take.
+            # In the background or outside of the main thread, SIGINT is not ours to handle.
             yield
             return
         before = signal.signal(signal.SIGINT, self._on_signal)

@@ -1,4 +1,4 @@
-"""How a command gets its problem: the arguments for it, reading it, and what the arguments change in it."""
+"""The arguments for a problem, reading it, and changing it as the arguments say."""
 
 import argparse
 import sys
@@ -19,43 +19,46 @@ READABLE = ("json", "csv", "structured", "executorch", "usmp")
 
 
 def add_problem(parser: argparse.ArgumentParser, name: str = "file") -> None:
-    """The problem file and its format."""
+    """Add the arguments for the problem file and its format."""
     parser.add_argument(name, metavar=name.upper(), help="the problem; - reads it from standard input")
     parser.add_argument(
-        "--format", choices=READABLE, help="format of the problem (default: told from its content)"
+        "--format", choices=READABLE, help="format of the problem (default: detected from its content)"
     )
 
 
 def add_changes(parser: argparse.ArgumentParser) -> None:
-    """What may be changed in the problem without editing its file."""
+    """Add the arguments that change the problem."""
     parser.add_argument(
         "--target",
         metavar="TARGET",
-        help="plan for the pools of this target instead: a file, or a name that `memstow targets` lists",
+        help="use the pools of this target: a file, or a name from `memstow targets`",
     )
     parser.add_argument(
         "--capacity", type=amount, metavar="N", help="capacity of the only pool: 65536, 64KiB, 0x10000"
     )
     parser.add_argument(
-        "--fit-only", action="store_true", help="ask for any plan that fits, not for the best"
+        "--fit-only", action="store_true", help="accept any plan that fits, without minimising anything"
     )
 
 
 def read_problem(path: str, args: argparse.Namespace) -> "Problem":
-    """The problem in the file, with the changes that the arguments ask for."""
+    """Read the problem, and change it as the arguments say."""
     from memstow.planner import formats
-    from memstow.planner.targets.overrides import with_overrides
 
     data = _read(path)
-    with told_of(path):
+    with naming_file(path):
         problem = formats.read_problem(data, args.format)
+    if args.target is None and args.capacity is None and not args.fit_only:
+        return problem
+    from memstow.planner.targets.overrides import with_overrides
+
     target = None if args.target is None else read_target(args.target)
-    with told_of_option("capacity", "--capacity"):
+    with naming_option("capacity", "--capacity"):
         return with_overrides(problem, target, args.capacity, args.fit_only)
 
 
 def read_target(name: str) -> "Target":
-    """The target that ships under the name, or the one in the file."""
+    """The target that ships under this name, or the one in the file."""
     from memstow.planner.model.errors import InputError
     from memstow.planner.reading.json_text import parse_json
     from memstow.planner.reading.parse import parse_target
@@ -68,12 +71,12 @@ def read_target(name: str) -> "Target":
         data = _read(name)
     except InputError as error:
         raise InputError(_with_shipped(name, issue) for issue in error.issues) from None
-    with told_of(name):
+    with naming_file(name):
         return parse_target(parse_json(data))
 
 
 def _with_shipped(name: str, issue: "Issue") -> "Issue":
-    """The issue; of a file that is not there, with the names it may have been meant for."""
+    """The issue; if the file does not exist, with the names of shipped targets."""
     from dataclasses import replace
 
     from memstow.planner.model.suggestion import closest_match
@@ -92,13 +95,13 @@ def read_plan(path: str, problem: "Problem", form: str | None = None) -> "Plan":
     from memstow.planner import formats
 
     data = _read(path)
-    with told_of(path):
+    with naming_file(path):
         return formats.read_plan(data, problem, form)
 
 
 @contextmanager
-def told_of_option(name: str, option: str) -> Iterator[None]:
-    """Who types an option knows it by no other name."""
+def naming_option(name: str, option: str) -> Iterator[None]:
+    """Replace the path of issues with the option the value came from."""
     from dataclasses import replace
 
     from memstow.planner.model.errors import InputError
@@ -112,8 +115,8 @@ def told_of_option(name: str, option: str) -> Iterator[None]:
 
 
 @contextmanager
-def told_of(path: str) -> Iterator[None]:
-    """A place inside a document says nothing without the name of its file."""
+def naming_file(path: str) -> Iterator[None]:
+    """Put the name of the file before the paths of issues."""
     from dataclasses import replace
 
     from memstow.planner.model.errors import InputError
@@ -129,7 +132,7 @@ def told_of(path: str) -> Iterator[None]:
 
 
 def refuse_two_stdins(*paths: str | None) -> None:
-    """Standard input can be read once only."""
+    """Reject more than one file that is standard input."""
     if sum(path == STDIN for path in paths) > 1:
         from memstow.planner.model.errors import InputError
 
@@ -148,8 +151,8 @@ def _read(path: str) -> bytes:
 
 
 def warn_if_terminal(path: str | None) -> None:
-    """A person who typed - may not know that the program now waits for them."""
-    from memstow.api.cli.io.terminal import complain, is_terminal
+    """Tell the user that the program waits for input from the terminal."""
+    from memstow.api.cli.io.terminal import is_terminal, print_error
 
     if path == STDIN and is_terminal(sys.stdin):
-        complain("reading from standard input; end with Ctrl-D")
+        print_error("reading from standard input; end with Ctrl-D")

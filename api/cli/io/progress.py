@@ -1,6 +1,6 @@
-"""One line on the error stream that says how far a run is.
+"""A progress line on standard error.
 
-The thread that waits draws it, so it costs the run nothing.
+The waiting main thread draws it, so it does not slow down the run.
 """
 
 import time
@@ -16,7 +16,7 @@ REDRAW_SECONDS = 0.1
 
 
 class Line(ABC):
-    """A line that is drawn over itself."""
+    """A line that is redrawn in place."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -25,7 +25,7 @@ class Line(ABC):
 
     @abstractmethod
     def line(self, elapsed: float) -> str:
-        """What there is to say."""
+        """The text of the line."""
 
     def draw(self) -> None:
         """Rewrite the line."""
@@ -34,7 +34,7 @@ class Line(ABC):
         self._drawn = len(text)
 
     def clear(self) -> None:
-        """Leave the line empty for what comes next."""
+        """Erase the line."""
         if self._drawn:
             self._put("\r" + " " * self._drawn + "\r")
             self._drawn = 0
@@ -44,12 +44,12 @@ class Line(ABC):
             self._stream.write(text)
             self._stream.flush()
         except (OSError, ValueError):
-            # The terminal went away; the run goes on without an audience.
+            # The terminal was closed; the run goes on.
             self._drawn = 0
 
 
 class Progress(Line):
-    """Listens to a run and shows the latest it heard."""
+    """Shows the latest value, bound and phase of a run."""
 
     def __init__(self, stream: TextIO, term: str = "value") -> None:
         super().__init__(stream)
@@ -59,7 +59,7 @@ class Progress(Line):
         self._phase = "start"
 
     def hear(self, event: "Event") -> None:
-        """Take note; called from the thread that solves."""
+        """Record the event; called from the thread that solves."""
         from memstow.planner.model.events import Bound, Incumbent, Phase
 
         match event:
@@ -71,7 +71,7 @@ class Progress(Line):
                 self._bound = event.value
 
     def line(self, elapsed: float) -> str:
-        """What is known, in a line."""
+        """Value, bound, gap, phase and time."""
         from memstow.planner.show.formatting import count, percent, plain
 
         parts = []

@@ -1,4 +1,4 @@
-"""What can be shown where: terminals, encodings, and text that must not drive a terminal."""
+"""Properties of terminals: width, encoding, and messages on standard error."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ _PROBE = "░▒▓█▁▇─╱╌━…"
 
 
 def is_terminal(stream: TextIO) -> bool:
-    """Whether a person watches the stream; a closed one is not watched."""
+    """Whether the stream is a terminal; False for a closed stream."""
     try:
         return stream.isatty()
     except (AttributeError, ValueError):
@@ -20,7 +20,7 @@ def is_terminal(stream: TextIO) -> bool:
 
 
 def draws_unicode(stream: TextIO) -> bool:
-    """Whether the stream's encoding has the characters that pictures are drawn with."""
+    """Whether the encoding of the stream has the characters used in pictures."""
     try:
         _PROBE.encode(stream.encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
@@ -29,7 +29,7 @@ def draws_unicode(stream: TextIO) -> bool:
 
 
 def columns(stream: TextIO) -> int:
-    """How wide to draw: the terminal's width within reason, and 80 where there is no terminal."""
+    """The width of the terminal within limits, or 80 without a terminal."""
     chosen = os.environ.get("COLUMNS", "")
     if chosen.isdecimal() and int(chosen) > 0:
         width = int(chosen)
@@ -41,11 +41,11 @@ def columns(stream: TextIO) -> int:
     return max(NARROWEST, min(width, WIDEST))
 
 
-def complain(message: str) -> None:
-    """A message to the person on the error stream, one that may be gone."""
+def print_error(message: str) -> None:
+    """Print a message to standard error, unless it is closed."""
     try:
         sys.stderr.write(f"memstow: {message}\n")
         sys.stderr.flush()
     except (OSError, ValueError, AttributeError):
-        # With nowhere to complain, the exit code has to say it all.
+        # With nowhere to print_error, the exit code has to say it all.
         return

@@ -7,8 +7,8 @@ from starlette.responses import Response
 
 from memstow.api.http import schemas
 from memstow.api.http.auth import Caller
+from memstow.api.http.bodies import read_body
 from memstow.api.http.errors import ApiError
-from memstow.api.http.request_body import read_body
 from memstow.api.http.requests import (
     CurrentService,
     FormatOfBody,

@@ -5,9 +5,9 @@ from operator import attrgetter
 from typing import Final, NamedTuple
 
 from memstow.planner.model.objective import Kind, Term, terms_of
-from memstow.planner.model.plan import PLANNED, Placement, Plan, is_bare
+from memstow.planner.model.plan import PLANNED, Placement, Plan, is_bare, peaks
 from memstow.planner.model.problem import Problem
-from memstow.planner.solve.objective_values import peaks, placement_cost, preference, reuse_cost
+from memstow.planner.solve.answer import placement_cost, preference, reuse_cost
 from memstow.planner.verify import Violation, recount, verify
 
 # Layouts of more buffers are not recorded: a picture of them would show nothing.

@@ -30,7 +30,7 @@ from memstow.planner.formats.csv.lines import CellError, Lines, number
 from memstow.planner.formats.format import Format, Refusals
 from memstow.planner.formats.plain_problem import against_moments, live_ranges, refuse_beyond_buffers
 from memstow.planner.model.errors import InputError, Issue
-from memstow.planner.model.garbage_collection import collector_at_rest
+from memstow.planner.model.memory import collector_at_rest
 from memstow.planner.model.plan import REPEATED, Placement, Plan, Status
 from memstow.planner.model.problem import DEFAULT_POOL, LIMIT, Buffer, Problem
 from memstow.planner.reading.parse import parse_problem

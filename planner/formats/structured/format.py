@@ -9,7 +9,7 @@ from memstow.planner.formats.structured.numbering import number_ids
 from memstow.planner.formats.structured.reading import Reading
 from memstow.planner.formats.structured.writing import document_of
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.garbage_collection import collector_at_rest
+from memstow.planner.model.memory import collector_at_rest
 from memstow.planner.model.plan import REPEATED, Placement, Plan, Status, repeated_placements
 from memstow.planner.model.problem import Problem
 from memstow.planner.reading.issues import Findings

@@ -14,7 +14,7 @@ from memstow.planner.formats.format import Format, Refusals
 from memstow.planner.formats.native import encode_document
 from memstow.planner.formats.plain_problem import against_moments, refuse_pins
 from memstow.planner.formats.usmp.buffer_info import infos_of, objective_of, read_infos
-from memstow.planner.model.garbage_collection import collector_at_rest
+from memstow.planner.model.memory import collector_at_rest
 from memstow.planner.model.objective import PEAK
 from memstow.planner.model.problem import DEFAULT_POOL, Buffer, Bytes, Id, Pair, Pool, Problem, Time
 from memstow.planner.reading.issues import Findings, Renamed

@@ -7,11 +7,9 @@ from typing import Final
 from xml.sax.saxutils import escape
 
 from memstow.planner.model.problem import ALWAYS
-from memstow.planner.show.drawing.fit_text import fit_text
 from memstow.planner.show.drawing.palette import RAMP, ink_on
 from memstow.planner.show.drawing.scale import RIGHT, Box, Panel, px
-from memstow.planner.show.drawing.ticks import time_text
-from memstow.planner.show.formatting import count, human, plain
+from memstow.planner.show.formatting import count, fit_text, human, plain, time_text
 
 MOST_TOLD: Final = 1_500
 """The most boxes of a picture with tooltips."""

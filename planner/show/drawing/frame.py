@@ -8,8 +8,15 @@ from xml.sax.saxutils import escape
 from memstow.planner.show.drawing.palette import CAPACITY, FRAME, HOLE, INK, MET, OPEN, QUIET, RESERVED
 from memstow.planner.show.drawing.scale import ACROSS, LEFT, RIGHT, Panel, px
 from memstow.planner.show.drawing.shade import Columns, skyline
-from memstow.planner.show.drawing.ticks import round_addresses, round_times, time_text
-from memstow.planner.show.formatting import count, human, percent, plain
+from memstow.planner.show.formatting import (
+    address_ticks,
+    count,
+    human,
+    percent,
+    plain,
+    time_text,
+    time_ticks,
+)
 
 HEAD: Final = 48
 """Pixels above the map."""
@@ -119,10 +126,10 @@ def levels(panel: Panel) -> Iterator[str]:
 
 def axes(panel: Panel) -> Iterator[str]:
     """Round addresses on the left; below, round times, or why there are none."""
-    for address in round_addresses(panel.height, 8 if panel.tall > _TALL else 4):
+    for address, text in address_ticks(panel.height, 8 if panel.tall > _TALL else 4):
         y = panel.up(address)
         yield f'<path class="address" d="M{LEFT - 4} {px(y)}h4" stroke="{QUIET}"/>'
-        yield f'<text x="{LEFT - 8}" y="{px(y + 4)}" text-anchor="end" fill="{QUIET}">{human(address)}</text>'
+        yield f'<text x="{LEFT - 8}" y="{px(y + 4)}" text-anchor="end" fill="{QUIET}">{text}</text>'
     y = panel.bottom + 16
     if panel.axis.kind != "time":
         told = "always live" if panel.axis.kind == "always" else "no lifetimes: the buffers side by side"
@@ -132,8 +139,8 @@ def axes(panel: Panel) -> Iterator[str]:
     begin, end = panel.axis.begin, panel.axis.end
     longest = max(len(time_text(begin)), len(time_text(end)))
     said = ""
-    for time in round_times(begin, end, max(1, int(ACROSS / (longest * _LETTER + 30)))):
-        x, text = panel.across(time), time_text(time)
+    for time, text in time_ticks(begin, end, max(1, int(ACROSS / (longest * _LETTER + 30)))):
+        x = panel.across(time)
         yield f'<path class="time" d="M{px(x)} {panel.bottom}v4" stroke="{QUIET}"/>'
         # Times of many digits may look alike.
         if text != said:

@@ -1,12 +1,12 @@
 """The boxes to draw: each buffer in each of its lives, by pool, on one axis for all pools."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from memstow.planner.model.live_profile import spans
 from memstow.planner.model.plan import Plan
-from memstow.planner.model.problem import ALWAYS, Buffer, Problem
+from memstow.planner.model.problem import ALWAYS, Buffer, Interval, Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,13 +15,10 @@ class Life:
 
     buffer: Buffer
     offset: int
+    top: int
+    """The first address above it."""
     begin: int
     end: int
-
-    @property
-    def top(self) -> int:
-        """The first address above it."""
-        return self.offset + self.buffer.size
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,33 +37,33 @@ class Scene:
     axis: Axis
     pools: dict[str, list[Life]]
 
-    def lives(self) -> Iterator[Life]:
+    def lives(self) -> list[Life]:
         """Those of all pools."""
-        for inside in self.pools.values():
-            yield from inside
+        return [life for inside in self.pools.values() for life in inside]
 
 
 def scene_of(problem: Problem, plan: Plan) -> Scene:
     """The plan's buffers that have bytes, in the order of the problem."""
     where = {place.buffer: place for place in plan.placements}
     placed = [buffer for buffer in problem.buffers if buffer.size and buffer.id in where]
-    axis = _axis(placed)
+    ranges_of = [spans(buffer) for buffer in placed]
+    axis = _axis(placed, ranges_of)
     pools: dict[str, list[Life]] = {pool.id: [] for pool in problem.pools}
     slot = 0
-    for buffer in placed:
+    for buffer, ranges in zip(placed, ranges_of, strict=True):
         place = where[buffer.id]
-        ranges: Sequence[tuple[int, int]] = spans(buffer)
         if not ranges:
             ranges = ((axis.begin, axis.end),)
             if axis.kind == "buffers" and buffer.lifetime != ALWAYS:
                 ranges = ((slot, slot + 1),)
                 slot += 1
-        pools[place.pool] += [Life(buffer, place.offset, begin, end) for begin, end in ranges]
+        top = place.offset + buffer.size
+        pools[place.pool] += [Life(buffer, place.offset, top, begin, end) for begin, end in ranges]
     return Scene(axis, pools)
 
 
-def _axis(buffers: Sequence[Buffer]) -> Axis:
-    ranges = [it for buffer in buffers for it in spans(buffer)]
+def _axis(buffers: Sequence[Buffer], ranges_of: Sequence[Sequence[Interval]]) -> Axis:
+    ranges = [it for ranges in ranges_of for it in ranges]
     if ranges:
         return Axis(min(begin for begin, _ in ranges), max(end for _, end in ranges), "time")
     # Without a word on time buffers may share bytes, and would hide each other.

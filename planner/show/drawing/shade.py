@@ -9,6 +9,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, groupby
+from sys import maxsize
 
 from memstow.planner.show.drawing.items import Axis, Life
 from memstow.planner.show.drawing.palette import LEVELS
@@ -77,9 +78,10 @@ def skyline(lives: Sequence[Life], columns: Columns) -> list[int]:
 
 
 def shade_runs(
-    graded: Sequence[tuple[Life, int]], columns: Columns, rows: int, height: int
-) -> Iterator[ShadeRun]:
-    """Where and how full; a spot has the grade of the lives that have most of it."""
+    graded: Sequence[tuple[Life, int]], columns: Columns, rows: int, height: int, most: int = maxsize
+) -> list[ShadeRun]:
+    """Where and how full, the first `most`; a spot has the grade of the lives that have most of it."""
+    runs: list[ShadeRun] = []
     bounds = [height * row // rows for row in range(rows + 1)]
     for row, changes in sorted(_changes(graded, columns, bounds).items()):
         size = bounds[row + 1] - bounds[row]
@@ -89,8 +91,11 @@ def shade_runs(
         for (level, grade), alike in groupby(_spots(grades, filled, size)):
             length = len(list(alike))
             if level:
-                yield ShadeRun(row, place, place + length, grade, level)
+                runs.append(ShadeRun(row, place, place + length, grade, level))
+                if len(runs) == most:
+                    return runs
             place += length
+    return runs
 
 
 def _spots(grades: Sequence[int], filled: Sequence[Sequence[int]], size: int) -> Iterator[tuple[int, int]]:

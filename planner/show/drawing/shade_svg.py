@@ -1,7 +1,6 @@
 """Shade as SVG: spots of a pixel, or larger ones where they would be too many."""
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from math import floor
 from typing import Final
 
@@ -24,7 +23,7 @@ def spots(panel: Panel, thin: Sequence[Box]) -> Iterator[str]:
         columns = columns_of(panel.lives, panel.axis, ACROSS // size)
         # A map of few bytes has no more rows than bytes.
         rows = min(panel.tall // size, panel.height)
-        found = list(islice(shade_runs(graded, columns, rows, panel.height), most + 1))
+        found = shade_runs(graded, columns, rows, panel.height, most + 1)
         if len(found) <= most:
             break
         size *= 2

@@ -61,7 +61,7 @@ def test_limits_are_told_in_full() -> None:
     ("text", "units"), [("64KB", "1,024 bytes"), ("1.5mb", "1,048,576"), ("2Gb", "1,000,000,000")]
 )
 def test_units_that_some_read_as_powers_of_ten_are_refused_with_both_ways_out(text: str, units: str) -> None:
-    with pytest.raises(argparse.ArgumentTypeError, match=f"doubtful: write [KMG]iB .*{units}"):
+    with pytest.raises(argparse.ArgumentTypeError, match=f"ambiguous: write [KMG]iB .*{units}"):
         amount(text)
 
 

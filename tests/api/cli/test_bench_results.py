@@ -76,7 +76,7 @@ def test_a_memory_picture_is_drawn_from_the_problem_of_the_run(cli: Cli, tmp_pat
     [
         (["report", "nowhere"], "no such file"),
         (["report", "run", "--best", "nowhere.json"], "no such file"),
-        (["report", "run", "--scatter", "x"], "two solvers"),
+        (["report", "run", "--scatter", "x"], "two solver names"),
         (["report", "run", "--scatter", "x,nobody"], "--scatter: there are no results of 'nobody'"),
         (["compare", "run", "nowhere"], "no such file"),
         (["compare", "run", "run", "--measures", "beauty"], "beauty"),
@@ -113,9 +113,9 @@ def test_sets_are_listed_with_what_is_here(cli: Cli, tmp_path: Path, monkeypatch
     (tmp_path / "idealloc").mkdir()
     (tmp_path / "idealloc" / "G_1.csv").touch()
     monkeypatch.delenv("MEMSTOW_SETS", raising=False)
-    assert "here: " not in cli("bench", "sets").out
+    assert "installed: " not in cli("bench", "sets").out
     monkeypatch.setenv("MEMSTOW_SETS", str(tmp_path))
-    assert "here: 1 of 3 files" in cli("bench", "sets").out
+    assert "installed: 1 of 3 files" in cli("bench", "sets").out
     listed = {entry["name"]: entry for entry in json.loads(cli("bench", "sets", "--json").out)}
     assert listed["idealloc"]["files"] == 1
     assert listed["minimalloc"]["folder"] is None

@@ -97,7 +97,7 @@ def test_results_are_not_mixed_unasked_but_added_to_when_asked(cli: Cli, three: 
     assert cli(*first).code == Exit.DONE
     again = cli(*first)
     assert again.code == Exit.USAGE
-    assert "there are results already; --resume goes on with them" in again.err
+    assert "there are results already; --resume continues with them" in again.err
     assert cli(*first[:-1], "greedy,exact", "--resume").code == Exit.DONE
     assert sorted(record.solver.name for record in records(tmp_path / "out")) == ["exact", "greedy"]
 
@@ -146,7 +146,7 @@ def test_what_ends_a_bench_early_says_how_to_go_on(cli: Cli, three: Path, tmp_pa
     (out / "results.jsonl").write_text("damaged\n")
     damaged = cli(*asked)
     assert damaged.code == Exit.USAGE
-    assert "without this line --resume does that run again" in damaged.err
+    assert "if the line is removed, --resume repeats that run" in damaged.err
 
 
 def test_a_full_disk_is_told_with_the_way_to_go_on(
@@ -161,7 +161,7 @@ def test_a_full_disk_is_told_with_the_way_to_go_on(
     monkeypatch.setattr(Journal, "close", close_on_a_full_disk)
     ran = cli("bench", "run", three, "--output", tmp_path / "out", "--solvers", "greedy")
     assert ran.code == Exit.USAGE
-    assert "No space left on device; what is recorded stays, and --resume goes on" in ran.err
+    assert "No space left on device; the results so far are saved; --resume continues" in ran.err
 
 
 def test_two_of_memstow_run_side_by_side_and_are_compared(cli: Cli, three: Path, tmp_path: Path) -> None:
@@ -214,13 +214,13 @@ def test_two_are_not_run_where_they_could_not_be_compared(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("nowhere", "nowhere"), "'nowhere' is no venv"),
+        (("nowhere", "nowhere"), "'nowhere' is neither a venv"),
         ((sys.executable, "cat {input}"), "give two commands"),
         (("cat {input}", "cat {input}", "--solvers", "greedy"), "give two commands"),
-        (("/no/such {input}", "cat {input}"), "no program"),
+        (("/no/such {input}", "cat {input}"), "not an executable program"),
         ((VENV, VENV, "--jobs", "2"), "in pairs"),
         ((VENV, VENV, "--external", "mine=cat {input}"), "in pairs"),
-        ((VENV, VENV, "--solvers", "greedy,greedy"), "each name once"),
+        ((VENV, VENV, "--solvers", "greedy,greedy"), "each only once"),
     ],
 )
 def test_what_cannot_run_side_by_side_is_told(
@@ -237,23 +237,23 @@ def test_what_cannot_run_side_by_side_is_told(
     [
         (("nothing.csv",), "no_instances"),
         (("three.json", "--solvers", "nobody"), "there is no solver 'nobody'"),
-        (("three.json", "--solvers", "greedy,greedy"), "each name once"),
-        (("three.json", "--solvers", ","), "give some solvers"),
-        (("three.json", "--external", "mine"), "is not like"),
+        (("three.json", "--solvers", "greedy,greedy"), "each only once"),
+        (("three.json", "--solvers", ","), "name at least one solver"),
+        (("three.json", "--external", "mine"), "does not have the form"),
         (("three.json", "--external", "mine=/bin/cat {output}"), "{input}"),
-        (("three.json", "--external", "mine=/no/such {input}"), "no program"),
+        (("three.json", "--external", "mine=/no/such {input}"), "not an executable program"),
         (("three.json", "--external", "mine=cat {input} '"), "No closing quotation"),
         (("three.json", "--external", "greedy=cat {input}"), "a solver of memstow"),
-        (("generate:planted,n=5..3",), "write the smaller first"),
+        (("generate:planted,n=5..3",), "write the smaller number first"),
         (("generate:planted,n=many",), "not a whole number"),
         (("generate:planted,n=5..99999999999",), "out of range"),
         (("generate:planted,seed=1..9999999999",), "more than 1,000,000,000 problems"),
         (("generate:planted,n=5,n=6..7",), "'n' is given twice"),
-        (("generate:planted,n=5,output=a.csv",), "'output' is of a file"),
+        (("generate:planted,n=5,output=a.csv",), "'output' selects an output file"),
         (("generate:spirals",), "there is no kind 'spirals'"),
         (("three.json", "--external", "mine=caf\udce9 {input}"), "bad_external"),
-        (("three.json", "--executor", "dask"), "go together"),
-        (("three.json", "--scheduler", "tcp://localhost:1"), "go together"),
+        (("three.json", "--executor", "dask"), "must be given together"),
+        (("three.json", "--scheduler", "tcp://localhost:1"), "must be given together"),
         (("three.json", "--executor", "dask", "--scheduler", "http://localhost:1"), "tcp://host:8786"),
     ],
 )
@@ -322,7 +322,7 @@ def test_ctrl_c_keeps_what_is_recorded(tmp_path: Path) -> None:
     run.send_signal(signal.SIGINT)
     out, complaint = run.communicate(timeout=PATIENCE)
     assert run.returncode == Exit.INTERRUPTED
-    assert "--resume goes on" in complaint
+    assert "--resume continues" in complaint
     assert "improve" in out
     assert records(tmp_path / "out")
 
@@ -381,9 +381,9 @@ def test_the_progress_line_tells_the_time_left() -> None:
     assert progress.line(0.0) == "start"
     tally = Tally(total=1200, begin=time.monotonic() - 30, done=300, before=0)
     progress.hear(tally)
-    assert progress.line(30.2) == "300 of 1,200 runs  0:30 gone  about 1:30 left"
+    assert progress.line(30.2) == "300 of 1,200 runs  0:30 elapsed  about 1:30 left"
     tally.lost = 1
-    assert progress.line(4000.0).startswith("301 of 1,200 runs  1:06:40 gone")
+    assert progress.line(4000.0).startswith("301 of 1,200 runs  1:06:40 elapsed")
     assert progress.line(30.2).endswith("1 lost")
 
 

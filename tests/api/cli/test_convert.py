@@ -31,7 +31,7 @@ def test_a_name_that_promises_another_format_is_refused_before_anything_is_read(
 ) -> None:
     ran = cli("convert", tmp_path / "none.json", tmp_path / "there.yaml")
     assert ran.code == Exit.USAGE
-    assert "there.yaml: nothing is written as .yaml: let the name end with .json or .csv" in ran.err
+    assert "there.yaml: .yaml is not a supported format: use a name that ends with .json or .csv" in ran.err
     assert not list(tmp_path.iterdir())
 
 

@@ -17,6 +17,8 @@ from tests.planner.bench.requests import SIDE_BY_SIDE
 
 PAGE = (ROOT / "docs" / "cli.md").read_text()
 README = (ROOT / "README.md").read_text()
+# A back end may not get to start within the short limits of the examples where the machine is busy.
+_OUT_OF_TIME = re.compile(r"^memstow: [\w-]+ ended early: out of time\n", re.MULTILINE)
 
 
 def _sections() -> dict[str, str]:
@@ -92,12 +94,11 @@ def test_the_examples_run(
             place = {"--server": server.start().url, "--key": key}
             example = [place.get(before, word) for before, word in pairwise(["", *example])]
         ran = cli(*example)
-        assert (ran.code, _beside_timeouts(ran.err)) == (Exit.DONE, ""), example
+        assert (ran.code, _without_timeouts(ran.err)) == (Exit.DONE, ""), example
 
 
-def _beside_timeouts(err: str) -> str:
-    """What a command said, but for a solver that a busy machine gave too little time."""
-    return re.sub(r"^memstow: [\w-]+ ended early: out of time\n", "", err, flags=re.MULTILINE)
+def _without_timeouts(err: str) -> str:
+    return _OUT_OF_TIME.sub("", err)
 
 
 def test_every_option_is_in_an_example() -> None:
@@ -116,7 +117,7 @@ def test_the_first_plan_of_the_readme_can_be_made(
     assert examples
     for example in examples:
         ran = cli(*example)
-        assert (ran.code, _beside_timeouts(ran.err)) == (Exit.DONE, ""), example
+        assert (ran.code, _without_timeouts(ran.err)) == (Exit.DONE, ""), example
 
 
 def test_the_exit_codes_are_documented() -> None:

@@ -34,7 +34,7 @@ def test_ctrl_c_prints_the_best_plan_so_far_and_exits_130(three: Path, diary: Pa
         out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == Exit.INTERRUPTED
     assert len(json.loads(out)["placements"]) == 3
-    assert err == b"memstow: interrupted: this is the best plan so far\n"
+    assert err == b"memstow: interrupted: this is the best plan found so far\n"
 
 
 def test_ctrl_c_still_writes_the_output_file(three: Path, diary: Path, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from tests.waiting import PATIENCE
 def test_what_needs_no_problem_loads_no_pydantic(arguments: str) -> None:
     code = (
         "import sys; from memstow.api.cli.main import main; main(sys.argv[1:]); "
-        "sys.exit('loaded' if {'pydantic', 'shutil', 'json'} & set(sys.modules) - {'json'} - "
+        "sys.exit('loaded' if {'pydantic', 'shtab', 'shutil', 'json'} & set(sys.modules) - {'json'} - "
         "({'shutil'} if '--help' in sys.argv else set()) else 0)"
     )
     ran = subprocess.run(
@@ -100,7 +100,7 @@ def test_bad_usage_exits_with_2_and_says_why(cli: Cli, arguments: str) -> None:
     said, usage, more = ran.err.splitlines()
     assert said.startswith("memstow: ")
     assert usage.startswith("usage: memstow")
-    assert more.endswith("--help` tells more")
+    assert more.endswith("--help` shows all options")
     assert ran.out == ""
 
 

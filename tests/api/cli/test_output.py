@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memstow.api.cli.io.output_file import format_of, refuse_other_pictures, refuse_unwritable, replace_file
+from memstow.api.cli.io.output import format_of, refuse_other_pictures, refuse_unwritable, replace_file
 from tests.planner.refusal import refusal, told
 
 
@@ -95,13 +95,15 @@ def test_a_name_that_promises_another_format_is_refused(name: str) -> None:
     suffix = Path(name).suffix.lower()
     (issue,) = refusal(lambda: format_of(name, None))
     said = issue.message
-    assert f"nothing is written as {suffix}: let the name end with .json or .csv" in said
+    assert f"{suffix} is not a supported format: use a name that ends with .json or .csv" in said
     assert ("--picture" if suffix == ".svg" else "--output-format") in said
 
 
 @pytest.mark.parametrize("name", ["plan.png", "plan.json", "plan.svg.pdf"])
 def test_a_picture_is_svg_and_says_so(name: str) -> None:
     (issue,) = refusal(lambda: refuse_other_pictures(name))
-    assert issue.message == f"pictures are not written as {Path(name).suffix}: let the name end with .svg"
+    assert (
+        issue.message == f"{Path(name).suffix} is not supported for pictures: use a name that ends with .svg"
+    )
     for svg in (None, "-", "plan.svg", "PLAN.SVG", "plan"):
         refuse_other_pictures(svg)

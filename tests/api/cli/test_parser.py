@@ -27,13 +27,13 @@ from tests.api.cli.conftest import Cli
         ("solve x --colour", "there is no option --colour", "memstow solve FILE"),
         ("solve x -q", "there is no option -q", "memstow solve FILE"),
         ("--json solve x", "there is no option --json before the command", "memstow COMMAND"),
-        ("solve", "this is missing: FILE", "memstow solve FILE"),
-        ("solve a b", "'b' is one argument too many", "memstow solve FILE"),
-        ("solve x -o", "-o/--output: a value must follow", "memstow solve FILE"),
+        ("solve", "missing argument: FILE", "memstow solve FILE"),
+        ("solve a b", "'b' is an unexpected argument", "memstow solve FILE"),
+        ("solve x -o", "-o/--output: a value is missing", "memstow solve FILE"),
         ("solve x --json=3", "--json: it takes no value", "memstow solve FILE"),
         (
             "solve x --format jsn",
-            "--format: 'jsn' is none of json, csv, structured, executorch, usmp; did you mean json?",
+            "--format: 'jsn' is not one of json, csv, structured, executorch, usmp; did you mean json?",
             "memstow solve",
         ),
         (
@@ -46,13 +46,13 @@ from tests.api.cli.conftest import Cli
             "there is no option --hight; did you mean --height?",
             "memstow generate planted",
         ),
-        ("db", "this is missing: WHAT, one of upgrade, status", "memstow db WHAT"),
-        ("keys revoke", "this is missing: ID", "memstow keys revoke ID"),
-        ("bench run", "this is missing: PATH", "memstow bench run PATH..."),
+        ("db", "missing argument: ACTION, one of upgrade, status", "memstow db ACTION"),
+        ("keys revoke", "missing argument: ID", "memstow keys revoke ID"),
+        ("bench run", "missing argument: PATH", "memstow bench run PATH..."),
         (
             "schema plna",
-            "WHAT: 'plna' is none of problem, options, plan, target; did you mean plan?",
-            "memstow schema [WHAT]",
+            "KIND: 'plna' is not one of problem, options, plan, target; did you mean plan?",
+            "memstow schema [KIND]",
         ),
     ],
 )
@@ -64,11 +64,14 @@ def test_mistakes_are_told_by_the_command_they_are_made_in(
     first, second, third = ran.err.splitlines()
     assert first.startswith(f"memstow: {said}")
     assert second.startswith(f"usage: {usage}")
-    assert third == f"`{usage.removesuffix('...').rstrip('[]ABCDEFGHIJKLMNOPQRSTUVWXYZ ')} --help` tells more"
+    assert (
+        third
+        == f"`{usage.removesuffix('...').rstrip('[]ABCDEFGHIJKLMNOPQRSTUVWXYZ ')} --help` shows all options"
+    )
 
 
 def test_one_command_is_asked_for_not_several(cli: Cli) -> None:
-    assert cli("keys", "lst").err.splitlines()[1] == "usage: memstow keys WHAT [OPTION...]"
+    assert cli("keys", "lst").err.splitlines()[1] == "usage: memstow keys ACTION [OPTION...]"
 
 
 def test_a_misspelt_option_is_told_before_a_missing_file(cli: Cli) -> None:

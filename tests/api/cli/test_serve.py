@@ -64,6 +64,17 @@ def test_a_key_is_shown_once_listed_and_revoked(cli: Cli) -> None:
     assert (again.code, "[no_such_key]" in again.err) == (2, True)
 
 
+def test_keys_are_reset_once_each_is_revoked(cli: Cli) -> None:
+    assert cli("keys", "reset").code == 0, "there is no store yet"
+    identity = cli("keys", "create", "--name", "ci").out.split("_", 2)[1]
+    refusal = cli("keys", "reset")
+    assert (refusal.code, "[keys_in_use]" in refusal.err) == (2, True)
+    cli("keys", "revoke", identity)
+    assert identity in cli("keys", "list").out
+    assert cli("keys", "reset").code == 0
+    assert identity not in cli("keys", "list").out
+
+
 @pytest.mark.parametrize("name", ["", "x" * 201])
 def test_a_key_has_a_name_that_every_store_takes(cli: Cli, name: str) -> None:
     ran = cli("keys", "create", "--name", name)
@@ -76,7 +87,7 @@ def test_looking_makes_nothing(cli: Cli, tmp_path: Path) -> None:
         if folder.name == "there":
             folder.mkdir()
         assert cli("keys", "list", "--data", folder).out == "id  name  scopes  created  revoked\n"
-        assert cli("db", "status", "--data", folder).out.startswith("at nothing, newest ")
+        assert cli("db", "status", "--data", folder).out.startswith("schema version none, newest ")
         assert "[no_such_key]" in cli("keys", "revoke", "3f2a9c41d07b", "--data", folder).err
     assert [path.name for path in tmp_path.rglob("*")] == ["there"]
 
@@ -85,7 +96,7 @@ def test_a_store_without_tables_has_no_keys_and_gets_none_by_looking(cli: Cli, t
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "memstow.sqlite").touch()
     assert cli("keys", "list").out == "id  name  scopes  created  revoked\n"
-    assert cli("db", "status").out.startswith("at nothing")
+    assert cli("db", "status").out.startswith("schema version none")
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
@@ -108,7 +119,7 @@ def test_a_file_where_a_folder_should_be_and_settings_that_there_are_not_are_tol
 ) -> None:
     (tmp_path / "file").touch()
     said = cli("db", "upgrade", "--data", tmp_path / "file").err
-    assert said == f"memstow: {tmp_path}/file: there is a file of this name; give a folder\n"
+    assert said == f"memstow: {tmp_path}/file: a file with this name exists; a folder is needed\n"
     monkeypatch.setenv("MEMSTOW_PROT", "3")
     assert 'no setting "prot"; did you mean port?' in refused(cli)
     monkeypatch.delenv("MEMSTOW_PROT")

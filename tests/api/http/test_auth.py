@@ -1,6 +1,7 @@
 """Who may ask for what: keys, scopes, rates, and the rule about this machine."""
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from fastapi import FastAPI
@@ -146,6 +147,24 @@ def test_a_server_that_others_reach_gives_nothing_away_once_its_keys_are_gone(tm
     app = create_app(Settings(data=tmp_path, host="0.0.0.0", slots=0))
     with TestClient(app, base_url="http://localhost") as client:
         problem_document(client.get("/v1/jobs"), 401, "unauthorized")
+
+
+@pytest.mark.parametrize("anonymous", ["loopback", "everyone"])
+def test_revoking_the_last_key_does_not_open_the_service(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, anonymous: Literal["loopback", "everyone"]
+) -> None:
+    monkeypatch.setattr("memstow.api.http.auth._CACHE_SECONDS", 0.0)
+    app = create_app(Settings(data=tmp_path, slots=0, anonymous=anonymous))
+    with TestClient(app, base_url="http://localhost") as client:
+        keys: Keys = app.state.service.keys
+        assert client.get("/v1/jobs").status_code == 200, "no key was ever made"
+        key, text = keys.create("last", frozenset({Scope.PLAN}))
+        problem_document(client.get("/v1/jobs"), 401, "unauthorized")
+        keys.revoke(key.id)
+        problem_document(client.get("/v1/jobs"), 401, "unauthorized")
+        problem_document(client.get("/v1/jobs", headers=bearer(text)), 401, "unauthorized")
+        assert keys.reset()
+        assert client.get("/v1/jobs").status_code == 200
 
 
 def test_everyone_may_ask_where_the_operator_says_so(tmp_path: Path) -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
+from memstow.api.http.bodies import UNCOUNTED, MemoryBudget, Reservation
 from memstow.api.http.errors import ApiError
-from memstow.api.http.memory_budget import UNCOUNTED, MemoryBudget, Reservation
 
 
 def test_requests_share_what_there_is_and_return_it() -> None:

@@ -8,9 +8,8 @@ import pytest
 from starlette.requests import Request
 from starlette.types import Message, Receive
 
+from memstow.api.http.bodies import MemoryBudget, read_body, reservation_of, reserve
 from memstow.api.http.errors import ApiError
-from memstow.api.http.memory_budget import MemoryBudget, reservation_of, reserve
-from memstow.api.http.request_body import read_body
 from memstow.api.http.settings import Settings
 
 STEP = 1 << 18

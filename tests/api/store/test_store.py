@@ -256,7 +256,7 @@ def test_what_a_run_says_counts_only_while_it_is_the_current_one(
     first = claims.claim("a", 9)
     assert first is not None
     assert claims.record(job, 1, Progress(value=9, plan=b"nine"), [JobEvent("incumbent", '{"value": 9}')])
-    assert claims.requeue(job, 1)
+    assert claims.requeue(job, 1, 60)
     second = claims.claim("b", 9)
     assert second is not None
     assert (second.job.attempt, second.plan) == (2, b"nine")
@@ -273,14 +273,14 @@ def test_what_a_run_says_counts_only_while_it_is_the_current_one(
 def test_only_the_current_run_of_a_job_is_put_back(jobs: Queue, claims: Claims) -> None:
     job, _ = jobs.submit(draft())
     claims.claim("a", 9)
-    assert claims.requeue(job, 1)
-    assert not claims.requeue(job, 1), "it does not run"
+    assert claims.requeue(job, 1, 60)
+    assert not claims.requeue(job, 1, 60), "it does not run"
     claims.claim("b", 9)
-    assert not claims.requeue(job, 1), "another has it by now"
+    assert not claims.requeue(job, 1, 60), "another has it by now"
     found = jobs.get(job)
     assert found is not None
     assert (found.state, found.attempt) == (State.RUNNING, 2)
-    assert claims.requeue(job, 2)
+    assert claims.requeue(job, 2, 60)
 
 
 def test_the_times_of_a_job_are_those_of_its_first_begin_and_its_last_improvement(
@@ -301,7 +301,7 @@ def test_the_times_of_a_job_are_those_of_its_first_begin_and_its_last_improvemen
     assert times(job) == (1000.0, 1010.0, None, None)
     at[0] = 1020.0
     claims.record(job, 1, Progress(bound=3), [])
-    claims.requeue(job, 1)
+    claims.requeue(job, 1, 60)
     claims.claim("b", 9)
     at[0] = 1030.0
     claims.finish(job, 2, State.DONE, Progress(), [], 60.0)
@@ -321,7 +321,7 @@ def test_jobs_of_one_moment_are_in_one_page_or_the_other(
 def test_a_heartbeat_is_of_the_current_run(jobs: Queue, claims: Claims) -> None:
     job, _ = jobs.submit(draft())
     claims.claim("a", 9)
-    claims.requeue(job, 1)
+    claims.requeue(job, 1, 60)
     claims.claim("b", 9)
     assert claims.heartbeat([(job, 1)]) == {job: None}
     assert claims.heartbeats() == {job: (2, 0)}
@@ -380,11 +380,35 @@ def test_a_stopped_job_is_not_put_back(jobs: Queue, claims: Claims) -> None:
     for job in (keep, discard):
         claims.claim("me", 9)
         jobs.stop(job, job == discard, 60)
-        assert not claims.requeue(job, 1)
+        assert not claims.requeue(job, 1, 60)
     found = jobs.get(keep)
     assert found is not None
     assert found.state is State.CANCELLED
     assert jobs.get(discard) is None
+
+
+@pytest.mark.parametrize("at_start", [True, False], ids=["server restarted", "taken over"])
+def test_a_cancelled_job_keeps_its_plan_when_its_server_dies(
+    database: Database, jobs: Queue, claims: Claims, at_start: bool
+) -> None:
+    job, _ = jobs.submit(draft())
+    claims.claim("me", 9)
+    claims.record(job, 1, Progress(value=7, bound=3, status="feasible", plan=b"seven"), [])
+    jobs.stop(job, discard=False, keep_seconds=60)
+    if at_start:
+        claims.requeue_all(60)
+    else:
+        claims.requeue(job, 1, 60)
+    retention.remove_expired(database, 9)
+    found = jobs.get(job)
+    assert found is not None, "it is kept as long as any other"
+    assert (found.state, found.value) == (State.CANCELLED, 7)
+    assert found.expires is not None
+    assert found.finished is not None
+    assert found.expires == pytest.approx(found.finished + 60)
+    assert jobs.document(job, "plan") == b"seven"
+    (done,) = JobEvents(database).after(job, 0)
+    assert json.loads(done.data) == {"state": "cancelled", "status": "feasible", "value": 7, "bound": 3}
 
 
 def test_an_idempotency_key_makes_one_job(jobs: Queue) -> None:
@@ -535,7 +559,19 @@ def test_a_key_is_known_by_its_text_until_it_is_revoked(database: Database) -> N
     assert keys.revoke(key.id)
     assert not keys.revoke(key.id)
     assert keys.find(text) is None
+
+
+def test_revoked_keys_still_close_the_service_until_they_are_reset(database: Database) -> None:
+    keys = Keys(database)
+    one, two = (keys.create(name, frozenset({Scope.PLAN}))[0] for name in ("one", "two"))
+    keys.revoke(one.id)
+    assert not keys.reset(), "the other is valid"
+    assert len(keys.list()) == 2
+    keys.revoke(two.id)
+    assert keys.any()
+    assert keys.reset()
     assert not keys.any()
+    assert keys.reset()
 
 
 def test_a_store_that_cannot_be_reached_says_so_in_one_way() -> None:

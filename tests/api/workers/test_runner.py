@@ -1,7 +1,9 @@
 """What the runner makes of jobs whose children say and do what the test wants."""
 
+import errno
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TypeVar
@@ -10,10 +12,11 @@ import pytest
 
 from memstow.api.metrics import Metrics
 from memstow.api.operations.operations import Operation
+from memstow.api.operations.solve import result_of
 from memstow.api.store import migrate
 from memstow.api.store.claims import Claims
 from memstow.api.store.database import Database
-from memstow.api.store.job import State
+from memstow.api.store.job import Progress, State, Stop
 from memstow.api.store.job_events import JobEvents
 from memstow.api.store.plan_cache import PlanCache
 from memstow.api.store.queue import Queue
@@ -21,7 +24,10 @@ from memstow.api.workers import housekeeper, job_run
 from memstow.api.workers.executor import ChildError, RunControl
 from memstow.api.workers.job_steps import JobLimits
 from memstow.api.workers.runner import Runner, RunnerSettings
+from memstow.api.workers.shortage import Backoff
 from memstow.planner.model.events import Incumbent
+from memstow.planner.reading.parse import parse_problem
+from memstow.planner.solve.engine import plan
 from tests.api.store.drafts import draft
 
 LEASE = 10.0
@@ -103,6 +109,121 @@ def test_a_job_whose_child_is_lost_is_tried_again_as_often_as_it_may_be(
         found = jobs.get(job)
         assert found is not None
         assert (found.state, found.error) == (state, error)
+
+
+def fail_with(error: Exception) -> Callable[[RunControl], None]:
+    def act(_control: RunControl) -> None:
+        raise error
+
+    return act
+
+
+SHORTAGES = [
+    OSError(errno.EMFILE, "Too many open files"),
+    OSError(errno.ENOSPC, "No space left on device"),
+    OSError(errno.EAGAIN, "Resource temporarily unavailable"),
+    MemoryError(),
+    RuntimeError("can't start new thread"),
+    ChildError("shortage", "the solving process could not be started"),
+]
+
+
+@pytest.mark.parametrize("error", SHORTAGES, ids=repr)
+def test_a_shortage_of_the_server_puts_a_job_back_as_often_as_it_happens(
+    database: Database, jobs: Queue, error: Exception
+) -> None:
+    job, _ = jobs.submit(draft(options=options(), fresh=True))
+    place = Place(fail_with(error))
+    mine = runner_of(database, jobs, place)
+    for _ in range(5):
+        run_next(mine, database)
+        found = jobs.get(job)
+        assert found is not None
+        assert (found.state, found.error, found.losses) == (State.QUEUED, None, 0)
+    assert mine._backoff.delayed_jobs() == [job]
+    assert mine._backoff.seconds() > 0
+    assert Claims(database).claim(mine.name, 9, mine._backoff.delayed_jobs()) is None
+    place.act = lambda _control: None
+    run_next(mine, database)
+    assert (mine._backoff.delayed_jobs(), mine._backoff.seconds()) == ([], 0)
+
+
+def test_an_error_that_is_no_shortage_is_not_tried_again(database: Database, jobs: Queue) -> None:
+    job, _ = jobs.submit(draft(options=options(), fresh=True))
+    run_next(runner_of(database, jobs, Place(fail_with(OSError(errno.EINVAL, "Invalid")))), database)
+    found = jobs.get(job)
+    assert found is not None
+    assert found.state is State.FAILED
+
+
+def test_a_job_that_is_stopped_while_the_server_lacks_something_is_cancelled(
+    database: Database, jobs: Queue
+) -> None:
+    job, _ = jobs.submit(draft(options=options(), fresh=True))
+
+    def stop_and_fail(_control: RunControl) -> None:
+        jobs.stop(job, discard=False, keep_seconds=60)
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    run_next(runner_of(database, jobs, Place(stop_and_fail)), database)
+    found = jobs.get(job)
+    assert found is not None
+    assert found.state is State.CANCELLED
+
+
+def test_restarts_of_servers_do_not_count_as_attempts_of_the_job(database: Database, jobs: Queue) -> None:
+    job, _ = jobs.submit(draft(options=options(), fresh=True))
+    claims = Claims(database)
+    for _ in range(5):
+        claims.claim("a server", 9)
+        claims.requeue_all(60)
+    mine = runner_of(database, jobs, Place())
+    for state in (State.QUEUED, State.FAILED):
+        run_next(mine, database)
+        found = jobs.get(job)
+        assert found is not None
+        assert found.state is state
+
+
+def test_a_cancelled_attempt_leaves_the_better_plan_of_an_earlier_one(
+    database: Database, jobs: Queue
+) -> None:
+    """A deterministic run does not start from the plan of an earlier attempt."""
+    problem = parse_problem({"version": 1, "buffers": [{"id": "a", "size": 4, "lifetime": [0, 1]}]})
+    good = result_of(problem, plan(problem))
+    worse = replace(good, plan=good.plan.replace(b'"value": 4', b'"value": 9'), value=9)
+    assert worse.plan != good.plan
+    job, _ = jobs.submit(draft(options=options(deterministic=True), fresh=True))
+    claims = Claims(database)
+    claims.claim("a server", 9)
+    claims.record(job, 1, Progress(value=good.value, status=good.status, plan=good.plan), [])
+    claims.requeue_all(60)
+
+    def report_and_stop(control: RunControl) -> None:
+        control.on_update(worse)
+        control.tick()
+        mine.request_stop(job, Stop.KEEP)
+
+    mine = runner_of(database, jobs, Place(report_and_stop))
+    run_next(mine, database)
+    found = jobs.get(job)
+    assert found is not None
+    assert (found.state, found.value) == (State.CANCELLED, 4)
+    assert jobs.document(job, "plan") == good.plan
+
+
+def test_delays_double_up_to_a_limit_and_those_at_once_count_once() -> None:
+    at = 0.0
+    backoff = Backoff(lambda: at)
+    delays = []
+    for _ in range(9):
+        backoff.shortage("a")
+        backoff.shortage("b")
+        delays.append(backoff.seconds())
+        at += backoff.seconds()
+    assert delays == [0.5, 1, 2, 4, 8, 16, 30, 30, 30]
+    backoff.success("b")
+    assert "b" not in backoff.delayed_jobs()
 
 
 @pytest.mark.parametrize(("asked", "given"), [(None, MEMORY), (5 << 20, 5 << 20), (MEMORY + 1, MEMORY)])

@@ -106,7 +106,7 @@ def test_where_the_scheduler_is_lost_what_is_recorded_stays(farm: Farm, tmp_path
     farm.scheduler.kill()
     _, complaint = run.communicate(timeout=PATIENCE)
     assert run.returncode == 2
-    assert "--resume goes on" in complaint
+    assert "--resume continues" in complaint
     assert len(records(tmp_path / "there")) >= 2
     finish(bench(tmp_path / "there", "--resume"))
     assert len({record.key for record in records(tmp_path / "there")}) == 40

@@ -3,7 +3,7 @@
 from memstow.planner.model.plan import Placement, Plan, Status
 from memstow.planner.reading.parse import parse_problem
 from memstow.planner.reduce import Reduction, reduce
-from memstow.planner.solve.task import hint_places
+from memstow.planner.solve.run_state import hint_places
 from memstow.solvers.solver import HintPlace
 
 TIED = parse_problem(

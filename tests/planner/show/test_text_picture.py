@@ -9,7 +9,7 @@ import pytest
 from memstow.planner.model.live_profile import profile
 from memstow.planner.model.plan import Live, Placement, Plan, PoolUse, Status
 from memstow.planner.model.problem import ALWAYS, Buffer, Pool, Problem, Reserved
-from memstow.planner.show.drawing.fit_text import breadth
+from memstow.planner.show.formatting import breadth
 from memstow.planner.show.text_picture import ASCII, MOST_POOLS, UNICODE, Glyphs, chart, maps
 
 

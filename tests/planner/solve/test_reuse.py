@@ -20,7 +20,7 @@ from memstow.planner.model.plan import Exhausted, Plan, Status, TermValue
 from memstow.planner.model.problem import Buffer, Pool, Problem, Relative, ReuseCost
 from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.solve.engine import plan
-from memstow.planner.solve.task import task_of
+from memstow.planner.solve.run_state import task_of
 from memstow.planner.verify import verify
 from memstow.solvers._native import Budget
 from memstow.solvers.registry import find

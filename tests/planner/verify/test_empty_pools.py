@@ -7,8 +7,8 @@ from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Buffer, Pool, Problem, Reserved
 from memstow.planner.solve import engine
 from memstow.planner.verify import verify
-from memstow.planner.verify.empty_pools import EmptyPools
 from memstow.planner.verify.findings import Findings
+from memstow.planner.verify.pool_space import EmptyPools
 from memstow.planner.verify.problem_index import ProblemIndex
 from tests.calls import calls_of
 
@@ -64,7 +64,7 @@ def test_the_pools_found_are_those_where_some_offset_is_free() -> None:
         for i, buffer in enumerate(buffers):
             allowed = [buffer.pool] if buffer.pool is not None else buffer.pools or names
             expected = {p for p, pool in enumerate(pools) if pool.id in allowed and has_place(buffer, pool)}
-            assert empty_pools.pools_of(i) == expected, (buffer, pools)
+            assert empty_pools.pools_for(i) == expected, (buffer, pools)
 
 
 def with_many_pools(buffers: int, pools: int) -> Problem:

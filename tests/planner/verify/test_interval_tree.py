@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from memstow.planner.verify.interval_tree import IntervalTree
-from memstow.planner.verify.rigid import ALONE
+from memstow.planner.verify.problem_index import ALONE
 
 
 def test_a_member_of_a_group_meets_a_stranger_below_its_own_group() -> None:

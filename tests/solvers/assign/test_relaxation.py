@@ -11,7 +11,7 @@ from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Buffer, Pool, Problem
 from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.solve.bounds import Bounds
-from memstow.planner.solve.task import task_of
+from memstow.planner.solve.run_state import task_of
 from memstow.solvers.assign.master import Master
 from memstow.solvers.assign.relaxation import relax
 from memstow.solvers.models.relations import Relations

@@ -17,7 +17,7 @@ from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Explanation, Placement, Plan, Status
 from memstow.planner.model.problem import Problem
 from memstow.planner.reduce import reduce
-from memstow.planner.solve.task import task_of
+from memstow.planner.solve.run_state import task_of
 from memstow.solvers.instance import Layout
 from memstow.solvers.models.model import Limits, Model
 from memstow.solvers.models.register import model

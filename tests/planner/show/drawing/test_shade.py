@@ -12,7 +12,7 @@ from memstow.planner.show.drawing.shade import ShadeRun, columns_of, shade_runs,
 
 
 def _life(begin: int, end: int, offset: int, size: int) -> Life:
-    return Life(Buffer(id=f"{begin}-{offset}", size=size), offset, begin, end)
+    return Life(Buffer(id=f"{begin}-{offset}", size=size), offset, offset + size, begin, end)
 
 
 def _in_use(lives: Sequence[Life], time: int) -> int:

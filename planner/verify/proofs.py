@@ -1,14 +1,31 @@
-"""Checks the explanation of an infeasible plan: does it concern this problem, and does it prove its point?
+"""Whether a plan proves what it claims: the certificates of its bounds, the explanation that nothing fits.
 
-Bytes needed at one moment (`over_capacity`) and buffers without a place (`no_place`) are counted again. Any
-other explanation, such as a search that found no layout, stays a claim.
+`Proofs.reason_against` says in one sentence why a certificate does not prove its bound, or returns None. Of
+explanations, bytes needed at one moment (`over_capacity`) and buffers without a place (`no_place`) are
+counted again. The work of a search or a solver cannot be repeated here: it stays a claim, which is compared
+with the rest of the plan.
 """
 
-from memstow.planner.model.plan import Explanation, Plan, Status
+from collections.abc import Sequence
+
+from memstow.planner.model.objective import PLACEMENT_COST, parse_term
+from memstow.planner.model.plan import (
+    Certificate,
+    Exhausted,
+    Explanation,
+    Least,
+    LiveBytes,
+    Model,
+    Plan,
+    Status,
+    Sum,
+    TermValue,
+)
+from memstow.planner.model.problem import access_count
 from memstow.planner.model.ranges import measure
-from memstow.planner.verify.empty_pools import EmptyPools
 from memstow.planner.verify.findings import Code, Findings
-from memstow.planner.verify.live_bytes import against_misfit
+from memstow.planner.verify.live_bytes import against_misfit, reason_against
+from memstow.planner.verify.pool_space import EmptyPools
 from memstow.planner.verify.problem_index import ProblemIndex
 from memstow.planner.verify.verdict import Claims, Subject
 
@@ -101,6 +118,79 @@ def _reason_against(index: ProblemIndex, explanation: Explanation) -> str | None
     if explanation.code == "no_place":
         empty_pools = EmptyPools(index)
         for name in explanation.buffers:
-            if empty_pools.pools_of(index.buffer_index[name]):
+            if empty_pools.pools_for(index.buffer_index[name]):
                 return f"{name!r} has a place when it is alone"
     return None
+
+
+def by_word_of(certificate: Certificate | None) -> str | None:
+    """Whose word the certificate is; None where the judge counts all of it again."""
+    return certificate.solver if isinstance(certificate, Exhausted | Model) else None
+
+
+class Proofs:
+    """Judges the certificates of one plan. Bounds are conditional on the terms before, in their order."""
+
+    def __init__(self, index: ProblemIndex, claims: Sequence[TermValue]) -> None:
+        self._index = index
+        self._claims = claims
+        self._least_cost: int | None = None
+
+    def reason_against(self, position: int) -> str | None:
+        """Why the certificate of that claim does not prove its bound."""
+        claim = self._claims[position]
+        match claim.certificate:
+            case LiveBytes() | Sum() as certificate:
+                term = parse_term(claim.term)
+                if term is None:
+                    return f"{claim.term!r} is no objective"
+                cheapest_only = self._cheapest_only(position)
+                return reason_against(self._index, term, claim.bound, certificate, cheapest_only)
+            case Least():
+                least = self._least(claim.term)
+                if least < claim.bound:
+                    return f"the least each can have alone adds up to {least}"
+            case Exhausted() as certificate:
+                return self._against_search(position, certificate)
+            case Model() as certificate:
+                return None if certificate.solver else "the solver has no name"
+        return None
+
+    def _cheapest_only(self, position: int) -> bool:
+        """Whether an earlier term says that every buffer is in its cheapest pool."""
+        return any(
+            parse_term(claim.term) == PLACEMENT_COST and claim.value == self._least(claim.term)
+            for claim in self._claims[:position]
+        )
+
+    def _least(self, term: str) -> int:
+        if parse_term(term) != PLACEMENT_COST:
+            return 0
+        if self._least_cost is None:
+            self._least_cost = self._count_least_cost()
+        return self._least_cost
+
+    def _count_least_cost(self) -> int:
+        index, total = self._index, 0
+        costs = [pool.cost for pool in index.pools]
+        cheapest: dict[tuple[str, ...] | int | None, int] = {}
+        for i, buffer in enumerate(index.buffers):
+            if buffer.size:
+                kind = index.pool_kind(i)
+                if kind not in cheapest:
+                    cheapest[kind] = min((costs[pool] for pool in index.allowed(i)), default=0)
+                total += access_count(buffer) * cheapest[kind]
+        return total
+
+    def _against_search(self, position: int, certificate: Exhausted) -> str | None:
+        claim = self._claims[position]
+        if not certificate.solver:
+            return "the solver has no name"
+        if not certificate.refuted:
+            return None if claim.bound == 0 else "no height was refuted"
+        if any(refuted.nodes < 1 for refuted in certificate.refuted):
+            return "a height was refuted without a single node"
+        highest = max(refuted.height for refuted in certificate.refuted)
+        if highest != claim.bound - 1:
+            return f"{highest:,} is the highest value refuted, not {claim.bound - 1:,}"
+        return None

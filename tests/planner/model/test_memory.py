@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from memstow.planner.check import find_issues
 from memstow.planner.model.digest import digest
-from memstow.planner.model.memo import Memo
+from memstow.planner.model.memory import Memo
 from memstow.planner.model.problem import Buffer, Problem
 
 

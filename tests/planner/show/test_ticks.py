@@ -2,7 +2,7 @@
 
 import pytest
 
-from memstow.planner.show.drawing.ticks import round_addresses, round_times, time_text
+from memstow.planner.show.formatting import round_addresses, round_times, time_text
 
 
 @pytest.mark.parametrize(

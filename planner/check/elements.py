@@ -1,4 +1,4 @@
-"""Issues of single buffers: lifetimes, lists of allowed pools, and pins to a pool and an offset."""
+"""Issues of each element by itself: pools, buffers with their pins, and terms of the objective."""
 
 from bisect import bisect_left
 from collections import Counter
@@ -6,13 +6,64 @@ from collections.abc import Iterator
 from itertools import accumulate
 from math import lcm
 
-from memstow.planner.check.pools import unknown_pool
 from memstow.planner.model.errors import Issue
-from memstow.planner.model.problem import ALWAYS, LATEST, Buffer, Pool, Problem, Reserved, end_of
+from memstow.planner.model.objective import PLAIN_KINDS, Kind, counts, parse_term
+from memstow.planner.model.problem import (
+    ALWAYS,
+    LATEST,
+    LIMIT,
+    Buffer,
+    Pool,
+    Problem,
+    Reserved,
+    access_count,
+    allowed_pools,
+    end_of,
+    named_pools,
+)
 
 
-def buffer_issues(problem: Problem, pools: dict[str, Pool]) -> Iterator[Issue]:
+def pool_issues(problem: Problem) -> Iterator[Issue]:
+    """Issues of the pools: ids that are used twice, reserved ranges beyond the end of a pool."""
+    ids = [pool.id for pool in problem.pools]
+    yield from _duplicate_ids("pools", "pool", ids, {name: i for i, name in enumerate(ids)})
+    for index, pool in enumerate(problem.pools):
+        for at, reserved in enumerate(pool.reserved):
+            end = reserved.offset + reserved.size
+            if end > end_of(pool):
+                yield Issue(
+                    "reserved_beyond_capacity",
+                    f"$.pools[{index}].reserved[{at}]",
+                    f"ends at {end:,}, but pool {pool.id!r} ends at {end_of(pool):,}; "
+                    "make the range end within the pool",
+                )
+
+
+def _duplicate_ids(field: str, kind: str, ids: list[str], index_of: dict[str, int]) -> Iterator[Issue]:
+    """An issue for each id that an earlier element has; `index_of` maps each id to an index."""
+    if len(index_of) == len(ids):
+        return
+    first: dict[str, int] = {}
+    for index, name in enumerate(ids):
+        if name in first:
+            yield Issue(
+                f"duplicate_{kind}",
+                f"$.{field}[{index}].id",
+                f"{name!r} is already the id of {field}[{first[name]}]; give each {kind} an id of its own",
+            )
+        else:
+            first[name] = index
+
+
+def _unknown_pool(path: str, name: str, pools: dict[str, Pool]) -> Issue:
+    """The issue of a name that is no pool's."""
+    some = ", ".join(map(repr, list(pools)[:8]))
+    return Issue("unknown_pool", path, f"there is no pool {name!r}; the pools are {some}")
+
+
+def buffer_issues(problem: Problem, pools: dict[str, Pool], index_of: dict[str, int]) -> Iterator[Issue]:
     """Issues of each buffer by itself and with the pools that it names."""
+    yield from _duplicate_ids("buffers", "buffer", [buffer.id for buffer in problem.buffers], index_of)
     twice = {name for name, count in Counter(pool.id for pool in problem.pools).items() if count > 1}
     reserved = {name: _ReservedRanges(pool) for name, pool in pools.items()}
     for index, buffer in enumerate(problem.buffers):
@@ -76,7 +127,7 @@ def _allowed_pool_issues(path: str, names: tuple[str, ...], pools: dict[str, Poo
         )
     for name, count in Counter(names).items():
         if name not in pools:
-            yield unknown_pool(f"{path}.pools[{names.index(name)}]", name, pools)
+            yield _unknown_pool(f"{path}.pools[{names.index(name)}]", name, pools)
         if count > 1:
             yield Issue("repeated_pool", f"{path}.pools", f"names {name!r} {count:,} times; name it once")
 
@@ -93,7 +144,7 @@ def _pin_issues(
         return
     pool = pools.get(buffer.pool)
     if pool is None:
-        yield unknown_pool(f"{path}.pool", buffer.pool, pools)
+        yield _unknown_pool(f"{path}.pool", buffer.pool, pools)
         return
     if buffer.pools is not None and buffer.pool not in buffer.pools:
         yield Issue(
@@ -155,3 +206,56 @@ class _ReservedRanges:
                 return
             if self._ranges[i].offset + self._ranges[i].size > begin:
                 yield self._ranges[i]
+
+
+def objective_issues(problem: Problem, pools: dict[str, Pool]) -> Iterator[Issue]:
+    """Issues of the objective: unknown or repeated terms, and sums beyond the largest value."""
+    yield from _term_issues(problem, pools)
+    yield from _cost_issues(problem, pools)
+
+
+def _term_issues(problem: Problem, pools: dict[str, Pool]) -> Iterator[Issue]:
+    """Issues of the terms of the objective."""
+    seen: set[str] = set()
+    for i, text in enumerate(problem.objective or ()):
+        path = f"$.objective[{i}]"
+        if text in seen:
+            yield Issue("repeated_term", path, f"{text!r} is in the list already; name each term once")
+        seen.add(text)
+        term = parse_term(text)
+        if term is None:
+            usual = f"use {', '.join(PLAIN_KINDS)} or {Kind.POOL_PEAK}"
+            yield Issue("unknown_term", path, f"{text!r} is no objective; {usual}")
+        elif term.pool is not None and term.pool not in pools:
+            yield _unknown_pool(path, term.pool, pools)
+
+
+def _cost_issues(problem: Problem, pools: dict[str, Pool]) -> Iterator[Issue]:
+    """Issues of terms whose values could exceed the largest value."""
+    cost_of = {name: pool.cost for name, pool in pools.items()}
+    if any(cost_of.values()):
+        total = _most_cost(problem, cost_of)
+        if total > LIMIT:
+            yield Issue(
+                "cost_too_large",
+                "$.pools",
+                f"all accesses, each in the dearest pool its buffer may go to, would cost {total:,}, "
+                "above 2^62; use smaller costs",
+            )
+    if counts(problem, Kind.PREFERENCE):
+        total = sum(buffer.size * (len(allowed_pools(problem, buffer)) - 1) for buffer in problem.buffers)
+        if total > LIMIT:
+            yield Issue("cost_too_large", "$.objective", f"`preference` can be {total:,}, above 2^62")
+    total = sum(entry.cost for entry in problem.reuse_costs)
+    if total > LIMIT:
+        yield Issue("cost_too_large", "$.reuse_costs", f"the costs add up to {total:,}, above 2^62")
+
+
+def _most_cost(problem: Problem, cost_of: dict[str, int]) -> int:
+    dearest = max(cost_of.values())
+    total = 0
+    for buffer in problem.buffers:
+        names = named_pools(buffer)
+        most = dearest if names is None else max((cost_of.get(name, 0) for name in names), default=0)
+        total += most * access_count(buffer)
+    return total

@@ -1,0 +1,77 @@
+"""Lack of file handles, memory, processes or disk of the server, and how long to wait after it.
+
+It is no fault of the job: its run is tried again later, and as often as needed.
+"""
+
+import errno
+import time
+from collections.abc import Callable
+from typing import Final
+
+from memstow.api.workers.executor import SHORTAGE, ChildError
+
+_ERRORS: Final = frozenset(
+    {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC, errno.EDQUOT}
+)
+_FIRST_SECONDS: Final = 0.5
+_MOST_SECONDS: Final = 30.0
+# Jobs that are remembered; more of them than this cannot be tried in the longest delay.
+_MOST_JOBS: Final = 500
+
+
+def is_shortage(error: BaseException) -> bool:
+    """Whether a run could not start or go on because the server lacks something."""
+    match error:
+        case ChildError():
+            return error.code == SHORTAGE
+        case OSError():
+            return error.errno in _ERRORS
+        case RuntimeError():
+            # Python has no other sign of too many threads.
+            return "can't start new thread" in str(error)
+    return isinstance(error, MemoryError)
+
+
+class Backoff:
+    """Delays that double with each shortage: of this server, and of each job on it.
+
+    A job has a delay of its own, so that one whose run takes all of the disk does not stop the others.
+    Used under the lock of its owner.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._count = 0
+        self._until = 0.0
+        self._jobs: dict[str, tuple[int, float]] = {}
+
+    def shortage(self, job: str) -> None:
+        """A run of this job ended in a shortage."""
+        now = self._clock()
+        if now >= self._until:
+            # Runs that fail at the same time count once.
+            self._until = now + _delay(self._count)
+            self._count += 1
+        count, _ = self._jobs.pop(job, (0, 0.0))
+        self._jobs[job] = (count + 1, now + _delay(count))
+        if len(self._jobs) > _MOST_JOBS:
+            del self._jobs[next(iter(self._jobs))]
+
+    def success(self, job: str) -> None:
+        """A run of this job ended otherwise."""
+        self._count = 0
+        self._until = 0.0
+        self._jobs.pop(job, None)
+
+    def seconds(self) -> float:
+        """Seconds until this server should claim a job again."""
+        return max(0.0, self._until - self._clock())
+
+    def delayed_jobs(self) -> list[str]:
+        """Jobs that this server should not claim yet."""
+        now = self._clock()
+        return [job for job, (_, until) in self._jobs.items() if now < until]
+
+
+def _delay(count: int) -> float:
+    return min(_MOST_SECONDS, _FIRST_SECONDS * 2.0 ** min(count, 16))

@@ -1,0 +1,91 @@
+"""Children of a server that lacks what it takes to start them."""
+
+import errno
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from memstow.api.operations.encoding import options_to_text
+from memstow.api.operations.operations import SOLVE
+from memstow.api.operations.requests import SolveRequest
+from memstow.api.workers import child, isolated_run
+from memstow.api.workers.executor import ChildError, RunControl
+from memstow.api.workers.isolated_run import ChildExecutor
+from memstow.planner.model.options import Options
+from memstow.planner.processes.process import Process
+
+REQUEST = SolveRequest(
+    problem=b'{"version": 1, "buffers": [{"id": "a", "size": 4, "lifetime": [0, 1]}]}',
+    options=options_to_text(Options(time_limit=60.0)),
+    hint=None,
+    known_plan=None,
+)
+CONTROL = RunControl(memory=1 << 32, seconds=120.0)
+
+
+@pytest.fixture
+def executor() -> Iterator[ChildExecutor]:
+    executor = ChildExecutor()
+    yield executor
+    executor.close()
+
+
+def no_child() -> Process:
+    raise OSError(errno.EMFILE, "Too many open files")
+
+
+def test_an_answer_is_kept_when_the_next_child_cannot_be_started(
+    executor: ChildExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executor.prepare()
+    monkeypatch.setattr(isolated_run, "_start_child", no_child)
+    assert executor.run(SOLVE, REQUEST, CONTROL).value == 4
+
+
+def test_a_child_that_cannot_be_started_is_a_shortage(
+    executor: ChildExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(isolated_run, "_start_child", no_child)
+    executor.prepare()
+    with pytest.raises(ChildError, match=r"could not be started: .*Too many open files") as raised:
+        executor.run(SOLVE, REQUEST, CONTROL)
+    assert raised.value.code == "shortage"
+
+
+@pytest.mark.parametrize(
+    "code", ["raise SystemExit(1)", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"]
+)
+def test_a_child_that_ends_before_it_has_started_up_is_a_shortage(
+    executor: ChildExecutor, monkeypatch: pytest.MonkeyPatch, code: str
+) -> None:
+    monkeypatch.setattr(isolated_run, "_start_child", lambda: Process([sys.executable, "-c", code]))
+    with pytest.raises(ChildError, match="did not start up") as raised:
+        executor.run(SOLVE, REQUEST, CONTROL)
+    assert raised.value.code == "shortage"
+
+
+@pytest.mark.parametrize(
+    ("error", "failure"),
+    [
+        (OSError(errno.EMFILE, "Too many open files"), "shortage"),
+        (OSError(errno.ENOSPC, "No space left on device"), "shortage"),
+        (OSError(errno.ENOMEM, "Cannot allocate memory"), "child_lost"),
+        (RuntimeError("can't start new thread"), "child_lost"),
+        (MemoryError(), "memory"),
+        (RuntimeError("anything else"), "defect"),
+    ],
+)
+def test_a_child_tells_a_shortage_of_the_machine_from_its_own_limits(error: Exception, failure: str) -> None:
+    assert child._failed(error)["failure"] == failure
+
+
+def test_a_child_without_handles_leaves_no_folder_behind(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("temporary")
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    monkeypatch.setattr("os.pipe", no_child)
+    with pytest.raises(OSError, match="Too many open files"):
+        Process([sys.executable, "-c", "pass"])
+    assert list(folder.iterdir()) == []
