@@ -165,7 +165,9 @@ class Service:
         self.children = children
         self.hub = hub
         self.runner = runner
-        self.fast = FastPath(store.cache, store.cache_writer, settings.fast_seconds, metrics)
+        self.fast = FastPath(
+            store.cache, store.cache_writer, settings.fast_seconds, settings.fast_choices, metrics
+        )
         self.recent_plans = recent_plans(settings.cache_memory)
         self.draining = False
         self._threads = threads

@@ -116,6 +116,10 @@ class Settings(BaseModel):
         0.1, description="Seconds a problem is tried inside the server before it becomes a job."
     )
     fast_body: Size = Field(64 << 10, description="Largest body, in bytes, that is read inside the server.")
+    fast_choices: Number = Field(
+        50_000,
+        description="Allowed pools, summed over all buffers, of the largest problem tried inside the server.",
+    )
     fast_threads: int = Field(2, ge=1, le=64, description="Problems tried inside the server at once.")
     fast_waiting: Number = Field(256, description="Requests that may wait for one of these threads.")
     sync_seconds: Seconds = Field(
@@ -195,6 +199,7 @@ class Settings(BaseModel):
                 max_attempts=self.max_attempts,
                 fast_seconds=self.fast_seconds,
                 fast_body=self.fast_body,
+                fast_choices=self.fast_choices,
             ),
         )
 

@@ -17,7 +17,7 @@ from memstow.planner.model.events import Event
 from memstow.planner.model.objective import Kind, counts
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import PLANNED, Plan, Status
-from memstow.planner.model.problem import Problem
+from memstow.planner.model.problem import Problem, choice_count
 from memstow.planner.reading.json_text import parse_json
 from memstow.planner.reading.parse import parse_problem
 from memstow.planner.reading.printable import printable
@@ -44,9 +44,13 @@ def solve(request: SolveRequest, on_update: OnUpdate, cancel: threading.Event) -
     return result_of(problem, plan)
 
 
-def try_briefly(request: SolveRequest, seconds: float, on_event: OnEvent) -> tuple[SolveResult | None, bool]:
-    """The result of a short attempt in this process, and whether it is final."""
+def try_briefly(
+    request: SolveRequest, seconds: float, most_choices: int, on_event: OnEvent
+) -> tuple[SolveResult | None, bool]:
+    """The result of a short attempt in this process, and whether it is final; None for a larger problem."""
     problem = parse_problem(parse_json(request.problem))
+    if choice_count(problem) > most_choices:
+        return None, False
     options = options_from_text(request.options, request.hint)
     plan, final = solve_briefly(problem, options, seconds, on_event)
     if plan is None or (plan.status is Status.UNKNOWN and not final):

@@ -37,6 +37,7 @@ class JobLimits:
     max_attempts: int
     fast_seconds: float
     fast_body: int
+    fast_choices: int
 
 
 class JobSteps:
@@ -102,7 +103,8 @@ class JobSteps:
         tried_before = claimed.plan is not None or claimed.job.attempt != 1
         if tried_before or len(claimed.problem) > self._limits.fast_body:
             return None, False
-        return try_briefly(self._request(run, known), self._limits.fast_seconds, run.on_update)
+        limits = self._limits
+        return try_briefly(self._request(run, known), limits.fast_seconds, limits.fast_choices, run.on_update)
 
     def _run_isolated(self, run: JobRun, known: bytes | None) -> SolveResult:
         """The result of a run in a process of its own, here or on a cluster."""

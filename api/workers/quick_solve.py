@@ -16,6 +16,7 @@ from memstow.api.store.cache_writer import CacheWriter
 from memstow.api.store.plan_cache import CachedPlan, PlanCache
 from memstow.planner import formats
 from memstow.planner.model.plan import PLANNED, Plan, Status
+from memstow.planner.model.problem import choice_count
 
 # A plan that is found within this time is not stored: solving again is faster than a query.
 _FIRST_SECONDS: Final = 0.01
@@ -47,10 +48,13 @@ class _Attempt:
 class FastPath:
     """Answers small requests in this process."""
 
-    def __init__(self, cache: PlanCache, writer: CacheWriter, seconds: float, metrics: Metrics) -> None:
+    def __init__(
+        self, cache: PlanCache, writer: CacheWriter, seconds: float, most_choices: int, metrics: Metrics
+    ) -> None:
         self._cache = cache
         self._writer = writer
         self._seconds = seconds
+        self._most_choices = most_choices
         self._metrics = metrics
         self._lock = threading.Lock()
         self._in_progress: dict[str, Future[_Attempt]] = {}
@@ -61,6 +65,9 @@ class FastPath:
     ) -> Answer | ValidatedRequest:
         """The answer, if it can be had at once; else the request as a job."""
         request = parse_request(body, form, limits)
+        if choice_count(request.problem) > self._most_choices:
+            # Preparing and judging it takes longer than the attempt, whatever its time limit.
+            return request.validated()
         attempt = self._solve(request) if fresh else self._solve_once(request)
         self._metrics.cache.labels("hit" if attempt.cached else "miss").inc()
         if attempt.plan is None or not attempt.final:

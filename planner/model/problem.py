@@ -9,6 +9,7 @@ from typing import Annotated, Final, Literal, SupportsIndex
 
 from pydantic import Field
 
+from memstow.planner.model.memory import Memo
 from memstow.planner.model.model_class import model_class
 from memstow.planner.model.ranges import measure
 
@@ -208,7 +209,24 @@ def named_pools(buffer: Buffer) -> tuple[str, ...] | None:
 def allowed_pools(problem: Problem, buffer: Buffer) -> tuple[str, ...]:
     """Ids of the pools the buffer may go to, preferred first."""
     named = named_pools(buffer)
-    return named if named is not None else tuple(pool.id for pool in problem.pools)
+    return named if named is not None else _all_pools(problem)
+
+
+_pool_ids: Final = Memo[Problem, tuple[Id, ...]]()
+
+
+def _all_pools(problem: Problem) -> tuple[str, ...]:
+    """The ids of all pools: one tuple for all buffers that may go to any."""
+    ids = _pool_ids.get(problem)
+    if ids is None:
+        ids = tuple(pool.id for pool in problem.pools)
+        _pool_ids.note(problem, ids)
+    return ids
+
+
+def choice_count(problem: Problem) -> int:
+    """How many pools the buffers may go to, over all buffers: what a plan chooses from."""
+    return sum(len(allowed_pools(problem, buffer)) for buffer in problem.buffers)
 
 
 def end_of(pool: Pool) -> int:

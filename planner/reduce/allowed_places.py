@@ -13,6 +13,7 @@ from memstow.planner.model.problem import (
     Problem,
     allowed_pools,
     end_of,
+    named_pools,
     reserved_bytes,
 )
 from memstow.planner.model.ranges import merged
@@ -75,15 +76,16 @@ def align_up(where: Congruence, low: int) -> int:
 
 
 class PlaceFinder:
-    """Finds the places of buffers and groups. Buffers of equal alignment and pools share a result."""
+    """Finds the places of buffers and groups. Buffers with the same constraints share a result."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
         self._spaces = {pool.id: _PoolSpace(number, pool) for number, pool in enumerate(problem.pools)}
-        # By alignment and pools: the spots, and the largest size that surely fits in all of them.
-        self._spots_of: dict[tuple[int, tuple[str, ...]], tuple[list[Spot], int]] = {}
+        # By alignment and named pools: the spots, and the largest size that surely fits in all of them.
+        self._spots_of: dict[tuple[int, tuple[str, ...] | None], tuple[list[Spot], int]] = {}
+        # By alignment, named pools, size and limits of the offset, where some spots may be too small.
+        self._fitting: dict[tuple[int, tuple[str, ...] | None, int, int, int], list[Spot]] = {}
         self._narrowest = min(space.widest for space in self._spaces.values())
-        self._everywhere = tuple(self._spaces)
 
     def bodies(self, groups: Iterable[tuple[tuple[int, ...], tuple[int, ...]]]) -> list[Body]:
         """Groups and single buffers, as (members, deltas), with their places; none after one without any."""
@@ -99,12 +101,12 @@ class PlaceFinder:
         if len(members) > 1:
             return self._group(members, deltas)
         buffer = self._problem.buffers[members[0]]
-        names = self._pools_of(buffer)
-        cached = self._spots_of.get((buffer.alignment, names))
+        named = named_pools(buffer)
+        cached = self._spots_of.get((buffer.alignment, named))
         if cached is None:
-            spots = self._spots(names, [(buffer, 0)])
+            spots = self._spots(allowed_pools(self._problem, buffer), [(buffer, 0)])
             steps = (spot.where.modulus for spot in spots)
-            cached = self._spots_of[buffer.alignment, names] = spots, self._narrowest - max(steps, default=0)
+            cached = self._spots_of[buffer.alignment, named] = spots, self._narrowest - max(steps, default=0)
         spots, largest = cached
         if buffer.offset is None:
             low, high = 0, LIMIT
@@ -112,18 +114,17 @@ class PlaceFinder:
                 return Body(members, deltas, spots, low, high)
         else:
             low = high = buffer.offset
-        fitting = [s for s in spots if self._space(s).has(s.where, low, high, [(0, buffer.size)])]
+        key = (buffer.alignment, named, buffer.size, low, high)
+        fitting = self._fitting.get(key)
+        if fitting is None:
+            fitting = [s for s in spots if self._space(s).has(s.where, low, high, [(0, buffer.size)])]
+            self._fitting[key] = fitting
         return Body(members, deltas, fitting, low, high)
-
-    def _pools_of(self, buffer: Buffer) -> tuple[str, ...]:
-        if buffer.pool is None and buffer.pools is None:
-            return self._everywhere
-        return allowed_pools(self._problem, buffer)
 
     def _group(self, members: tuple[int, ...], deltas: tuple[int, ...]) -> Body:
         buffers = [(self._problem.buffers[i], delta) for i, delta in zip(members, deltas, strict=True)]
-        allowed = [set(self._pools_of(buffer)) for buffer, _ in buffers]
-        names = self._pools_of(buffers[0][0])
+        allowed = [set(some) for some in {allowed_pools(self._problem, buffer) for buffer, _ in buffers}]
+        names = allowed_pools(self._problem, buffers[0][0])
         spots = self._spots(tuple(n for n in names if all(n in some for some in allowed)), buffers)
         starts = {buffer.offset - delta for buffer, delta in buffers if buffer.offset is not None}
         low, high = (min(starts), max(starts)) if starts else (0, LIMIT)
@@ -132,9 +133,17 @@ class PlaceFinder:
         return Body(members, deltas, fitting, low, high)
 
     def _spots(self, names: tuple[str, ...], buffers: list[tuple[Buffer, int]]) -> list[Spot]:
-        spaces = (self._spaces[name] for name in names)
-        grids = ((space, group_alignment(buffers, space.pool)) for space in spaces)
-        return [Spot(space.number, space.pool.cost, where) for space, where in grids if where is not None]
+        spots: list[Spot] = []
+        grids: dict[tuple[int, int | None], Congruence | None] = {}
+        for name in names:
+            space = self._spaces[name]
+            kind = space.pool.alignment, space.pool.base
+            if kind not in grids:
+                grids[kind] = group_alignment(buffers, space.pool)
+            where = grids[kind]
+            if where is not None:
+                spots.append(Spot(space.number, space.pool.cost, where))
+        return spots
 
     def _space(self, spot: Spot) -> _PoolSpace:
         return self._spaces[self._problem.pools[spot.pool].id]

@@ -5,7 +5,16 @@ from dataclasses import dataclass
 
 from memstow.planner.model.objective import Kind, counts
 from memstow.planner.model.plan import Placement, make_placement
-from memstow.planner.model.problem import ALWAYS, LIMIT, Buffer, Problem, access_count, end_of, place_of
+from memstow.planner.model.problem import (
+    ALWAYS,
+    LIMIT,
+    Buffer,
+    Problem,
+    access_count,
+    allowed_pools,
+    end_of,
+    named_pools,
+)
 from memstow.planner.model.ranges import merged
 from memstow.planner.reduce.allowed_places import Body, Spot
 from memstow.solvers.instance import Instance, Layout
@@ -169,44 +178,58 @@ class _Parts:
 
 def _add_choices(problem: Problem, bodies: list[Body], unit: int, arrays: Instance) -> None:
     costly = any(pool.cost for pool in problem.pools)
+    ranks = _Ranks(problem) if counts(problem, Kind.PREFERENCE) else None
     choices: dict[int, _Choices] = {}
-    low: list[int] = []
-    high: list[int] = []
-    cost: list[int] = []
-    rank: list[int] = []
-    has_preference = counts(problem, Kind.PREFERENCE)
-    order: list[_Choices] = []
-    for body in bodies:
-        spots = body.spots
-        found = choices.get(id(spots))
-        if found is None:
-            found = choices[id(spots)] = _Choices(spots, unit)
-        order.append(found)
-        low += found.limits(body.low // unit)
-        high += found.limits(LIMIT if body.high == LIMIT else body.high // unit)
-        accesses = sum(access_count(problem.buffers[i]) for i in body.members) if costly else 0
-        cost += [spot.cost * accesses for spot in spots] if accesses else [0] * len(spots)
-        if has_preference:
-            rank += [_rank(problem, body, problem.pools[spot.pool].id) for spot in spots]
-        else:
-            rank += [0] * len(spots)
+    pool, modulus, residue, low, high, cost, rank = columns = [_Column() for _ in range(7)]
+    starts: list[int] = []
     count = 0
-    for found in order:
-        arrays.choice_pool.extend(found.pool)
-        arrays.choice_modulus.extend(found.modulus)
-        arrays.choice_residue.extend(found.residue)
-        count += len(found.pool)
-        arrays.choice_start.append(count)
-    arrays.choice_low.extend(low)
-    arrays.choice_high.extend(high)
-    arrays.choice_cost.extend(cost)
-    arrays.choice_rank.extend(rank)
+    for body in bodies:
+        found = choices.get(id(body.spots))
+        if found is None:
+            found = choices[id(body.spots)] = _Choices(body.spots, unit)
+        accesses = sum(access_count(problem.buffers[i]) for i in body.members) if costly else 0
+        pool.add(found.pool)
+        modulus.add(found.modulus)
+        residue.add(found.residue)
+        low.add(found.limits(body.low // unit))
+        high.add(found.limits(LIMIT if body.high == LIMIT else body.high // unit))
+        cost.add(found.costs(accesses))
+        rank.add(found.zeros if ranks is None else ranks.of(body))
+        count += len(body.spots)
+        starts.append(count)
+    arrays.choice_start.extend(starts)
+    targets = (
+        arrays.choice_pool,
+        arrays.choice_modulus,
+        arrays.choice_residue,
+        arrays.choice_low,
+        arrays.choice_high,
+        arrays.choice_cost,
+        arrays.choice_rank,
+    )
+    for column, target in zip(columns, targets, strict=True):
+        column.write(target)
 
 
-def _rank(problem: Problem, body: Body, pool: str) -> int:
-    """The preference of the body's buffers in that pool."""
-    buffers = (problem.buffers[i] for i in body.members)
-    return sum(place_of(problem, buffer, pool) * buffer.size for buffer in buffers)
+class _Column:
+    """One number of each choice. Neighbours that have a block in common are written at once."""
+
+    def __init__(self) -> None:
+        self._blocks: list[array[int]] = []
+        self._times: list[int] = []
+
+    def add(self, block: "array[int]") -> None:
+        """Add the choices of the next body."""
+        if self._blocks and self._blocks[-1] is block:
+            self._times[-1] += 1
+        else:
+            self._blocks.append(block)
+            self._times.append(1)
+
+    def write(self, target: "array[int]") -> None:
+        """Append the numbers to an array."""
+        for block, times in zip(self._blocks, self._times, strict=True):
+            target.extend(block if times == 1 else block * times)
 
 
 class _Choices:
@@ -214,18 +237,63 @@ class _Choices:
 
     def __init__(self, spots: list[Spot], unit: int) -> None:
         grids = [spot.where for spot in spots]
+        self._spots = spots
         self.pool = array("q", [spot.pool for spot in spots])
         free = [g.modulus % unit == 0 and g.modulus <= LIMIT for g in grids]
         self.modulus = array("q", [g.modulus // unit if f else 1 for g, f in zip(grids, free, strict=True)])
         self.residue = array("q", [g.residue // unit if f else 0 for g, f in zip(grids, free, strict=True)])
+        self.zeros = array("q", [0]) * len(spots)
         # A modulus beyond the largest address leaves one offset: that is a pin.
         self._pins = {i: grid.residue // unit for i, grid in enumerate(grids) if grid.modulus > LIMIT}
+        self._limits: dict[int, array[int]] = {}
+        self._costs: dict[int, array[int]] = {0: self.zeros}
 
-    def limits(self, limit: int) -> list[int]:
+    def limits(self, limit: int) -> "array[int]":
         """By spot, the limit of an item's offset: this one, or the pin of the spot."""
-        found = [limit] * len(self.pool)
-        for spot, offset in self._pins.items():
-            found[spot] = offset
+        found = self._limits.get(limit)
+        if found is None:
+            found = self._limits[limit] = array("q", [limit]) * len(self.pool)
+            for spot, offset in self._pins.items():
+                found[spot] = offset
+        return found
+
+    def costs(self, accesses: int) -> "array[int]":
+        """By spot, the cost of these accesses."""
+        found = self._costs.get(accesses)
+        if found is None:
+            found = self._costs[accesses] = array("q", [spot.cost * accesses for spot in self._spots])
+        return found
+
+
+class _Ranks:
+    """The preferences of bodies. Those with the same spots, allowed pools and sizes share a block."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._positions: dict[tuple[str, ...] | None, dict[str, int]] = {}
+        self._blocks: dict[tuple[object, ...], array[int]] = {}
+
+    def of(self, body: Body) -> "array[int]":
+        """By spot, the preference of the body's buffers in its pool."""
+        buffers = [self._problem.buffers[i] for i in body.members]
+        key = (id(body.spots), *((named_pools(buffer), buffer.size) for buffer in buffers))
+        found = self._blocks.get(key)
+        if found is None:
+            names = [self._problem.pools[spot.pool].id for spot in body.spots]
+            ranks = [0] * len(names)
+            for buffer in buffers:
+                positions, size = self._positions_of(buffer), buffer.size
+                ranks = [rank + positions[name] * size for rank, name in zip(ranks, names, strict=True)]
+            found = self._blocks[key] = array("q", ranks)
+        return found
+
+    def _positions_of(self, buffer: Buffer) -> dict[str, int]:
+        """Of each pool that the buffer may go to, its position; 0: the preferred one."""
+        named = named_pools(buffer)
+        found = self._positions.get(named)
+        if found is None:
+            allowed = allowed_pools(self._problem, buffer)
+            found = self._positions[named] = {name: place for place, name in enumerate(allowed)}
         return found
 
 

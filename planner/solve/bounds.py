@@ -10,7 +10,14 @@ from typing import NamedTuple
 
 from memstow.planner.model.objective import Kind, Term
 from memstow.planner.model.plan import Certificate, Explanation, Least, LiveBytes, Sum
-from memstow.planner.model.problem import Pool, access_count, allowed_pools, end_of, reserved_bytes
+from memstow.planner.model.problem import (
+    Pool,
+    access_count,
+    allowed_pools,
+    end_of,
+    named_pools,
+    reserved_bytes,
+)
 from memstow.planner.reduce import Reduction
 from memstow.solvers import core
 from memstow.solvers.core import LiveBound
@@ -145,10 +152,14 @@ class Bounds:
         cost_of = {pool.id: pool.cost for pool in self._pools}
         if not any(cost_of.values()):
             return 0
-        return sum(
-            access_count(buffer) * min(cost_of[name] for name in allowed_pools(problem, buffer))
-            for buffer in problem.buffers
-        )
+        cheapest: dict[tuple[str, ...] | None, int] = {}
+        total = 0
+        for buffer in problem.buffers:
+            named = named_pools(buffer)
+            if named not in cheapest:
+                cheapest[named] = min(cost_of[name] for name in allowed_pools(problem, buffer))
+            total += access_count(buffer) * cheapest[named]
+        return total
 
     def _explain(self, need: Need) -> Explanation:
         buffers = self._reduction.problem.buffers

@@ -68,7 +68,7 @@ def against_misfit(index: ProblemIndex, explanation: Explanation) -> str | None:
     if explanation.pool is not None:
         pools = [index.pool_index[explanation.pool]]
     else:
-        pools = sorted(set().union(*_pools_of(index, buffers, cheapest_only=False)))
+        pools = _union(_pools_of(index, buffers, cheapest_only=False))
     if found <= max((index.ends[pool] for pool in pools), default=0):
         return "there is room for these buffers"
     return _against_needed(index, explanation, buffers, pools)
@@ -111,7 +111,7 @@ def _proven_at_once(
         return reason
     pools = _pools_of(index, buffers, cheapest_only)
     if certificate.pool is None:
-        return _proven_together(index, term, buffers, sorted(set().union(*pools)))
+        return _proven_together(index, term, buffers, _union(pools))
     pool = index.pool_index[certificate.pool]
     elsewhere = next((i for i, may in zip(buffers, pools, strict=True) if may - {pool}), None)
     if elsewhere is not None:
@@ -177,17 +177,29 @@ def _against_time(index: ProblemIndex, buffers: Sequence[int], chosen: set[int],
     return None
 
 
-def _pools_of(index: ProblemIndex, buffers: Sequence[int], cheapest_only: bool) -> list[set[int]]:
+def _pools_of(index: ProblemIndex, buffers: Sequence[int], cheapest_only: bool) -> list[frozenset[int]]:
     """For each buffer the pools it may be in."""
     pools = []
     empty_pools = EmptyPools(index)
+    cheapest: dict[frozenset[int], frozenset[int]] = {}
     for i in buffers:
         allowed = empty_pools.pools_for(i)
-        if cheapest_only and allowed and (index.buffers[i].accesses is None or index.buffers[i].accesses):
-            least = min(index.pools[pool].cost for pool in allowed)
-            allowed = [pool for pool in allowed if index.pools[pool].cost == least]
-        pools.append(set(allowed))
+        if cheapest_only and (index.buffers[i].accesses is None or index.buffers[i].accesses):
+            if allowed not in cheapest:
+                cheapest[allowed] = _cheapest(index, allowed)
+            allowed = cheapest[allowed]
+        pools.append(allowed)
     return pools
+
+
+def _cheapest(index: ProblemIndex, pools: frozenset[int]) -> frozenset[int]:
+    least = min((index.pools[pool].cost for pool in pools), default=0)
+    return frozenset(pool for pool in pools if index.pools[pool].cost == least)
+
+
+def _union(pools: Sequence[frozenset[int]]) -> list[int]:
+    """All of these pools, in order. Most buffers have one set in common."""
+    return sorted(frozenset().union(*set(pools)))
 
 
 def _blocks(index: ProblemIndex, buffers: Sequence[int]) -> list[int]:

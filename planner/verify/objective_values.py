@@ -64,9 +64,10 @@ class ObjectiveValues:
     def _preference(self) -> int:
         """Bytes times how many pools their buffer prefers to its own; none are preferred to a pin."""
         total = 0
+        everywhere = tuple(it.id for it in self._index.pools)
         for buffer, pool in zip(self._index.buffers, self._layout.pool, strict=True):
             if pool != NOWHERE and buffer.pool is None:
-                order = [it.id for it in self._index.pools] if buffer.pools is None else list(buffer.pools)
+                order = everywhere if buffer.pools is None else buffer.pools
                 name = self._index.pools[pool].id
                 total += buffer.size * (order.index(name) if name in order else len(order))
         return total

@@ -9,6 +9,7 @@ is of no use. With g = 1 the cells are the free bytes.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import gcd
+from typing import NamedTuple
 
 from memstow.planner.model.ranges import Range
 from memstow.planner.verify.problem_index import ALONE, Grid, ProblemIndex
@@ -82,29 +83,64 @@ def _lowest_end(index: ProblemIndex, buffer: int, pool: int) -> int:
     return offset + it.size
 
 
-class EmptyPools:
-    """Whether a buffer, with its whole rigid group, fits into a pool that holds nothing else.
+class _Rooms(NamedTuple):
+    """The largest buffer of one alignment that each of some empty pools holds."""
 
-    Caches the answer by pool and group, or by pool and the size, alignment and pin of a single buffer.
+    largest: Sequence[tuple[int, int]]  # (pool, size); -1: not even a byte
+    least: int  # of these sizes
+    pools: frozenset[int]
+
+
+class EmptyPools:
+    """The pools into which a buffer, with its whole rigid group, fits when they hold nothing else.
+
+    Buffers of the same size, alignment and allowed pools share a result, and so do those of one group.
     """
 
     def __init__(self, index: ProblemIndex) -> None:
         self._index = index
-        self._cache: dict[tuple[int, ...], bool] = {}
+        self._pools: dict[tuple[object, ...], frozenset[int]] = {}
+        self._rooms: dict[tuple[object, ...], _Rooms] = {}
 
-    def pools_for(self, buffer: int) -> list[int]:
-        """The allowed pools in which the buffer has a place when nothing else is there."""
-        return [pool for pool in self._index.allowed(buffer) if self._fits(buffer, pool)]
+    def pools_for(self, buffer: int) -> frozenset[int]:
+        """The pools the buffer may be in that have a place for it when nothing else is there."""
+        index, it = self._index, self._index.buffers[buffer]
+        alone = index.rigid.group[buffer] == ALONE
+        kind: tuple[object, ...] = (index.pool_kind(buffer),)
+        if alone:
+            kind = (*kind, it.alignment, it.size, it.offset)
+        found = self._pools.get(kind)
+        if found is None:
+            if alone and it.offset is None and it.size:
+                found = self._with_room(buffer)
+            else:
+                found = frozenset(pool for pool in index.allowed(buffer) if self._try(buffer, pool))
+            self._pools[kind] = found
+        return found
 
-    def _fits(self, buffer: int, pool: int) -> bool:
+    def _with_room(self, buffer: int) -> frozenset[int]:
+        """The pools of a single buffer with bytes and without a pin."""
+        index, it = self._index, self._index.buffers[buffer]
+        key = (index.pool_kind(buffer), it.alignment)
+        rooms = self._rooms.get(key)
+        if rooms is None:
+            largest = [(pool, self._largest(it.alignment, pool)) for pool in index.allowed(buffer)]
+            least = min((size for _, size in largest), default=0)
+            rooms = self._rooms[key] = _Rooms(largest, least, frozenset(pool for pool, _ in largest))
+        if it.size <= rooms.least:
+            return rooms.pools
+        return frozenset(pool for pool, largest in rooms.largest if it.size <= largest)
+
+    def _largest(self, alignment: int, pool: int) -> int:
+        """The size of the largest single buffer of that alignment that the pool holds."""
         index = self._index
-        group = index.rigid.group[buffer]
-        it = index.buffers[buffer]
-        alone = (it.size, it.alignment, -1 if it.offset is None else it.offset)
-        key = (pool, *alone) if group == ALONE else (pool, group)
-        if key not in self._cache:
-            self._cache[key] = self._try(buffer, pool)
-        return self._cache[key]
+        limit, grid = index.ends[pool], index.grid(alignment, pool)
+        start, largest = grid.first, -1
+        for begin, end in index.reserved[pool]:
+            largest = max(largest, min(begin, limit) - start)
+            if start < end:
+                start = _aligned(grid, end)
+        return max(largest, limit - start)
 
     def _try(self, buffer: int, pool: int) -> bool:
         index = self._index

@@ -9,7 +9,7 @@ from math import gcd, lcm
 from typing import NamedTuple
 
 from memstow.planner.model.objective import parse_term
-from memstow.planner.model.problem import Buffer, Pool, Problem, allowed_pools, end_of
+from memstow.planner.model.problem import Buffer, Pool, Problem, allowed_pools, end_of, named_pools
 from memstow.planner.model.ranges import Range, merged
 from memstow.planner.verify.findings import Code, Findings
 
@@ -72,6 +72,7 @@ class ProblemIndex:
         self._grids: dict[tuple[int, int], Grid] = {}
         self._group_grids: dict[tuple[int, int], Grid | None] = {}
         self._allowed_to_group: dict[int, frozenset[int]] = {}
+        self._allowed_by_names: dict[tuple[str, ...] | None, Sequence[int]] = {}
 
     def id_of(self, buffer: int) -> str:
         return self.buffers[buffer].id
@@ -102,7 +103,7 @@ class ProblemIndex:
             found = found and both(found, Grid(step, (first - self.rigid.delta[member]) % step))
         return found
 
-    def allowed(self, buffer: int) -> list[int]:
+    def allowed(self, buffer: int) -> Sequence[int]:
         """Pools the buffer may be in, its pin and those of its group respected."""
         group = self.rigid.group[buffer]
         if group == ALONE:
@@ -115,9 +116,19 @@ class ProblemIndex:
         common = self._allowed_to_group[group]
         return [pool for pool in self._allowed_alone(buffer) if pool in common]
 
-    def _allowed_alone(self, buffer: int) -> list[int]:
-        names = allowed_pools(self.problem, self.buffers[buffer])
-        return [self.pool_index[name] for name in names if name in self.pool_index]
+    def pool_kind(self, buffer: int) -> tuple[str, ...] | int | None:
+        """Equal for buffers that may be in the same pools: their group, or the pools that they name."""
+        group = self.rigid.group[buffer]
+        return named_pools(self.buffers[buffer]) if group == ALONE else group
+
+    def _allowed_alone(self, buffer: int) -> Sequence[int]:
+        named = named_pools(self.buffers[buffer])
+        allowed = self._allowed_by_names.get(named)
+        if allowed is None:
+            names = allowed_pools(self.problem, self.buffers[buffer])
+            allowed = [self.pool_index[name] for name in names if name in self.pool_index]
+            self._allowed_by_names[named] = allowed
+        return allowed
 
     def lives(self, buffer: int) -> list[Range]:
         """When the buffer lives, as disjoint ranges; "always" is the span of all lifetimes."""

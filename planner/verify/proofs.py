@@ -167,13 +167,20 @@ class Proofs:
         if parse_term(term) != PLACEMENT_COST:
             return 0
         if self._least_cost is None:
-            costs = [pool.cost for pool in self._index.pools]
-            self._least_cost = sum(
-                access_count(buffer) * min((costs[pool] for pool in self._index.allowed(i)), default=0)
-                for i, buffer in enumerate(self._index.buffers)
-                if buffer.size
-            )
+            self._least_cost = self._count_least_cost()
         return self._least_cost
+
+    def _count_least_cost(self) -> int:
+        index, total = self._index, 0
+        costs = [pool.cost for pool in index.pools]
+        cheapest: dict[tuple[str, ...] | int | None, int] = {}
+        for i, buffer in enumerate(index.buffers):
+            if buffer.size:
+                kind = index.pool_kind(i)
+                if kind not in cheapest:
+                    cheapest[kind] = min((costs[pool] for pool in index.allowed(i)), default=0)
+                total += access_count(buffer) * cheapest[kind]
+        return total
 
     def _against_search(self, position: int, certificate: Exhausted) -> str | None:
         claim = self._claims[position]

@@ -77,7 +77,12 @@ def runner_of(database: Database, jobs: Queue, place: Place) -> Runner:
         keep_seconds=60.0,
         max_plans=9,
         limits=JobLimits(
-            solve_memory=MEMORY, max_time_limit=60.0, max_attempts=2, fast_seconds=0.0, fast_body=-1
+            solve_memory=MEMORY,
+            max_time_limit=60.0,
+            max_attempts=2,
+            fast_seconds=0.0,
+            fast_body=-1,
+            fast_choices=-1,
         ),
     )
     claims, cache = Claims(database), PlanCache(database)
