@@ -35,16 +35,20 @@ def plan(
     on_event: "Listener | None" = None,
     cancel: "threading.Event | None" = None,
     on_better: "OnBetter | None" = None,
-    judge: "Judge | None" = None,
 ) -> "Plan":
     """Solve the problem within the options' limits.
 
     `on_event` and `on_better` are called from threads of the run. When `cancel` is set, the best plan so far
-    is returned. Every plan has been accepted by `judge`.
+    is returned. The judge has accepted every plan.
     Raises InputError for a problem that contradicts itself, UnknownSolverError, MissingBackEndError and
     DeclinedError for a solver that does not exist, is not installed, or cannot honour a constraint.
     """
-    return _Run(problem, options or Options(), on_event, cancel, on_better, judge or recount).plan()
+    return _Run(problem, options or Options(), on_event, cancel, on_better, recount).plan()
+
+
+def plan_for_judge(problem: Problem, options: Options, on_event: Listener | None, judge: Judge) -> Plan:
+    """The same with another judge, for a bench that keeps the verdicts."""
+    return _Run(problem, options, on_event, None, None, judge).plan()
 
 
 class _Run:

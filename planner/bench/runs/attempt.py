@@ -56,7 +56,7 @@ def attempt(problem: Problem, digest: str, task: Task, memory: int, tell: Tell) 
     options = _options(task.solver, task.seed, memory)
     stopwatch = Stopwatch()
     try:
-        plan = engine.plan(problem, options, sender.hear, judge=judge.judge)
+        plan = engine.plan_for_judge(problem, options, sender.hear, judge.judge)
     except DeclinedError as error:
         return {"status": "declined", "error": str(error), **stopwatch.usage().values()}
     except MemstowError as error:
@@ -75,7 +75,7 @@ def _repeat(problem: Problem, options: Options, judge: Judge) -> ResourceUsage |
     sender = EventSender(lambda _message: None)
     stopwatch = Stopwatch()
     try:
-        engine.plan(problem, options, sender.hear, judge=judge.judge)
+        engine.plan_for_judge(problem, options, sender.hear, judge.judge)
     except MemstowError:
         return None
     return stopwatch.usage()

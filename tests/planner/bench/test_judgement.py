@@ -57,7 +57,7 @@ def test_a_plan_that_the_engine_had_judged_here_is_judged_once(monkeypatch: pyte
     judged = counted(monkeypatch)
     problem = planted(20, 1)
     judge = Judge(problem, digest(problem))
-    plan = engine.plan(problem, Options(deterministic=True, work_limit=20_000), judge=judge.judge)
+    plan = engine.plan_for_judge(problem, Options(deterministic=True, work_limit=20_000), None, judge.judge)
     assert judgement_of(problem, plan, judge).valid
     assert len(judged) == 1
     assert judged[0].placements == plan.placements
@@ -77,7 +77,7 @@ def test_any_other_plan_than_the_one_that_was_judged_is_judged(
 ) -> None:
     problem = planted(20, 1)
     judge = Judge(problem, digest(problem))
-    plan = engine.plan(problem, Options(deterministic=True, work_limit=20_000), judge=judge.judge)
+    plan = engine.plan_for_judge(problem, Options(deterministic=True, work_limit=20_000), None, judge.judge)
     other: Plan = replace(plan, **change(plan))  # type: ignore[arg-type]
     judgement = judgement_of(problem, other, judge)
     assert not judgement.valid
@@ -89,7 +89,7 @@ def test_what_the_engine_does_not_judge_is_judged(monkeypatch: pytest.MonkeyPatc
     buffers = tuple(Buffer(id=f"b{i}", size=2, lifetime=(0, 1)) for i in range(3))
     problem = Problem(version=1, buffers=buffers, pools=(Pool(id="small", capacity=5),))
     judge = Judge(problem, digest(problem))
-    plan = engine.plan(problem, judge=judge.judge)
+    plan = engine.plan_for_judge(problem, Options(), None, judge.judge)
     assert judgement_of(problem, plan, judge).valid
     assert judged == [plan]
 
