@@ -11,7 +11,9 @@ MOST_POINTS: Final = 400
 MOMENTS: Final = 200
 """Times at which means are computed."""
 PIXELS: Final = 80
-"""Squares across a scatter plot: points in the same square are drawn as one."""
+"""Squares across a plot of many points, of which one in each square is drawn."""
+SQUARES: Final = 24
+"""Squares across a scatter plot whose points are counted: a number has room beside its point."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ def thin_out(
     if len(distinct) <= MOST_POINTS:
         return distinct
     places = [(scale(x), scale(y)) for x, y in distinct]
-    sides = [_side([place[axis] for place in places]) for axis in (0, 1)]
+    sides = [_side([place[axis] for place in places], PIXELS) for axis in (0, 1)]
     squares = {
         (int(x / sides[0]), int(y / sides[1])): point for (x, y), point in zip(places, distinct, strict=True)
     }
@@ -87,20 +89,25 @@ def thin_out(
 def cluster(
     points: Sequence[tuple[float, float]], scale: Callable[[float], float]
 ) -> list[tuple[float, float, int]]:
-    """Points in the same small square of a plot as one point, with their number."""
+    """Points that are close together in a plot as one point, with their number."""
     if not points:
         return []
     places = [(scale(x), scale(y)) for x, y in points]
-    sides = [_side([place[axis] for place in places]) for axis in (0, 1)]
+    sides = [_side([place[axis] for place in places], SQUARES) for axis in (0, 1)]
     squares: dict[tuple[int, int], list[tuple[float, float]]] = {}
     for (x, y), point in zip(places, points, strict=True):
-        squares.setdefault((int(x / sides[0]), int(y / sides[1])), []).append(point)
-    # The middle point stands for all, so that it is not at the edge of the square.
-    return sorted((*sorted(inside)[len(inside) // 2], len(inside)) for inside in squares.values())
+        squares.setdefault((round(x / sides[0]), round(y / sides[1])), []).append(point)
+    crowds: dict[tuple[int, int], list[tuple[float, float]]] = {}
+    # The fullest squares first: what is beside one joins it, since numbers in adjacent squares overlap.
+    for (x, y), inside in sorted(squares.items(), key=lambda it: (-len(it[1]), it[0])):
+        near = next((it for it in crowds if abs(it[0] - x) <= 1 and abs(it[1] - y) <= 1), (x, y))
+        crowds.setdefault(near, []).extend(inside)
+    # The middle point stands for all, so that it is not at the edge.
+    return sorted((*sorted(inside)[len(inside) // 2], len(inside)) for inside in crowds.values())
 
 
-def _side(values: Sequence[float]) -> float:
-    return (max(values) - min(values)) / PIXELS or 1.0
+def _side(values: Sequence[float], squares: int) -> float:
+    return (max(values) - min(values)) / squares or 1.0
 
 
 def _curve(name: str, points: Sequence[tuple[float, float]]) -> Curve:

@@ -105,8 +105,9 @@ def _scatter_sketch(bench: Bench, styles: Styles, pair: tuple[str, str]) -> Sket
         "scatter",
         f"{name(pair[0])} against {name(pair[1])}",
         "A point is an instance with a seed: (a) the seconds, (b) the distance of the plan from the best "
-        "known. Where several coincide the point is larger, its area in proportion, with their number beside "
-        f"it. Below the line {name(pair[1])} is better; beyond the dotted lines are runs without a result.",
+        "known. One point stands for several that are close together: its area is in proportion, with their "
+        f"number beside it. Below the line {name(pair[1])} is better; beyond the dotted lines are runs "
+        "without a result.",
         2,
         partial(_scatter, bench, pair, styles[pair[0]]),
     )
