@@ -2,28 +2,31 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from memstow.api.operations.body import (
     LONGEST_NAME,
     ParsedRequest,
     checked_priority,
     collect,
-    embedded_problem,
+    embedded_document,
     envelope,
     json_value,
     options_within,
     over_limit,
 )
+from memstow.api.operations.documents import digest_of
 from memstow.api.operations.encoding import cache_key
 from memstow.api.operations.requests import Limits
 from memstow.api.operations.results import ValidatedBatch
-from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Problem
 from memstow.planner.reading.messages import wrong_type
 from memstow.planner.reading.printable import printable, shown
+
+if TYPE_CHECKING:
+    from memstow.planner.model.graph import Graph
 
 _DEFAULT_SETTINGS: Final = [{"name": "default", "options": {}}]
 
@@ -65,9 +68,9 @@ def read_batch(body: bytes, limits: Limits) -> ValidatedBatch:
     return ValidatedBatch(None if name is None else printable(name, LONGEST_NAME), priority or 0, jobs)
 
 
-def _problem_of(issues: list[Issue], entry: _Entry, limits: Limits) -> Problem | None:
+def _problem_of(issues: list[Issue], entry: _Entry, limits: Limits) -> "Problem | Graph | None":
     place = f"problems[{entry.index}].problem"
-    return collect(issues, place, lambda: embedded_problem(entry.content, limits))
+    return collect(issues, place, lambda: embedded_document(entry.content, limits))
 
 
 def _options_of(issues: list[Issue], entry: _Entry, limits: Limits) -> Options | None:
@@ -75,8 +78,8 @@ def _options_of(issues: list[Issue], entry: _Entry, limits: Limits) -> Options |
     return collect(issues, place, lambda: options_within(entry.content, limits))
 
 
-def _requests(problem: Problem, options: list[Options | None]) -> list[ParsedRequest]:
-    key = digest(problem)
+def _requests(problem: "Problem | Graph", options: list[Options | None]) -> list[ParsedRequest]:
+    key = digest_of(problem)
     return [
         ParsedRequest(problem=problem, options=it, digest=key, cache_key=cache_key(problem, it, key))
         for it in options

@@ -4,18 +4,20 @@ import json
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from memstow.api.operations.batch import read_batch
 from memstow.api.operations.body import (
     collect,
     envelope,
     json_value,
-    parse_problem_body,
+    parse_document_body,
     parse_request,
-    problem_on_target,
+    document_on_target,
 )
+from memstow.api.operations.documents import document_from, problem_of
 from memstow.api.operations.encoding import plan_from_bytes
+from memstow.api.operations.graph_members import GRAPH_MEMBERS, subject_of
 from memstow.api.operations.messages import decode, encode
 from memstow.api.operations.requests import (
     ConvertRequest,
@@ -33,8 +35,10 @@ from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.processes.frames import Message
-from memstow.planner.reading.json_text import parse_json
-from memstow.planner.reading.parse import parse_plan, parse_problem
+from memstow.planner.reading.parse import parse_plan
+
+if TYPE_CHECKING:
+    from memstow.planner.model.graph import Graph
 
 Q = TypeVar("Q")
 R = TypeVar("R")
@@ -86,8 +90,10 @@ def _verify(request: VerifyRequest) -> Document:
 
     issues: list[Issue] = []
     content = json_value(request.body, request.limits)
-    raw = envelope(issues, content, ("problem", "target", "plan", "hint"), ("problem", "plan"))
-    problem = problem_on_target(issues, raw, request.limits)
+    subject = subject_of(content)
+    allowed = (subject, "target", *GRAPH_MEMBERS, "plan", "hint")
+    raw = envelope(issues, content, allowed, (subject, "plan"))
+    problem = document_on_target(issues, raw, subject, request.limits)
     plan = _plan_of(issues, raw, "plan", problem)
     hint = None if raw.get("hint") is None else _plan_of(issues, raw, "hint", problem)
     if issues or problem is None or plan is None:
@@ -101,14 +107,14 @@ def _verify(request: VerifyRequest) -> Document:
 
 
 def _plan_of(
-    issues: list[Issue], raw: Mapping[str, Any], member: str, problem: Problem | None
+    issues: list[Issue], raw: Mapping[str, Any], member: str, problem: "Problem | Graph | None"
 ) -> Plan | None:
     """The plan in this member of an envelope: native, or a text in another format."""
 
     def read() -> Plan:
         given = raw[member]
         if isinstance(given, str) and problem is not None:
-            return formats.read_plan(given.encode("utf-8", "surrogatepass"), problem)
+            return formats.read_plan(given.encode("utf-8", "surrogatepass"), problem_of(problem))
         return parse_plan(given)
 
     return collect(issues, member, read) if member in raw else None
@@ -117,8 +123,13 @@ def _plan_of(
 def _inspect(request: InspectRequest) -> Document:
     from memstow.planner.show.survey import facts
 
-    problem = parse_problem_body(request.body, request.form, request.limits)
+    document = parse_document_body(request.body, request.form, request.limits)
+    problem = problem_of(document)
     report = facts(problem, request.rows)
+    if not isinstance(document, Problem):
+        from memstow.planner.show.graph_survey import graph_facts
+
+        report = {"graph": graph_facts(document, request.rows), **report}
     if request.needs_seconds is not None:
         from memstow.planner.explain.needs import as_data, needs
 
@@ -127,14 +138,13 @@ def _inspect(request: InspectRequest) -> Document:
 
 
 def _convert(request: ConvertRequest) -> Document:
-    problem = parse_problem_body(request.body, request.form, request.limits)
+    problem = problem_of(parse_document_body(request.body, request.form, request.limits))
     return Document(formats.write_problem(problem, request.to), request.to)
 
 
 def _rewrite_plan(request: RewritePlanRequest) -> Document:
-    problem = parse_problem(parse_json(request.problem))
-    plan = plan_from_bytes(request.plan)
-    return Document(formats.write_plan(problem, plan, request.to), request.to)
+    document, plan = document_from(request.problem), plan_from_bytes(request.plan)
+    return Document(formats.write_plan(problem_of(document, plan), plan, request.to), request.to)
 
 
 def _json_document(data: object) -> Document:

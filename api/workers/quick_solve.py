@@ -8,7 +8,8 @@ from typing import Final
 from memstow.api.lru import LruCache
 from memstow.api.metrics import Metrics
 from memstow.api.operations.body import ParsedRequest, parse_request
-from memstow.api.operations.encoding import bytes_in_order, plan_from_bytes
+from memstow.api.operations.documents import buffer_ids, problem_of
+from memstow.api.operations.encoding import bytes_in_order, plan_from_bytes, plan_to_bytes
 from memstow.api.operations.requests import BodyForm, Limits
 from memstow.api.operations.results import SolveResult, ValidatedRequest
 from memstow.api.operations.solve import better_answer, result_of, solve_briefly
@@ -65,7 +66,7 @@ class FastPath:
     ) -> Answer | ValidatedRequest:
         """The answer, if it can be had at once; else the request as a job."""
         request = parse_request(body, form, limits)
-        if choice_count(request.problem) > self._most_choices:
+        if choice_count(problem_of(request.problem)) > self._most_choices:
             # Preparing and judging it takes longer than the attempt, whatever its time limit.
             return request.validated()
         attempt = self._solve(request) if fresh else self._solve_once(request)
@@ -129,7 +130,7 @@ class FastPath:
         problem, options = request.problem, request.options
         plan, final = solve_briefly(problem, options, self._seconds)
         if plan is None or plan.status is Status.UNKNOWN:
-            return _Attempt(None if plan is None else formats.write_plan(problem, plan), final)
+            return _Attempt(None if plan is None else plan_to_bytes(plan), final)
         best = True
         if plan.status is Status.FEASIBLE and not options.deterministic:
             plan, best = self._not_worse(request, plan)
@@ -155,7 +156,7 @@ class FastPath:
 
 
 def _ordered(request: ParsedRequest, plan: bytes) -> bytes:
-    return bytes_in_order([buffer.id for buffer in request.problem.buffers], plan)
+    return bytes_in_order(buffer_ids(request.problem), plan)
 
 
 def _rewritten(request: ParsedRequest, body: bytes, to: str) -> tuple[str, bytes]:
@@ -165,4 +166,4 @@ def _rewritten(request: ParsedRequest, body: bytes, to: str) -> tuple[str, bytes
     plan = plan_from_bytes(body)
     if plan.status not in PLANNED:
         return "json", body
-    return to, formats.write_plan(request.problem, plan, to)
+    return to, formats.write_plan(problem_of(request.problem, plan), plan, to)

@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from memstow.planner.graph.links import links_of
+from memstow.planner.graph.links import NOBODY, links_of, listed_order
 from memstow.planner.graph.liveness import Liveness, Span, liveness
 from memstow.planner.model.graph import Graph, Temporary, Tensor, is_planned, size_of
 from memstow.planner.model.memory import collector_at_rest
+from memstow.planner.model.plan import Schedule
 from memstow.planner.model.problem import DEFAULT_POOL, Buffer, InPlace, Pool, Problem, Relative
 
 _ONE_MEMORY: Final = (Pool(id=DEFAULT_POOL),)
@@ -26,6 +27,22 @@ def lower(graph: Graph, order: Sequence[int]) -> Problem:
             buffers=tuple(_buffers(graph, live)),
             in_place=tuple(_in_place(graph, live)),
         )
+
+
+def listed_problem(graph: Graph) -> Problem:
+    """The problem of a valid graph whose operators run as they are listed, or as near to that as they can."""
+    return lower(graph, listed_order(graph))
+
+
+def scheduled_problem(graph: Graph, schedule: Schedule | None) -> Problem:
+    """The problem that a plan with this schedule is for; ValueError where it does not name the operators."""
+    if schedule is None:
+        return listed_problem(graph)
+    index_of = links_of(graph).operator_index
+    order = [index_of.get(name, NOBODY) for name in schedule.order]
+    if sorted(order) != list(range(len(graph.operators))):
+        raise ValueError("the schedule does not have each operator of the graph once")
+    return lower(graph, order)
 
 
 def timeless_problem(graph: Graph) -> Problem:

@@ -44,11 +44,6 @@ def parse_graph(raw: object) -> Graph:
         return graph
 
 
-def is_graph(raw: object) -> bool:
-    """Whether a JSON value is a graph rather than a problem."""
-    return isinstance(raw, dict) and "operators" in raw and "buffers" not in raw
-
-
 def _place(path: Path, section: Section) -> Path:
     """The place of an issue, counted with the elements that were left out."""
     if len(path) > 1 and isinstance(path[0], str) and isinstance(path[1], int):

@@ -266,6 +266,12 @@ class Graph(_Referable):
         version: "SupportsIndex" = 1,
     ) -> None: ...
 
+    def terms(self) -> tuple[str, ...]:
+        """The objective in force."""
+        if self.objective is not None:
+            return self.objective
+        return ("peak",) if len(self.pools) <= 1 else ("placement_cost", "peak")
+
 
 def shape_bytes(tensor: Tensor) -> int | None:
     """The bytes of the tensor's elements, packed; None where shape or type is missing."""

@@ -170,6 +170,14 @@ class Overflow:
     capacity: Bytes
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class Schedule:
+    """In which order the operators of a graph run."""
+
+    order: tuple[Id, ...] = Field(description="The ids of the operators.")
+    alternatives: tuple[Id, ...] = Field(default=(), description="The ids of the alternatives that were chosen.")
+
+
 @model_class
 class Plan:
     """The answer to one problem."""
@@ -187,6 +195,9 @@ class Plan:
     seconds: Annotated[float, Field(strict=True, ge=0)] = 0.0
     work: Count = Field(default=0, description="Steps of work, the same on every machine.")
     digest: str | None = Field(default=None, description="SHA-256 of the canonical problem.")
+    schedule: Schedule | None = Field(
+        default=None, description="Of a graph: the order of its operators that the plan is for."
+    )
     version: str | None = Field(default=None, description="Version of memstow.")
 
     def __init__(
@@ -203,6 +214,7 @@ class Plan:
         seconds: "float" = 0.0,
         work: "SupportsIndex" = 0,
         digest: "str | None" = None,
+        schedule: "Schedule | None" = None,
         version: "str | None" = None,
     ) -> None: ...
 
@@ -222,7 +234,7 @@ def repeated_placements(placements: Iterable[Placement]) -> Iterator[tuple[int, 
 
 def is_bare(plan: Plan) -> bool:
     """Whether the plan has placements and nothing else, as in formats without values: it claims nothing."""
-    return plan == Plan(status=Status.FEASIBLE, placements=plan.placements)
+    return plan == Plan(status=Status.FEASIBLE, placements=plan.placements, schedule=plan.schedule)
 
 
 def gap_of(value: int, bound: int) -> float:

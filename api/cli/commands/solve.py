@@ -19,9 +19,11 @@ from memstow.api.cli.io.arguments import (
 from memstow.api.cli.io.output import add_results, check_results, write_results
 from memstow.api.cli.io.problem_input import (
     add_changes,
+    add_graph_changes,
     add_problem,
     read_plan,
-    read_problem,
+    problem_of,
+    read_document,
     refuse_two_stdins,
     warn_if_terminal,
 )
@@ -30,6 +32,7 @@ from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
     from memstow.planner.model.events import Event, Listener
+    from memstow.planner.model.graph import Graph
     from memstow.planner.model.options import Options
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
@@ -59,6 +62,7 @@ memstow solve model.json --server http://localhost:8080
     )
     add_problem(parser)
     add_changes(parser)
+    add_graph_changes(parser)
     _add_search(parser)
     _add_limits(parser)
     _add_server(parser)
@@ -138,10 +142,10 @@ def run(args: argparse.Namespace) -> int:
     refuse_two_stdins(args.file, args.hint, args.target)
     check_results(args)
     warn_if_terminal(args.file)
-    problem = read_problem(args.file, args)
-    options = _options(args, problem)
-    plan, interrupted = _plan(args, problem, options)
-    write_results(args, problem, plan)
+    document = read_document(args.file, args)
+    options = _options(args, problem_of(document))
+    plan, interrupted = _plan(args, document, options)
+    write_results(args, problem_of(document, plan), plan)
     if interrupted:
         print_error(
             "interrupted: this is the best plan found so far"
@@ -168,13 +172,15 @@ def _options(args: argparse.Namespace, problem: "Problem") -> "Options":
     )
 
 
-def _plan(args: argparse.Namespace, problem: "Problem", options: "Options") -> "tuple[Plan, bool]":
+def _plan(
+    args: argparse.Namespace, document: "Problem | Graph", options: "Options"
+) -> "tuple[Plan, bool]":
     from memstow.api.cli.io.interruptible import Interruptible
     from memstow.api.cli.io.progress import Progress
     from memstow.planner.model.events import Phase
     from memstow.planner.solve import engine
 
-    term = next(iter(problem.terms()), "fits")
+    term = next(iter(problem_of(document).terms()), "fits")
     progress = Progress(sys.stderr, term) if is_terminal(sys.stderr) else None
     given_up: list[str] = []
 
@@ -189,8 +195,8 @@ def _plan(args: argparse.Namespace, problem: "Problem", options: "Options") -> "
     def work(cancel: threading.Event) -> "Plan":
         if server:
             key = args.key or os.environ.get("MEMSTOW_KEY")
-            return _remote(server, key, problem, options, hear, cancel)
-        return engine.plan(problem, options, on_event=hear, cancel=cancel)
+            return _remote(server, key, document, options, hear, cancel)
+        return engine.plan(document, options, on_event=hear, cancel=cancel)
 
     call = Interruptible(work)
     plan = call.run(progress)
@@ -202,7 +208,7 @@ def _plan(args: argparse.Namespace, problem: "Problem", options: "Options") -> "
 def _remote(
     server: str,
     key: str | None,
-    problem: "Problem",
+    document: "Problem | Graph",
     options: "Options",
     hear: "Listener",
     cancel: threading.Event,
@@ -215,7 +221,7 @@ def _remote(
         message = "--server needs an extra that is not installed: pip install 'memstow[client]'"
         raise InputError.single("missing_extra", error.name or "memstow", message) from None
     with Client(server, key) as client:
-        return solve(client, problem, options, hear, cancel.is_set)
+        return solve(client, document, options, hear, cancel.is_set)
 
 
 def _exit_code(plan: "Plan") -> int:

@@ -1,0 +1,50 @@
+"""Judges a plan of a graph: replays its order with liveness of its own, then judges the places in that order.
+
+In: a graph and a plan. Out: a verdict. Nothing is shared with `planner.graph`, which made the plan.
+"""
+
+from memstow.planner.model.graph import GIVEN, Graph
+from memstow.planner.model.plan import Plan, Schedule
+from memstow.planner.verify import judge_problem
+from memstow.planner.verify.findings import Code, Findings
+from memstow.planner.verify.graphs.bounds import check_bounds
+from memstow.planner.verify.graphs.problem import problem_in_order
+from memstow.planner.verify.graphs.replay import Replay, replay
+from memstow.planner.verify.graphs.structure import structure_errors
+from memstow.planner.verify.verdict import Claims, Subject, Verdict
+
+
+def judge_graph(graph: Graph, plan: Plan, hint: Plan | None = None, refutes: bool = True) -> Verdict:
+    """The verdict on a plan of a graph; without `refutes`, only what can be counted is judged."""
+    findings, claims = Findings(), Claims(plan)
+    for message in structure_errors(graph):
+        findings.add(Code.INVALID_PROBLEM, "{}", message)
+    if findings.total:
+        return Verdict(tuple(findings.violations()), ())
+    schedule = plan.schedule or Schedule(order=tuple(operator.id for operator in graph.operators))
+    if schedule.alternatives:
+        findings.add(Code.ORDER, "the schedule takes alternatives, which are not judged")
+    replayed = replay(graph, schedule.order, findings)
+    claims.counted(
+        Subject.ORDER,
+        None,
+        f"the graph allows the order of its {len(graph.operators):,} operators",
+        not findings.total,
+    )
+    if replayed is None or findings.total:
+        return Verdict(tuple(findings.violations()), claims.settled())
+    check_bounds(plan, is_as_given(graph, replayed), findings)
+    if findings.total:
+        return Verdict(tuple(findings.violations()), claims.settled())
+    return judge_problem(
+        problem_in_order(graph, replayed),
+        plan,
+        hint,
+        refutes,
+        claims,
+    )
+
+
+def is_as_given(graph: Graph, replayed: Replay) -> bool:
+    """Whether the order is the one that the graph prescribes, so that bounds are about it alone."""
+    return graph.order == GIVEN and replayed.as_listed
