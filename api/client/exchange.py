@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import httpx2
 
-from memstow.api.operations.documents import document_bytes
-from memstow.api.operations.encoding import plan_from_bytes, plan_to_bytes
+from memstow.api.operations.documents import document_bytes, problem_of
+from memstow.api.operations.encoding import plan_to_bytes
+from memstow.planner import formats
 from memstow.planner.formats.native import plain
 from memstow.planner.model.errors import DeclinedError, InputError, Issue, MemstowError
 from memstow.planner.model.events import Bound, Event, Incumbent, Phase
@@ -111,7 +112,7 @@ class Exchange:
             job = str(answer.json()["id"])
             yield Follow(job)
             return (yield from self.result(job, problem))
-        return plan_from_bytes(answer.content)
+        return formats.read_plan(answer.content, problem_of(problem), "json")
 
     def submit(
         self,
@@ -136,7 +137,7 @@ class Exchange:
     def result(self, job: str, problem: "Problem | Graph") -> Flow[Plan]:
         """The plan of a job: the best so far, or the last."""
         answer = yield from self._send(Request("GET", f"/v1/jobs/{job}/plan"))
-        return plan_from_bytes(answer.content)
+        return formats.read_plan(answer.content, problem_of(problem), "json")
 
     def stop(self, job: str, discard: bool) -> Flow[None]:
         """Stop a job and keep its best plan, or remove all of it."""

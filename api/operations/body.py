@@ -82,7 +82,9 @@ def parse_request(body: bytes, form: BodyForm, limits: Limits) -> ParsedRequest:
     return _parse_envelope(content, form, limits)
 
 
-def _parse_problem_alone(read: "Callable[[], Problem | Graph]", form: BodyForm, limits: Limits) -> ParsedRequest:
+def _parse_problem_alone(
+    read: "Callable[[], Problem | Graph]", form: BodyForm, limits: Limits
+) -> ParsedRequest:
     issues: list[Issue] = []
     problem = collect(issues, "", read)
     options = collect(issues, "query", lambda: options_within(dict(form.options), limits))
@@ -268,9 +270,7 @@ def _document_within(document: "Problem | Graph", limits: Limits) -> "Problem | 
     if not isinstance(document, Problem):
         count = max(len(document.tensors), len(document.operators))
         if count > limits.max_buffers:
-            raise over_limit(
-                "$.tensors", "tensors or operators", count, limits.max_buffers, "max_buffers"
-            )
+            raise over_limit("$.tensors", "tensors or operators", count, limits.max_buffers, "max_buffers")
         return document
     return _problem_within(document, limits)
 

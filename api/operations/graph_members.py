@@ -1,4 +1,4 @@
-"""What an envelope may say beside a graph: the memories, the order of operators, whether they run in place."""
+"""What an envelope may say beside a graph: its memories, its order, whether operators run in place."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from memstow.api.operations.batch import read_batch
 from memstow.api.operations.body import (
     collect,
+    document_on_target,
     envelope,
     json_value,
     parse_document_body,
     parse_request,
-    document_on_target,
 )
 from memstow.api.operations.documents import document_from, problem_of
 from memstow.api.operations.encoding import plan_from_bytes

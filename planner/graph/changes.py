@@ -34,7 +34,5 @@ def in_memories(graph: Graph, target: Target | None, capacity: int | None, fit_o
     try:
         changed: Problem = with_overrides(timeless_problem(graph), target, capacity, fit_only)
     except InputError as error:
-        raise InputError(
-            replace(issue, path=places.of_issue(issue.path)) for issue in error.issues
-        ) from None
+        raise InputError(replace(issue, path=places.of_issue(issue.path)) for issue in error.issues) from None
     return replace(graph, pools=changed.pools, objective=changed.objective)

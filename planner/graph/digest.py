@@ -10,7 +10,7 @@ from memstow.planner.model.graph import Graph
 
 
 def graph_digest(graph: Graph) -> str:
-    """The digest of a graph. Graphs that list their operators or tensors in another order have another one."""
+    """The digest of a graph. One that lists operators or tensors in another order has another digest."""
     return sha256(b"memstow-graph 1\n" + _adapter().dump_json(replace(graph, name=None))).hexdigest()
 
 

@@ -101,9 +101,7 @@ def _make(graph: Graph) -> Links:
         for first, second in graph.before
         if first in operator_index and second in operator_index
     ]
-    return Links(
-        tensor_index, operator_index, producer, readers, [sorted(them) for them in after], before
-    )
+    return Links(tensor_index, operator_index, producer, readers, [sorted(them) for them in after], before)
 
 
 def _state_order(graph: Graph, tensor_index: dict[str, int], states: set[int]) -> Iterator[tuple[int, int]]:

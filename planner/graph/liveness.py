@@ -1,8 +1,8 @@
 """What is live when, for one order of the operators.
 
-Time 0 is before the first operator, when the inputs are there. Each operator then takes as many steps of time as
-it has phases, so the first begins at time 1. A tensor lives from the first step of its producer to the last step
-of its last reader; an input from time 0; an output to the end.
+Time 0 is before the first operator, when the inputs are there. Each operator then takes as many steps of time
+as it has phases, so the first begins at time 1. A tensor lives from the first step of its producer to the last
+step of its last reader; an input from time 0; an output to the end.
 """
 
 from collections.abc import Sequence
@@ -42,9 +42,7 @@ def liveness(graph: Graph, order: Sequence[int]) -> Liveness:
         clock += phases
     there = {links.tensor_index[name] for name in graph.inputs}
     kept = {links.tensor_index[name] for name in graph.outputs}
-    lives = [
-        _life(graph, links, spans, tensor, clock, there, kept) for tensor in range(len(graph.tensors))
-    ]
+    lives = [_life(graph, links, spans, tensor, clock, there, kept) for tensor in range(len(graph.tensors))]
     return Liveness(spans, lives, clock)
 
 

@@ -1,7 +1,7 @@
 """The problem that a graph becomes when its operators have an order, and the way back to the graph's fields.
 
-Each planned tensor and each temporary is a buffer of the same id. Views are distances of `relative`. A pair in
-place counts where the input dies at the operator.
+Each planned tensor and each temporary is a buffer of the same id. Views are distances of `relative`. A pair
+in place counts where the input dies at the operator.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,11 +1,12 @@
 """Memory that lives as one: the storages of a graph, by index, as the search for an order counts them.
 
-A tensor that is no view and has none is a storage. A group of views is cut where one of them begins or ends; each
-piece is a storage, written by whoever makes a tensor over it and read by whoever reads one.
+A tensor that is no view and has none is a storage. A group of views is cut where one of them begins or ends;
+each piece is a storage, written by whoever makes a tensor over it and read by whoever reads one.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from memstow.planner.graph.links import NOBODY, Links, links_of
 from memstow.planner.graph.view_groups import roots
@@ -28,7 +29,9 @@ class Storage:
 def resident_bytes(graph: Graph) -> int:
     """The bytes of planned tensors that are always live."""
     return sum(
-        size_of(tensor) for tensor in graph.tensors if is_planned(tensor) and tensor.kind in ("state", "constant")
+        size_of(tensor)
+        for tensor in graph.tensors
+        if is_planned(tensor) and tensor.kind in ("state", "constant")
     )
 
 
@@ -68,7 +71,7 @@ def _pieces(
         events.setdefault(end, ([], []))[1].append(tensor)
     over: dict[int, None] = {}
     cuts = sorted(events)
-    for begin, end in zip(cuts, cuts[1:], strict=False):
+    for begin, end in pairwise(cuts):
         opened, closed = events[begin]
         over.update(dict.fromkeys(opened))
         for tensor in closed:

@@ -9,7 +9,7 @@ def view_of(graph: Graph) -> dict[str, View]:
 
 
 def roots(graph: Graph) -> dict[str, tuple[str, int]]:
-    """By viewed tensor, the tensor that is no view itself, and the distance from its begin; cycles left out."""
+    """By view, the tensor that is no view itself, and the distance from its begin; cycles left out."""
     views = view_of(graph)
     found: dict[str, tuple[str, int] | None] = {}
     for name in views:

@@ -1,7 +1,7 @@
 """A program's graph as it travels: operators, the tensors between them, and what may be chosen.
 
-A graph becomes a problem when its operators have an order (`planner.graph`). These classes are the wire schema,
-version 1; what the fields mean together is checked in `planner.graph`.
+A graph becomes a problem when its operators have an order (`planner.graph`). These classes are the wire
+schema, version 1; what the fields mean together is checked in `planner.graph`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -233,7 +233,9 @@ class Graph(_Referable):
     )
     tensors: tuple[Tensor, ...]
     operators: tuple[Operator, ...] = Field(description="In the order in which the program runs them.")
-    inputs: tuple[Id, ...] = Field(default=(), description="Tensors that are there before the first operator.")
+    inputs: tuple[Id, ...] = Field(
+        default=(), description="Tensors that are there before the first operator."
+    )
     outputs: tuple[Id, ...] = Field(default=(), description="Tensors that are kept after the last operator.")
     before: tuple[Pair, ...] = Field(
         default=(), description="Pairs of operators: the first runs before the second."

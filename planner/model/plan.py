@@ -175,7 +175,9 @@ class Schedule:
     """In which order the operators of a graph run."""
 
     order: tuple[Id, ...] = Field(description="The ids of the operators.")
-    alternatives: tuple[Id, ...] = Field(default=(), description="The ids of the alternatives that were chosen.")
+    alternatives: tuple[Id, ...] = Field(
+        default=(), description="The ids of the alternatives that were chosen."
+    )
 
 
 @model_class

@@ -56,7 +56,5 @@ def _plan_in_order(
         if on_better is not None:
             on_better(lambda: judged(make()))
 
-    plan = engine.plan(
-        lower(graph, order), options, on_event, cancel, None if on_better is None else pass_on
-    )
+    plan = engine.plan(lower(graph, order), options, on_event, cancel, None if on_better is None else pass_on)
     return judged(plan)

@@ -37,7 +37,8 @@ def judge(problem: "Problem | Graph", plan: Plan, hint: Plan | None = None) -> V
     Claims that cannot be counted (the proof of a search or a model) are tested against layouts of the judge's
     own, and stay claims where no layout contradicts them. A bare layout makes no claims: only its places are
     judged. Without the hint that `moves` were counted against, a number of moves stays a claim; a hint that
-    places a buffer twice is none. A graph is replayed in the order of the plan's schedule, or as it is listed.
+    places a buffer twice is none. A graph is replayed in the order of the plan's
+    schedule, or as it is listed.
     """
     return _judged(problem, plan, hint, refutes=True)
 

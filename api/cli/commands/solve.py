@@ -21,9 +21,9 @@ from memstow.api.cli.io.problem_input import (
     add_changes,
     add_graph_changes,
     add_problem,
-    read_plan,
     problem_of,
     read_document,
+    read_plan,
     refuse_two_stdins,
     warn_if_terminal,
 )
@@ -172,9 +172,7 @@ def _options(args: argparse.Namespace, problem: "Problem") -> "Options":
     )
 
 
-def _plan(
-    args: argparse.Namespace, document: "Problem | Graph", options: "Options"
-) -> "tuple[Plan, bool]":
+def _plan(args: argparse.Namespace, document: "Problem | Graph", options: "Options") -> "tuple[Plan, bool]":
     from memstow.api.cli.io.interruptible import Interruptible
     from memstow.api.cli.io.progress import Progress
     from memstow.planner.model.events import Phase

@@ -10,9 +10,9 @@ from memstow.api.cli.io.problem_input import (
     add_changes,
     add_graph_changes,
     add_problem,
-    read_plan,
     problem_of,
     read_document,
+    read_plan,
     refuse_two_stdins,
     warn_if_terminal,
 )

@@ -1,14 +1,15 @@
 """Checks what must hold between the fields of a graph.
 
-In: a graph. Out: all of its issues, each with a code, a path and a way out: elements by themselves, who makes and
-reads what, cycles, views, alternatives.
+In: a graph. Out: all of its issues, each with a code, a path and a way out: elements by themselves, who makes
+and reads what, cycles, views, alternatives.
 """
 
 from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from memstow.planner.check import MOST_ISSUES, find_issues as find_problem_issues
+from memstow.planner.check import MOST_ISSUES
+from memstow.planner.check import find_issues as find_problem_issues
 from memstow.planner.graph.check.alternatives import alternative_issues
 from memstow.planner.graph.check.cycles import cycle_issues, given_order_issues
 from memstow.planner.graph.check.elements import element_issues

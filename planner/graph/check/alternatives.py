@@ -8,7 +8,7 @@ from memstow.planner.graph.check.elements import tensor_issues, window_issues
 from memstow.planner.graph.check.flow import unknown
 from memstow.planner.graph.links import links_of
 from memstow.planner.model.errors import Issue
-from memstow.planner.model.graph import Alternative, Graph, Operator
+from memstow.planner.model.graph import Alternative, Graph
 
 # Operators that are gone through to look for cycles, over all alternatives.
 _MOST_STEPS: Final = 10_000_000
@@ -61,9 +61,7 @@ def _names(graph: Graph, alternative: Alternative, path: str) -> Iterator[Issue]
     operators = links_of(graph).operator_index
     for j, name in enumerate(alternative.replaces):
         if name not in operators:
-            yield Issue(
-                "unknown_operator", f"{path}.replaces[{j}]", unknown("an operator", name, operators)
-            )
+            yield Issue("unknown_operator", f"{path}.replaces[{j}]", unknown("an operator", name, operators))
         elif name in alternative.replaces[:j]:
             yield Issue("replaced_twice", f"{path}.replaces[{j}]", f"{name!r} is named twice; once is enough")
     gone = set(alternative.replaces)
@@ -122,14 +120,12 @@ def _coverage(graph: Graph, alternative: Alternative, path: str) -> Iterator[Iss
         yield Issue(
             "not_covered",
             path,
-            f"{name!r} is used by others and made by what the alternative replaces; one of its operators must "
-            "make it",
+            f"{name!r} is used by others and made by what the alternative replaces; one of its operators "
+            "must make it",
         )
     unmade = {name for operator in alternative.operators for name in operator.inputs} & (own | theirs)
     for name in sorted(unmade - made):
         yield Issue("not_made", path, f"{name!r} is read by the alternative, and nobody makes it any more")
-
-
 
 
 def _cycle(graph: Graph, alternative: Alternative, path: str) -> Iterator[Issue]:

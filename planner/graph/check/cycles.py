@@ -19,7 +19,7 @@ def cycle_issues(graph: Graph) -> Iterator[Issue]:
         yield Issue(
             "cycle",
             f"$.operators[{first}]",
-            f"operators wait for each other: {_chain(graph, cycle)}; one of them must not read what comes later",
+            f"operators wait for each other: {_chain(graph, cycle)}; one of them must not read a later one",
         )
         return
     cycle = find_cycle(links.successors())
@@ -67,7 +67,7 @@ def given_order_issues(graph: Graph) -> Iterator[Issue]:
 
 
 def find_cycle(successors: Sequence[Sequence[int]]) -> list[int]:
-    """Operators of which each must run before the next and the last before the first; empty: there are none."""
+    """Operators of which each must run before the next, and the last before the first; empty: none."""
     left = set(range(len(successors))) - set(topological_order(successors))
     if not left:
         return []

@@ -23,9 +23,7 @@ def tensor_issues(tensors: Sequence[Tensor], path: str) -> Iterator[Issue]:
     for i, tensor in enumerate(tensors):
         known = shape_bytes(tensor)
         if tensor.size is None and known is None:
-            yield Issue(
-                "no_size", f"{path}[{i}]", f"{tensor.id!r} needs a `size`, or a `shape` and a `type`"
-            )
+            yield Issue("no_size", f"{path}[{i}]", f"{tensor.id!r} needs a `size`, or a `shape` and a `type`")
         elif tensor.size is not None and known is not None and tensor.size < known:
             yield Issue(
                 "size_contradicts_shape",
@@ -34,7 +32,9 @@ def tensor_issues(tensors: Sequence[Tensor], path: str) -> Iterator[Issue]:
                 f"type {tensor.type}; leave `size` out, or give at least that",
             )
         elif size_of(tensor) > LIMIT:
-            yield Issue("too_large", f"{path}[{i}]", f"{tensor.id!r} has {size_of(tensor):,} bytes, above 2^62")
+            yield Issue(
+                "too_large", f"{path}[{i}]", f"{tensor.id!r} has {size_of(tensor):,} bytes, above 2^62"
+            )
 
 
 def _duplicates(graph: Graph) -> Iterator[Issue]:
@@ -96,8 +96,8 @@ def window_issues(operator: Operator, tensors: dict[str, Tensor], path: str) -> 
             yield Issue(
                 "window_contradicts_shape",
                 path,
-                f"{name!r} has shape {list(tensor.shape)}; with a window it must be rows x columns x channels, "
-                "after a batch of 1 if any",
+                f"{name!r} has shape {list(tensor.shape)}; with a window it must be rows x columns x "
+                "channels, after a batch of 1 if any",
             )
             return
         shapes.append(image)

@@ -13,7 +13,7 @@ def flow_issues(graph: Graph) -> Iterator[Issue]:
     tensors = {tensor.id: tensor for tensor in graph.tensors}
     yield from _unknown_names(graph, tensors)
     yield from _producers(graph, tensors)
-    yield from _unmade(graph, tensors)
+    yield from _unmade(graph)
     viewed = {name for view in graph.views for name in (view.tensor, view.of)}
     for i, operator in enumerate(graph.operators):
         for j, pair in enumerate(operator.in_place):
@@ -46,7 +46,9 @@ def _unknown_names(graph: Graph, tensors: dict[str, Tensor]) -> Iterator[Issue]:
     for i, pair in enumerate(graph.before):
         for j, name in enumerate(pair):
             if name not in operators:
-                yield Issue("unknown_operator", f"$.before[{i}][{j}]", unknown("an operator", name, operators))
+                yield Issue(
+                    "unknown_operator", f"$.before[{i}][{j}]", unknown("an operator", name, operators)
+                )
 
 
 def _producers(graph: Graph, tensors: dict[str, Tensor]) -> Iterator[Issue]:
@@ -71,10 +73,11 @@ def _producers(graph: Graph, tensors: dict[str, Tensor]) -> Iterator[Issue]:
             maker.setdefault(name, operator.id)
 
 
-def _unmade(graph: Graph, tensors: dict[str, Tensor]) -> Iterator[Issue]:
+def _unmade(graph: Graph) -> Iterator[Issue]:
     """Issues of data that nobody makes."""
     links = links_of(graph)
-    there, kept = set(graph.inputs), {}
+    there = set(graph.inputs)
+    kept: dict[str, int] = {}
     for j, name in enumerate(graph.outputs):
         kept.setdefault(name, j)
     for i, tensor in enumerate(graph.tensors):
@@ -90,15 +93,17 @@ def _unmade(graph: Graph, tensors: dict[str, Tensor]) -> Iterator[Issue]:
             yield Issue(
                 "not_made",
                 f"$.tensors[{i}]",
-                f"no operator makes {tensor.id!r} and it is no input of the graph; add it to `inputs`, give it "
-                "another `kind`, or leave it out",
+                f"no operator makes {tensor.id!r} and it is no input of the graph; add it to `inputs`, give "
+                "it another `kind`, or leave it out",
             )
 
 
 def _against_pair(
     operator: Operator, pair: tuple[str, str], tensors: dict[str, Tensor], viewed: set[str]
 ) -> tuple[str, str] | None:
-    for name, side, names in zip(pair, ("inputs", "outputs"), (operator.inputs, operator.outputs), strict=True):
+    for name, side, names in zip(
+        pair, ("inputs", "outputs"), (operator.inputs, operator.outputs), strict=True
+    ):
         if name not in names:
             return (
                 "in_place_of_another",
@@ -113,6 +118,6 @@ def _against_pair(
         if name in tensors and tensors[name].kind not in ("data", "external"):
             return (
                 "in_place_kind",
-                f"{name!r} is of the kind {tensors[name].kind}, which is not overwritten in place; remove the pair",
+                f"{name!r} is of the kind {tensors[name].kind}, which nobody overwrites; remove the pair",
             )
     return None

@@ -30,7 +30,9 @@ def view_issues(graph: Graph) -> Iterator[Issue]:
     if cyclic:
         at = min(seen[name] for name in cyclic)
         name = graph.views[at].tensor
-        yield Issue("view_cycle", f"$.views[{at}]", f"{name!r} lies in itself by way of other views; remove one")
+        yield Issue(
+            "view_cycle", f"$.views[{at}]", f"{name!r} lies in itself by way of other views; remove one"
+        )
         return
     yield from _crossing(graph, links)
 
@@ -59,7 +61,7 @@ def _against(graph: Graph, links: Links, view: View) -> tuple[str, str] | None:
 
 
 def _is_fed(links: Links, inner: int, outer: int) -> bool:
-    """Whether one of the two is made by an operator that reads the other, or both are there from the start."""
+    """Whether one of the two is made by an operator that reads the other, or both are there already."""
     makers = links.producer[inner], links.producer[outer]
     if makers == (NOBODY, NOBODY):
         return True
@@ -93,8 +95,8 @@ def _crossing(graph: Graph, links: Links) -> Iterator[Issue]:
                 yield Issue(
                     "view_crosses",
                     f"$.views[{i}].offset",
-                    f"{two!r} and {one!r} are parts of {name!r}, made one after the other, and overlap: the second "
-                    "would overwrite the first; put them apart",
+                    f"{two!r} and {one!r} are parts of {name!r}, made apart from each other, and overlap: one "
+                    "would overwrite the other; put them apart",
                 )
             if end > reach:
                 reach, last = end, i

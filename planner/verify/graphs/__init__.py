@@ -16,33 +16,30 @@ from memstow.planner.verify.verdict import Claims, Subject, Verdict
 
 def judge_graph(graph: Graph, plan: Plan, hint: Plan | None = None, refutes: bool = True) -> Verdict:
     """The verdict on a plan of a graph; without `refutes`, only what can be counted is judged."""
-    findings, claims = Findings(), Claims(plan)
+    claims = Claims(plan)
+    errors = Findings()
     for message in structure_errors(graph):
-        findings.add(Code.INVALID_PROBLEM, "{}", message)
-    if findings.total:
-        return Verdict(tuple(findings.violations()), ())
+        errors.add(Code.INVALID_PROBLEM, "{}", message)
+    if errors.total:
+        return Verdict(tuple(errors.violations()), ())
+    findings = Findings()
+    replayed = _replayed(graph, plan, findings)
+    says = f"the graph allows the order of its {len(graph.operators):,} operators"
+    claims.counted(Subject.ORDER, None, says, replayed is not None)
+    if replayed is not None:
+        check_bounds(plan, is_as_given(graph, replayed), findings)
+    if replayed is None or findings.total:
+        return Verdict(tuple(findings.violations()), claims.settled())
+    return judge_problem(problem_in_order(graph, replayed), plan, hint, refutes, claims)
+
+
+def _replayed(graph: Graph, plan: Plan, findings: Findings) -> Replay | None:
+    """The run of the plan's order; None, and findings, where it is none of the graph."""
     schedule = plan.schedule or Schedule(order=tuple(operator.id for operator in graph.operators))
     if schedule.alternatives:
         findings.add(Code.ORDER, "the schedule takes alternatives, which are not judged")
-    replayed = replay(graph, schedule.order, findings)
-    claims.counted(
-        Subject.ORDER,
-        None,
-        f"the graph allows the order of its {len(graph.operators):,} operators",
-        not findings.total,
-    )
-    if replayed is None or findings.total:
-        return Verdict(tuple(findings.violations()), claims.settled())
-    check_bounds(plan, is_as_given(graph, replayed), findings)
-    if findings.total:
-        return Verdict(tuple(findings.violations()), claims.settled())
-    return judge_problem(
-        problem_in_order(graph, replayed),
-        plan,
-        hint,
-        refutes,
-        claims,
-    )
+        return None
+    return replay(graph, schedule.order, findings)
 
 
 def is_as_given(graph: Graph, replayed: Replay) -> bool:

@@ -1,4 +1,4 @@
-"""Bounds of a plan for a graph whose order is free: what holds in one order proves nothing about all of them."""
+"""Bounds of a plan for a graph whose order is free: what holds in one order proves nothing about others."""
 
 from memstow.planner.model.plan import LiveBytes, Plan, Sum
 from memstow.planner.verify.findings import Code, Findings

@@ -17,7 +17,11 @@ def structure_errors(graph: Graph) -> Iterator[str]:
         yield "two tensors or temporaries have one id"
     if len(operators) != len(graph.operators):
         yield "two operators have one id"
-    named = [*graph.inputs, *graph.outputs, *(name for view in graph.views for name in (view.tensor, view.of))]
+    named = [
+        *graph.inputs,
+        *graph.outputs,
+        *(name for view in graph.views for name in (view.tensor, view.of)),
+    ]
     named += [name for operator in graph.operators for name in (*operator.inputs, *operator.outputs)]
     named += [name for operator in graph.operators for pair in operator.in_place for name in pair]
     if any(name not in tensors for name in named):
@@ -26,10 +30,7 @@ def structure_errors(graph: Graph) -> Iterator[str]:
     if any(name not in operators for pair in graph.before for name in pair):
         yield "it names an operator that it does not have"
     made = Counter(
-        name
-        for operator in graph.operators
-        for name in operator.outputs
-        if tensors[name].kind != "state"
+        name for operator in graph.operators for name in operator.outputs if tensors[name].kind != "state"
     )
     if any(count > 1 for count in made.values()) or any(made[name] for name in graph.inputs):
         yield "a tensor has two producers"
