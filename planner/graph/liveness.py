@@ -1,8 +1,8 @@
 """What is live when, for one order of the operators.
 
 Time 0 is before the first operator, when the inputs are there. Each operator then takes as many steps of time
-as it has phases, so the first begins at time 1. A tensor lives from the first step of its producer to the last
-step of its last reader; an input from time 0; an output to the end.
+as it has phases, so the first begins at time 1. A tensor lives from the first step of its producer to the
+last step of its last reader; an input from time 0; an output to the end.
 """
 
 from collections.abc import Sequence

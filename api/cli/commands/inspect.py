@@ -27,7 +27,7 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
     parser = add_command(
         commands,
         "inspect",
-        "describe a problem or a graph: counts, bounds, live bytes over time, the busiest times, what it needs",
+        "describe a problem or a graph: counts, bounds, live bytes over time, busiest times, what it needs",
         examples="""
 memstow inspect model.json
 memstow inspect model.csv --rows 20

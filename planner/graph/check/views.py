@@ -95,7 +95,7 @@ def _crossing(graph: Graph, links: Links) -> Iterator[Issue]:
                 yield Issue(
                     "view_crosses",
                     f"$.views[{i}].offset",
-                    f"{two!r} and {one!r} are parts of {name!r}, made apart from each other, and overlap: one "
+                    f"{two!r} and {one!r} are parts of {name!r}, made apart, and overlap: one "
                     "would overwrite the other; put them apart",
                 )
             if end > reach:
