@@ -1,6 +1,6 @@
 """Reads flatbuffers from bytes that nobody vouches for: every offset is checked, and all work is counted.
 
-Tables may be shared, so that a short file describes endless vectors: the elements that are read have a budget.
+Tables may be shared, so that a short file can describe endless vectors: what is read has a budget.
 """
 
 import struct
@@ -9,7 +9,7 @@ from typing import Final
 
 from memstow.planner.model.errors import InputError
 
-MOST_ELEMENTS: Final = 8_000_000
+MOST_ELEMENTS: Final = 1_000_000
 LONGEST_STRING: Final = 1 << 12
 
 

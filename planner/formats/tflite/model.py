@@ -1,4 +1,4 @@
-"""The parts of a TensorFlow Lite model that decide about memory, as plain values: tensors, operators, subgraphs."""
+"""The parts of a TensorFlow Lite model that decide about memory: tensors, operators, subgraphs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,6 +1,7 @@
-"""Which operators of a model must keep their order although no tensor says so: variables, calls, random numbers."""
+"""Which operators of a model must keep their order although no tensor says so: variables, calls, chance."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from memstow.planner.formats.tflite.model import ModelOperator, Subgraph
 from memstow.planner.formats.tflite.operator_names import STATEFUL
@@ -12,7 +13,7 @@ def kept_pairs(subgraph: Subgraph) -> list[tuple[int, int]]:
     """Pairs of operators of which the first must run before the second."""
     pairs = set(_by_variable(subgraph))
     for tensor in _variable_tensors(subgraph):
-        pairs.update(zip(tensor, tensor[1:], strict=False))
+        pairs.update(pairwise(tensor))
     return sorted(pairs)
 
 

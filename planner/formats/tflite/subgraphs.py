@@ -1,7 +1,7 @@
 """What control flow needs: the tensors of the subgraphs that an operator calls, by the phase of the operator.
 
-Phases are those of TensorFlow Lite Micro: one for the operator itself, one where each subgraph begins, one for each
-of its operators. The subgraphs of an operator keep their tensors apart from each other where their phases meet.
+Phases are those of TensorFlow Lite Micro: one for the operator itself, one where each subgraph begins, one
+for each of its operators.
 """
 
 from collections.abc import Sequence

@@ -21,7 +21,10 @@ def window_of(operator: ModelOperator, tensors: Sequence[ModelTensor]) -> Window
     if operator.options is None or not operator.inputs or not operator.outputs:
         return None
     kernel, dilation = _kernel(operator, operator.options, tensors)
-    image, made = (_extents(tensors[names[0]]) for names in (operator.inputs, operator.outputs))
+    ends = tensors[operator.inputs[0]], tensors[operator.outputs[0]]
+    if any(tensor.shape[:1] != (1,) for tensor in ends):
+        return None
+    image, made = map(_extents, ends)
     if kernel is None or image is None or made is None:
         return None
     stride = operator.options.number(2, "<i"), operator.options.number(1, "<i")
