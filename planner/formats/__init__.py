@@ -75,6 +75,15 @@ def read_document(data: bytes, name: str | None = None) -> "Problem | Graph":
     return form.read_problem(_content(form, data))
 
 
+def read_graph(data: bytes, name: str | None = None) -> "Graph":
+    """The graph in the bytes, in the named format or in the one they look like."""
+    document = read_document(data, name)
+    if isinstance(document, Problem):
+        message = "this is a problem, where a graph is expected: a graph has `operators`"
+        raise InputError.single("not_a_graph", "$", message)
+    return document
+
+
 def document_of(raw: object) -> "Problem | Graph":
     """The problem or the graph that a JSON value describes, in the format that it looks like."""
     if is_graph(raw):
@@ -90,9 +99,9 @@ def document_of(raw: object) -> "Problem | Graph":
 
 def write_graph(graph: "Graph") -> bytes:
     """The graph as native JSON."""
-    from memstow.planner.formats.graph.native import write_graph
+    from memstow.planner.formats.graph.native import to_bytes
 
-    return write_graph(graph)
+    return to_bytes(graph)
 
 
 def problem_of(raw: object, name: str) -> Problem:

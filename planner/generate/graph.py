@@ -91,7 +91,8 @@ def _cells(builder: _Builder, tensor: str) -> None:
     before, now = tensor, tensor
     while builder.left:
         size = max(64, builder.size_of(now) // builder.chance.pick((1, 1, 2)))
-        ready, unused = [before, now], []
+        ready = [before, now]
+        unused: list[str] = []
         for _ in range(_BLOCKS):
             ends = []
             for _ in range(2):

@@ -9,7 +9,7 @@ from memstow.planner.model.graph import Graph
 from memstow.planner.model.memory import collector_at_rest
 
 
-def write_graph(graph: Graph) -> bytes:
+def to_bytes(graph: Graph) -> bytes:
     """The graph as native JSON."""
     with collector_at_rest():
         return encode_document(plain(graph))
