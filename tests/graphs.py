@@ -1,4 +1,4 @@
-"""Small random graphs that mix all features, and what they need in an order, counted from docs/graph.md alone."""
+"""Small random graphs that mix all features, and what they need in an order, from docs/graph.md alone."""
 
 from collections.abc import Iterator, Sequence
 from random import Random
@@ -32,7 +32,9 @@ class _Maker:
         for _ in range(self.random.randint(1, 2)):
             self.inputs.append(self.tensor())
             self.data.append(self.inputs[-1])
-        others = [self.tensor(kind) for kind in ("state", "constant", "external") if self.random.random() < 0.4]
+        others = [
+            self.tensor(kind) for kind in ("state", "constant", "external") if self.random.random() < 0.4
+        ]
         for _ in range(self.count):
             self.operator(others)
         made = [name for operator in self.operators for name in operator["outputs"]]
@@ -68,9 +70,7 @@ class _Maker:
         random, name = self.random, f"o{len(self.operators)}"
         inputs = random.sample(self.data, min(len(self.data), random.randint(0, 3)))
         outputs = [self.tensor() for _ in range(random.choice((0, 1, 1, 1, 2)))]
-        pairs = [
-            [source, target] for source in inputs for target in outputs if random.random() < 0.5
-        ]
+        pairs = [[source, target] for source in inputs for target in outputs if random.random() < 0.5]
         if outputs and random.random() < 0.25:
             made, pairs = self.group(inputs, outputs[0]), []
             inputs = [*dict.fromkeys([*inputs, *made])]
@@ -81,7 +81,7 @@ class _Maker:
             if kind == "state" and random.random() < 0.3:
                 outputs.append(other)
         phases = random.randint(1, 3)
-        temporaries = []
+        temporaries: list[Document] = []
         for _ in range(random.choice((0, 0, 1, 2))):
             temporary: Document = {"id": f"{name}.{len(temporaries)}", "size": random.randint(0, 6)}
             if random.random() < 0.7:
@@ -176,7 +176,9 @@ def needed(document: Document, order: Sequence[str]) -> list[int]:
     for at, name in enumerate(order):
         operator = by_name[name]
         gone = {it for other in order[:at] for it in by_name[other]["outputs"]} | set(document["inputs"])
-        later = {it for other in order[at + 1 :] for it in by_name[other]["inputs"]} | set(document["outputs"])
+        later = {it for other in order[at + 1 :] for it in by_name[other]["inputs"]} | set(
+            document["outputs"]
+        )
         here = {it for it in (*operator["inputs"], *operator["outputs"]) if it in data}
         live = here | {it for it in data if it in gone and it in later}
         ends = {it for it in here if it not in later}
@@ -221,14 +223,15 @@ def most_saved(pairs: list[tuple[str, str, int]]) -> int:
 
 
 def live_bytes_of(problem: Problem, moments: int) -> list[int]:
-    """The bytes live at each time from 0, in a problem without conflicts; views and pairs in place counted."""
+    """The bytes live at each time from 0, without conflicts; views and pairs in place counted."""
     place = {tie.buffer: (tie.base, tie.offset) for tie in problem.relative}
     found = []
     for time in range(moments):
         live = {
             b.id: b.size
             for b in problem.buffers
-            if b.lifetime == "always" or (isinstance(b.lifetime, tuple) and b.lifetime[0] <= time < b.lifetime[1])
+            if b.lifetime == "always"
+            or (isinstance(b.lifetime, tuple) and b.lifetime[0] <= time < b.lifetime[1])
         }
         covered: set[tuple[str, int]] = set()
         for name, size in live.items():
