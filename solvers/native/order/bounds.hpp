@@ -1,0 +1,49 @@
+// Lower bounds on the peak of all orders.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "core/budget.hpp"
+#include "order/cut.hpp"
+#include "order/graph.hpp"
+#include "order/reach.hpp"
+
+namespace memstow::order {
+
+// The most that is needed for the inputs and the outputs of one operator, and for what is live at both ends.
+struct Largest {
+    Bytes bytes;
+    Index op;  // -1: what is live at the start or at the end
+};
+Largest largest_step(const Graph& graph);
+
+// One way to save in place while an operator runs: what it grants. All ways together cover every set of pairs.
+using Credits = std::vector<Credit>;
+std::vector<Credits> ways_to_save(const Graph& graph, Index v, const std::vector<Side>& sides);
+
+// The least that an operator needs in any order: the least over the ways to save, each one cut.
+class CutBound {
+  public:
+    explicit CutBound(const Graph& graph) : graph_(graph), cut_(graph), reach_(graph) {}
+    Bytes of(Index v);
+    std::int64_t steps() const { return cut_.steps(); }
+
+  private:
+    const Graph& graph_;
+    Cut cut_;
+    Reach reach_;
+};
+
+struct Bound {
+    Bytes bytes;
+    Index op;       // -1: no operator's
+    bool complete;  // no operator has a greater one
+};
+
+// The greatest cut bound of all operators. By operator, `needs` is what it needs in some order: no less than its
+// bound. Work counts arcs. `on_bound` hears each better one.
+Bound cut_bound(const Graph& graph, const std::vector<Bytes>& needs, Budget& budget,
+                const std::function<void(Bytes)>& on_bound);
+
+}  // namespace memstow::order
