@@ -113,15 +113,48 @@ std::vector<Credits> ways_to_save(const Graph& graph, Index v, const std::vector
     return {{{most.front(), true, most_saved(most)}}};
 }
 
-Bytes CutBound::of(Index v) {
+Bytes CutBound::of(Index v, Bytes enough) {
     reach_.look_at(v);
+    steps_ += graph_.size();
+    for (const auto& set : sets_) {
+        const Bytes bytes = after(set, v);
+        if (bytes <= enough) return bytes;
+    }
     Bytes best = kLimit;
     for (const Credits& credits : ways_to_save(graph_, v, reach_.sides())) {
         const Between between{reach_.open(), reach_.sides(), v, credits};
-        const Bytes open = cut_.least(between, kLimit);
+        const Bytes open = cut_.least(between);
         best = std::min(best, open + cut_.elsewhere(between) + graph_.extra[v]);
     }
+    keep(v);
     return best;
+}
+
+// What v needs after the set, with all that comes before v and without what comes after it.
+Bytes CutBound::after(const std::vector<bool>& set, Index v) {
+    const std::vector<Side>& sides = reach_.sides();
+    const auto done = [&](Index u) { return sides[u] == Side::inside || (sides[u] == Side::open && set[u]); };
+    const auto begun = [&](Index u) { return u == v || done(u); };
+    Bytes total = graph_.base + graph_.extra[v];
+    for (const Storage& storage : graph_.storages) {
+        if (!storage.to_end && std::all_of(storage.ends.begin(), storage.ends.end(), done)) continue;
+        if (storage.from_start || std::any_of(storage.begins.begin(), storage.begins.end(), begun)) {
+            total += storage.size;
+        }
+    }
+    steps_ += graph_.size();
+    return total;
+}
+
+void CutBound::keep(Index v) {
+    std::vector<bool> set(graph_.extra.size(), false);
+    for (Index u = 0; u < graph_.size(); ++u) set[u] = u == v || reach_.sides()[u] == Side::inside;
+    for (const Index u : cut_.smallest()) set[u] = true;
+    if (sets_.size() < kSets) {
+        sets_.push_back(std::move(set));
+    } else {
+        sets_[oldest_++ % kSets] = std::move(set);
+    }
 }
 
 Bound cut_bound(const Graph& graph, const std::vector<Bytes>& needs, Budget& budget,
@@ -140,7 +173,7 @@ Bound cut_bound(const Graph& graph, const std::vector<Bytes>& needs, Budget& bud
             best.complete = false;
             break;
         }
-        const Bytes bytes = bound.of(v);
+        const Bytes bytes = bound.of(v, best.bytes);
         budget.count(bound.steps() - counted + graph.size());
         counted = bound.steps();
         if (bytes <= best.bytes) continue;

@@ -26,13 +26,21 @@ std::vector<Credits> ways_to_save(const Graph& graph, Index v, const std::vector
 class CutBound {
   public:
     explicit CutBound(const Graph& graph) : graph_(graph), cut_(graph), reach_(graph) {}
-    Bytes of(Index v);
-    std::int64_t steps() const { return cut_.steps(); }
+    // Ends early where a set that was best for another operator shows that the bound is not above `enough`.
+    Bytes of(Index v, Bytes enough = -1);
+    std::int64_t steps() const { return steps_ + cut_.steps(); }
 
   private:
+    static constexpr std::size_t kSets = 4;
+    Bytes after(const std::vector<bool>& set, Index v);
+    void keep(Index v);
+
     const Graph& graph_;
     Cut cut_;
     Reach reach_;
+    std::vector<std::vector<bool>> sets_;
+    std::size_t oldest_ = 0;
+    std::int64_t steps_ = 0;
 };
 
 struct Bound {

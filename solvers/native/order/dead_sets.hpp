@@ -11,6 +11,11 @@ namespace memstow::order {
 
 using Word = std::uint64_t;
 
+// A set, and where it must lead: to the set `commit`, or, where that is empty, to any of the next.
+struct DeadSet {
+    std::vector<Word> words, commit;
+};
+
 class DeadSets {
   public:
     // Sets of numbers below `size`; takes no more bytes than `most`.

@@ -5,14 +5,23 @@
 #include "core/random.hpp"
 
 namespace memstow::order {
+namespace {
 
-Descent::Descent(const Graph& graph, std::size_t memory)
-    : state_(graph),
+// A commit from further back saves more and costs a larger cut.
+constexpr std::size_t kLongestCommit = 256;
+// Between looks at the clock.
+constexpr std::int64_t kStepsAtOnce = 20'000;
+
+}  // namespace
+
+Descent::Descent(const Graph& graph, const Options& options)
+    : options_(options),
+      state_(graph),
       cut_(graph),
-      dead_(graph.size(), memory),
+      dead_(graph.size(), options.memory),
       bits_((graph.extra.size() + 63) / 64, 0),
       sides_(graph.extra.size(), Side::outside) {
-    Random random(1);
+    Random random(options.seed);
     for (Index v = 0; v < graph.size(); ++v) keys_.push_back(random.next());
 }
 
@@ -55,6 +64,7 @@ bool Descent::commit() {
     std::size_t j = frames_.size();
     while (j > 0 && frames_[j - 1].live >= state_.live()) --j;
     if (j == frames_.size()) return false;
+    while (j + 1 < frames_.size() && state_.path().size() - frames_[j].steps > kLongestCommit) ++j;
     const std::size_t from = frames_[j].steps;
     const std::vector<Index> run_since(state_.path().begin() + static_cast<std::ptrdiff_t>(from), state_.path().end());
     choices_.resize(frames_[j].choices);
@@ -66,13 +76,16 @@ bool Descent::commit() {
     std::vector<Index> best = cut_.largest();
     steps_ += (cut_.steps() - before) / 8;
     for (const Index v : run_since) sides_[v] = Side::inside;
-    if (best.size() == run_since.size() || best.empty()) return false;
-    undo_to(from);
-    std::sort(best.begin(), best.end());
-    for (const Index v : run_since) {
-        if (std::binary_search(best.begin(), best.end(), v)) run(v);
+    const bool changed = best.size() < run_since.size();
+    if (changed) {
+        undo_to(from);
+        std::sort(best.begin(), best.end());
+        for (const Index v : run_since) {
+            if (std::binary_search(best.begin(), best.end(), v)) run(v);
+        }
     }
-    return true;
+    if (all_kept_) frames_[j].commit = bits_;
+    return changed;
 }
 
 // Goes on from the set at the end of the path. False where it is dead.
@@ -87,14 +100,15 @@ bool Descent::enter() {
 }
 
 void Descent::push() {
-    frames_.push_back({state_.path().size(), state_.live(), choices_.size(), choices_.size()});
+    frames_.push_back({state_.path().size(), state_.live(), choices_.size(), choices_.size(), {}});
     for (const Index v : state_.ready()) {
         const Step step = state_.step(v);
         ++steps_;
         if (step.needs > limit_) {
             least_blocked_ = std::min(least_blocked_, step.needs);
         } else {
-            choices_.push_back({step.leaves, step.needs, v});
+            const std::uint64_t chance = options_.seed == 0 ? 0 : keys_[v];
+            choices_.push_back({chance == 0 ? step.leaves : 0, chance == 0 ? step.needs : 0, chance, v});
         }
     }
     const auto first = choices_.begin() + static_cast<std::ptrdiff_t>(frames_.back().choices);
@@ -112,11 +126,21 @@ bool Descent::back() {
             choices_.resize(frame.choice);
             return true;
         }
-        all_kept_ = dead_.add(bits_, hash_) && all_kept_;
+        bury(frame);
         choices_.resize(frame.choices);
         frames_.pop_back();
     }
     return false;
+}
+
+void Descent::bury(Frame& frame) {
+    if (!dead_.add(bits_, hash_)) ++forgotten_;
+    all_kept_ = all_kept_ && kept_.size() < options_.kept;
+    if (all_kept_) {
+        kept_.push_back({bits_, std::move(frame.commit)});
+    } else {
+        kept_ = {};
+    }
 }
 
 void Descent::start(Bytes limit) {
@@ -126,7 +150,9 @@ void Descent::start(Bytes limit) {
     dead_.clear();
     least_blocked_ = kLimit;
     limit_ = limit;
-    all_kept_ = true;
+    forgotten_ = 0;
+    kept_.clear();
+    all_kept_ = options_.kept > 0;
 }
 
 Answer Descent::search(Bytes limit, std::int64_t steps, Budget& budget) {
@@ -136,15 +162,14 @@ Answer Descent::search(Bytes limit, std::int64_t steps, Budget& budget) {
         enter();
     }
     std::int64_t counted = steps_;
-    for (std::int64_t turn = 0;; ++turn) {
+    for (;;) {
         if (state_.complete()) return Answer::found;
         if (!back()) return Answer::none;
         enter();
-        if (turn % 64 == 0 || steps_ >= until) {
-            budget.count(steps_ - counted);
-            counted = steps_;
-            if (steps_ >= until || budget.spent()) return Answer::stopped;
-        }
+        if (steps_ - counted < kStepsAtOnce && steps_ < until) continue;
+        budget.count(steps_ - counted);
+        counted = steps_;
+        if (steps_ >= until || budget.spent()) return Answer::stopped;
     }
 }
 

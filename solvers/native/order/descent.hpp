@@ -17,8 +17,12 @@ enum class Answer { found, none, stopped };
 // whose live bytes are the fewest of all sets in between. Sets from which nothing led to the end are remembered.
 class Descent {
   public:
-    // The sets remembered take no more than so many bytes.
-    Descent(const Graph& graph, std::size_t memory);
+    struct Options {
+        std::size_t memory;     // bytes for the sets remembered
+        std::size_t kept = 0;   // the most sets of which the reasons are kept as well
+        std::uint64_t seed = 0;  // not 0: the order of the choices is left to chance
+    };
+    Descent(const Graph& graph, const Options& options);
 
     // Looks for an order; stops after so many steps, or when the budget is spent, and goes on when asked again for
     // the same limit.
@@ -27,18 +31,20 @@ class Descent {
     const std::vector<Index>& order() const { return state_.path(); }
     // After none: no order needs less than this.
     Bytes least_blocked() const { return least_blocked_; }
-    const DeadSets& dead() const { return dead_; }
-    // False where a set had no room in memory.
-    bool all_kept() const { return all_kept_; }
+    std::size_t dead_count() const { return dead_.count() + forgotten_; }
+    // The dead sets and their reasons; none where there were too many.
+    const std::vector<DeadSet>& kept() const { return kept_; }
 
   private:
     struct Frame {
         std::size_t steps;  // of the path
         Bytes live;
         std::size_t choice, choices;  // the next, and the first, in `choices_`
+        std::vector<Word> commit;     // the set that it leads to, where that is the only one
     };
     struct Choice {
         Bytes leaves, needs;
+        std::uint64_t chance;
         Index op;
         auto operator<=>(const Choice&) const = default;
     };
@@ -51,7 +57,9 @@ class Descent {
     void undo_to(std::size_t steps);
     bool back();
     void push();
+    void bury(Frame& frame);
 
+    Options options_;
     State state_;
     Cut cut_;
     DeadSets dead_;
@@ -62,7 +70,9 @@ class Descent {
     std::vector<Side> sides_;
     Bytes limit_ = -1, least_blocked_ = kLimit;
     std::int64_t steps_ = 0;
+    std::size_t forgotten_ = 0;  // dead sets that had no room
     bool all_kept_ = true;
+    std::vector<DeadSet> kept_;
 };
 
 }  // namespace memstow::order

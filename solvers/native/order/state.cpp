@@ -7,7 +7,7 @@
 namespace memstow::order {
 
 State::State(const Graph& graph)
-    : graph_(graph),
+    : graph_(&graph),
       begun_(graph.storages.size()),
       left_(graph.storages.size()),
       waits_(graph.extra.size()),
@@ -40,7 +40,7 @@ void State::unready(Index v) {
 }
 
 Bytes State::saved(Index v) const {
-    const auto& pairs = graph_.in_place[v];
+    const auto& pairs = graph_->in_place[v];
     const auto counts = [&](const InPlace& pair) { return left_[pair.source] == 1 && begun_[pair.target] == 0; };
     if (pairs.size() == 1) return counts(pairs[0]) ? pairs[0].bytes : 0;
     std::vector<InPlace> possible;
@@ -50,28 +50,28 @@ Bytes State::saved(Index v) const {
 
 Step State::step(Index v) const {
     Bytes begins = 0, ends = 0;
-    for (const Index s : graph_.begins_at[v]) {
-        if (begun_[s] == 0) begins += graph_.storages[s].size;
+    for (const Index s : graph_->begins_at[v]) {
+        if (begun_[s] == 0) begins += graph_->storages[s].size;
     }
-    for (const Index s : graph_.ends_at[v]) {
-        if (left_[s] == 1) ends += graph_.storages[s].size;
+    for (const Index s : graph_->ends_at[v]) {
+        if (left_[s] == 1) ends += graph_->storages[s].size;
     }
-    Bytes needs = live_ + begins + graph_.extra[v];
-    if (!graph_.in_place[v].empty()) needs -= saved(v);
+    Bytes needs = live_ + begins + graph_->extra[v];
+    if (!graph_->in_place[v].empty()) needs -= saved(v);
     return {needs, live_ + begins - ends};
 }
 
 void State::run(Index v) {
-    for (const Index s : graph_.begins_at[v]) {
-        if (begun_[s]++ == 0) live_ += graph_.storages[s].size;
+    for (const Index s : graph_->begins_at[v]) {
+        if (begun_[s]++ == 0) live_ += graph_->storages[s].size;
     }
-    for (const Index s : graph_.ends_at[v]) {
-        if (--left_[s] == 0) live_ -= graph_.storages[s].size;
+    for (const Index s : graph_->ends_at[v]) {
+        if (--left_[s] == 0) live_ -= graph_->storages[s].size;
     }
     unready(v);
     done_[v] = true;
     path_.push_back(v);
-    for (const Index w : graph_.after[v]) {
+    for (const Index w : graph_->after[v]) {
         if (--waits_[w] == 0) make_ready(w);
     }
 }
@@ -80,15 +80,15 @@ void State::undo() {
     const Index v = path_.back();
     path_.pop_back();
     done_[v] = false;
-    for (const Index w : graph_.after[v]) {
+    for (const Index w : graph_->after[v]) {
         if (waits_[w]++ == 0) unready(w);
     }
     make_ready(v);
-    for (const Index s : graph_.ends_at[v]) {
-        if (left_[s]++ == 0) live_ += graph_.storages[s].size;
+    for (const Index s : graph_->ends_at[v]) {
+        if (left_[s]++ == 0) live_ += graph_->storages[s].size;
     }
-    for (const Index s : graph_.begins_at[v]) {
-        if (--begun_[s] == 0) live_ -= graph_.storages[s].size;
+    for (const Index s : graph_->begins_at[v]) {
+        if (--begun_[s] == 0) live_ -= graph_->storages[s].size;
     }
 }
 

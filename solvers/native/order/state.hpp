@@ -17,9 +17,9 @@ class State {
   public:
     explicit State(const Graph& graph);
 
-    const Graph& graph() const { return graph_; }
+    const Graph& graph() const { return *graph_; }
     Bytes live() const { return live_; }
-    bool complete() const { return path_.size() == graph_.extra.size(); }
+    bool complete() const { return path_.size() == graph_->extra.size(); }
     bool done(Index v) const { return done_[v]; }
     // Operators that are not done and wait for none, in no particular order.
     std::span<const Index> ready() const { return ready_; }
@@ -40,7 +40,7 @@ class State {
     void make_ready(Index v);
     void unready(Index v);
 
-    const Graph& graph_;
+    const Graph* graph_;
     std::vector<Index> begun_;  // by storage: operators done of those that begin it
     std::vector<Index> left_;   // by storage: operators not done of those that end it
     std::vector<Index> waits_;  // by operator: operators not done of those before it
