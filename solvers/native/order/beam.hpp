@@ -8,7 +8,8 @@
 
 namespace memstow::order {
 
-// An order that needs less than `peak`; empty where the beam finds none. `bound`: needs up to this cost nothing.
+// An order that needs less than `peak`; empty where the beam finds none. `bound`: needs up to this cost
+// nothing.
 std::vector<Index> beam(const Graph& graph, Bytes bound, Bytes peak, std::size_t width, Budget& budget);
 
 }  // namespace memstow::order

@@ -1,6 +1,7 @@
 #include "order/bounds.hpp"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "order/savings.hpp"
@@ -8,7 +9,7 @@
 namespace memstow::order {
 namespace {
 
-constexpr std::size_t kMostWays = 16;
+constexpr std::size_t kMostWays = 16, kMostCalls = 4096;
 
 bool certain(const Graph& graph, Index v, Index source, const std::vector<Side>& sides) {
     const Storage& storage = graph.storages[source];
@@ -43,9 +44,11 @@ class Ways {
         return a.pair.source == b.pair.source || a.pair.target == b.pair.target;
     }
     bool free(const Credit& credit) const {
-        return std::none_of(chosen_.begin(), chosen_.end(), [&](const Credit& c) { return meets(c, credit); });
+        return std::none_of(chosen_.begin(), chosen_.end(),
+                            [&](const Credit& c) { return meets(c, credit); });
     }
     void choose(std::size_t k) {
+        too_many_ = too_many_ || ++calls_ > kMostCalls;
         if (too_many_) return;
         if (k == pairs_.size()) {
             if (std::any_of(pairs_.begin(), pairs_.end(), [&](const Credit& c) { return free(c); })) return;
@@ -70,6 +73,7 @@ class Ways {
     const std::vector<Credit>& pairs_;
     Credits chosen_;
     std::vector<Credits> ways_;
+    std::size_t calls_ = 0;
     bool too_many_ = false;
 };
 
@@ -97,20 +101,25 @@ Largest largest_step(const Graph& graph) {
 
 std::vector<Credits> ways_to_save(const Graph& graph, Index v, const std::vector<Side>& sides) {
     std::vector<Credit> pairs;
-    std::vector<InPlace> most;
     bool plain = true;  // no target that may have begun before
     for (const InPlace& pair : graph.in_place[v]) {
         if (!possible(graph, v, pair, sides)) continue;
         plain = plain && graph.storages[pair.target].begins.size() == 1;
         pairs.push_back({pair, certain(graph, v, pair.source, sides), pair.bytes});
-        most.push_back(pair);
     }
     if (plain) {
         if (std::vector<Credits> ways = Ways(pairs).all(); !ways.empty()) return ways;
     }
-    // One way that grants all there is.
-    if (most.empty()) return {{}};
-    return {{{most.front(), true, most_saved(most)}}};
+    // One way that grants the best pair of each output.
+    std::map<Index, Credit> best;
+    for (const Credit& credit : pairs) {
+        const auto it = best.try_emplace(credit.pair.target, credit).first;
+        if (credit.bytes > it->second.bytes) it->second = credit;
+        it->second.certain = true;
+    }
+    Credits all;
+    for (const auto& [target, credit] : best) all.push_back(credit);
+    return {all};
 }
 
 Bytes CutBound::of(Index v, Bytes enough) {
@@ -155,6 +164,28 @@ void CutBound::keep(Index v) {
     } else {
         sets_[oldest_++ % kSets] = std::move(set);
     }
+}
+
+std::vector<WayProof> prove_cut(const Graph& graph, Index v) {
+    Reach reach(graph);
+    reach.look_at(v);
+    Cut cut(graph);
+    std::vector<WayProof> result;
+    for (Credits& credits : ways_to_save(graph, v, reach.sides())) {
+        cut.least({reach.open(), reach.sides(), v, credits});
+        result.push_back({std::move(credits), cut.chains()});
+    }
+    return result;
+}
+
+std::vector<Chain> prove_commit(const Graph& graph, const std::vector<Index>& done,
+                                const std::vector<Index>& more) {
+    std::vector<Side> sides(graph.extra.size(), Side::outside);
+    for (const Index v : done) sides[v] = Side::inside;
+    for (const Index v : more) sides[v] = Side::open;
+    Cut cut(graph);
+    cut.least({more, sides});
+    return cut.chains();
 }
 
 Bound cut_bound(const Graph& graph, const std::vector<Bytes>& needs, Budget& budget,

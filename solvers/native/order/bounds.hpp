@@ -18,7 +18,8 @@ struct Largest {
 };
 Largest largest_step(const Graph& graph);
 
-// One way to save in place while an operator runs: what it grants. All ways together cover every set of pairs.
+// One way to save in place while an operator runs: what it grants. All ways together cover every set of
+// pairs.
 using Credits = std::vector<Credit>;
 std::vector<Credits> ways_to_save(const Graph& graph, Index v, const std::vector<Side>& sides);
 
@@ -43,14 +44,25 @@ class CutBound {
     std::int64_t steps_ = 0;
 };
 
+// What proves the bound of an operator: for each way to save, chains.
+struct WayProof {
+    Credits credits;
+    std::vector<Chain> chains;
+};
+std::vector<WayProof> prove_cut(const Graph& graph, Index v);
+
+// What proves that no set between two has fewer live bytes than the larger one, which is `done` and `more`.
+std::vector<Chain> prove_commit(const Graph& graph, const std::vector<Index>& done,
+                                const std::vector<Index>& more);
+
 struct Bound {
     Bytes bytes;
     Index op;       // -1: no operator's
     bool complete;  // no operator has a greater one
 };
 
-// The greatest cut bound of all operators. By operator, `needs` is what it needs in some order: no less than its
-// bound. Work counts arcs. `on_bound` hears each better one.
+// The greatest cut bound of all operators. By operator, `needs` is what it needs in some order: no less than
+// its bound. Work counts arcs. `on_bound` hears each better one.
 Bound cut_bound(const Graph& graph, const std::vector<Bytes>& needs, Budget& budget,
                 const std::function<void(Bytes)>& on_bound);
 

@@ -7,8 +7,8 @@
 
 namespace memstow::order {
 
-// "Least peak memory first", as in PyTorch: of the operators that need no more than the peak so far, the one that
-// leaves the fewest bytes; where there is none, the one that needs the fewest.
+// "Least peak memory first", as in PyTorch: of the operators that need no more than the peak so far, the one
+// that leaves the fewest bytes; where there is none, the one that needs the fewest.
 std::vector<Index> least_peak_first(const Graph& graph);
 
 // Depth first from the results: what an operator waits for comes right before it.

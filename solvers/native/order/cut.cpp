@@ -4,7 +4,8 @@
 
 namespace memstow::order {
 
-Cut::Cut(const Graph& graph) : graph_(graph), node_(graph.extra.size(), -1), asked_(graph.storages.size(), 0) {}
+Cut::Cut(const Graph& graph)
+    : graph_(graph), node_(graph.extra.size(), -1), asked_(graph.storages.size(), 0) {}
 
 // The node that is on the source's side where the storage has begun; -1 where it has in no set.
 Index Cut::entry(const Between& between, Index s) {
@@ -56,7 +57,7 @@ void Cut::add_storage(const Between& between, Index s) {
         fixed_ += storage.size;
         return;
     }
-    weighted_.push_back({static_cast<Index>(flow_.arcs().size()), {.storage = s}});
+    weighted_.push_back({static_cast<Index>(flow_.arcs().size()), s, -1});
     flow_.add_arc(from, to, storage.size);
 }
 
@@ -71,7 +72,7 @@ void Cut::add_credit(const Between& between, Index number) {
     }
     const Index to = exit(between, others);
     if (to < 0) return;
-    weighted_.push_back({static_cast<Index>(flow_.arcs().size()), {.credit = number}});
+    weighted_.push_back({static_cast<Index>(flow_.arcs().size()), -1, number});
     flow_.add_arc(MaxFlow::kSource, to, credit.bytes);
 }
 
@@ -121,6 +122,25 @@ std::vector<Index> Cut::largest() const {
     std::vector<Index> result;
     for (const Index v : open_) {
         if (!far[node_[v]]) result.push_back(v);
+    }
+    return result;
+}
+
+std::vector<Chain> Cut::chains() const {
+    std::vector<Chain> result;
+    for (const MaxFlow::Path& path : flow_.paths()) {
+        Chain chain{path.bytes, -1, {}};
+        for (const Index arc : path.arcs) {
+            const auto it = std::lower_bound(weighted_.begin(), weighted_.end(), arc,
+                                             [](const Weighted& w, Index a) { return w.arc < a; });
+            if (it == weighted_.end() || it->arc != arc) continue;
+            if (it->credit >= 0) {
+                chain.credit = it->credit;
+            } else {
+                chain.storages.push_back(it->storage);
+            }
+        }
+        result.push_back(std::move(chain));
     }
     return result;
 }

@@ -19,13 +19,23 @@ struct Credit {
     Bytes bytes;  // at most the bytes of the pair
 };
 
-// The question: sets with all operators inside and none outside. `open` lists the others, each of which waits only
-// for operators that are inside or open. Storages that no open operator begins or ends are left out of the sum.
+// The question: sets with all operators inside and none outside. `open` lists the others, each of which waits
+// only for operators that are inside or open. Storages that no open operator begins or ends are left out of
+// the sum.
 struct Between {
     std::span<const Index> open;
     const std::vector<Side>& sides;
     Index running = -1;  // an operator that runs then; outside
     std::span<const Credit> credits = {};
+};
+
+// Storages of which one is live in each set, so that they add so many bytes. The first has begun in all sets;
+// where one has ended, the next has begun; the last has ended in none. Instead of the first storage there may
+// be a credit: it is not had, or all other operators that end its source are done.
+struct Chain {
+    Bytes bytes;
+    Index credit = -1;
+    std::vector<Index> storages;
 };
 
 class Cut {
@@ -40,16 +50,8 @@ class Cut {
     std::vector<Index> smallest() const;
     std::vector<Index> largest() const;
 
-    // What proves the bound: storages that are live in all sets, and chains of storages of which one is.
-    struct Link {
-        Index storage = -1;  // or, where it is negative, `credit`: a saving that is not had
-        Index credit = -1;
-    };
-    struct Chain {
-        Bytes bytes;
-        std::vector<Link> links;
-    };
-    std::vector<Chain> chains();
+    // After a full run: chains that prove the sum, with what is live in all sets.
+    std::vector<Chain> chains() const;
 
     std::int64_t steps() const { return flow_.steps(); }
 
@@ -62,13 +64,12 @@ class Cut {
     const Graph& graph_;
     MaxFlow flow_;
     std::vector<Index> open_;
-    std::vector<Index> node_;            // by operator: its node, where it is open
-    std::vector<std::int64_t> asked_;    // by storage: the last question that had it
+    std::vector<Index> node_;          // by operator: its node, where it is open
+    std::vector<std::int64_t> asked_;  // by storage: the last question that had it
     std::int64_t questions_ = 0;
     Bytes fixed_ = 0;
     struct Weighted {
-        Index arc;
-        Link link;
+        Index arc, storage, credit;  // one of the two is -1
     };
     std::vector<Weighted> weighted_;
 };

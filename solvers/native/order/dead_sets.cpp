@@ -23,7 +23,8 @@ std::size_t DeadSets::slot_of(std::span<const Word> set, Word hash) const {
         const Slot& slot = slots_[at];
         if (slot.number == 0) return at;
         if (slot.hash != static_cast<std::uint32_t>(hash >> 32)) continue;
-        if (std::equal(set.begin(), set.end(), words_.begin() + (slot.number - 1) * static_cast<std::ptrdiff_t>(width_))) {
+        if (std::equal(set.begin(), set.end(),
+                       words_.begin() + (slot.number - 1) * static_cast<std::ptrdiff_t>(width_))) {
             return at;
         }
     }

@@ -1,4 +1,5 @@
-// Sets of operators from which no order ends within the limit. Sets are compared whole: equal hashes prove nothing.
+// Sets of operators from which no order ends within the limit. Sets are compared whole: equal hashes prove
+// nothing.
 #pragma once
 
 #include <cstdint>

@@ -42,7 +42,8 @@ void Descent::undo_to(std::size_t steps) {
     }
 }
 
-// Runs what frees at least what it takes: only two sets lie in between, and the second has no more live bytes.
+// Runs what frees at least what it takes: only two sets lie in between, and the second has no more live
+// bytes.
 void Descent::run_free() {
     for (bool changed = true; changed;) {
         changed = false;
@@ -58,15 +59,16 @@ void Descent::run_free() {
     }
 }
 
-// Where the path has come down to the live bytes of an earlier set, that one needs no other way than to the set
-// in between with the fewest live bytes. True where the path was changed.
+// Where the path has come down to the live bytes of an earlier set, that one needs no other way than to the
+// set in between with the fewest live bytes. True where the path was changed.
 bool Descent::commit() {
     std::size_t j = frames_.size();
     while (j > 0 && frames_[j - 1].live >= state_.live()) --j;
     if (j == frames_.size()) return false;
     while (j + 1 < frames_.size() && state_.path().size() - frames_[j].steps > kLongestCommit) ++j;
     const std::size_t from = frames_[j].steps;
-    const std::vector<Index> run_since(state_.path().begin() + static_cast<std::ptrdiff_t>(from), state_.path().end());
+    const std::vector<Index> run_since(state_.path().begin() + static_cast<std::ptrdiff_t>(from),
+                                       state_.path().end());
     choices_.resize(frames_[j].choices);
     frames_[j].choice = frames_[j].choices;
     frames_.resize(j + 1);

@@ -13,19 +13,20 @@ namespace memstow::order {
 
 enum class Answer { found, none, stopped };
 
-// Depth first. At each set it runs at once what loses nothing (a *commit*): any set that can be reached from it and
-// whose live bytes are the fewest of all sets in between. Sets from which nothing led to the end are remembered.
+// Depth first. At each set it runs at once what loses nothing (a *commit*): any set that can be reached from
+// it and whose live bytes are the fewest of all sets in between. Sets from which nothing led to the end are
+// remembered.
 class Descent {
   public:
     struct Options {
-        std::size_t memory;     // bytes for the sets remembered
-        std::size_t kept = 0;   // the most sets of which the reasons are kept as well
+        std::size_t memory;      // bytes for the sets remembered
+        std::size_t kept = 0;    // the most sets of which the reasons are kept as well
         std::uint64_t seed = 0;  // not 0: the order of the choices is left to chance
     };
     Descent(const Graph& graph, const Options& options);
 
-    // Looks for an order; stops after so many steps, or when the budget is spent, and goes on when asked again for
-    // the same limit.
+    // Looks for an order; stops after so many steps, or when the budget is spent, and goes on when asked
+    // again for the same limit.
     Answer search(Bytes limit, std::int64_t steps, Budget& budget);
     // The order found.
     const std::vector<Index>& order() const { return state_.path(); }

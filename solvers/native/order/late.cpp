@@ -10,7 +10,8 @@ constexpr std::size_t kMostGrowth = 4;
 
 class Late {
   public:
-    explicit Late(const Graph& graph) : graph_(graph), late_(graph.extra.size(), false), target_(graph.storages.size()) {
+    explicit Late(const Graph& graph)
+        : graph_(graph), late_(graph.extra.size(), false), target_(graph.storages.size()) {
         for (const auto& pairs : graph.in_place) {
             for (const InPlace& pair : pairs) target_[pair.target] = true;
         }

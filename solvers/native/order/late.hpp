@@ -7,9 +7,9 @@
 
 namespace memstow::order {
 
-// An operator is *late* when nothing can end at it, and it needs nothing else while it runs: whatever runs next and does
-// not wait for it may as well run before it. So it runs right before the first operator that waits for it, and what it
-// begins may as well begin there.
+// An operator is *late* when nothing can end at it, and it needs nothing else while it runs: whatever runs
+// next and does not wait for it may as well run before it. So it runs right before the first operator that
+// waits for it, and what it begins may as well begin there.
 struct WithoutLate {
     Graph graph;              // of the operators that are left
     std::vector<Index> kept;  // by operator of that graph: which it is

@@ -91,4 +91,64 @@ std::vector<bool> MaxFlow::near_sink() const {
     return seen;
 }
 
+namespace {
+
+// Takes paths out of a flow, one after the other; what flows in a circle is taken out on the way.
+class Unravelling {
+  public:
+    Unravelling(const std::vector<MaxFlow::Arc>& arcs, std::vector<Index> first)
+        : arcs_(arcs), current_(std::move(first)), flow_(arcs.size(), 0), met_(current_.size(), -1) {
+        for (std::size_t a = 0; a < arcs.size(); a += 2) flow_[a] = arcs[a + 1].room;
+    }
+
+    MaxFlow::Path next() {
+        trail_.clear();
+        Index node = MaxFlow::kSource;
+        while (node != MaxFlow::kSink) {
+            met_[node] = static_cast<Index>(trail_.size());
+            Index& a = current_[node];
+            while (a >= 0 && flow_[a] == 0) a = arcs_[a].next;
+            if (a < 0) return {0, {}};
+            trail_.push_back(a);
+            node = arcs_[a].to;
+            if (met_[node] >= 0) {
+                take(static_cast<std::size_t>(met_[node]));
+                forget(static_cast<std::size_t>(met_[node]));
+            }
+        }
+        MaxFlow::Path path{take(0), trail_};
+        forget(0);
+        return path;
+    }
+
+  private:
+    Bytes take(std::size_t from) {
+        Bytes least = flow_[trail_[from]];
+        for (std::size_t k = from; k < trail_.size(); ++k) least = std::min(least, flow_[trail_[k]]);
+        for (std::size_t k = from; k < trail_.size(); ++k) flow_[trail_[k]] -= least;
+        return least;
+    }
+    void forget(std::size_t from) {
+        for (std::size_t k = from; k < trail_.size(); ++k) met_[arcs_[trail_[k] ^ 1].to] = -1;
+        trail_.resize(from);
+    }
+
+    const std::vector<MaxFlow::Arc>& arcs_;
+    std::vector<Index> current_;
+    std::vector<Bytes> flow_;
+    std::vector<Index> met_, trail_;
+};
+
+}  // namespace
+
+std::vector<MaxFlow::Path> MaxFlow::paths() const {
+    std::vector<Path> result;
+    Unravelling rest(arcs_, first_);
+    for (;;) {
+        Path path = rest.next();
+        if (path.bytes == 0) return result;
+        result.push_back(std::move(path));
+    }
+}
+
 }  // namespace memstow::order

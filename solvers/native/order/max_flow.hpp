@@ -24,6 +24,13 @@ class MaxFlow {
     // By node, whether it is on the sink's side of the cut with the fewest nodes there.
     std::vector<bool> near_sink() const;
 
+    // What flows, as paths from the source to the sink; arcs in the order they were added, each two numbers.
+    struct Path {
+        Bytes bytes;
+        std::vector<Index> arcs;
+    };
+    std::vector<Path> paths() const;
+
     struct Arc {
         Index to;
         Index next;  // of the same node; -1 at the end
@@ -31,7 +38,6 @@ class MaxFlow {
     };
     // Arcs in pairs, each with its reverse; what flows is the room of the reverse of those that were added.
     const std::vector<Arc>& arcs() const { return arcs_; }
-    Index first_arc(Index node) const { return first_[node]; }
     // Steps of the work so far: arcs looked at.
     std::int64_t steps() const { return steps_; }
 

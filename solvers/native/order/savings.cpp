@@ -9,7 +9,8 @@ namespace {
 
 constexpr Bytes kNone = std::numeric_limits<Bytes>::min() / 2;
 
-// A matching that grows by the path that adds the most, until none adds any: the best one of each size in turn.
+// A matching that grows by the path that adds the most, until none adds any: the best one of each size in
+// turn.
 class Matching {
   public:
     explicit Matching(std::span<const InPlace> pairs) : pairs_(pairs), used_(pairs.size(), false) {
@@ -34,8 +35,8 @@ class Matching {
         return static_cast<std::size_t>(std::lower_bound(ends.begin(), ends.end(), end) - ends.begin());
     }
 
-    // Longest paths (Bellman and Ford) from free sources to free targets, over pairs that are not used forwards
-    // and pairs that are used backwards.
+    // Longest paths (Bellman and Ford) from free sources to free targets, over pairs that are not used
+    // forwards and pairs that are used backwards.
     Bytes grow() {
         std::vector<Bytes> at_source(sources_.size(), 0), at_target(targets_.size(), kNone);
         std::vector<std::size_t> to_source(sources_.size(), pairs_.size()), to_target(targets_.size());
@@ -51,7 +52,8 @@ class Matching {
                     at_target[t] = at_source[s] + pairs_[p].bytes;
                     to_target[t] = p;
                     changed = true;
-                } else if (used_[p] && at_target[t] != kNone && at_target[t] - pairs_[p].bytes > at_source[s]) {
+                } else if (used_[p] && at_target[t] != kNone &&
+                           at_target[t] - pairs_[p].bytes > at_source[s]) {
                     at_source[s] = at_target[t] - pairs_[p].bytes;
                     to_source[s] = p;
                     changed = true;

@@ -41,7 +41,9 @@ void State::unready(Index v) {
 
 Bytes State::saved(Index v) const {
     const auto& pairs = graph_->in_place[v];
-    const auto counts = [&](const InPlace& pair) { return left_[pair.source] == 1 && begun_[pair.target] == 0; };
+    const auto counts = [&](const InPlace& pair) {
+        return left_[pair.source] == 1 && begun_[pair.target] == 0;
+    };
     if (pairs.size() == 1) return counts(pairs[0]) ? pairs[0].bytes : 0;
     std::vector<InPlace> possible;
     std::copy_if(pairs.begin(), pairs.end(), std::back_inserter(possible), counts);
