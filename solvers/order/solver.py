@@ -50,8 +50,13 @@ class OrderOutcome:
 class OrderSolver(Protocol):
     """One way to order operators."""
 
-    name: str
-    summary: str
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def summary(self) -> str:
+        """What it does, in a line."""
 
     def solve(self, task: OrderTask, budget: _native.Budget, listeners: OrderListeners) -> OrderOutcome:
         """The best order within the budget."""
@@ -60,8 +65,8 @@ class OrderSolver(Protocol):
 class LeastPeak:
     """Bounds from cuts, beams, and a search with commits in both directions, in native code."""
 
-    name = "order"
-    summary = "the order of operators with the least peak, and the proof that none has less"
+    name: Final = "order"
+    summary: Final = "the order of operators with the least peak, and the proof that none has less"
 
     def solve(self, task: OrderTask, budget: _native.Budget, listeners: OrderListeners) -> OrderOutcome:
         """The best order found, and the bound proven; what was stopped early proves nothing."""

@@ -73,7 +73,7 @@ def test_what_a_step_needs_is_submodular_without_a_choice_of_pairs() -> None:
 
 
 def test_what_a_step_needs_is_not_submodular_where_one_output_has_two_inputs_to_choose_from() -> None:
-    # Operator 2 may write over a or over b, whichever is read for the last time: after 0 it is a, after 1 it is b.
+    # Operator 2 may write over storage 0 once operator 0 has read it, and over storage 1 once operator 1 has.
     instance = instance_of(
         3,
         [(4, [], [0, 2]), (4, [], [1, 2]), (4, [2], [])],
