@@ -1,24 +1,25 @@
 """The arrays that every solver of orders reads: operators, storages and what must come before what.
 
-A *storage* is memory that lives as one: a tensor, or a rigid group of tensors. Its *writers* are the operators
-that produce it or a part of it; its *readers* those that consume it. The operators done so far are a set S.
+A *storage* is memory that lives as one: a tensor, or a rigid group of tensors. Its *writers* are the
+operators that produce it or a part of it; its *readers* those that consume it. The operators done so far
+are a set S.
 
 When a storage is live
-    Between operators it is live in S when it has begun (a writer is in S, or it is live from the start) and has
-    not ended (a writer or a reader is not in S, or it is live to the end). While operator v runs, after the set
-    S, it is live when it has begun in S + {v} and has not ended in S. So what v reads and what v writes are live
-    together, and an output that nobody reads is live while its writer runs. A storage that nobody writes or reads
-    is live only if it is live from the start to the end.
+    Between operators it is live in S when it has begun (a writer is in S, or it is live from the start) and
+    has not ended (a writer or a reader is not in S, or it is live to the end). While operator v runs, after
+    the set S, it is live when it has begun in S + {v} and has not ended in S. So what v reads and what v
+    writes are live together, and an output that nobody reads is live while its writer runs. A storage that
+    nobody writes or reads is live only if it is live from the start to the end.
 
 What operator v needs after S
-    The bytes of the storages live while v runs, plus the bytes that count only then (`extra`), less what is saved
-    in place, plus `base`. The *peak* of an order is the most that one of its operators needs.
+    The bytes of the storages live while v runs, plus the bytes that count only then (`extra`), less what is
+    saved in place, plus `base`. The *peak* of an order is the most that one of its operators needs.
 
 What is saved in place
-    A pair (v, i, o) lets output o lie in the bytes of input i. It saves min(size of i, size of o) when i ends at v
-    (it is not live to the end, and all its other writers and readers are in S) and o begins at v (it is not live
-    from the start, and none of its other writers is in S). Of all such pairs of v, the set counts that saves the
-    most and uses each input and each output at most once.
+    A pair (v, i, o) lets output o lie in the bytes of input i. It saves min(size of i, size of o) when i
+    ends at v (it is not live to the end, and all its other writers and readers are in S) and o begins at v
+    (it is not live from the start, and none of its other writers is in S). Of all such pairs of v, the set
+    counts that saves the most and uses each input and each output at most once.
 
 docs/order.md shows what follows from these definitions, and proves it.
 """
