@@ -5,7 +5,7 @@ each piece is a storage, written by whoever makes a tensor over it and read by w
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from memstow.planner.graph.links import NOBODY, Links, links_of
@@ -23,7 +23,9 @@ class Storage:
     from_start: bool
     to_end: bool
     tensor: int
-    """A tensor that lies there; the only one where there are no views."""
+    """The tensor that lies there; with views the one around all of them."""
+    offset: int = 0
+    """The first byte, from the begin of the tensor."""
 
 
 def resident_bytes(graph: Graph) -> int:
@@ -77,7 +79,8 @@ def _pieces(
         for tensor in closed:
             over.pop(tensor, None)
         if over:
-            yield _storage(links, end - begin, over, there, kept)
+            piece = _storage(links, end - begin, over, there, kept)
+            yield replace(piece, tensor=group[0][0], offset=begin)
 
 
 def _storage(links: Links, size: int, tensors: Iterable[int], there: set[int], kept: set[int]) -> Storage:

@@ -17,12 +17,13 @@ from memstow.planner.model.plan import PLANNED, Plan, Status
 from memstow.planner.processes import machine
 from memstow.planner.solve.better_plan import better
 from memstow.planner.solve.graphs import Callbacks, plan_in_order
-from memstow.planner.solve.order_bounds import NOTHING, OrderBound, claimed
+from memstow.planner.solve.order_bounds import NOTHING, OrderBound, claimed, cut, entries
 from memstow.planner.solve.portfolio import DEFAULT_WORK
 from memstow.planner.solve.turns import Progress
 from memstow.solvers.core import Budget
+from memstow.solvers.order.certificates import CutProof
 from memstow.solvers.order.instance import MOST_BYTES, OrderInstance
-from memstow.solvers.order.solver import LeastPeak, OrderListeners, OrderTask, order_within
+from memstow.solvers.order.solver import LeastPeak, OrderListeners, OrderOutcome, OrderTask, order_within
 
 # Of the time or the work that is left: what the search for an order may take, and the first placement.
 _ORDER_SHARE: Final = 0.5
@@ -30,6 +31,8 @@ _FIRST_SHARE: Final = 0.5
 _MOST_TRIES: Final = 64
 _MOST_WORKERS: Final = 8
 _CHECK_SECONDS: Final = 0.02
+# A proof that names more storages is claimed and not written out.
+_LONGEST_PROOF: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +85,22 @@ class FreeRun:
             outcome = LeastPeak().solve(task, budget, listeners)
         self._work += budget.work
         least = max(outcome.bound, start_bytes(self._graph))
-        bound = claimed(outcome.solver, least, budget.work)
+        bound = self._bound(outcome, least, budget.work)
         return _Found(outcome.order, max(outcome.peak, least), bound)
+
+    def _bound(self, outcome: OrderOutcome, least: int, work: int) -> OrderBound:
+        """The bound of all orders, with a certificate where there is one that is not too long."""
+        proof = outcome.proof
+        if least > outcome.bound:
+            proof = CutProof(least, -1)
+        if (
+            least
+            and isinstance(proof, CutProof)
+            and proof.bytes == least
+            and entries(proof) <= _LONGEST_PROOF
+        ):
+            return cut(self._graph, outcome.solver, proof)
+        return claimed(outcome.solver, least, work)
 
     def _workers(self) -> int:
         given = self._options.workers

@@ -56,18 +56,25 @@ def _judged(problem: "Problem | Graph", plan: Plan, hint: Plan | None, refutes: 
     return judge_problem(problem, plan, hint, refutes, Claims(plan))
 
 
-def judge_problem(problem: Problem, plan: Plan, hint: Plan | None, refutes: bool, claims: Claims) -> Verdict:
-    """The verdict, with the claims that were judged before; `refutes`: test what cannot be counted."""
+def judge_problem(
+    problem: Problem, plan: Plan, hint: Plan | None, refutes: bool, claims: Claims, *, cuts: bool = False
+) -> Verdict:
+    """The verdict, with the claims that were judged before.
+
+    `refutes`: test what cannot be counted; `cuts`: certificates about a graph were checked with it.
+    """
     findings = Findings()
     index = ProblemIndex(problem, findings)
     if not findings.total:
-        _count(index, plan, hint, findings, claims)
+        _count(index, plan, hint, findings, claims, cuts)
         if refutes:
             refute_claims(index, plan, hint, claims, findings)
     return Verdict(tuple(findings.violations()), claims.settled())
 
 
-def _count(index: ProblemIndex, plan: Plan, hint: Plan | None, findings: Findings, claims: Claims) -> None:
+def _count(
+    index: ProblemIndex, plan: Plan, hint: Plan | None, findings: Findings, claims: Claims, cuts: bool
+) -> None:
     """Check everything that can be counted."""
     if plan.digest is not None and plan.digest != digest(index.problem):
         findings.add(Code.DIGEST, "the plan is for another problem: its digest is {}", plan.digest[:64])
@@ -93,7 +100,7 @@ def _count(index: ProblemIndex, plan: Plan, hint: Plan | None, findings: Finding
         if planned:
             _check_live(layout, swept[pool], use, findings, claims)
     if planned:
-        check_objective(index, plan, values, findings, claims)
+        check_objective(index, plan, values, findings, claims, cuts)
 
 
 def _check_live(layout: Layout, swept: Swept, use: PoolUse, findings: Findings, claims: Claims) -> None:

@@ -170,7 +170,7 @@ def _against_pool_bound(index: ProblemIndex, use: PoolUse) -> str | None:
 
 
 def check_objective(
-    index: ProblemIndex, plan: Plan, values: ObjectiveValues, findings: Findings, claims: Claims
+    index: ProblemIndex, plan: Plan, values: ObjectiveValues, findings: Findings, claims: Claims, cuts: bool
 ) -> None:
     """Compare terms, values, bounds and gaps, and judge the certificates."""
     terms = index.problem.terms()
@@ -178,7 +178,7 @@ def check_objective(
     if claimed != terms:
         findings.add(Code.TERMS, "the objective is [{}], not [{}]", ", ".join(terms), ", ".join(claimed[:20]))
         return
-    proofs = Proofs(index, plan.objective)
+    proofs = Proofs(index, plan.objective, cuts)
     for position, claim in enumerate(plan.objective):
         before = findings.total
         value = values.value(claim.term)

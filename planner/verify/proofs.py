@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from memstow.planner.model.objective import PLACEMENT_COST, parse_term
 from memstow.planner.model.plan import (
     Certificate,
+    Cut,
     Exhausted,
     Explanation,
     Least,
@@ -131,8 +132,9 @@ def by_word_of(certificate: Certificate | None) -> str | None:
 class Proofs:
     """Judges the certificates of one plan. Bounds are conditional on the terms before, in their order."""
 
-    def __init__(self, index: ProblemIndex, claims: Sequence[TermValue]) -> None:
+    def __init__(self, index: ProblemIndex, claims: Sequence[TermValue], cuts: bool = False) -> None:
         self._index = index
+        self._cuts = cuts
         self._claims = claims
         self._least_cost: int | None = None
 
@@ -152,6 +154,8 @@ class Proofs:
                     return f"the least each can have alone adds up to {least}"
             case Exhausted() as certificate:
                 return self._against_search(position, certificate)
+            case Cut():
+                return None if self._cuts else "it is about the operators of a graph, and this is a problem"
             case Model() as certificate:
                 return None if certificate.solver else "the solver has no name"
         return None

@@ -30,7 +30,7 @@ def judge_graph(graph: Graph, plan: Plan, hint: Plan | None = None, refutes: boo
         check_bounds(graph, plan, is_as_given(graph, replayed), findings)
     if replayed is None or findings.total:
         return Verdict(tuple(findings.violations()), claims.settled())
-    return judge_problem(problem_in_order(graph, replayed), plan, hint, refutes, claims)
+    return judge_problem(problem_in_order(graph, replayed), plan, hint, refutes, claims, cuts=True)
 
 
 def _replayed(graph: Graph, plan: Plan, findings: Findings) -> Replay | None:
