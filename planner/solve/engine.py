@@ -49,9 +49,9 @@ def plan(
     """
     if not isinstance(problem, Problem):
         # Most calls are about problems, and do not wait for this import.
-        from memstow.planner.solve.graphs import plan_graph
+        from memstow.planner.solve.graphs import Callbacks, plan_graph
 
-        return plan_graph(problem, options or Options(), on_event, cancel, on_better)
+        return plan_graph(problem, options or Options(), Callbacks(on_event, cancel, on_better))
     return _Run(problem, options or Options(), on_event, cancel, on_better, recount).plan()
 
 

@@ -61,7 +61,7 @@ def _problem_issues(graph: Graph) -> Iterator[Issue]:
     """Issues of what a graph shares with a problem: pools, alignments, rigid groups, the objective."""
     places = Places(graph)
     # The names are checked as those of a graph already.
-    ours = ("duplicate_buffer", "unknown_buffer", "relative_cycle", "two_distances")
+    ours = ("duplicate_buffer", "unknown_buffer", "relative_cycle", "two_distances", "pair_of_one")
     for issue in find_problem_issues(timeless_problem(graph)):
         if issue.code not in ours:
             yield Issue(issue.code, places.of_issue(issue.path), issue.message)

@@ -27,7 +27,7 @@ def judge_graph(graph: Graph, plan: Plan, hint: Plan | None = None, refutes: boo
     says = f"the graph allows the order of its {len(graph.operators):,} operators"
     claims.counted(Subject.ORDER, None, says, replayed is not None)
     if replayed is not None:
-        check_bounds(plan, is_as_given(graph, replayed), findings)
+        check_bounds(graph, plan, is_as_given(graph, replayed), findings)
     if replayed is None or findings.total:
         return Verdict(tuple(findings.violations()), claims.settled())
     return judge_problem(problem_in_order(graph, replayed), plan, hint, refutes, claims)

@@ -51,7 +51,7 @@ def test_a_sound_graph_has_none() -> None:
         ),
         (
             {"operators": operators(C={"outputs": ["y", "b"]})},
-            {("$.operators[2].outputs[1]", "two_producers"), ("$.operators[2]", "cycle")},
+            {("$.operators[2].outputs[1]", "two_producers")},
         ),
         ({"inputs": ["x", "a"]}, {("$.operators[0].outputs[0]", "two_producers")}),
         ({"operators": operators(A={"inputs": ["b"]})}, {("$.operators[0]", "cycle")}),
@@ -62,34 +62,67 @@ def test_a_sound_graph_has_none() -> None:
             {"outputs": ["y", "w"], "tensors": [*TENSORS, {"id": "w", "size": 1}]},
             {("$.outputs[1]", "output_not_made")},
         ),
-        ({"operators": OPERATORS[::-1]}, {("$.operators[0].inputs[0]", "not_in_order"), ("$.operators[1].inputs[0]", "not_in_order")}),
         (
-            {"operators": operators(A={"in_place": [["b", "a"]]}, B={"in_place": [["a", "y"]]})},
-            {("$.operators[0].in_place[0]", "in_place_of_another"), ("$.operators[1].in_place[0]", "in_place_of_another")},
+            {"operators": OPERATORS[::-1]},
+            {("$.operators[0].inputs[0]", "not_in_order"), ("$.operators[1].inputs[0]", "not_in_order")},
         ),
         (
-            {"operators": operators(A={"in_place": [["x", "a"]]}), "tensors": tensors(x={"kind": "constant"}), "inputs": []},
+            {"operators": operators(A={"in_place": [["b", "a"]]}, B={"in_place": [["a", "y"]]})},
+            {
+                ("$.operators[0].in_place[0]", "in_place_of_another"),
+                ("$.operators[1].in_place[0]", "in_place_of_another"),
+            },
+        ),
+        (
+            {
+                "operators": operators(A={"in_place": [["x", "a"]]}),
+                "tensors": tensors(x={"kind": "constant"}),
+                "inputs": [],
+            },
             {("$.operators[0].in_place[0]", "in_place_kind")},
         ),
         (
             {"operators": operators(A={"temporaries": [{"id": "y", "size": 1, "phases": [2, 2]}]})},
-            {("$.operators[0].temporaries[0].id", "duplicate_id"), ("$.operators[0].temporaries[0].phases", "empty_phases")},
+            {
+                ("$.operators[0].temporaries[0].id", "duplicate_id"),
+                ("$.operators[0].temporaries[0].phases", "empty_phases"),
+            },
         ),
-        ({"tensors": tensors(a={"id": "b"})}, {("$.tensors[2].id", "duplicate_id"), ("$.operators[0].outputs[0]", "unknown_tensor"), ("$.operators[1].inputs[0]", "unknown_tensor")}),
-        ({"tensors": tensors(a={"shape": [3], "type": "int16"})}, {("$.tensors[1].size", "size_contradicts_shape")}),
+        (
+            {"tensors": tensors(a={"id": "b"})},
+            {
+                ("$.tensors[2].id", "duplicate_id"),
+                ("$.tensors[1]", "not_made"),
+                ("$.operators[0].outputs[0]", "unknown_tensor"),
+                ("$.operators[1].inputs[0]", "unknown_tensor"),
+            },
+        ),
+        (
+            {"tensors": tensors(a={"shape": [3], "type": "int16"})},
+            {("$.tensors[1].size", "size_contradicts_shape")},
+        ),
         ({"tensors": tensors(a={"size": None})}, {("$.tensors[1]", "no_size")}),
         ({"views": [{"tensor": "y", "of": "x"}]}, {("$.views[0]", "view_crosses")}),
         ({"views": [{"tensor": "b", "of": "a", "offset": 1}]}, {("$.views[0]", "view_beyond")}),
         ({"views": [{"tensor": "b", "of": "b"}]}, {("$.views[0]", "view_of_itself")}),
         ({"views": [{"tensor": "b", "of": "a"}, {"tensor": "a", "of": "b"}]}, {("$.views[0]", "view_cycle")}),
         ({"views": [{"tensor": "b", "of": "a"}, {"tensor": "b", "of": "a"}]}, {("$.views[1]", "view_twice")}),
-        ({"views": [{"tensor": "b", "of": "a"}], "operators": operators(B={"in_place": [["a", "b"]]})}, {("$.operators[1].in_place[0]", "in_place_view")}),
-        ({"pools": [{"id": "p"}, {"id": "p"}], "objective": ["peek"]}, {("$.pools[1].id", "duplicate_pool"), ("$.objective[0]", "unknown_term")}),
+        (
+            {"views": [{"tensor": "b", "of": "a"}], "operators": operators(B={"in_place": [["a", "b"]]})},
+            {("$.operators[1].in_place[0]", "in_place_view")},
+        ),
+        (
+            {"pools": [{"id": "p"}, {"id": "p"}], "objective": ["peek"]},
+            {("$.pools[1].id", "duplicate_pool"), ("$.objective[0]", "unknown_term")},
+        ),
         ({"tensors": tensors(a={"pools": ["nowhere"]})}, {("$.tensors[1].pools[0]", "unknown_pool")}),
         ({"order": "random"}, {("$.order", "unknown_choice")}),
-        ({"operators": [{"inputs": []}], "tensors": [{"id": "x", "size": -1}]}, {("$.operators[0].id", "missing_field"), ("$.tensors[0].size", "too_small")}),
+        (
+            {"operators": [{"inputs": []}], "tensors": [{"id": "x", "size": -1}]},
+            {("$.operators[0].id", "missing_field"), ("$.tensors[0].size", "too_small")},
+        ),
     ],
-)  # fmt: skip
+)
 def test_each_issue_is_told_at_its_place(changed: dict[str, object], expected: set[tuple[str, str]]) -> None:
     assert issues(document(**changed)) == expected
 
@@ -102,7 +135,11 @@ def test_a_cycle_is_named() -> None:
 def test_parts_that_overlap_cross() -> None:
     raw = {
         "version": 1,
-        "tensors": [{"id": "x", "size": 1}, *({"id": name, "size": 4} for name in "ab"), {"id": "y", "size": 8}],
+        "tensors": [
+            {"id": "x", "size": 1},
+            *({"id": name, "size": 4} for name in "ab"),
+            {"id": "y", "size": 8},
+        ],
         "operators": [
             {"id": "A", "inputs": ["x"], "outputs": ["a"]},
             {"id": "B", "inputs": ["x"], "outputs": ["b"]},
@@ -110,7 +147,7 @@ def test_parts_that_overlap_cross() -> None:
         ],
         "inputs": ["x"],
         "views": [{"tensor": "a", "of": "y"}, {"tensor": "b", "of": "y", "offset": 3}],
-    }  # fmt: skip
+    }
     assert issues(raw) == {("$.views[1].offset", "view_crosses")}
 
 
@@ -126,8 +163,9 @@ def test_parts_that_overlap_cross() -> None:
 )
 def test_a_window_agrees_with_the_shapes_or_is_an_issue(window: dict[str, object], sound: bool) -> None:
     shapes = tensors(
-        x={"shape": [8, 8, 1], "type": "int8", "size": 64}, a={"shape": [1, 6, 6, 2], "type": "int8", "size": 72}
-    )  # fmt: skip
+        x={"shape": [8, 8, 1], "type": "int8", "size": 64},
+        a={"shape": [1, 6, 6, 2], "type": "int8", "size": 72},
+    )
     if "stride" in window:
         shapes[1] = {"id": "a", "shape": [7, 7, 1], "type": "int8"}
     raw = document(tensors=shapes, operators=operators(A={"window": window}))
@@ -143,15 +181,38 @@ def test_a_window_agrees_with_the_shapes_or_is_an_issue(window: dict[str, object
         ({"replaces": ["A", "B"]}, {("", "not_covered")}),
         ({"replaces": ["Z"]}, {(".replaces[0]", "unknown_operator")}),
         ({"replaces": []}, {(".replaces", "empty")}),
-        ({"replaces": ["A"], "operators": [{"id": "B", "inputs": ["x"], "outputs": ["a"]}]}, {(".operators[0].id", "duplicate_id")}),
+        (
+            {"replaces": ["A"], "operators": [{"id": "B", "inputs": ["x"], "outputs": ["a"]}]},
+            {(".operators[0].id", "duplicate_id")},
+        ),
         ({"replaces": ["A"], "operators": [{"id": "N", "inputs": ["y"], "outputs": ["a"]}]}, {("", "cycle")}),
-        ({"replaces": ["A"], "operators": [{"id": "N", "inputs": ["x"], "outputs": ["a", "b"]}]}, {(".operators[0].outputs[1]", "two_producers")}),
-        ({"replaces": ["A"], "operators": [{"id": "N", "inputs": ["q"], "outputs": ["a"]}]}, {(".operators[0].inputs[0]", "unknown_tensor")}),
-        ({"replaces": ["A"], "operators": [{"id": "N", "inputs": ["t"], "outputs": ["a"]}], "tensors": [{"id": "t", "size": 1}]}, {("", "not_made")}),
-        ({"replaces": ["A"], "operators": [{"id": "N", "inputs": ["x"], "outputs": ["a"]}], "tensors": [{"id": "b", "size": 1}]}, {(".tensors[0].id", "duplicate_id")}),
+        (
+            {"replaces": ["A"], "operators": [{"id": "N", "inputs": ["x"], "outputs": ["a", "b"]}]},
+            {(".operators[0].outputs[1]", "two_producers")},
+        ),
+        (
+            {"replaces": ["A"], "operators": [{"id": "N", "inputs": ["q"], "outputs": ["a"]}]},
+            {(".operators[0].inputs[0]", "unknown_tensor")},
+        ),
+        (
+            {
+                "replaces": ["A"],
+                "operators": [{"id": "N", "inputs": ["t"], "outputs": ["a"]}],
+                "tensors": [{"id": "t", "size": 1}],
+            },
+            {("", "not_made")},
+        ),
+        (
+            {
+                "replaces": ["A"],
+                "operators": [{"id": "N", "inputs": ["x"], "outputs": ["a"]}],
+                "tensors": [{"id": "b", "size": 1}],
+            },
+            {(".tensors[0].id", "duplicate_id")},
+        ),
         ({"replaces": ["A", "B"], "operators": [{"id": "A", "inputs": ["x"], "outputs": ["b"]}]}, set()),
     ],
-)  # fmt: skip
+)
 def test_alternatives_cover_what_they_replace(
     alternative: dict[str, object], expected: set[tuple[str, str]]
 ) -> None:
