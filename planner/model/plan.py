@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 from memstow.planner.model.model_class import model_class
+from memstow.planner.model.order_proofs import Cut, RefutedOrders
 from memstow.planner.model.problem import Bytes, Count, Id, Problem, Time
 
 _CONFIG = ConfigDict(extra="forbid", allow_inf_nan=False, defer_build=True)
@@ -129,7 +130,9 @@ class Model:
     solver: str
 
 
-Certificate = Annotated[LiveBytes | Sum | Least | Exhausted | Model, Field(discriminator="kind")]
+Certificate = Annotated[
+    LiveBytes | Sum | Least | Exhausted | Model | Cut | RefutedOrders, Field(discriminator="kind")
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)

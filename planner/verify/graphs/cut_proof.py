@@ -42,8 +42,9 @@ def needed_by(graph: Untimed, op: int, ways: Sequence[WayOf]) -> int:
 
 
 def at_the_ends(graph: Untimed) -> int:
-    """What is live before the first operator, or after the last."""
-    return max(graph.live(0), graph.live(graph.everything))
+    """What is live before the first operator, also what nobody reads, or after the last."""
+    start = graph.base + sum(storage.size for storage in graph.storages if storage.from_start)
+    return max(start, graph.live(graph.everything))
 
 
 def _best_for_each_output(graph: Untimed, possible: Sequence[Pair], ways: Sequence[WayOf]) -> bool:
