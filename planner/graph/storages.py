@@ -5,7 +5,7 @@ each piece is a storage, written by whoever makes a tensor over it and read by w
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 from memstow.planner.graph.links import NOBODY, Links, links_of
@@ -23,9 +23,11 @@ class Storage:
     from_start: bool
     to_end: bool
     tensor: int
-    """The tensor that lies there; with views the one around all of them."""
-    offset: int = 0
-    """The first byte, from the begin of the tensor."""
+    """A tensor that lies there; the only one where there are no views."""
+    outer: int
+    """The tensor around it."""
+    begin: int | None
+    """Of a piece of a group of views: its first byte there."""
 
 
 def resident_bytes(graph: Graph) -> int:
@@ -49,7 +51,7 @@ def storages(graph: Graph) -> list[Storage]:
         if tensor in members:
             found += _pieces(links, members[tensor], there, kept)
         elif tensor not in inside and it.kind == "data" and is_planned(it):
-            found.append(_storage(links, size_of(it), [tensor], there, kept))
+            found.append(_storage(links, size_of(it), [tensor], there, kept, tensor, None))
     return found
 
 
@@ -79,11 +81,18 @@ def _pieces(
         for tensor in closed:
             over.pop(tensor, None)
         if over:
-            piece = _storage(links, end - begin, over, there, kept)
-            yield replace(piece, tensor=group[0][0], offset=begin)
+            yield _storage(links, end - begin, over, there, kept, group[0][0], begin)
 
 
-def _storage(links: Links, size: int, tensors: Iterable[int], there: set[int], kept: set[int]) -> Storage:
+def _storage(
+    links: Links,
+    size: int,
+    tensors: Iterable[int],
+    there: set[int],
+    kept: set[int],
+    outer: int,
+    begin: int | None,
+) -> Storage:
     over = list(tensors)
     writers = {links.producer[tensor] for tensor in over} - {NOBODY}
     readers = {reader for tensor in over for reader in links.readers[tensor]}
@@ -94,4 +103,6 @@ def _storage(links: Links, size: int, tensors: Iterable[int], there: set[int], k
         any(tensor in there for tensor in over),
         any(tensor in kept for tensor in over),
         over[0],
+        outer,
+        begin,
     )

@@ -8,7 +8,8 @@ from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 from memstow.planner.model.model_class import model_class
-from memstow.planner.model.problem import Bytes, Count, Id, Pair, Problem, Time
+from memstow.planner.model.order_proofs import Cut, RefutedOrders
+from memstow.planner.model.problem import Bytes, Count, Id, Problem, Time
 
 _CONFIG = ConfigDict(extra="forbid", allow_inf_nan=False, defer_build=True)
 
@@ -129,39 +130,9 @@ class Model:
     solver: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
-class Chain:
-    """Tensors of a graph of which one is live, whatever has run before: so they add these bytes."""
-
-    bytes: Count
-    live: tuple[tuple[Id, Bytes], ...] = Field(
-        description="Each a tensor, and the first byte of the piece of it that lives as one: 0 without views."
-    )
-    unless: Pair | None = Field(
-        default=None, description="Or this pair in place saves nothing, which adds as many bytes."
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
-class Way:
-    """One way to save in place while an operator runs, and what is live all the same."""
-
-    saved: tuple[Pair, ...] = Field(description="The pairs that are granted to the operator.")
-    chains: tuple[Chain, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
-class Cut:
-    """This operator of a graph needs so many bytes, whatever has run before it."""
-
-    kind: Literal["cut"] = "cut"
-    operator: Id | None = Field(
-        description="null: so many bytes are live before the first operator or after the last one."
-    )
-    ways: tuple[Way, ...] = ()
-
-
-Certificate = Annotated[LiveBytes | Sum | Least | Exhausted | Model | Cut, Field(discriminator="kind")]
+Certificate = Annotated[
+    LiveBytes | Sum | Least | Exhausted | Model | Cut | RefutedOrders, Field(discriminator="kind")
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)

@@ -9,19 +9,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
+from memstow.planner.backends.registry import name_with_version
 from memstow.planner.graph.arrays import order_instance, start_bytes
 from memstow.planner.graph.links import listed_order
+from memstow.planner.graph.proofs import certificate_of
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.options import Options
+from memstow.planner.model.order_proofs import Cut
 from memstow.planner.model.plan import PLANNED, Plan, Status
 from memstow.planner.processes import machine
 from memstow.planner.solve.better_plan import better
 from memstow.planner.solve.graphs import Callbacks, plan_in_order
-from memstow.planner.solve.order_bounds import NOTHING, OrderBound, claimed, cut, entries
+from memstow.planner.solve.order_bounds import NOTHING, OrderBound, claimed
 from memstow.planner.solve.portfolio import DEFAULT_WORK
 from memstow.planner.solve.turns import Progress
 from memstow.solvers.core import Budget
-from memstow.solvers.order.certificates import CutProof
 from memstow.solvers.order.instance import MOST_BYTES, OrderInstance
 from memstow.solvers.order.solver import LeastPeak, OrderListeners, OrderOutcome, OrderTask, order_within
 
@@ -31,8 +33,6 @@ _FIRST_SHARE: Final = 0.5
 _MOST_TRIES: Final = 64
 _MOST_WORKERS: Final = 8
 _CHECK_SECONDS: Final = 0.02
-# A proof that names more storages is claimed and not written out.
-_LONGEST_PROOF: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,22 +85,8 @@ class FreeRun:
             outcome = LeastPeak().solve(task, budget, listeners)
         self._work += budget.work
         least = max(outcome.bound, start_bytes(self._graph))
-        bound = self._bound(outcome, least, budget.work)
+        bound = _proven(self._graph, outcome, least, budget.work)
         return _Found(outcome.order, max(outcome.peak, least), bound)
-
-    def _bound(self, outcome: OrderOutcome, least: int, work: int) -> OrderBound:
-        """The bound of all orders, with a certificate where there is one that is not too long."""
-        proof = outcome.proof
-        if least > outcome.bound:
-            proof = CutProof(least, -1)
-        if (
-            least
-            and isinstance(proof, CutProof)
-            and proof.bytes == least
-            and entries(proof) <= _LONGEST_PROOF
-        ):
-            return cut(self._graph, outcome.solver, proof)
-        return claimed(outcome.solver, least, work)
 
     def _workers(self) -> int:
         given = self._options.workers
@@ -168,6 +154,17 @@ class FreeRun:
         if self._options.deterministic:
             return self._work_left() == 0
         return budget.spent or self._seconds_left() <= 0.05 * self._options.time_limit
+
+
+def _proven(graph: Graph, outcome: OrderOutcome, bound: int, nodes: int) -> OrderBound:
+    """The bound of all orders, with its proof where that is written out."""
+    if bound > outcome.bound:
+        # What is there from the start and nobody reads.
+        return OrderBound(bound, Cut(operator=None), name_with_version(outcome.solver))
+    certificate = certificate_of(graph, outcome.proof)
+    if certificate is None or not bound:
+        return claimed(outcome.solver, bound, nodes)
+    return OrderBound(bound, certificate, name_with_version(outcome.solver))
 
 
 def _total(instance: OrderInstance) -> int:

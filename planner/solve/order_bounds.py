@@ -3,14 +3,11 @@
 from dataclasses import dataclass, replace
 
 from memstow.planner.backends.registry import name_with_version
-from memstow.planner.graph.storages import storages
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.objective import PLACEMENT_COST, parse_term
 from memstow.planner.model.plan import (
     PLANNED,
     Certificate,
-    Chain,
-    Cut,
     Exhausted,
     Least,
     Plan,
@@ -18,10 +15,8 @@ from memstow.planner.model.plan import (
     Refuted,
     Status,
     TermValue,
-    Way,
     gap_of,
 )
-from memstow.solvers.order.certificates import CutProof
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,39 +38,6 @@ def claimed(solver: str, bound: int, nodes: int) -> OrderBound:
     name = name_with_version(solver)
     refuted = (Refuted(height=bound - 1, nodes=max(nodes, 1)),)
     return OrderBound(bound, Exhausted(solver=name, refuted=refuted), name)
-
-
-def cut(graph: Graph, solver: str, proof: CutProof) -> OrderBound:
-    """The bound of one operator, with the reason why it needs so much in any order."""
-    stored = storages(graph)
-
-    def name(storage: int) -> tuple[str, int]:
-        return graph.tensors[stored[storage].tensor].id, stored[storage].offset
-
-    def pair(numbers: tuple[int, int]) -> tuple[str, str]:
-        return name(numbers[0])[0], name(numbers[1])[0]
-
-    ways = tuple(
-        Way(
-            saved=tuple(map(pair, way.pairs)),
-            chains=tuple(
-                Chain(
-                    bytes=chain.bytes,
-                    live=tuple(map(name, chain.storages)),
-                    unless=None if chain.saving < 0 else pair(way.pairs[chain.saving]),
-                )
-                for chain in way.chains
-            ),
-        )
-        for way in proof.ways
-    )
-    operator = None if proof.operator < 0 else graph.operators[proof.operator].id
-    return OrderBound(proof.bytes, Cut(operator=operator, ways=ways), name_with_version(solver))
-
-
-def entries(proof: CutProof) -> int:
-    """How many storages a proof names."""
-    return sum(1 + len(chain.storages) for way in proof.ways for chain in way.chains)
 
 
 def with_order_bound(graph: Graph, plan: Plan, bound: OrderBound) -> Plan:

@@ -17,6 +17,7 @@ from memstow.planner.verify.objective_values import ObjectiveValues
 from memstow.planner.verify.occupied_bytes import most_occupied, occupied_at
 from memstow.planner.verify.overlaps import Pressure, Swept, check_overlaps
 from memstow.planner.verify.problem_index import ProblemIndex
+from memstow.planner.verify.proofs import AgainstOrders
 from memstow.planner.verify.refutation import refute_claims
 from memstow.planner.verify.verdict import Claim, Claims, Standing, Subject, Verdict
 
@@ -57,23 +58,33 @@ def _judged(problem: "Problem | Graph", plan: Plan, hint: Plan | None, refutes: 
 
 
 def judge_problem(
-    problem: Problem, plan: Plan, hint: Plan | None, refutes: bool, claims: Claims, *, cuts: bool = False
+    problem: Problem,
+    plan: Plan,
+    hint: Plan | None,
+    refutes: bool,
+    claims: Claims,
+    against_orders: AgainstOrders | None = None,
 ) -> Verdict:
-    """The verdict, with the claims that were judged before.
+    """The verdict, with the claims that were judged before; `refutes`: test what cannot be counted.
 
-    `refutes`: test what cannot be counted; `cuts`: certificates about a graph were checked with it.
+    `against_orders` judges certificates about the orders of a graph.
     """
     findings = Findings()
     index = ProblemIndex(problem, findings)
     if not findings.total:
-        _count(index, plan, hint, findings, claims, cuts)
+        _count(index, plan, hint, findings, claims, against_orders)
         if refutes:
             refute_claims(index, plan, hint, claims, findings)
     return Verdict(tuple(findings.violations()), claims.settled())
 
 
 def _count(
-    index: ProblemIndex, plan: Plan, hint: Plan | None, findings: Findings, claims: Claims, cuts: bool
+    index: ProblemIndex,
+    plan: Plan,
+    hint: Plan | None,
+    findings: Findings,
+    claims: Claims,
+    against_orders: AgainstOrders | None,
 ) -> None:
     """Check everything that can be counted."""
     if plan.digest is not None and plan.digest != digest(index.problem):
@@ -100,7 +111,7 @@ def _count(
         if planned:
             _check_live(layout, swept[pool], use, findings, claims)
     if planned:
-        check_objective(index, plan, values, findings, claims, cuts)
+        check_objective(index, plan, values, findings, claims, against_orders)
 
 
 def _check_live(layout: Layout, swept: Swept, use: PoolUse, findings: Findings, claims: Claims) -> None:

@@ -3,11 +3,15 @@
 In: a graph and a plan. Out: a verdict. Nothing is shared with `planner.graph`, which made the plan.
 """
 
+from functools import partial
+
 from memstow.planner.model.graph import GIVEN, Graph
+from memstow.planner.model.order_proofs import Cut, RefutedOrders
 from memstow.planner.model.plan import Plan, Schedule
 from memstow.planner.verify import judge_problem
 from memstow.planner.verify.findings import Code, Findings
 from memstow.planner.verify.graphs.bounds import check_bounds
+from memstow.planner.verify.graphs.order_claims import reason_against_orders
 from memstow.planner.verify.graphs.problem import problem_in_order
 from memstow.planner.verify.graphs.replay import Replay, replay
 from memstow.planner.verify.graphs.structure import structure_errors
@@ -30,7 +34,15 @@ def judge_graph(graph: Graph, plan: Plan, hint: Plan | None = None, refutes: boo
         check_bounds(graph, plan, is_as_given(graph, replayed), findings)
     if replayed is None or findings.total:
         return Verdict(tuple(findings.violations()), claims.settled())
-    return judge_problem(problem_in_order(graph, replayed), plan, hint, refutes, claims, cuts=True)
+    problem = problem_in_order(graph, replayed)
+    return judge_problem(problem, plan, hint, refutes, claims, partial(_against_orders, graph, refutes))
+
+
+def _against_orders(graph: Graph, refutes: bool, bound: int, certificate: Cut | RefutedOrders) -> str | None:
+    """Why the certificate proves nothing. A search is gone through again only where more than counting is."""
+    if isinstance(certificate, RefutedOrders) and not refutes:
+        return None
+    return reason_against_orders(graph, bound, certificate)
 
 
 def _replayed(graph: Graph, plan: Plan, findings: Findings) -> Replay | None:

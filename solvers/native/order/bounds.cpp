@@ -9,7 +9,8 @@
 namespace memstow::order {
 namespace {
 
-constexpr std::size_t kMostWays = 16, kMostCalls = 4096;
+// So many pairs have at most 18 sets that no pair can be added to (Moon and Moser).
+constexpr std::size_t kMostPairs = 8;
 
 bool certain(const Graph& graph, Index v, Index source, const std::vector<Side>& sides) {
     const Storage& storage = graph.storages[source];
@@ -33,10 +34,9 @@ class Ways {
   public:
     explicit Ways(const std::vector<Credit>& pairs) : pairs_(pairs) {}
 
-    // Empty where there are too many.
     std::vector<Credits> all() {
         choose(0);
-        return too_many_ ? std::vector<Credits>{} : std::move(ways_);
+        return std::move(ways_);
     }
 
   private:
@@ -48,12 +48,9 @@ class Ways {
                             [&](const Credit& c) { return meets(c, credit); });
     }
     void choose(std::size_t k) {
-        too_many_ = too_many_ || ++calls_ > kMostCalls;
-        if (too_many_) return;
         if (k == pairs_.size()) {
             if (std::any_of(pairs_.begin(), pairs_.end(), [&](const Credit& c) { return free(c); })) return;
             ways_.push_back(chosen_);
-            too_many_ = ways_.size() > kMostWays;
             return;
         }
         if (free(pairs_[k])) {
@@ -73,9 +70,30 @@ class Ways {
     const std::vector<Credit>& pairs_;
     Credits chosen_;
     std::vector<Credits> ways_;
-    std::size_t calls_ = 0;
-    bool too_many_ = false;
 };
+
+// One way that grants the best pair of each output, though an input may then be in several.
+Credits best_for_each_target(const std::vector<Credit>& pairs) {
+    std::map<Index, Credit> best;
+    for (const Credit& credit : pairs) {
+        const auto it = best.try_emplace(credit.pair.target, credit).first;
+        if (credit.bytes > it->second.bytes) it->second = credit;
+        it->second.certain = true;
+    }
+    Credits all;
+    for (const auto& [target, credit] : best) all.push_back(credit);
+    return all;
+}
+
+// No less than any set of pairs saves.
+Bytes most_granted(const std::vector<InPlace>& pairs) {
+    if (pairs.size() <= kMostPairs) return most_saved(pairs);
+    std::vector<Credit> credits;
+    for (const InPlace& pair : pairs) credits.push_back({pair, true, pair.bytes});
+    Bytes total = 0;
+    for (const Credit& credit : best_for_each_target(credits)) total += credit.bytes;
+    return total;
+}
 
 }  // namespace
 
@@ -93,7 +111,7 @@ Largest largest_step(const Graph& graph) {
         std::sort(touched.begin(), touched.end());
         touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
         for (const Index s : touched) bytes += graph.storages[s].size;
-        if (!graph.in_place[v].empty()) bytes -= most_saved(graph.in_place[v]);
+        bytes -= most_granted(graph.in_place[v]);
         if (bytes > best.bytes) best = {bytes, v};
     }
     return best;
@@ -101,25 +119,12 @@ Largest largest_step(const Graph& graph) {
 
 std::vector<Credits> ways_to_save(const Graph& graph, Index v, const std::vector<Side>& sides) {
     std::vector<Credit> pairs;
-    bool plain = true;  // no target that may have begun before
     for (const InPlace& pair : graph.in_place[v]) {
         if (!possible(graph, v, pair, sides)) continue;
-        plain = plain && graph.storages[pair.target].begins.size() == 1;
         pairs.push_back({pair, certain(graph, v, pair.source, sides), pair.bytes});
     }
-    if (plain) {
-        if (std::vector<Credits> ways = Ways(pairs).all(); !ways.empty()) return ways;
-    }
-    // One way that grants the best pair of each output.
-    std::map<Index, Credit> best;
-    for (const Credit& credit : pairs) {
-        const auto it = best.try_emplace(credit.pair.target, credit).first;
-        if (credit.bytes > it->second.bytes) it->second = credit;
-        it->second.certain = true;
-    }
-    Credits all;
-    for (const auto& [target, credit] : best) all.push_back(credit);
-    return {all};
+    if (pairs.size() <= kMostPairs) return Ways(pairs).all();
+    return {best_for_each_target(pairs)};
 }
 
 Bytes CutBound::of(Index v, Bytes enough) {

@@ -117,7 +117,10 @@ void Engine::begin(const std::vector<Index>& given) {
     try_order(given);
     try_order(least_peak_first(whole_));
     try_order(depth_first(whole_));
-    raise(largest_step(whole_).bytes);
+    const Largest largest = largest_step(whole_);
+    result_.cut = largest.op;
+    result_.cut_bytes = largest.bytes;
+    raise(largest.bytes);
     if (closed()) return;
     std::vector<Index> back = least_peak_first(mirrored(whole_));
     std::reverse(back.begin(), back.end());
