@@ -4,6 +4,7 @@ Ids are the names of the model. Initializers and the results of `Constant` nodes
 """
 
 from collections.abc import Iterator
+from functools import partial
 from importlib import import_module
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
@@ -140,4 +141,6 @@ def _named(names: "Iterator[str] | list[str]") -> Iterator[str]:
             yield usable_name(name, "$.graph.node")
 
 
-FORMAT: Final = GraphFormat(name="onnx", is_json=False, read_graph=read_graph)
+FORMAT: Final = GraphFormat(
+    name="onnx", is_json=False, read_graph=read_graph, read_in_place=partial(read_graph, in_place=True)
+)
