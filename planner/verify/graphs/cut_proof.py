@@ -48,8 +48,19 @@ def at_the_ends(graph: Untimed) -> int:
 
 
 def _best_for_each_output(graph: Untimed, possible: Sequence[Pair], ways: Sequence[WayOf]) -> bool:
-    """Whether there is one way that grants the best pair of every output: no set of pairs saves more."""
+    """Whether there is one way that grants the best pair of every output: no set of pairs saves more.
+
+    Where a chain rests on a pair that does not save, no other pair may save in its stead: all are granted.
+    """
     if len(ways) != 1:
+        return False
+    pairs = ways[0].pairs
+    rested_on = {
+        pairs[chain.saving][1]
+        for chain in ways[0].chains
+        if chain.saving is not None and 0 <= chain.saving < len(pairs)
+    }
+    if any(pair[1] in rested_on and pair not in pairs for pair in possible):
         return False
     granted: dict[int, int] = {}
     for source, target in ways[0].pairs:
