@@ -64,12 +64,12 @@ class _Names:
         )
 
     def sets(self, dead: Iterable[certificates.DeadSet]) -> Iterable[DeadSet]:
-        """Dead sets as changes from one to the next."""
-        last: frozenset[int] = frozenset()
-        for it in dead:
-            yield DeadSet(
-                changes=self.operators(it.operators ^ last),
+        """Dead sets."""
+        return (
+            DeadSet(
+                changes=self.operators(it.changes),
                 commit=self.operators(it.commit),
                 chains=self._chains(it.chains),
             )
-            last = it.operators
+            for it in dead
+        )

@@ -59,13 +59,14 @@ class CutProof:
 class DeadSet:
     """A set of operators from which no order reaches the end within the limit.
 
+    `changes` are the operators in this set or in the one before it, not in both.
     `commit`: more operators, such that no set in between has fewer live bytes than both together, which the
     chains prove; then the two together are dead, and that is why this one is. Empty: each operator that can
     run next needs more than the limit, or leads to a dead set.
     """
 
-    operators: frozenset[int]
-    commit: frozenset[int] = frozenset()
+    changes: tuple[int, ...]
+    commit: tuple[int, ...] = ()
     chains: tuple[Chain, ...] = ()
 
 
@@ -113,22 +114,19 @@ def prove_refuted(instance: OrderInstance, refuted: _native.RefutedOrders) -> Re
         return Exhausted(bound, refuted.sets)
     sets = _native.refuted_sets(instance.native, refuted)
     dead = tuple(
-        DeadSet(frozenset(operators), frozenset(commit), _chains(chains))
-        for operators, commit, chains in zip(sets.dead, sets.commits, sets.chains, strict=True)
+        DeadSet(tuple(changes), tuple(commit), _chains(chains))
+        for changes, commit, chains in zip(sets.changes, sets.commits, sets.chains, strict=True)
     )
     proof = RefutedProof(bound, refuted.backwards, tuple(sets.late), dead)
     return proof if _numbers(proof) <= LARGEST else Exhausted(bound, refuted.sets)
 
 
 def _numbers(proof: RefutedProof) -> int:
-    """The numbers of a refutation whose sets are written as changes from one to the next."""
-    last: frozenset[int] = frozenset()
-    total = len(proof.late)
-    for it in proof.dead:
-        total += len(it.operators ^ last) + len(it.commit)
-        total += sum(1 + len(chain.storages) for chain in it.chains)
-        last = it.operators
-    return total
+    """The numbers of a refutation."""
+    return len(proof.late) + sum(
+        len(it.changes) + len(it.commit) + sum(1 + len(chain.storages) for chain in it.chains)
+        for it in proof.dead
+    )
 
 
 def _chains(chains: list[_native.Chain]) -> tuple[Chain, ...]:

@@ -8,7 +8,7 @@ from typing import Final, Protocol
 
 from memstow.solvers import _native
 from memstow.solvers.order.certificates import Proof, prove_cut, prove_refuted
-from memstow.solvers.order.instance import OrderInstance
+from memstow.solvers.order.instance import OrderInstance, live_bytes
 
 DEAD_SETS_MEMORY: Final = 1 << 28
 """Bytes for the sets that a search remembers, unless told otherwise."""
@@ -106,7 +106,7 @@ class Classic:
     def solve(self, task: OrderTask, budget: _native.Budget, listeners: OrderListeners) -> OrderOutcome:  # noqa: ARG002
         """The order of the rule, whatever the budget."""
         order = self.rule(task.instance)
-        peak = max(_native.order_needs(task.instance.native, order), default=task.instance.base)
+        peak = max(_native.order_needs(task.instance.native, order), default=live_bytes(task.instance, ()))
         listeners.order(self.name, peak, order)
         return OrderOutcome(order, peak, 0, self.name)
 

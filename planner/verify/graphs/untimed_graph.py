@@ -7,7 +7,7 @@ from itertools import pairwise
 from memstow.planner.model.graph import Graph, Operator, size_of
 from memstow.planner.model.order_proofs import StorageName
 from memstow.planner.verify.graphs.chains import Broken
-from memstow.planner.verify.graphs.untimed import Ops, Stored, Untimed
+from memstow.planner.verify.graphs.untimed import Ops, Stored, Untimed, members
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,7 @@ class _Reading:
         self.graph = graph
         self.operators = {operator.id: number for number, operator in enumerate(graph.operators)}
         self.tensors = {tensor.id: tensor for tensor in graph.tensors}
+        self.views = {view.tensor: view for view in graph.views}
         self.writers: dict[str, Ops] = dict.fromkeys(self.tensors, 0)
         self.readers: dict[str, Ops] = dict.fromkeys(self.tensors, 0)
         for number, operator in enumerate(graph.operators):
@@ -72,8 +73,7 @@ class _Reading:
                 yield tensor.id, self.over(size_of(tensor), [tensor.id])
 
     def outermost(self, name: str) -> tuple[str, int]:
-        views = {view.tensor: view for view in self.graph.views}
-        begin = 0
+        views, begin = self.views, 0
         for _ in views:
             if name not in views:
                 break
@@ -145,14 +145,18 @@ class _Reading:
 
 
 def _has_circle(before: list[Ops]) -> bool:
-    done, changed = 0, True
-    left = set(range(len(before)))
-    while changed:
-        ready = [op for op in left if not before[op] & ~done]
-        done |= sum(1 << op for op in ready)
-        left.difference_update(ready)
-        changed = bool(ready)
-    return bool(left)
+    waits = [it.bit_count() for it in before]
+    after: list[list[int]] = [[] for _ in before]
+    for then, them in enumerate(before):
+        for first in members(them):
+            after[first].append(then)
+    ready = [op for op, count in enumerate(waits) if not count]
+    for op in ready:
+        for then in after[op]:
+            waits[then] -= 1
+            if not waits[then]:
+                ready.append(then)
+    return len(ready) < len(before)
 
 
 def _most_at_once(operator: Operator) -> int:

@@ -89,7 +89,7 @@ Order numbers(const std::vector<order::Word>& words, const Order& names) {
 // The sets of a refutation, in the numbers of the instance, with the chains that prove their commits.
 struct Sets {
     Order late;  // operators taken out
-    std::vector<Order> dead, commits;
+    std::vector<Order> changes, commits;  // changes: operators in this set or in the one before, not in both
     std::vector<std::vector<order::Chain>> chains;
 };
 
@@ -103,8 +103,11 @@ Sets sets_of(const order::Instance& self, const order::Refuted& refuted) {
     for (Index v = 0; v < self.graph.size(); ++v) {
         if (!std::binary_search(core.kept.begin(), core.kept.end(), v)) result.late.push_back(v);
     }
+    std::vector<order::Word> last(refuted.kept.empty() ? 0 : refuted.kept.front().words.size(), 0);
     for (const order::DeadSet& set : refuted.kept) {
-        result.dead.push_back(numbers(set.words, core.kept));
+        for (std::size_t k = 0; k < last.size(); ++k) last[k] ^= set.words[k];
+        result.changes.push_back(numbers(last, core.kept));
+        last = set.words;
         result.commits.emplace_back();
         result.chains.emplace_back();
         if (set.commit.empty()) continue;
@@ -156,7 +159,7 @@ void bind_proofs(nb::module_& m) {
         .def_prop_ro("kept", [](const order::Refuted& self) { return self.kept.size(); });
     nb::class_<Sets>(m, "RefutedSets", "The dead sets of a refutation.")
         .def_ro("late", &Sets::late)
-        .def_ro("dead", &Sets::dead)
+        .def_ro("changes", &Sets::changes)
         .def_ro("commits", &Sets::commits)
         .def_ro("chains", &Sets::chains);
     m.def("prove_cut", &prove_cut, nb::arg("instance"), nb::arg("operator"),

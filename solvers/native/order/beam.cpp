@@ -10,6 +10,10 @@
 namespace memstow::order {
 namespace {
 
+// Work is counted in looks at a step: a child is sorted as well, and numbers of a state are copied many at
+// once.
+constexpr std::int64_t kForChild = 4, kCopiedAtOnce = 16;
+
 struct Member {
     State state;
     Bytes peak;
@@ -25,7 +29,10 @@ struct Child {
 
 class Beam {
   public:
-    Beam(const Graph& graph, Bytes bound, Bytes limit, std::size_t width) : limit_(limit), width_(width) {
+    Beam(const Graph& graph, Bytes bound, Bytes limit, std::size_t width)
+        : limit_(limit),
+          width_(width),
+          copying_(static_cast<std::int64_t>(graph.extra.size() + graph.storages.size()) / kCopiedAtOnce) {
         Random random(2);
         for (Index v = 0; v < graph.size(); ++v) keys_.push_back(random.next());
         members_.push_back({State(graph), bound, 0});
@@ -50,7 +57,7 @@ class Beam {
         const std::size_t first = children_.size();
         for (const Index v : state.ready()) {
             const Step step = state.step(v);
-            ++steps_;
+            steps_ += kForChild;
             if (step.needs > limit_) continue;
             const bool free = step.leaves <= state.live() && step.needs <= peak;
             if (free) children_.resize(first);
@@ -82,13 +89,14 @@ class Beam {
                 next.push_back({parent.state, child.peak, key});
             }
             next.back().state.run(child.op);
-            steps_ += 8;
+            steps_ += copying_;
         }
         members_ = std::move(next);
     }
 
     Bytes limit_;
     std::size_t width_;
+    std::int64_t copying_;  // steps that it takes to copy a state
     std::vector<std::uint64_t> keys_;
     std::vector<Member> members_;
     std::vector<Child> children_;

@@ -62,6 +62,7 @@ class Engine {
     void take_core(std::vector<Index> order, bool backwards);
     void raise(Bytes bound);
     Bytes limit_of(Kind kind) const;
+    bool helps(const Way& way) const;
     Way* next();
     void work_guarded();
     void work();
@@ -143,12 +144,27 @@ Bytes Engine::limit_of(Kind kind) const {
     return kind == Kind::highest ? high : low + (high - low) / 2;
 }
 
+// Whether the way is worth its time: a beam that is not too wide, or a limit that no other has.
+bool Engine::helps(const Way& way) const {
+    const Bytes low = limit_of(Kind::lowest), high = limit_of(Kind::highest), middle = limit_of(Kind::middle);
+    switch (way.kind) {
+        case Kind::beam:
+            return way.width <= kWidest && way.width * whole_.extra.size() <= kMostInBeam;
+        case Kind::lowest:
+            return true;
+        case Kind::middle:
+            return middle != low && middle != high;
+        case Kind::highest:
+            return high != low;
+    }
+    return false;
+}
+
 // The way that has had the least; null where the others are all at work.
 Way* Engine::next() {
     Way* best = nullptr;
     for (Way& way : ways_) {
-        const bool narrow = way.width <= kWidest && way.width * whole_.extra.size() <= kMostInBeam;
-        if (way.busy || (way.kind == Kind::beam && !narrow)) continue;
+        if (way.busy || !helps(way)) continue;
         if (best == nullptr || way.spent < best->spent) best = &way;
     }
     return best;
