@@ -86,7 +86,7 @@ def serve(settings: Settings) -> int:
         app = create_app(settings)
         gc.collect()
         gc.freeze()
-        config = _configured(app, settings, Connections(limits_of(settings), app.state.metrics))
+        config = server_config(app, settings, Connections(limits_of(settings), app.state.metrics))
         server = _Server(config, app.state.drain)
         for number in (signal.SIGTERM, signal.SIGINT):
             # uvicorn raises the signal again at its end, which would make the exit code that of a failure.
@@ -100,7 +100,8 @@ def serve(settings: Settings) -> int:
     return Exit.DONE
 
 
-def _configured(app: FastAPI, settings: Settings, connections: Connections) -> uvicorn.Config:
+def server_config(app: FastAPI, settings: Settings, connections: Connections) -> uvicorn.Config:
+    """How uvicorn serves the app."""
     # uvicorn calls it as it would call a class of its own.
     protocol = cast(type[asyncio.Protocol], partial(LimitedProtocol, connections=connections))
     return uvicorn.Config(
