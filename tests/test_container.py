@@ -99,7 +99,7 @@ def test_the_base_is_pinned_and_what_is_installed_has_hashes() -> None:
 
 def requirements() -> dict[str, str]:
     """The packages that the image may install, and their versions; each has hashes."""
-    found = {}
+    found: dict[str, str] = {}
     for entry in re.split(r"\n(?=\S)", (ROOT / "docker" / "requirements.txt").read_text()):
         if entry.startswith("#"):
             continue
