@@ -8,6 +8,7 @@ them.
 from typing import Any
 
 from sqlalchemy import (
+    BigInteger,
     Column,
     Dialect,
     Float,
@@ -51,9 +52,28 @@ keys = Table(
     Column("id", String(32), primary_key=True),
     Column("name", String(200), nullable=False),
     Column("hash", String(64), nullable=False),
-    Column("scopes", String(200), nullable=False),
+    Column("scopes", String(200), nullable=False),  # its role
     Column("created", Float(53), nullable=False),
     Column("revoked", Float(53)),
+    # Limits of its own; null: those of the settings.
+    Column("max_queued", Integer),
+    Column("max_running", Integer),
+    Column("max_stored_bytes", BigInteger),
+    Column("max_priority", Integer),
+    Column("reads", String(32)),  # the key whose jobs it sees; null: its own
+    Column("used", Float(53)),
+    Column("expires", Float(53)),
+    # The secret before a rotation, and until when it works.
+    Column("previous_hash", String(64)),
+    Column("previous_until", Float(53)),
+)
+
+# What an operator has said for all servers, while it holds: `paused`.
+control = Table(
+    "control",
+    metadata,
+    Column("name", String(40), primary_key=True),
+    Column("created", Float(53), nullable=False),
 )
 
 batches = Table(
@@ -146,6 +166,7 @@ plans = Table(
     Column("said", Text, nullable=False),  # the figures of the job table, as JSON
     Column("body", LargeBinary, nullable=False),
     Column("used", Float(53), nullable=False),
+    Column("key_id", String(32)),  # whose plan it is; null: everyone's
 )
 Index(None, plans.c.used)
 
@@ -155,5 +176,6 @@ best = Table(
     Column("digest", String(64), primary_key=True),
     Column("body", LargeBinary, nullable=False),
     Column("used", Float(53), nullable=False),
+    Column("key_id", String(32)),
 )
 Index(None, best.c.used)
