@@ -8,6 +8,7 @@ them.
 from typing import Any
 
 from sqlalchemy import (
+    BigInteger,
     Column,
     Dialect,
     Float,
@@ -54,6 +55,11 @@ keys = Table(
     Column("scopes", String(200), nullable=False),
     Column("created", Float(53), nullable=False),
     Column("revoked", Float(53)),
+    # Limits of this key; none: those of the settings.
+    Column("max_queued", Integer),
+    Column("max_running", Integer),
+    Column("max_stored_bytes", BigInteger),
+    Column("max_priority", Integer),
 )
 
 batches = Table(
