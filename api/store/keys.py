@@ -34,12 +34,16 @@ class Role(StrEnum):
 
     def includes(self, other: "Role") -> bool:
         """Whether this role may do what the other may."""
-        roles = list(Role)
-        return roles.index(self) >= roles.index(other)
+        return _RANKS[self] >= _RANKS[other]
 
 
-# Roles as earlier versions wrote them: a list of scopes, of which the last counts here.
-_OLD_ROLES: Final = {"plan": Role.SOLVE, "admin": Role.ADMIN, "admin plan": Role.ADMIN}
+_RANKS: Final = {role: rank for rank, role in enumerate(Role)}
+# Earlier versions wrote lists of scopes.
+_ROLES: Final = {
+    **{role.value: role for role in Role},
+    "plan": Role.SOLVE,
+    "admin plan": Role.ADMIN,
+}
 
 
 class Credential(NamedTuple):
@@ -243,9 +247,6 @@ def _opens(row: Any, credential: Credential, at: float) -> bool:
     previous = row.previous_hash is not None and hmac.compare_digest(row.previous_hash, credential.hash)
     in_time = previous and at < row.previous_until
     return (same or in_time) and row.scopes in _ROLES and _key(row).valid_at(at)
-
-
-_ROLES: Final = {**_OLD_ROLES, **{role.value: role for role in Role}}
 
 
 def _columns(changes: KeyChanges) -> dict[str, object]:

@@ -55,7 +55,7 @@ keys = Table(
     Column("scopes", String(200), nullable=False),  # its role
     Column("created", Float(53), nullable=False),
     Column("revoked", Float(53)),
-    # Limits of its own; null: those of the settings.
+    # Limits of this key; none: those of the settings.
     Column("max_queued", Integer),
     Column("max_running", Integer),
     Column("max_stored_bytes", BigInteger),
