@@ -42,6 +42,6 @@ VOLUME /data
 USER 10001:10001
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 \
-  CMD ["python3", "-c", "import os, urllib.request as u; u.urlopen('http://127.0.0.1:' + os.environ['MEMSTOW_PORT'] + '/readyz', timeout=4)"]
+  CMD ["python3", "-c", "import os, urllib.request as u; u.urlopen('http://127.0.0.1:' + os.environ['MEMSTOW_PORT'] + '/livez', timeout=4)"]
 ENTRYPOINT ["tini", "--", "memstow"]
 CMD ["serve"]

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 import structlog
 from starlette.requests import Request
 
-from memstow.api.http.auth import Authenticator, Caller, RateLimit, require
+from memstow.api.http.auth import Caller
 from memstow.api.http.bodies import reservation_of
+from memstow.api.http.callers import Callers
 from memstow.api.http.errors import ApiError
 from memstow.api.http.responses import recent_plans
 from memstow.api.http.settings import Settings
@@ -23,7 +24,7 @@ from memstow.api.store.cache_writer import CacheWriter
 from memstow.api.store.claims import Claims
 from memstow.api.store.database import Database, StoreError
 from memstow.api.store.job_events import JobEvents
-from memstow.api.store.keys import Keys, Scope
+from memstow.api.store.keys import Keys, Role
 from memstow.api.store.migrate import upgrade
 from memstow.api.store.plan_cache import PlanCache
 from memstow.api.store.queue import Queue
@@ -173,8 +174,7 @@ class Service:
         self._threads = threads
         self._store = store
         self._cluster = cluster
-        self._authenticator = Authenticator(settings, store.keys)
-        self._rate = RateLimit(settings.key_rate, settings.key_burst)
+        self.callers = Callers(settings, store.keys, threads.for_store, hub)
         self._document_reads = asyncio.Semaphore(_DOCUMENTS_AT_ONCE)
         self._lag = asyncio.create_task(self._watch_lag())
 
@@ -202,6 +202,7 @@ class Service:
         else:
             await asyncio.to_thread(self.runner.drain, 2.0)
         self._lag.cancel()
+        await self.callers.stop()
         await asyncio.to_thread(self._close)
         log.info("stopped")
 
@@ -245,14 +246,9 @@ class Service:
 
     # Callers
 
-    async def caller(self, request: Request, scope: Scope = Scope.PLAN) -> Caller:
+    async def caller(self, request: Request, role: Role = Role.SOLVE) -> Caller:
         """The caller of a request; ApiError when the request is not allowed, or one too many."""
-        caller = self._authenticator.known_caller(request)
-        if caller is None:
-            caller = await self.in_thread(self._authenticator.look_up, request)
-        require(caller, scope)
-        self._rate.count(caller.key_id)
-        return caller
+        return await self.callers.of(request, role)
 
     def limits_of(self, caller: Caller) -> Limits:
         """The limits for this caller."""
@@ -276,9 +272,10 @@ class Service:
             return "cluster_unavailable"
         try:
             async with asyncio.timeout(2.0):
-                return None if await self.in_thread(self.queue.has_room) else "queue_full"
+                await self.in_thread(self.keys.any)
         except (StoreError, TimeoutError):
             return "store_unavailable"
+        return None
 
     async def _watch_lag(self) -> None:
         loop = asyncio.get_running_loop()

@@ -154,11 +154,18 @@ class Settings(BaseModel):
     keep_seconds: Seconds = Field(7 * 86_400.0, description="Seconds a finished job is kept.")
     max_plans: Number = Field(10_000, description="Plans the cache keeps in the store.")
     cache_memory: int = Field(32 << 20, ge=0, le=1 << 40, description="Bytes of answers kept in memory.")
+    share_cache: bool = Field(
+        False, description="Whether keys may be answered with plans that other keys have asked for."
+    )
 
     key_rate: Annotated[float, Field(gt=0, le=1e6)] = Field(
         1_000.0, description="Requests a second of one key, or of all without a key."
     )
     key_burst: Number = Field(2_000, description="Requests one key may send at once.")
+    key_cache_bytes: Size = Field(256 << 20, description="Bytes of plans the cache keeps in the store for one key.")
+    failed_keys: Number = Field(
+        30, description="Keys that open nothing, from one address in a minute, before it gets 429."
+    )
     key_running: Number = Field(64, description="Jobs of one key that run at once.")
     key_time_limit: Seconds = Field(
         3600.0, description="Seconds that one solve of a key without scope admin may take."
@@ -200,6 +207,7 @@ class Settings(BaseModel):
                 fast_seconds=self.fast_seconds,
                 fast_body=self.fast_body,
                 fast_choices=self.fast_choices,
+                share_cache=self.share_cache,
             ),
         )
 

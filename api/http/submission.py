@@ -14,6 +14,7 @@ from memstow.api.http.service import Service
 from memstow.api.operations.results import ValidatedRequest
 from memstow.api.store.idempotency import IdempotencyKey
 from memstow.api.store.job import Draft
+from memstow.api.store.plan_cache import owned
 from memstow.planner.model.errors import InputError
 from memstow.planner.reading.printable import shown
 
@@ -42,12 +43,21 @@ async def find_submitted(service: Service, key: IdempotencyKey | None) -> str | 
     return None if key is None else await service.in_thread(service.queue.find_submitted, key)
 
 
+def require_priority(caller: Caller, priority: int) -> None:
+    """Refuse a priority above what the key of the caller was given; a lower one is for everyone."""
+    most = caller.quota.max_priority or 0
+    if priority > most and caller.key is not None and not caller.admin:
+        message = f"{priority} is more than the {most} that this key was given as its `max_priority`"
+        raise InputError.single("over_limit", "$.priority", message)
+
+
 def draft_for(caller: Caller, validated: ValidatedRequest, *, fresh: bool) -> Draft:
     """The job for a validated request."""
+    require_priority(caller, validated.priority)
     return Draft(
         problem=validated.problem,
         digest=validated.digest,
-        cache_key=validated.cache_key,
+        cache_key=owned(validated.cache_key, caller.cache_owner),
         buffers=validated.buffers,
         options=validated.options,
         hint=validated.hint,

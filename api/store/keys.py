@@ -134,7 +134,7 @@ class Keys:
             row = connection.execute(select(keys).where(keys.c.id == identity)).one()
         return _key(row), _text(identity, secret)
 
-    def set(self, identity: str, **changes: Unpack[KeyChanges]) -> bool:
+    def change(self, identity: str, **changes: Unpack[KeyChanges]) -> bool:
         """Change a key; False when there is no key of this id that is not revoked."""
         with self._database.write() as connection:
             return bool(

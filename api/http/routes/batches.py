@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from memstow.api.http import schemas
+from memstow.api.http.audit import note_affected
 from memstow.api.http.auth import Caller
 from memstow.api.http.bodies import read_body
 from memstow.api.http.errors import ApiError
@@ -20,11 +21,18 @@ from memstow.api.http.requests import (
 )
 from memstow.api.http.responses import JsonObject, job_json, json_response
 from memstow.api.http.service import Service
-from memstow.api.http.submission import IDEMPOTENCY_PARAMETER, draft_for, find_submitted, idempotency_key_of
+from memstow.api.http.submission import (
+    IDEMPOTENCY_PARAMETER,
+    draft_for,
+    find_submitted,
+    idempotency_key_of,
+    require_priority,
+)
 from memstow.api.operations.operations import READ_BATCH
 from memstow.api.operations.requests import ReadBatchRequest
 from memstow.api.store.idempotency import IdempotencyKey
 from memstow.api.store.job import Batch, Job, State, Stop, timestamp
+from memstow.api.store.keys import Role
 
 router = APIRouter(tags=["batches"])
 
@@ -121,6 +129,7 @@ async def submit_batch(request: Request, service: CurrentService) -> Response:
     body = await read_body(request, service.settings)
     key = await service.in_thread(idempotency_key_of, request, caller, body)
     batch = await find_submitted(service, key) or await _submit(service, caller, body, key)
+    note_affected(request.scope, batch=batch)
     document = await _batch_json(service, caller, batch)
     return json_response(document, 202, {"Location": f"/v1/batches/{batch}"})
 
@@ -128,6 +137,7 @@ async def submit_batch(request: Request, service: CurrentService) -> Response:
 async def _submit(service: Service, caller: Caller, body: bytes, key: IdempotencyKey | None) -> str:
     read = ReadBatchRequest(body=body, limits=service.limits_of(caller))
     validated = await service.perform(READ_BATCH, read, len(body))
+    require_priority(caller, validated.priority)
     drafts = [
         replace(draft_for(caller, job, fresh=True), priority=validated.priority) for job in validated.jobs
     ]
@@ -145,7 +155,7 @@ async def _submit(service: Service, caller: Caller, body: bytes, key: Idempotenc
 )
 async def get_batch(request: Request, service: CurrentService, batch: str) -> Response:
     """Look."""
-    caller = await service.caller(request)
+    caller = await service.caller(request, Role.READ)
     return json_response(await _batch_json(service, caller, batch))
 
 
@@ -171,7 +181,7 @@ async def get_results(
 ) -> Response:
     """Results."""
     require_known(request, "format")
-    caller = await service.caller(request)
+    caller = await service.caller(request, Role.READ)
     _, jobs = await _find_batch(service, caller, batch)
     rows = [_row(job) for job in jobs]
     if format == "json":
@@ -208,6 +218,7 @@ async def end_batch(
     require_known(request, "discard")
     caller = await service.caller(request)
     _, jobs = await _find_batch(service, caller, batch)
+    note_affected(request.scope, batch=batch)
     await service.in_thread(service.queue.stop_batch, batch, discard, service.settings.keep_seconds)
     for job in jobs:
         if job.state is State.RUNNING:

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from memstow.api.http import schemas
+from memstow.api.http.audit import note_affected
 from memstow.api.http.auth import Caller
 from memstow.api.http.errors import ApiError
 from memstow.api.http.requests import (
@@ -90,14 +91,15 @@ async def plan(
         return await _as_job(request, service, caller, body, validated, to)
     fresh = wants_fresh(request)
     options = tuple(request.query_params.get(name) for name in OPTION_NAMES)
-    key = (body, (form.format, to, limits.time_setting, *options))
+    owner = caller.cache_owner
+    key = (body, (owner, form.format, to, limits.time_setting, *options))
     recent = None if fresh else service.recent_plans.get(key)
     if recent is not None:
         service.metrics.cache.labels("hit").inc()
         return recent.response("hit")
 
     def attempt() -> tuple[PlanBody, Answer] | ValidatedRequest:
-        answer = service.fast.attempt(body, form, limits, to, fresh)
+        answer = service.fast.attempt(body, form, limits, to, fresh, owner)
         if isinstance(answer, ValidatedRequest):
             return answer
         return plan_body(answer.plan, answer.format), answer
@@ -108,7 +110,7 @@ async def plan(
     sent, answer = attempted
     if answer.repeatable:
         # Any other plan may be outdone by another request, or at another server.
-        service.recent_plans.put(key, sent)
+        service.recent_plans.put(key, sent, owner)
     return sent.response("hit" if answer.cached else "miss")
 
 
@@ -118,6 +120,7 @@ async def _as_job(
     draft = await draft_of(service, caller, request, validated)
     key = await service.in_thread(idempotency_key_of, request, caller, body)
     job, is_new = await service.in_thread(service.queue.submit, draft, key)
+    note_affected(request.scope, job=job)
     service.runner.wake()
     seconds = service.settings.sync_seconds
     if wants_job(request) or json.loads(draft.options)["time_limit"] > seconds:

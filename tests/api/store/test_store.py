@@ -24,7 +24,7 @@ from memstow.api.store.database import Database, StoreError, url_of, write_ahead
 from memstow.api.store.idempotency import IdempotencyKey, KeyReusedError
 from memstow.api.store.job import JobEvent, Progress, State, Stop
 from memstow.api.store.job_events import JobEvents
-from memstow.api.store.keys import Keys, Scope
+from memstow.api.store.keys import Keys
 from memstow.api.store.plan_cache import CachedPlan, PlanCache
 from memstow.api.store.queue import Filter, Queue, QueueFullError
 from memstow.api.store.tables import metadata
@@ -549,7 +549,7 @@ def test_an_answer_that_another_question_outdid_is_none_but_in_deterministic_mod
 def test_a_key_is_known_by_its_text_until_it_is_revoked(database: Database) -> None:
     keys = Keys(database)
     assert not keys.any()
-    key, text = keys.create("ci", frozenset({Scope.PLAN}))
+    key, text = keys.create("ci")
     assert keys.find(text) == key
     for wrong in (text[:-1], text + "x", text.replace("msk_", "msx_"), "", "msk__", "msk_\udcff_x"):
         assert keys.find(wrong) is None
@@ -563,7 +563,7 @@ def test_a_key_is_known_by_its_text_until_it_is_revoked(database: Database) -> N
 
 def test_revoked_keys_still_close_the_service_until_they_are_reset(database: Database) -> None:
     keys = Keys(database)
-    one, two = (keys.create(name, frozenset({Scope.PLAN}))[0] for name in ("one", "two"))
+    one, two = (keys.create(name)[0] for name in ("one", "two"))
     keys.revoke(one.id)
     assert not keys.reset(), "the other is valid"
     assert len(keys.list()) == 2
