@@ -52,7 +52,6 @@ class MemoryBudget:
         if self._gauge is not None:
             self._gauge.set(self.used)
 
-
     def _resize_share(self, key: str, before: int, after: int) -> None:
         others = self._by_key[key] - before
         share = int(self.limit * _KEY_SHARE)

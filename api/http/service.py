@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 import structlog
 from starlette.requests import Request
 
-from memstow.api.http.auth import Caller
+from memstow.api.http.auth import Caller, unauthorized
 from memstow.api.http.bodies import reservation_of
 from memstow.api.http.callers import Callers
 from memstow.api.http.errors import ApiError
@@ -20,6 +20,7 @@ from memstow.api.http.threads import STORE_THREADS, Threads
 from memstow.api.metrics import Metrics
 from memstow.api.operations.operations import Operation, warm_up
 from memstow.api.operations.requests import Limits
+from memstow.api.store.administration import Administration
 from memstow.api.store.cache_writer import CacheWriter
 from memstow.api.store.claims import Claims
 from memstow.api.store.database import Database, StoreError
@@ -163,6 +164,7 @@ class Service:
         self.events = store.events
         self.keys = store.keys
         self.cache = store.cache
+        self.administration = Administration(store.database)
         self.children = children
         self.hub = hub
         self.runner = runner
@@ -249,6 +251,18 @@ class Service:
     async def caller(self, request: Request, role: Role = Role.SOLVE) -> Caller:
         """The caller of a request; ApiError when the request is not allowed, or one too many."""
         return await self.callers.of(request, role)
+
+    async def administrator(self, request: Request) -> Caller:
+        """The caller of an operation that is for admin keys only, even where others need no key."""
+        caller = await self.caller(request, Role.ADMIN)
+        if caller.key is None:
+            raise unauthorized("this needs a key with the role `admin`; on the command line it needs none")
+        return caller
+
+    async def end_invalid_keys(self) -> None:
+        """End the jobs and the streams of keys that are revoked or have expired."""
+        await self.in_thread(self.runner.end_invalid_keys)
+        await self.callers.check_streams()
 
     def limits_of(self, caller: Caller) -> Limits:
         """The limits for this caller."""

@@ -162,7 +162,9 @@ class Settings(BaseModel):
         1_000.0, description="Requests a second of one key, or of all without a key."
     )
     key_burst: Number = Field(2_000, description="Requests one key may send at once.")
-    key_cache_bytes: Size = Field(256 << 20, description="Bytes of plans the cache keeps in the store for one key.")
+    key_cache_bytes: Size = Field(
+        256 << 20, description="Bytes of plans the cache keeps in the store for one key."
+    )
     failed_keys: Number = Field(
         30, description="Keys that open nothing, from one address in a minute, before it gets 429."
     )
@@ -200,6 +202,7 @@ class Settings(BaseModel):
             lease_seconds=self.lease_seconds,
             keep_seconds=self.keep_seconds,
             max_plans=self.max_plans,
+            key_cache_bytes=self.key_cache_bytes,
             limits=JobLimits(
                 solve_memory=self.solve_memory,
                 max_time_limit=self.max_time_limit,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, RowMapping, and_, delete, or_, select, update
 from sqlalchemy.sql.elements import ColumnElement
 
+from memstow.api.store.control import paused_since
 from memstow.api.store.database import Database, now
 from memstow.api.store.documents import read_documents, save_document
 from memstow.api.store.job import JOB_COLUMNS, OVER, Job, JobEvent, Progress, State, Stop, job_from_row
@@ -42,6 +43,8 @@ class Claims:
         running: when that is done, they have its answer.
         """
         with self._database.write() as connection:
+            if paused_since(connection) is not None:
+                return None
             row = _next_row(connection, most_per_key, passed_over)
             if row is None:
                 return None

@@ -32,7 +32,9 @@ def _end_some(database: Database, invalid: list[str], keep_seconds: float) -> li
     unfinished = (
         select(jobs.c.id, jobs.c.state)
         .where(
-            jobs.c.key_id.in_(invalid), jobs.c.state.in_((State.QUEUED, State.RUNNING)), jobs.c.stop == Stop.NO
+            jobs.c.key_id.in_(invalid),
+            jobs.c.state.in_((State.QUEUED, State.RUNNING)),
+            jobs.c.stop == Stop.NO,
         )
         .limit(_AT_ONCE)
     )

@@ -11,12 +11,14 @@ import secrets
 from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final, NamedTuple, TypedDict, Unpack
+from typing import Any, Final, NamedTuple, TypedDict
 
-from sqlalchemy import ColumnElement, and_, delete, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, delete, insert, or_, select, update
 
 from memstow.api.store.database import Database, now
 from memstow.api.store.tables import keys
+from memstow.planner.model.errors import InputError
+from memstow.planner.reading.printable import shown
 
 _PREFIX: Final = "msk"
 _AT_ONCE: Final = 500
@@ -118,32 +120,38 @@ class Keys:
     # Change
 
     def create(
-        self, name: str, role: Role = Role.SOLVE, *, reads: str | None = None, **more: Unpack[KeyChanges]
+        self, name: str, role: Role = Role.SOLVE, reads: str | None = None, more: KeyChanges | None = None
     ) -> tuple[Key, str]:
-        """A new key, and its text, which is not stored."""
+        """A new key, and its text, which is not stored; one with the role `read` may read another's jobs."""
         identity, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
+        if reads is not None and role is not Role.READ:
+            raise InputError.single(
+                "not_a_reader", "reads", "only a key with the role `read` reads another's"
+            )
         values: dict[str, object] = {
-            **_columns({**more, "name": name, "role": role}),
+            **_columns(more or {}),
+            "name": name,
+            "scopes": role,
             "id": identity,
             "hash": _hash(secret),
-            "reads": reads,
             "created": now(),
         }
         with self._database.write() as connection:
-            connection.execute(insert(keys).values(values))
+            connection.execute(insert(keys).values(**values, reads=_owner(connection, reads)))
             row = connection.execute(select(keys).where(keys.c.id == identity)).one()
         return _key(row), _text(identity, secret)
 
-    def change(self, identity: str, **changes: Unpack[KeyChanges]) -> bool:
+    def change(self, identity: str, changes: KeyChanges) -> bool:
         """Change a key; False when there is no key of this id that is not revoked."""
+        active = and_(keys.c.id == identity, keys.c.revoked.is_(None))
         with self._database.write() as connection:
-            return bool(
-                connection.execute(
-                    update(keys)
-                    .where(keys.c.id == identity, keys.c.revoked.is_(None))
-                    .values(**_columns(changes), id=identity)
-                ).rowcount
-            )
+            row = connection.execute(select(keys.c.reads).where(active)).first()
+            if row is None:
+                return False
+            if row.reads is not None and changes.get("role", Role.READ) is not Role.READ:
+                raise InputError.single("not_a_reader", "role", "this key reads the jobs of another")
+            connection.execute(update(keys).where(active).values(**_columns(changes), id=identity))
+            return True
 
     def rotate(self, identity: str, overlap: float) -> str | None:
         """The text of the key with a new secret; None when there is no valid key of this id.
@@ -231,6 +239,16 @@ class Keys:
                 by_id = {row.id: row for row in rows}
                 valid |= {it for it in part if it.id in by_id and _opens(by_id[it.id], it, at)}
         return valid
+
+
+def _owner(connection: Connection, reads: str | None) -> str | None:
+    """The key whose jobs a reader of this key sees."""
+    if reads is None:
+        return None
+    row = connection.execute(select(keys.c.id, keys.c.reads).where(keys.c.id == reads)).first()
+    if row is None:
+        raise InputError.single("no_such_key", "reads", f"there is no key {shown(reads)}")
+    return str(row.reads or row.id)
 
 
 def is_invalid(at: float) -> ColumnElement[bool]:

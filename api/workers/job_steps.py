@@ -82,7 +82,9 @@ class JobSteps:
         if job.fresh:
             return None
         deterministic = bool(json.loads(job.options)["deterministic"])
-        cached = run.with_retries(lambda: self._cache.answer(job.cache_key, self._problem(run), deterministic))
+        cached = run.with_retries(
+            lambda: self._cache.answer(job.cache_key, self._problem(run), deterministic)
+        )
         if cached is None:
             return None
         self._metrics.cache.labels("hit").inc()

@@ -41,6 +41,7 @@ class RunnerSettings:
     lease_seconds: float
     keep_seconds: float
     max_plans: int
+    key_cache_bytes: int = 1 << 50
     limits: JobLimits
 
 
@@ -73,9 +74,11 @@ class Runner:
             metrics,
             lease_seconds=settings.lease_seconds,
             keep_seconds=settings.keep_seconds,
+            key_cache_bytes=settings.key_cache_bytes,
             max_plans=settings.max_plans,
             running=self._running_jobs,
             on_requeued=self.wake,
+            on_change=on_change,
         )
         self._lock = threading.Lock()
         self._runs: dict[str, JobRun] = {}
@@ -108,6 +111,10 @@ class Runner:
         run = self._running_jobs().get(job)
         if run is not None:
             run.request_stop(stop)
+
+    def end_invalid_keys(self) -> None:
+        """End the jobs of keys that are revoked or have expired, now rather than with the next heartbeat."""
+        self._housekeeper.end_invalid_keys()
 
     def drain(self, seconds: float) -> None:
         """Claim nothing new; after this time put the running jobs back with their best plans."""
@@ -178,7 +185,11 @@ class Runner:
         job = claimed.job
         run = JobRun(claimed, self._claims, self._shutdown, self._settings.keep_seconds, self._on_change)
         with self._lock:
+            before = self._runs.get(job.id)
             self._runs[job.id] = run
+        if before is not None:
+            # Taken from this server, and claimed by it again before it noticed.
+            before.lost = True
         self._metrics.solving.inc()
         structlog.contextvars.bind_contextvars(job=job.id, attempt=job.attempt)
         try:
@@ -189,7 +200,8 @@ class Runner:
             structlog.contextvars.clear_contextvars()
             self._metrics.solving.dec()
             with self._lock:
-                self._runs.pop(job.id, None)
+                if self._runs.get(job.id) is run:
+                    del self._runs[job.id]
             self._on_change(job.id)
             # Equal jobs and those of the same key may have waited for this one.
             self.wake()
