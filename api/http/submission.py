@@ -1,6 +1,7 @@
 """Jobs from requests: the draft, the idempotency key, and the plan to start from."""
 
 import hashlib
+import json
 from dataclasses import replace
 from typing import Final
 
@@ -44,6 +45,7 @@ async def find_submitted(service: Service, key: IdempotencyKey | None) -> str | 
 
 def draft_for(caller: Caller, validated: ValidatedRequest, *, fresh: bool) -> Draft:
     """The job for a validated request."""
+    options = json.loads(validated.options)
     return Draft(
         problem=validated.problem,
         digest=validated.digest,
@@ -53,6 +55,7 @@ def draft_for(caller: Caller, validated: ValidatedRequest, *, fresh: bool) -> Dr
         hint=validated.hint,
         plan=validated.plan,
         priority=validated.priority,
+        time_limit=None if options["deterministic"] else options["time_limit"],
         key_id=caller.key_id,
         name=validated.name,
         setting=validated.setting,

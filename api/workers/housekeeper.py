@@ -8,8 +8,9 @@ import structlog
 
 from memstow.api.metrics import Metrics
 from memstow.api.store.claims import Claims
+from memstow.api.store.clock import StoreClock
 from memstow.api.store.database import Database, StoreError
-from memstow.api.store.job import State, Stop
+from memstow.api.store.job import Stop
 from memstow.api.store.queue import Queue
 from memstow.api.store.retention import remove_expired
 from memstow.api.workers.job_run import JobRun, Shutdown
@@ -47,6 +48,7 @@ class Housekeeper:
         self._on_requeued = on_requeued
         # Of each running job elsewhere: attempt and heartbeats, and since when they have not changed.
         self._seen: dict[str, tuple[tuple[int, int], float]] = {}
+        self._clock = StoreClock(database)
         self._expired_at = 0.0
 
     def serve(self, shutdown: Shutdown) -> None:
@@ -56,11 +58,13 @@ class Housekeeper:
                 self._send_heartbeats()
                 self._take_over()
                 if time.monotonic() - self._expired_at > _EXPIRE_SECONDS:
+                    self._clock.advance()
                     remove_expired(self._database, self._max_plans)
                     self._expired_at = time.monotonic()
-                counts = self._queue.counts()
-                self._metrics.queued.set(counts[State.QUEUED])
-                self._metrics.running.set(counts[State.RUNNING])
+                totals = self._queue.totals()
+                self._metrics.queued.set(totals.queued)
+                self._metrics.running.set(totals.running)
+                self._metrics.stored_bytes.set(totals.bytes)
             except StoreError as error:
                 log.warning("store_error", during="heartbeat", error=str(error))
             except Exception:
