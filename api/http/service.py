@@ -117,7 +117,9 @@ async def open_service(settings: Settings, metrics: Metrics, drain: DrainSignal)
 async def _open_store(settings: Settings, metrics: Metrics, threads: Threads) -> Store:
     if settings.database is None:
         settings.data.mkdir(parents=True, exist_ok=True)
-    database = Database(settings.store_url, connections=STORE_THREADS + settings.slots + 4)
+    database = Database(
+        settings.store_url, connections=STORE_THREADS + settings.runner_settings().threads + 4
+    )
     database.on_error = lambda kind: metrics.store_errors.labels(kind).inc()
     await threads.for_store(upgrade, database)
     claims, cache = Claims(database), PlanCache(database)
@@ -126,7 +128,7 @@ async def _open_store(settings: Settings, metrics: Metrics, threads: Threads) ->
         await threads.for_store(claims.requeue_all, settings.keep_seconds)
     return Store(
         database=database,
-        queue=Queue(database, settings.max_queued),
+        queue=Queue(database, settings.quotas(), settings.short_seconds),
         claims=claims,
         events=JobEvents(database),
         keys=Keys(database),

@@ -11,6 +11,7 @@ from typing import Annotated, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from memstow.api.operations.requests import Limits
+from memstow.api.store.accounts import Quotas
 from memstow.api.store.database import FILE, url_of
 from memstow.api.workers.job_steps import JobLimits
 from memstow.api.workers.runner import RunnerSettings
@@ -57,6 +58,9 @@ class Settings(BaseModel):
         "loopback",
         description="Who may use the server without a key while there was never one, or after "
         "`memstow keys reset`: whoever is on this machine, nobody, or everyone who can reach it.",
+    )
+    database_seconds: Seconds = Field(
+        60.0, description="Seconds for which the start waits for a `database` that does not answer."
     )
     cors_origins: tuple[str, ...] = Field(
         (), description="Origins whose pages may call the server from a browser; none by default."
@@ -132,6 +136,11 @@ class Settings(BaseModel):
         le=256,
         description="Jobs that run at once; 0: none on this server.",
     )
+    short_seconds: Seconds = Field(
+        2.0,
+        description="Longest time limit of a short job; one slot for each 8, besides them, takes only short "
+        "jobs. 0: none.",
+    )
     executor: Literal["local", "dask"] = Field(
         "local", description="Where jobs run: on this machine, or on a cluster of Dask."
     )
@@ -139,6 +148,9 @@ class Settings(BaseModel):
         None, description="Where the scheduler of that cluster is: tcp://host:8786, or tls://host:8786."
     )
     max_queued: Number = Field(10_000, description="Jobs that may wait.")
+    max_stored_bytes: Size = Field(
+        50 << 30, description="Bytes of the problems, hints, plans and events of all jobs, as stored."
+    )
     max_attempts: int = Field(
         3,
         ge=1,
@@ -169,6 +181,10 @@ class Settings(BaseModel):
         30, description="Keys that open nothing, from one address in a minute, before it gets 429."
     )
     key_running: Number = Field(64, description="Jobs of one key that run at once.")
+    key_queued: Number = Field(5_000, description="Jobs of one key that may wait.")
+    key_stored_bytes: Size = Field(
+        10 << 30, description="Bytes of the documents of all jobs of one key, as stored."
+    )
     key_time_limit: Seconds = Field(
         3600.0, description="Seconds that one solve of a key without scope admin may take."
     )
@@ -194,10 +210,20 @@ class Settings(BaseModel):
             max_batch=self.max_batch,
         )
 
+    def quotas(self) -> Quotas:
+        """What the store takes."""
+        return Quotas(
+            max_queued=self.max_queued,
+            max_stored_bytes=self.max_stored_bytes,
+            key_queued=self.key_queued,
+            key_stored_bytes=self.key_stored_bytes,
+        )
+
     def runner_settings(self) -> RunnerSettings:
         """How the queue is processed."""
         return RunnerSettings(
             slots=self.slots,
+            short_seconds=self.short_seconds,
             key_running=self.key_running,
             lease_seconds=self.lease_seconds,
             keep_seconds=self.keep_seconds,

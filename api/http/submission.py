@@ -1,6 +1,7 @@
 """Jobs from requests: the draft, the idempotency key, and the plan to start from."""
 
 import hashlib
+import json
 from dataclasses import replace
 from typing import Final
 
@@ -54,6 +55,7 @@ def require_priority(caller: Caller, priority: int) -> None:
 def draft_for(caller: Caller, validated: ValidatedRequest, *, fresh: bool) -> Draft:
     """The job for a validated request."""
     require_priority(caller, validated.priority)
+    options = json.loads(validated.options)
     return Draft(
         problem=validated.problem,
         digest=validated.digest,
@@ -63,6 +65,7 @@ def draft_for(caller: Caller, validated: ValidatedRequest, *, fresh: bool) -> Dr
         hint=validated.hint,
         plan=validated.plan,
         priority=validated.priority,
+        time_limit=None if options["deterministic"] else options["time_limit"],
         key_id=caller.key_id,
         name=validated.name,
         setting=validated.setting,

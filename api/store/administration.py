@@ -1,16 +1,18 @@
 """What operators see and do in a store: the queue, what runs, what keys use, pause, resume, kick."""
 
 from dataclasses import dataclass
+from typing import Final
 
-from sqlalchemy import Connection, case, func, select
+from sqlalchemy import func, select
 
 from memstow.api.store import control
+from memstow.api.store.accounts import ANONYMOUS, read_totals
 from memstow.api.store.claims import Claims
 from memstow.api.store.database import Database
 from memstow.api.store.job import State, timestamp
-from memstow.api.store.tables import documents, jobs, keys
+from memstow.api.store.tables import accounts, jobs, keys
 
-_MOST_ROWS = 1_000
+_MOST_ROWS: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,13 +53,16 @@ class RunningJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyUsage:
-    """What the jobs of one key that are still in the store have used."""
+    """What the jobs of one key use."""
 
     key: str | None
     name: str | None
     jobs: int
+    """In the store, finished ones too."""
     seconds: float
+    """For which its jobs have run, removed ones too."""
     bytes: int
+    """Of its jobs in the store."""
     last_use: str | None
 
 
@@ -69,37 +74,37 @@ class Administration:
 
     def queue(self) -> QueueReport:
         """The unfinished jobs, by key; the keys with most of them first."""
-        waits = jobs.c.state == State.QUEUED
-        queued, running = (
-            func.sum(case((jobs.c.state == state, 1), else_=0)) for state in (State.QUEUED, State.RUNNING)
+        unfinished = accounts.c.queued + accounts.c.running
+        oldest = (
+            select(func.min(jobs.c.created))
+            .where(jobs.c.state == State.QUEUED, jobs.c.account == accounts.c.id)
+            .correlate(accounts)
+            .scalar_subquery()
         )
-        oldest = func.min(case((waits, jobs.c.created)))
         with self._database.read() as connection:
-            rows = connection.execute(
-                select(
-                    jobs.c.key_id, queued.label("queued"), running.label("running"), oldest.label("oldest")
-                )
-                .where(jobs.c.state.in_((State.QUEUED, State.RUNNING)))
-                .group_by(jobs.c.key_id)
-                .order_by(func.count().desc(), jobs.c.key_id)
-            ).all()
-            named = _names(connection)
+            totals = read_totals(connection)
             since = control.paused_since(connection)
-        found = tuple(
-            KeyQueue(
-                key=row.key_id,
-                name=named.get(row.key_id),
-                queued=row.queued,
-                running=row.running,
-                oldest=timestamp(row.oldest),
-            )
-            for row in rows
-        )
+            rows = connection.execute(
+                select(accounts, keys.c.name, oldest.label("oldest"))
+                .outerjoin(keys, keys.c.id == accounts.c.id)
+                .where(unfinished > 0)
+                .order_by(unfinished.desc(), accounts.c.id)
+                .limit(_MOST_ROWS)
+            ).all()
         return QueueReport(
             paused=timestamp(since),
-            queued=sum(it.queued for it in found),
-            running=sum(it.running for it in found),
-            keys=found[:_MOST_ROWS],
+            queued=totals.queued,
+            running=totals.running,
+            keys=tuple(
+                KeyQueue(
+                    key=row.id or None,
+                    name=row.name,
+                    queued=row.queued,
+                    running=row.running,
+                    oldest=timestamp(row.oldest),
+                )
+                for row in rows
+            ),
         )
 
     def running(self) -> tuple[RunningJob, ...]:
@@ -122,28 +127,27 @@ class Administration:
             )
 
     def usage(self) -> tuple[KeyUsage, ...]:
-        """What each key has used, by the jobs that are still in the store; the most first."""
-        ran = func.coalesce(func.sum(jobs.c.finished - jobs.c.started), 0.0)
+        """What the jobs of each key use and have used, the most first."""
         with self._database.read() as connection:
+            counted = connection.execute(select(jobs.c.key_id, func.count()).group_by(jobs.c.key_id))
+            kept = {key or ANONYMOUS: count for key, count in counted}
             rows = connection.execute(
-                select(jobs.c.key_id, func.count().label("jobs"), ran.label("seconds")).group_by(
-                    jobs.c.key_id
-                )
-            ).all()
-            sizes = _bytes_by_key(connection)
-            named, used = _names(connection), _last_uses(connection)
-        found = [
-            KeyUsage(
-                key=row.key_id,
-                name=named.get(row.key_id),
-                jobs=row.jobs,
-                seconds=round(float(row.seconds), 3),
-                bytes=sizes.get(row.key_id, 0),
-                last_use=timestamp(used.get(row.key_id)),
+                select(accounts, keys.c.name, keys.c.used)
+                .outerjoin(keys, keys.c.id == accounts.c.id)
+                .order_by(accounts.c.seconds.desc(), accounts.c.id)
+                .limit(_MOST_ROWS)
             )
-            for row in rows
-        ]
-        return tuple(sorted(found, key=lambda it: (-it.seconds, it.key or ""))[:_MOST_ROWS])
+            return tuple(
+                KeyUsage(
+                    key=row.id or None,
+                    name=row.name,
+                    jobs=kept.get(row.id, 0),
+                    seconds=round(row.seconds, 3),
+                    bytes=row.bytes,
+                    last_use=timestamp(row.used),
+                )
+                for row in rows
+            )
 
     def pause(self) -> None:
         """Let no server claim a job until `resume`; jobs are still accepted, and those that run go on."""
@@ -165,22 +169,3 @@ class Administration:
         if row is None or row.state != State.RUNNING:
             return False
         return Claims(self._database).requeue(job, row.attempt, keep_seconds)
-
-
-def _names(connection: Connection) -> dict[str | None, str]:
-    return {row.id: row.name for row in connection.execute(select(keys.c.id, keys.c.name))}
-
-
-def _last_uses(connection: Connection) -> dict[str | None, float]:
-    used = select(keys.c.id, keys.c.used).where(keys.c.used.is_not(None))
-    return {row.id: row.used for row in connection.execute(used)}
-
-
-def _bytes_by_key(connection: Connection) -> dict[str | None, int]:
-    size = func.sum(func.length(documents.c.body))
-    rows = connection.execute(
-        select(jobs.c.key_id, size.label("size"))
-        .join(documents, documents.c.job_id == jobs.c.id)
-        .group_by(jobs.c.key_id)
-    )
-    return {row.key_id: int(row.size) for row in rows}

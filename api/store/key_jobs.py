@@ -4,11 +4,11 @@ from typing import Final
 
 from sqlalchemy import select
 
-from memstow.api.store.claims import stop_job
 from memstow.api.store.database import Database, now
+from memstow.api.store.endings import stop_job
 from memstow.api.store.job import State, Stop
 from memstow.api.store.keys import is_invalid
-from memstow.api.store.tables import jobs, keys
+from memstow.api.store.tables import accounts, jobs, keys
 
 _AT_ONCE: Final = 500
 
@@ -19,12 +19,14 @@ def end_jobs_of_invalid_keys(database: Database, keep_seconds: float) -> list[st
     Servers that run some of them learn of it with their next heartbeat.
     """
     with database.read() as connection:
-        invalid = list(connection.execute(select(keys.c.id).where(is_invalid(now()))).scalars())
+        unfinished = accounts.c.queued + accounts.c.running > 0
+        found = select(keys.c.id).join(accounts, accounts.c.id == keys.c.id)
+        invalid = list(connection.execute(found.where(unfinished, is_invalid(now()))).scalars())
     ended: list[str] = []
     for start in range(0, len(invalid), _AT_ONCE):
         part = invalid[start : start + _AT_ONCE]
-        while found := _end_some(database, part, keep_seconds):
-            ended += found
+        while some := _end_some(database, part, keep_seconds):
+            ended += some
     return ended
 
 
@@ -36,6 +38,7 @@ def _end_some(database: Database, invalid: list[str], keep_seconds: float) -> li
             jobs.c.state.in_((State.QUEUED, State.RUNNING)),
             jobs.c.stop == Stop.NO,
         )
+        .order_by(jobs.c.account, jobs.c.id)
         .limit(_AT_ONCE)
     )
     with database.read() as connection:

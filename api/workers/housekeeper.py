@@ -9,8 +9,9 @@ import structlog
 from memstow.api.metrics import Metrics
 from memstow.api.store.cache_bounds import bound_cache_of_keys
 from memstow.api.store.claims import Claims
+from memstow.api.store.clock import StoreClock
 from memstow.api.store.database import Database, StoreError
-from memstow.api.store.job import State, Stop
+from memstow.api.store.job import Stop
 from memstow.api.store.key_jobs import end_jobs_of_invalid_keys
 from memstow.api.store.queue import Queue
 from memstow.api.store.retention import remove_expired
@@ -53,6 +54,7 @@ class Housekeeper:
         self._on_change = on_change
         # Of each running job elsewhere: attempt and heartbeats, and since when they have not changed.
         self._seen: dict[str, tuple[tuple[int, int], float]] = {}
+        self._clock = StoreClock(database)
         self._expired_at = 0.0
 
     def serve(self, shutdown: Shutdown) -> None:
@@ -63,12 +65,14 @@ class Housekeeper:
                 self._take_over()
                 self.end_invalid_keys()
                 if time.monotonic() - self._expired_at > _EXPIRE_SECONDS:
+                    self._clock.advance()
                     remove_expired(self._database, self._max_plans)
                     bound_cache_of_keys(self._database, self._key_cache_bytes)
                     self._expired_at = time.monotonic()
-                counts = self._queue.counts()
-                self._metrics.queued.set(counts[State.QUEUED])
-                self._metrics.running.set(counts[State.RUNNING])
+                totals = self._queue.totals()
+                self._metrics.queued.set(totals.queued)
+                self._metrics.running.set(totals.running)
+                self._metrics.stored_bytes.set(totals.bytes)
             except StoreError as error:
                 log.warning("store_error", during="heartbeat", error=str(error))
             except Exception:

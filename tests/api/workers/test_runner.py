@@ -14,6 +14,7 @@ from memstow.api.metrics import Metrics
 from memstow.api.operations.operations import Operation
 from memstow.api.operations.solve import result_of
 from memstow.api.store import migrate
+from memstow.api.store.accounts import Quotas
 from memstow.api.store.claims import Claims
 from memstow.api.store.database import Database
 from memstow.api.store.job import Progress, State, Stop
@@ -66,12 +67,13 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 @pytest.fixture
 def jobs(database: Database) -> Queue:
-    return Queue(database, 100)
+    return Queue(database, Quotas(max_queued=100))
 
 
 def runner_of(database: Database, jobs: Queue, place: Place) -> Runner:
     settings = RunnerSettings(
         slots=0,
+        short_seconds=0.0,
         key_running=9,
         lease_seconds=LEASE,
         keep_seconds=60.0,
