@@ -119,6 +119,11 @@ class Callers:
         finally:
             self._watches.discard(watch)
 
+    @property
+    def open_streams(self) -> int:
+        """How many streams are watched."""
+        return len(self._watches)
+
     async def check_streams(self) -> None:
         """End the streams whose keys open nothing any more."""
         credentials = {it.caller.credential for it in self._watches if it.caller.credential is not None}

@@ -3,14 +3,16 @@
 from typing import Annotated, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
 
 from memstow.api.operations.batch import checked_name
-from memstow.api.operations.body import LONGEST_NAME
+from memstow.api.operations.body import LONGEST_NAME, json_value
 from memstow.api.operations.moments import moment
+from memstow.api.operations.requests import Limits
 from memstow.api.store.database import now
 from memstow.api.store.keys import KeyChanges, Role
 from memstow.planner.model.errors import InputError, Issue
-from memstow.planner.reading.messages import of_one_value
+from memstow.planner.reading.messages import missing_field, of_one_value, unknown_field
 from memstow.planner.reading.printable import printable
 
 _Body = TypeVar("_Body", bound=BaseModel)
@@ -59,12 +61,20 @@ class Rotation(BaseModel):
     overlap: str = Field("0s", max_length=20)
 
 
-def read_key_body(body: bytes, kind: type[_Body]) -> _Body:
+def read_key_body(body: bytes, limits: Limits, kind: type[_Body]) -> _Body:
     """The body of a request; InputError with everything that is wrong."""
     try:
-        return kind.model_validate_json(body or b"{}")
+        return kind.model_validate(json_value(body or b"{}", limits))
     except ValidationError as error:
-        raise InputError(
-            Issue("bad_value", ".".join(["$", *map(str, it["loc"])]), of_one_value(it))
-            for it in error.errors(include_url=False)
-        ) from None
+        raise InputError(_issue(it, kind) for it in error.errors(include_url=False)) from None
+
+
+def _issue(error: ErrorDetails, kind: type[BaseModel]) -> Issue:
+    path = ".".join(["$", *map(str, error["loc"])])
+    name = str(error["loc"][-1]) if error["loc"] else ""
+    match error["type"]:
+        case "missing":
+            return Issue("missing_field", path, missing_field(name))
+        case "extra_forbidden":
+            return Issue("unknown_field", path, unknown_field(name, kind.model_fields))
+    return Issue("bad_value", path, of_one_value(error))

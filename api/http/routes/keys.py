@@ -1,8 +1,9 @@
 """Keys over HTTP, for callers with an admin key: create, list, change, rotate, revoke."""
 
-from typing import Final
+from typing import Final, TypeVar
 
 from fastapi import APIRouter, Request
+from pydantic import BaseModel
 from starlette.responses import Response
 
 from memstow.api.http import schemas
@@ -19,6 +20,8 @@ from memstow.api.store.job import timestamp
 from memstow.api.store.keys import Key, Role
 
 router = APIRouter(tags=["keys"])
+
+_Body = TypeVar("_Body", bound=BaseModel)
 
 _ID: Final = "3f2a9c41d07b"
 _EXAMPLE: Final[JsonObject] = {
@@ -101,7 +104,7 @@ async def create_key(request: Request, service: CurrentService) -> Response:
     """Create."""
     await service.administrator(request)
     require_json(request)
-    given = read_key_body(await read_body(request, service.settings), NewKey)
+    given = await _given(request, service, NewKey)
     key, text = await service.in_thread(
         service.keys.create, given.name, given.role or Role.SOLVE, given.reads, given.changes()
     )
@@ -145,7 +148,7 @@ async def set_key(request: Request, service: CurrentService, key: str) -> Respon
     require_json(request)
     found = await _find_key(service, key)
     note_affected(request.scope, affected_key=found.id)
-    given = read_key_body(await read_body(request, service.settings), ChangedKey)
+    given = await _given(request, service, ChangedKey)
     if not await service.in_thread(service.keys.change, found.id, given.changes()):
         raise _no_such_key()
     return json_response(_key_json(await _find_key(service, key)))
@@ -181,7 +184,7 @@ async def rotate_key(request: Request, service: CurrentService, key: str) -> Res
     require_json(request)
     found = await _find_key(service, key)
     note_affected(request.scope, affected_key=found.id)
-    given = read_key_body(await read_body(request, service.settings), Rotation)
+    given = await _given(request, service, Rotation)
     overlap = span(given.overlap, "$.overlap")
     text = await service.in_thread(service.keys.rotate, found.id, overlap)
     if text is None:
@@ -206,6 +209,10 @@ async def revoke_key(request: Request, service: CurrentService, key: str) -> Res
         raise _no_such_key()
     await service.end_invalid_keys()
     return json_response(_key_json(await _find_key(service, key)))
+
+
+async def _given(request: Request, service: Service, kind: type[_Body]) -> _Body:
+    return read_key_body(await read_body(request, service.settings), service.limits, kind)
 
 
 async def _find_key(service: Service, key: str) -> Key:

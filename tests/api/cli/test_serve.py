@@ -86,7 +86,10 @@ def test_looking_makes_nothing(cli: Cli, tmp_path: Path) -> None:
     for folder in (tmp_path / "data", tmp_path / "there"):
         if folder.name == "there":
             folder.mkdir()
-        assert cli("keys", "list", "--data", folder).out == "id  name  scopes  created  revoked\n"
+        assert (
+            cli("keys", "list", "--data", folder).out
+            == "id  name  role  state  created  last use  expires  limits\n"
+        )
         assert cli("db", "status", "--data", folder).out.startswith("schema version none, newest ")
         assert "[no_such_key]" in cli("keys", "revoke", "3f2a9c41d07b", "--data", folder).err
     assert [path.name for path in tmp_path.rglob("*")] == ["there"]
@@ -95,7 +98,7 @@ def test_looking_makes_nothing(cli: Cli, tmp_path: Path) -> None:
 def test_a_store_without_tables_has_no_keys_and_gets_none_by_looking(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "memstow.sqlite").touch()
-    assert cli("keys", "list").out == "id  name  scopes  created  revoked\n"
+    assert cli("keys", "list").out == "id  name  role  state  created  last use  expires  limits\n"
     assert cli("db", "status").out.startswith("schema version none")
 
 

@@ -9,10 +9,10 @@ from starlette.testclient import TestClient
 
 from memstow.api.http.app import create_app
 from memstow.api.http.schemas import PROBLEM
-from memstow.api.http.service import Service
 from memstow.api.http.settings import Settings
 from memstow.api.store.keys import Role
 from tests.api.asking import over
+from tests.api.http.callers import Callers
 from tests.api.http.conftest import problem_document
 
 SOLVE, ADMIN = Role.SOLVE, Role.ADMIN
@@ -21,23 +21,6 @@ SOLVE, ADMIN = Role.SOLVE, Role.ADMIN
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
     return create_app(Settings(data=tmp_path_factory.mktemp("data"), slots=1, anonymous="never"))
-
-
-class Callers:
-    """The same server asked with different keys."""
-
-    def __init__(self, client: TestClient, service: Service) -> None:
-        self._client = client
-        self._service = service
-
-    def __call__(self, name: str, role: Role = SOLVE) -> httpx2.Client:
-        """A client with a key of its own."""
-        _, text = self._service.keys.create(name, role)
-        other = TestClient(self._client.app, base_url="http://localhost", raise_server_exceptions=False)
-        # The parts of the app run in the loop of the first.
-        other.portal = self._client.portal
-        other.headers["authorization"] = f"Bearer {text}"
-        return other
 
 
 @pytest.fixture(scope="module")
