@@ -43,6 +43,15 @@ async def find_submitted(service: Service, key: IdempotencyKey | None) -> str | 
     return None if key is None else await service.in_thread(service.queue.find_submitted, key)
 
 
+def removed_error() -> ApiError:
+    """The error for an Idempotency-Key whose job or batch was removed since."""
+    return ApiError(
+        410,
+        "job_removed",
+        "what this Idempotency-Key made was removed; to solve it again, send the request with another",
+    )
+
+
 def draft_for(caller: Caller, validated: ValidatedRequest, *, fresh: bool) -> Draft:
     """The job for a validated request."""
     options = json.loads(validated.options)

@@ -20,7 +20,13 @@ from memstow.api.http.requests import (
 )
 from memstow.api.http.responses import JsonObject, job_json, json_response
 from memstow.api.http.service import Service
-from memstow.api.http.submission import IDEMPOTENCY_PARAMETER, draft_for, find_submitted, idempotency_key_of
+from memstow.api.http.submission import (
+    IDEMPOTENCY_PARAMETER,
+    draft_for,
+    find_submitted,
+    idempotency_key_of,
+    removed_error,
+)
 from memstow.api.operations.operations import READ_BATCH
 from memstow.api.operations.requests import ReadBatchRequest
 from memstow.api.store.idempotency import IdempotencyKey
@@ -76,7 +82,7 @@ _COLUMNS = (
     "compared.",
     status_code=202,
     response_class=Response,
-    responses=schemas.answers(202, "The batch.", _EXAMPLE, _SCHEMA, "application/json", 400, 415),
+    responses=schemas.answers(202, "The batch.", _EXAMPLE, _SCHEMA, "application/json", 400, 410, 415, 507),
     openapi_extra={"parameters": [IDEMPOTENCY_PARAMETER]}
     | schemas.enveloped(
         {
@@ -120,7 +126,11 @@ async def submit_batch(request: Request, service: CurrentService) -> Response:
     require_json(request)
     body = await read_body(request, service.settings)
     key = await service.in_thread(idempotency_key_of, request, caller, body)
-    batch = await find_submitted(service, key) or await _submit(service, caller, body, key)
+    batch = await find_submitted(service, key)
+    if batch is None:
+        batch = await _submit(service, caller, body, key)
+    elif await service.in_thread(service.queue.batch, batch) is None:
+        raise removed_error()
     document = await _batch_json(service, caller, batch)
     return json_response(document, 202, {"Location": f"/v1/batches/{batch}"})
 

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -42,29 +41,6 @@ def ending(
     progress: Progress, events: list[JobEvent], keep_seconds: float, state: State = State.DONE
 ) -> Ending:
     return Ending(state=state, progress=progress, events=events, keep_seconds=keep_seconds)
-
-
-@pytest.fixture
-def database(store_url: str) -> Iterator[Database]:
-    database = Database(store_url)
-    migrate.upgrade(database)
-    yield database
-    database.close()
-
-
-@pytest.fixture
-def jobs(database: Database) -> Queue:
-    return Queue(database, Quotas(max_queued=100))
-
-
-@pytest.fixture
-def claims(database: Database) -> Claims:
-    return Claims(database)
-
-
-@pytest.fixture
-def events(database: Database) -> JobEvents:
-    return JobEvents(database)
 
 
 def test_the_steps_lead_to_the_tables(database: Database) -> None:
