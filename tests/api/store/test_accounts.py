@@ -197,7 +197,10 @@ class Users:
 
     def act(self) -> None:
         actions = [self.submit, self.batch, self.claim, self.claim, self.requeue, self.finish, self.stop]
-        self.random.choice([*actions, self.stop, lambda: self.claims.requeue_all(60)])()
+        self.random.choice([*actions, self.stop, self.restart])()
+
+    def restart(self) -> None:
+        self.claims.requeue_all(60)
 
     def submit(self) -> None:
         self.jobs.submit(random_draft(self.random))

@@ -45,7 +45,7 @@ def test_the_work_of_a_claim_does_not_grow_with_the_queue(tmp_path: Path, keys: 
     store = Counted(tmp_path)
     migrate.upgrade(store.database)
     jobs, claims = Queue(store.database, Quotas(max_queued=10_000), 2.0), Claims(store.database)
-    work = []
+    work: list[list[int]] = []
     for _ in range(2):
         for _ in range(4 if work else 1):
             for key in range(keys):

@@ -77,8 +77,19 @@ def add_job(
     **values: object,
 ) -> None:
     given = {
-        "id": name, "state": state, "key_id": key, "priority": 0, "digest": "d", "cache_key": name,
-        "buffers": 1, "options": "{}", "fresh": 0, "created": MADE, "attempt": 0, "beat": 0, "stop": 0,
+        "id": name,
+        "state": state,
+        "key_id": key,
+        "priority": 0,
+        "digest": "d",
+        "cache_key": name,
+        "buffers": 1,
+        "options": "{}",
+        "fresh": 0,
+        "created": MADE,
+        "attempt": 0,
+        "beat": 0,
+        "stop": 0,
         **values,
     }
     insert(connection, "jobs", **given)
