@@ -186,7 +186,7 @@ class Settings(BaseModel):
         10 << 30, description="Bytes of the documents of all jobs of one key, as stored."
     )
     key_time_limit: Seconds = Field(
-        3600.0, description="Seconds that one solve of a key without scope admin may take."
+        3600.0, description="Seconds that one solve of a key without the role `admin` may take."
     )
 
     @property

@@ -52,6 +52,15 @@ def require_priority(caller: Caller, priority: int) -> None:
         raise InputError.single("over_limit", "$.priority", message)
 
 
+def removed_error() -> ApiError:
+    """The error for an Idempotency-Key whose job or batch was removed since."""
+    return ApiError(
+        410,
+        "job_removed",
+        "what this Idempotency-Key made was removed; to solve it again, send the request with another",
+    )
+
+
 def draft_for(caller: Caller, validated: ValidatedRequest, *, fresh: bool) -> Draft:
     """The job for a validated request."""
     require_priority(caller, validated.priority)

@@ -26,6 +26,7 @@ from memstow.api.http.submission import (
     draft_for,
     find_submitted,
     idempotency_key_of,
+    removed_error,
     require_priority,
 )
 from memstow.api.operations.operations import READ_BATCH
@@ -84,7 +85,7 @@ _COLUMNS = (
     "compared.",
     status_code=202,
     response_class=Response,
-    responses=schemas.answers(202, "The batch.", _EXAMPLE, _SCHEMA, "application/json", 400, 415),
+    responses=schemas.answers(202, "The batch.", _EXAMPLE, _SCHEMA, "application/json", 400, 410, 415, 507),
     openapi_extra={"parameters": [IDEMPOTENCY_PARAMETER]}
     | schemas.enveloped(
         {
@@ -128,7 +129,11 @@ async def submit_batch(request: Request, service: CurrentService) -> Response:
     require_json(request)
     body = await read_body(request, service.settings)
     key = await service.in_thread(idempotency_key_of, request, caller, body)
-    batch = await find_submitted(service, key) or await _submit(service, caller, body, key)
+    batch = await find_submitted(service, key)
+    if batch is None:
+        batch = await _submit(service, caller, body, key)
+    elif await service.in_thread(service.queue.batch, batch) is None:
+        raise removed_error()
     note_affected(request.scope, batch=batch)
     document = await _batch_json(service, caller, batch)
     return json_response(document, 202, {"Location": f"/v1/batches/{batch}"})

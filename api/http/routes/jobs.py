@@ -31,6 +31,7 @@ from memstow.api.http.submission import (
     draft_of,
     find_submitted,
     idempotency_key_of,
+    removed_error,
 )
 from memstow.api.operations.operations import READ
 from memstow.api.operations.requests import ReadRequest
@@ -51,7 +52,7 @@ _JOB = schemas.ref("Job")
     "`Idempotency-Key` the same request may be sent again: it is the same job.",
     status_code=202,
     response_class=Response,
-    responses=schemas.answers(202, "The job.", schemas.JOB, _JOB, "application/json", 400, 415),
+    responses=schemas.answers(202, "The job.", schemas.JOB, _JOB, "application/json", 400, 410, 415, 507),
     openapi_extra={
         "parameters": [
             *OPTION_PARAMETERS,
@@ -91,8 +92,9 @@ async def submit(
         service.runner.wake()
     note_affected(request.scope, job=job)
     found = await service.in_thread(service.queue.get, job)
-    headers = {"Location": job_path(job)}
-    return json_response({"id": job}, 202, headers) if found is None else job_response(found, 202, headers)
+    if found is None:
+        raise removed_error()
+    return job_response(found, 202, {"Location": job_path(job)})
 
 
 @router.get(

@@ -22,7 +22,7 @@ from memstow.api.http.requests import (
 )
 from memstow.api.http.responses import PlanBody, job_path, job_response, plan_body
 from memstow.api.http.service import Service
-from memstow.api.http.submission import IDEMPOTENCY_PARAMETER, draft_of, idempotency_key_of
+from memstow.api.http.submission import IDEMPOTENCY_PARAMETER, draft_of, idempotency_key_of, removed_error
 from memstow.api.operations.encoding import OPTION_NAMES
 from memstow.api.operations.operations import READ, REWRITE_PLAN
 from memstow.api.operations.requests import ReadRequest, RewritePlanRequest
@@ -55,7 +55,9 @@ _ACCEPTED = {
         schemas.ref("Plan"),
         "application/json",
         400,
+        410,
         415,
+        507,
         also={202: _ACCEPTED},
     ),
     openapi_extra={
@@ -123,6 +125,8 @@ async def _as_job(
     note_affected(request.scope, job=job)
     service.runner.wake()
     seconds = service.settings.sync_seconds
+    if not is_new and await service.in_thread(service.queue.get, job) is None:
+        raise removed_error()
     if wants_job(request) or json.loads(draft.options)["time_limit"] > seconds:
         return await _accepted(service, job, wants_job(request))
     if not await _wait(request, service, job, seconds):

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -44,29 +43,6 @@ def ending(
     return Ending(state=state, progress=progress, events=events, keep_seconds=keep_seconds)
 
 
-@pytest.fixture
-def database(store_url: str) -> Iterator[Database]:
-    database = Database(store_url)
-    migrate.upgrade(database)
-    yield database
-    database.close()
-
-
-@pytest.fixture
-def jobs(database: Database) -> Queue:
-    return Queue(database, Quotas(max_queued=100))
-
-
-@pytest.fixture
-def claims(database: Database) -> Claims:
-    return Claims(database)
-
-
-@pytest.fixture
-def events(database: Database) -> JobEvents:
-    return JobEvents(database)
-
-
 def test_the_steps_lead_to_the_tables(database: Database) -> None:
     with database.read() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
@@ -85,6 +61,32 @@ def test_of_many_servers_that_start_at_once_one_runs_the_steps(store_url: str) -
         ran = list(pool.map(start, range(4)))
     newest = migrate.newest()
     assert sorted(ran, key=str) == sorted([(None, newest), *[(newest, newest)] * 3], key=str)
+
+
+def test_writers_that_come_at_once_all_have_their_turn(tmp_path: Path) -> None:
+    """Each transaction is longer than a writer would wait at the file, so waiting there would not do."""
+    database = Database(url_of(tmp_path), connections=20, lock_seconds=300.0)
+    migrate.upgrade(database)
+    jobs = Queue(database, Quotas(max_queued=1000))
+    with database.write():
+        pool = ThreadPoolExecutor(16)
+        made = [pool.submit(jobs.submit, draft()) for _ in range(64)]
+        reader = jobs.totals()
+    assert reader.queued == 0, "who only reads does not wait"
+    assert len({one.result()[0] for one in made}) == 64
+    pool.shutdown()
+    database.close()
+
+
+def test_a_writer_that_does_not_end_is_told_in_time(tmp_path: Path) -> None:
+    database = Database(url_of(tmp_path), lock_seconds=0.1)
+    migrate.upgrade(database)
+    jobs = Queue(database, Quotas(max_queued=1000))
+    with database.write(), ThreadPoolExecutor(1) as pool:
+        with pytest.raises(StoreError, match="another transaction writes"):
+            pool.submit(jobs.submit, draft()).result()
+    assert jobs.submit(draft())[1]
+    database.close()
 
 
 _OPENS = """
