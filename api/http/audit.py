@@ -3,6 +3,7 @@
 Lines are written whatever the setting `log_level` says. They name keys by id, never by text.
 """
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -48,6 +49,12 @@ def record_of(scope: Scope) -> AuditRecord:
 def note_affected(scope: Scope, **affected: str) -> None:
     """Note the job, the batch or the key that a request changes."""
     record_of(scope).affected.update(affected)
+
+
+def write_changes(changes: Iterable[Mapping[str, str]]) -> None:
+    """Write the lines of what the command line has changed in the store."""
+    for change in changes:
+        _log.info("audit", outcome="done", source="command line", **change)
 
 
 def write_record(scope: Scope, status: int) -> None:

@@ -10,7 +10,8 @@ from starlette.requests import Request
 
 from memstow.api.http.errors import ApiError
 from memstow.api.http.settings import EVERYONE, Settings
-from memstow.api.store.keys import Credential, Key, Keys, Quota, Role, credential_of
+from memstow.api.store.credentials import Credential, credential_of
+from memstow.api.store.keys import Key, Keys, Quota, Role
 
 # How long a key is cached before the store is asked again: a revoked one works no longer than this.
 _CACHE_SECONDS: Final = 2.0

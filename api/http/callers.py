@@ -11,7 +11,7 @@ from typing import Final
 import structlog
 from starlette.requests import Request
 
-from memstow.api.http.audit import record_of
+from memstow.api.http.audit import record_of, write_changes
 from memstow.api.http.auth import (
     Authenticator,
     Caller,
@@ -25,7 +25,8 @@ from memstow.api.http.errors import ApiError
 from memstow.api.http.rates import FailedKeys, RateLimit
 from memstow.api.http.settings import Settings
 from memstow.api.store.database import StoreError
-from memstow.api.store.keys import Keys, Role, credential_of
+from memstow.api.store.credentials import credential_of
+from memstow.api.store.keys import Keys, Role
 from memstow.api.workers.event_hub import EventHub, InThread
 
 # How long after the end of a key its streams go on.
@@ -148,6 +149,10 @@ class Callers:
         if used:
             await self._in_thread(self._keys.note_use, used)
 
+    async def log_changes(self) -> None:
+        """Write what the command line has changed in the store to the audit log."""
+        write_changes(await self._in_thread(self._keys.take_changes))
+
     async def stop(self) -> None:
         """Write what is not written yet, and end."""
         self._task.cancel()
@@ -160,6 +165,7 @@ class Callers:
             await asyncio.sleep(_CHECK_SECONDS)
             try:
                 await self.check_streams()
+                await self.log_changes()
                 if time.monotonic() - written >= _USE_SECONDS:
                     written = time.monotonic()
                     await self.write_last_use()

@@ -8,6 +8,7 @@ from sqlalchemy import func, select
 from memstow.api.store import control
 from memstow.api.store.accounts import ANONYMOUS, read_totals
 from memstow.api.store.claims import Claims
+from memstow.api.store.command_line_changes import leave_change
 from memstow.api.store.database import Database
 from memstow.api.store.job import State, timestamp
 from memstow.api.store.tables import accounts, jobs, keys
@@ -169,3 +170,7 @@ class Administration:
         if row is None or row.state != State.RUNNING:
             return False
         return Claims(self._database).requeue(job, row.attempt, keep_seconds)
+
+    def leave_change(self, operation: str, **affected: str) -> None:
+        """Leave a change made without a server to the audit log of the servers."""
+        leave_change(self._database, operation, **affected)

@@ -1,26 +1,25 @@
 """API keys. The store holds only hashes of their secrets: a copy of it opens nothing.
 
-A key is `msk_ID_SECRET`. The secret has 256 random bits: a plain SHA-256 of it cannot be reversed, and a
-slow hash would only slow down every request. While a key is rotated it has two secrets, of one id: its jobs
+While a key is rotated it has two secrets, of one id: its jobs
 stay its own.
 """
 
-import hashlib
 import hmac
 import secrets
 from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final, NamedTuple, TypedDict
+from typing import Any, Final, TypedDict
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, insert, or_, select, update
 
+from memstow.api.store.command_line_changes import take_changes
+from memstow.api.store.credentials import Credential, credential_of, hash_of, text_of
 from memstow.api.store.database import Database, now
 from memstow.api.store.tables import keys
 from memstow.planner.model.errors import InputError
 from memstow.planner.reading.printable import shown
 
-_PREFIX: Final = "msk"
 _AT_ONCE: Final = 500
 
 
@@ -46,13 +45,6 @@ _ROLES: Final = {
     "plan": Role.SOLVE,
     "admin plan": Role.ADMIN,
 }
-
-
-class Credential(NamedTuple):
-    """The id of a key, and the hash of the secret that came with it."""
-
-    id: str
-    hash: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,15 +94,6 @@ class Key:
         return self.revoked is None and (self.expires is None or at < self.expires)
 
 
-def credential_of(text: str) -> Credential | None:
-    """The parts of a text that looks like a key."""
-    prefix, _, rest = text.partition("_")
-    identity, _, secret = rest.partition("_")
-    if prefix != _PREFIX or not (identity.isalnum() and identity.isascii()) or len(identity) > 32:
-        return None
-    return Credential(identity, _hash(secret))
-
-
 class Keys:
     """The keys of one store."""
 
@@ -133,13 +116,13 @@ class Keys:
             "name": name,
             "scopes": role,
             "id": identity,
-            "hash": _hash(secret),
+            "hash": hash_of(secret),
             "created": now(),
         }
         with self._database.write() as connection:
             connection.execute(insert(keys).values(**values, reads=_owner(connection, reads)))
             row = connection.execute(select(keys).where(keys.c.id == identity)).one()
-        return _key(row), _text(identity, secret)
+        return _key(row), text_of(identity, secret)
 
     def change(self, identity: str, changes: KeyChanges) -> bool:
         """Change a key; False when there is no key of this id that is not revoked."""
@@ -164,9 +147,9 @@ class Keys:
             rotated = connection.execute(
                 update(keys)
                 .where(keys.c.id == identity, _is_valid(at))
-                .values(hash=_hash(secret), previous_hash=keys.c.hash, previous_until=at + overlap)
+                .values(hash=hash_of(secret), previous_hash=keys.c.hash, previous_until=at + overlap)
             )
-        return _text(identity, secret) if rotated.rowcount else None
+        return text_of(identity, secret) if rotated.rowcount else None
 
     def revoke(self, identity: str) -> bool:
         """Revoke a key; False when there is none of this id that is not revoked."""
@@ -191,6 +174,10 @@ class Keys:
             for identity, at in sorted(used.items()):
                 later = or_(keys.c.used.is_(None), keys.c.used < at)
                 connection.execute(update(keys).where(keys.c.id == identity, later).values(used=at))
+
+    def take_changes(self) -> "list[dict[str, str]]":
+        """What the command line has changed since a server last asked."""
+        return take_changes(self._database)
 
     # Look
 
@@ -218,12 +205,12 @@ class Keys:
 
     def find(self, text: str) -> Key | None:
         """The key with this text, if it is valid."""
-        credential = credential_of(text) or Credential("", _hash(text))
+        credential = credential_of(text) or Credential("", hash_of(text))
         with self._database.read() as connection:
             row = connection.execute(select(keys).where(keys.c.id == credential.id)).first()
         # Compared even where there is no such key: the time must not reveal whether there is one.
         if row is None:
-            hmac.compare_digest(_hash(""), credential.hash)
+            hmac.compare_digest(hash_of(""), credential.hash)
             return None
         return _key(row) if _opens(row, credential, now()) else None
 
@@ -272,14 +259,6 @@ def _columns(changes: KeyChanges) -> dict[str, object]:
     if "role" in values:
         values["scopes"] = values.pop("role")
     return values
-
-
-def _text(identity: str, secret: str) -> str:
-    return f"{_PREFIX}_{identity}_{secret}"
-
-
-def _hash(secret: str) -> str:
-    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _key(row: Any) -> Key:

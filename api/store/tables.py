@@ -76,6 +76,16 @@ control = Table(
     Column("created", Float(53), nullable=False),
 )
 
+# What the command line has changed, until a server has logged it.
+changes = Table(
+    "changes",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("operation", String(40), nullable=False),
+    Column("affected", Text, nullable=False),
+    Column("created", Float(53), nullable=False),
+)
+
 batches = Table(
     "batches",
     metadata,

@@ -117,6 +117,7 @@ def run_pause(args: argparse.Namespace) -> int:
 
     def pause(store: "Administration") -> Document:
         store.pause()
+        store.leave_change("pause_claims")
         return {}
 
     _ask(args, "POST", "/v1/admin/pause", pause)
@@ -128,6 +129,7 @@ def run_resume(args: argparse.Namespace) -> int:
 
     def resume(store: "Administration") -> Document:
         store.resume()
+        store.leave_change("resume_claims")
         return {}
 
     _ask(args, "POST", "/v1/admin/resume", resume)
@@ -155,6 +157,7 @@ def run_kick(args: argparse.Namespace) -> int:
     def kick(store: "Administration", keep_seconds: float) -> Document:
         if not store.kick(args.id, keep_seconds):
             raise InputError.single("not_running", "id", f"there is no job {args.id!r} that runs")
+        store.leave_change("kick_job", job=args.id)
         return {}
 
     if args.server is not None:

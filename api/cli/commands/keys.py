@@ -1,7 +1,6 @@
 """`memstow keys`: API keys of the service."""
 
 import argparse
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from memstow.api.cli.commands.serve import add_store
@@ -10,9 +9,10 @@ from memstow.api.cli.io.arguments import Commands, add_command, amount, whole
 from memstow.api.cli.io.store_access import open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-    from memstow.api.store.keys import Key, KeyChanges, Keys
+    from memstow.api.store.database import Database
+    from memstow.api.store.keys import Key, KeyChanges
 
 ROLES: Final = ("read", "solve", "admin")
 _NEVER: Final = "never"
@@ -141,7 +141,8 @@ def run_create(args: argparse.Namespace) -> int:
         from memstow.api.store.keys import Keys, Role
 
         assert database is not None  # noqa: S101
-        _, text = Keys(database).create(args.name, Role(args.role), args.reads, changes)
+        key, text = Keys(database).create(args.name, Role(args.role), args.reads, changes)
+        _log(database, "create_key", key.id)
     print(text)
     return Exit.DONE
 
@@ -150,8 +151,10 @@ def run_list(args: argparse.Namespace) -> int:
     """List the keys."""
     from memstow.planner.show.formatting import table
 
-    with _keys(args) as keys:
-        rows = [_row(key) for key in (keys.list() if keys is not None else ())]
+    with open_store(args, make=False) as (_, database):
+        from memstow.api.store.keys import Keys
+
+        rows = [_row(key) for key in (Keys(database).list() if database is not None else ())]
     header = ("id", "name", "role", "state", "created", "last use", "expires", "limits")
     for line in table(header, rows, left=len(header)):
         print(line.rstrip())
@@ -161,9 +164,12 @@ def run_list(args: argparse.Namespace) -> int:
 def run_set(args: argparse.Namespace) -> int:
     """Change a key."""
     changes = _changes(args)
-    with _keys(args) as keys:
-        if keys is None or not keys.change(args.id, changes):
+    with open_store(args, make=False) as (_, database):
+        from memstow.api.store.keys import Keys
+
+        if database is None or not Keys(database).change(args.id, changes):
             raise _no_such_key(args.id)
+        _log(database, "set_key", args.id)
     return Exit.DONE
 
 
@@ -172,10 +178,13 @@ def run_rotate(args: argparse.Namespace) -> int:
     from memstow.api.operations.moments import span
 
     overlap = span(args.overlap, "--overlap")
-    with _keys(args) as keys:
-        text = None if keys is None else keys.rotate(args.id, overlap)
-    if text is None:
-        raise _no_such_key(args.id)
+    with open_store(args, make=False) as (_, database):
+        from memstow.api.store.keys import Keys
+
+        text = None if database is None else Keys(database).rotate(args.id, overlap)
+        if database is None or text is None:
+            raise _no_such_key(args.id)
+        _log(database, "rotate_key", args.id)
     print(text)
     return Exit.DONE
 
@@ -188,6 +197,7 @@ def run_revoke(args: argparse.Namespace) -> int:
 
         if database is None or not Keys(database).revoke(args.id):
             raise _no_such_key(args.id)
+        _log(database, "revoke_key", args.id)
         end_jobs_of_invalid_keys(database, settings.keep_seconds)
     return Exit.DONE
 
@@ -205,6 +215,7 @@ def run_reset(args: argparse.Namespace) -> int:
         end_jobs_of_invalid_keys(database, settings.keep_seconds)
         if not Keys(database).reset():
             raise InputError.single("keys_in_use", "keys", "there are valid keys; revoke them before")
+        _log(database, "reset_keys")
     return Exit.DONE
 
 
@@ -264,16 +275,14 @@ def _row(key: "Key") -> tuple[str, ...]:
     )
 
 
+def _log(database: "Database", operation: str, key: str | None = None) -> None:
+    """Leave a line for the audit log of the servers."""
+    from memstow.api.store.command_line_changes import leave_change
+
+    leave_change(database, operation, **({} if key is None else {"affected_key": key}))
+
+
 def _no_such_key(identity: str) -> Exception:
     from memstow.planner.model.errors import InputError
 
     return InputError.single("no_such_key", "id", f"there is no active key {identity!r}")
-
-
-@contextmanager
-def _keys(args: argparse.Namespace) -> "Iterator[Keys | None]":
-    """The keys in the store; None if there is no store."""
-    with open_store(args, make=False) as (_, database):
-        from memstow.api.store.keys import Keys
-
-        yield None if database is None else Keys(database)

@@ -20,6 +20,7 @@ from memstow.api.http.service import Service
 from memstow.api.http.settings import Settings
 from memstow.api.operations.results import SolveResult
 from memstow.api.store.cache_bounds import bound_cache_of_keys
+from memstow.api.store.command_line_changes import leave_change
 from memstow.api.store.database import Database
 from memstow.api.store.documents import compress
 from memstow.api.store.keys import Key, Role
@@ -277,6 +278,24 @@ def test_a_refused_key_is_a_line_without_its_text(tmp_path: Path, lines: Lines) 
         assert "secret" not in str(lines.all)
         asked_with(client, "a secret of some other service")
         assert (lines.last()["key"], "secret" in str(lines.all)) == (None, False)
+
+
+def test_what_the_command_line_changed_is_logged_by_a_server(
+    client: TestClient, app: FastAPI, lines: Lines
+) -> None:
+    service: Service = app.state.service
+    leave_change(service._store.database, "revoke_key", affected_key="3f2a9c41d07b")
+    assert client.portal is not None
+    client.portal.call(service.callers.log_changes)
+    assert lines.all == [
+        {
+            "event": "audit",
+            "operation": "revoke_key",
+            "outcome": "done",
+            "source": "command line",
+            "affected_key": "3f2a9c41d07b",
+        }
+    ]
 
 
 def test_who_only_looks_is_no_line(callers: Callers, lines: Lines) -> None:

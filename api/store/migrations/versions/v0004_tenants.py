@@ -1,4 +1,4 @@
-"""Keys that expire and are rotated, plans of one key apart from those of others, and what operators say."""
+"""Keys that expire and rotate, plans of one key apart from others', and what operators say and change."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -10,7 +10,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Add the columns, and the table of what holds for all servers."""
+    """Add the columns and the tables."""
     op.add_column("keys", sa.Column("reads", sa.String(length=32), nullable=True))
     op.add_column("keys", sa.Column("used", sa.Float(precision=53), nullable=True))
     op.add_column("keys", sa.Column("expires", sa.Float(precision=53), nullable=True))
@@ -23,4 +23,12 @@ def upgrade() -> None:
         sa.Column("name", sa.String(length=40), nullable=False),
         sa.Column("created", sa.Float(precision=53), nullable=False),
         sa.PrimaryKeyConstraint("name", name=op.f("pk_control")),
+    )
+    op.create_table(
+        "changes",
+        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("operation", sa.String(length=40), nullable=False),
+        sa.Column("affected", sa.Text(), nullable=False),
+        sa.Column("created", sa.Float(precision=53), nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_changes")),
     )
