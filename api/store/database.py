@@ -156,8 +156,7 @@ def _set_up_sqlite(engine: Engine, file: Path, lock_seconds: float) -> None:
         # Transactions are begun below: the driver would begin them late, after a first read.
         connection.isolation_level = None
         cursor = connection.cursor()
-        cursor.execute("PRAGMA auto_vacuum=INCREMENTAL")
-        write_ahead(cursor, lock_seconds)
+        set_file_up(cursor, lock_seconds)
         for pragma in ("synchronous=FULL", "foreign_keys=ON"):
             cursor.execute(f"PRAGMA {pragma}")
         cursor.close()
@@ -191,15 +190,18 @@ def make_private(file: Path) -> None:
                     one.chmod(PRIVATE)
 
 
-def write_ahead(cursor: Any, seconds: float) -> None:
-    """Switch the file to a write-ahead log, which lasts.
+def set_file_up(cursor: Any, seconds: float) -> None:
+    """Let the file shrink and have a write-ahead log, which both last.
 
     While another connection creates the file or switches it, SQLite refuses at once, whatever its timeout, to
-    avoid a deadlock: this retries.
+    avoid a deadlock: this retries. On a file that is set up already nothing is written, or every connection
+    would wait for whoever writes.
     """
     end = time.monotonic() + seconds
     while True:
         try:
+            if cursor.execute("PRAGMA page_count").fetchone() == (0,):
+                cursor.execute("PRAGMA auto_vacuum=INCREMENTAL")
             if cursor.execute("PRAGMA journal_mode").fetchone() != ("wal",):
                 cursor.execute("PRAGMA journal_mode=WAL")
         except SQLiteError as error:
