@@ -65,14 +65,20 @@ def milliseconds(call: Callable[[], object]) -> str:
     return f"{1e3 * median(taken):.2f}"
 
 
-def measured(url: str, name: str, keys: int) -> list[list[str]]:
-    """Rows: one store, with more and more jobs."""
+def empty(url: str) -> Database:
+    """A store without jobs."""
     database = Database(url)
     if not database.sqlite:
         with database.write() as connection:
             metadata.drop_all(connection)
             connection.execute(text("DROP TABLE IF EXISTS alembic_version"))
     migrate.upgrade(database)
+    return database
+
+
+def measured(url: str, name: str, keys: int) -> list[list[str]]:
+    """Rows: one store, with more and more jobs."""
+    database = empty(url)
     jobs, claims = Queue(database, Quotas(max_queued=UNLIMITED), SHORT_SECONDS), Claims(database)
     rows, begin = [], 0
     for end in QUEUED:
@@ -95,7 +101,7 @@ def idle_statements(url: str) -> list[str]:
     """Statements a second that a server with 8 slots sends while there is nothing to do."""
     port = free_port()
     command = [sys.executable, "-m", "memstow.api.cli.main", "serve", "--port", str(port)]
-    database = Database(url, connections=1)
+    database = empty(url)
     environment = {"MEMSTOW_DATABASE": url, "MEMSTOW_SLOTS": "8"}
     with running(command, port, environment):
         time.sleep(5)
