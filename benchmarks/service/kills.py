@@ -29,7 +29,7 @@ from memstow.planner.generate.planted import planted
 
 SECONDS = 120.0
 SUBMITTERS = 3
-PAUSE = 0.05
+PAUSE = 0.5
 BATCH = 5
 
 
@@ -88,7 +88,7 @@ class Campaign:
         problem = json.loads(
             formats.write_problem(planted(random.choice([20, 60, 300]), random.getrandbits(20), slack=0.01))
         )
-        limit = random.choice([0.05, 0.3, 3.0])
+        limit = random.choice([0.05, 0.3, 2.0])
         if random.random() < 0.2:
             settings = [{"name": f"{i}", "options": {"seed": i, "time_limit": limit}} for i in range(BATCH)]
             made = self.ask("POST", "/v1/batches", {"problems": [{"problem": problem}], "settings": settings})
@@ -111,7 +111,8 @@ class Campaign:
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             with self.server() as process:
-                time.sleep(random.uniform(2.0, 6.0))
+                self._wait_until_it_answers()
+                time.sleep(random.uniform(0.5, 5.0))
                 process.send_signal(signal.SIGKILL)
                 self.kills += 1
         self._over.set()
@@ -121,6 +122,13 @@ class Campaign:
             while self._waiting():
                 time.sleep(0.5)
             self.report()
+
+    def _wait_until_it_answers(self) -> None:
+        while True:
+            with suppress(URLError, OSError):
+                self.ask("GET", "/version")
+                return
+            time.sleep(0.05)
 
     def _waiting(self) -> bool:
         with suppress(URLError, OSError):
