@@ -11,7 +11,7 @@ from sqlite3 import SQLITE_BUSY, SQLITE_LOCKED
 from sqlite3 import OperationalError as SQLiteError
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Engine, Table, create_engine, event
+from sqlalchemy import Connection, Engine, Table, create_engine, event
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
@@ -224,7 +224,7 @@ def insert_or_update(
     connection: Connection,
     table: Table,
     row: Mapping[str, object],
-    changes: Mapping[str, "ColumnElement[Any]"],
+    changes: Mapping[str, object],
 ) -> None:
     """Insert a row, or make these changes to the one with the same primary key, even if it just arrives."""
     dialect = postgresql if connection.dialect.name == "postgresql" else sqlite

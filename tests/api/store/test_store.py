@@ -538,6 +538,16 @@ def test_the_cache_keeps_the_latest_and_no_more_than_it_may(database: Database) 
     assert cache.find("nothing") is None
 
 
+def test_plans_of_one_problem_may_come_at_once(database: Database) -> None:
+    cache = PlanCache(database)
+    with ThreadPoolExecutor(4) as pool:
+        stored = [
+            pool.submit(cache.store, [CachedPlan("d", solved(b"p"), f"k{i % 2}", True)]) for i in range(100)
+        ]
+    assert [one.exception() for one in stored] == [None] * 100
+    assert cache.find("k0") == cache.find("k1") == solved(b"p")
+
+
 def test_an_answer_that_another_question_outdid_is_none_but_in_deterministic_mode(database: Database) -> None:
     """A deterministic answer is the same bytes whoever asked before."""
     cache = PlanCache(database)
