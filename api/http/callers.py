@@ -24,8 +24,8 @@ from memstow.api.http.bodies import reservation_of
 from memstow.api.http.errors import ApiError
 from memstow.api.http.rates import FailedKeys, RateLimit
 from memstow.api.http.settings import Settings
-from memstow.api.store.database import StoreError
 from memstow.api.store.credentials import credential_of
+from memstow.api.store.database import StoreError
 from memstow.api.store.keys import Keys, Role
 from memstow.api.workers.event_hub import EventHub, InThread
 

@@ -11,7 +11,7 @@ from sqlite3 import SQLITE_BUSY, SQLITE_LOCKED
 from sqlite3 import OperationalError as SQLiteError
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Engine, Table, create_engine, event
+from sqlalchemy import Connection, Engine, Table, create_engine, event
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
@@ -156,8 +156,7 @@ def _set_up_sqlite(engine: Engine, file: Path, lock_seconds: float) -> None:
         # Transactions are begun below: the driver would begin them late, after a first read.
         connection.isolation_level = None
         cursor = connection.cursor()
-        cursor.execute("PRAGMA auto_vacuum=INCREMENTAL")
-        write_ahead(cursor, lock_seconds)
+        set_file_up(cursor, lock_seconds)
         for pragma in ("synchronous=FULL", "foreign_keys=ON"):
             cursor.execute(f"PRAGMA {pragma}")
         cursor.close()
@@ -191,15 +190,18 @@ def make_private(file: Path) -> None:
                     one.chmod(PRIVATE)
 
 
-def write_ahead(cursor: Any, seconds: float) -> None:
-    """Switch the file to a write-ahead log, which lasts.
+def set_file_up(cursor: Any, seconds: float) -> None:
+    """Let the file shrink and have a write-ahead log, which both last.
 
     While another connection creates the file or switches it, SQLite refuses at once, whatever its timeout, to
-    avoid a deadlock: this retries.
+    avoid a deadlock: this retries. On a file that is set up already nothing is written, or every connection
+    would wait for whoever writes.
     """
     end = time.monotonic() + seconds
     while True:
         try:
+            if cursor.execute("PRAGMA page_count").fetchone() == (0,):
+                cursor.execute("PRAGMA auto_vacuum=INCREMENTAL")
             if cursor.execute("PRAGMA journal_mode").fetchone() != ("wal",):
                 cursor.execute("PRAGMA journal_mode=WAL")
         except SQLiteError as error:
@@ -222,7 +224,7 @@ def insert_or_update(
     connection: Connection,
     table: Table,
     row: Mapping[str, object],
-    changes: Mapping[str, "ColumnElement[Any]"],
+    changes: Mapping[str, object],
 ) -> None:
     """Insert a row, or make these changes to the one with the same primary key, even if it just arrives."""
     dialect = postgresql if connection.dialect.name == "postgresql" else sqlite

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import select, update
 
 from memstow.api.lru import LruCache
 from memstow.api.operations.encoding import plan_from_bytes
 from memstow.api.operations.results import SolveResult
-from memstow.api.store.database import Database, now
+from memstow.api.store.database import Database, insert_or_update, now
 from memstow.api.store.documents import compress, decompress
 from memstow.api.store.tables import best, plans
 from memstow.planner.model.objective import MOVES, parse_term
@@ -106,15 +106,12 @@ class PlanCache:
                     "key_id": one.owner,
                 }
                 if one.cache_key is not None:
-                    connection.execute(delete(plans).where(plans.c.cache_key == one.cache_key))
                     figures = asdict(one.result)
                     del figures["plan"]
-                    connection.execute(
-                        insert(plans).values(cache_key=one.cache_key, said=json.dumps(figures), **row)
-                    )
+                    answer = {"cache_key": one.cache_key, "said": json.dumps(figures), **row}
+                    insert_or_update(connection, plans, answer, answer)
                 if one.best:
-                    connection.execute(delete(best).where(best.c.digest == one.digest))
-                    connection.execute(insert(best).values(**row))
+                    insert_or_update(connection, best, row, row)
 
 
 def _is_better(known: bytes, cached: bytes) -> bool:

@@ -20,7 +20,7 @@ from memstow.api.operations.results import SolveResult
 from memstow.api.store import job_events, migrate, retention
 from memstow.api.store.accounts import QueueFullError, Quotas
 from memstow.api.store.claims import Claims
-from memstow.api.store.database import Database, StoreError, url_of, write_ahead
+from memstow.api.store.database import Database, StoreError, set_file_up, url_of
 from memstow.api.store.endings import Ending
 from memstow.api.store.idempotency import IdempotencyKey, KeyReusedError
 from memstow.api.store.job import JobEvent, Progress, State, Stop
@@ -31,6 +31,7 @@ from memstow.api.store.queue import Filter, Queue
 from memstow.api.store.tables import metadata
 from tests.api.store.drafts import draft
 from tests.api.store.passing import let_pass
+from tests.waiting import PATIENCE
 
 
 def solved(plan: bytes, value: int | None = None) -> SolveResult:
@@ -65,7 +66,7 @@ def test_of_many_servers_that_start_at_once_one_runs_the_steps(store_url: str) -
 
 def test_writers_that_come_at_once_all_have_their_turn(tmp_path: Path) -> None:
     """Each transaction is longer than a writer would wait at the file, so waiting there would not do."""
-    database = Database(url_of(tmp_path), connections=20, lock_seconds=300.0)
+    database = Database(url_of(tmp_path), connections=20, lock_seconds=PATIENCE)
     migrate.upgrade(database)
     jobs = Queue(database, Quotas(max_queued=1000))
     with database.write():
@@ -83,8 +84,9 @@ def test_a_writer_that_does_not_end_is_told_in_time(tmp_path: Path) -> None:
     migrate.upgrade(database)
     jobs = Queue(database, Quotas(max_queued=1000))
     with database.write(), ThreadPoolExecutor(1) as pool:
-        with pytest.raises(StoreError, match="another transaction writes"):
-            pool.submit(jobs.submit, draft()).result()
+        refused = pool.submit(jobs.submit, draft()).exception()
+    assert isinstance(refused, StoreError)
+    assert "another transaction writes" in str(refused)
     assert jobs.submit(draft())[1]
     database.close()
 
@@ -152,14 +154,14 @@ class _Refusing:
 def test_what_sqlite_refuses_at_once_for_a_race_is_tried_again_and_nothing_else_is() -> None:
     for code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_BUSY_SNAPSHOT, sqlite3.SQLITE_LOCKED):
         cursor = _Refusing(3, code)
-        write_ahead(cursor, 300.0)
+        set_file_up(cursor, 300.0)
         assert cursor.left == 0
     cursor = _Refusing(3, sqlite3.SQLITE_READONLY)
     with pytest.raises(sqlite3.OperationalError):
-        write_ahead(cursor, 300.0)
+        set_file_up(cursor, 300.0)
     assert cursor.left == 2
     with pytest.raises(sqlite3.OperationalError):
-        write_ahead(_Refusing(1 << 30, sqlite3.SQLITE_BUSY), 0.02)
+        set_file_up(_Refusing(1 << 30, sqlite3.SQLITE_BUSY), 0.02)
 
 
 def test_a_file_that_stays_locked_is_told_in_time(tmp_path: Path) -> None:
@@ -534,6 +536,16 @@ def test_the_cache_keeps_the_latest_and_no_more_than_it_may(database: Database) 
     assert sum(cache.find(f"k{i}") is not None for i in range(5)) == 2
     assert sum(cache.best_of(f"d{i}") is not None for i in range(5)) == 2
     assert cache.find("nothing") is None
+
+
+def test_plans_of_one_problem_may_come_at_once(database: Database) -> None:
+    cache = PlanCache(database)
+    with ThreadPoolExecutor(4) as pool:
+        stored = [
+            pool.submit(cache.store, [CachedPlan("d", solved(b"p"), f"k{i % 2}", True)]) for i in range(100)
+        ]
+    assert [one.exception() for one in stored] == [None] * 100
+    assert cache.find("k0") == cache.find("k1") == solved(b"p")
 
 
 def test_an_answer_that_another_question_outdid_is_none_but_in_deterministic_mode(database: Database) -> None:
