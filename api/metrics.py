@@ -28,6 +28,11 @@ class Metrics:
         self.running = Gauge(
             "memstow_jobs_running", "Jobs that run, in the whole store.", registry=self.registry
         )
+        self.stored_bytes = Gauge(
+            "memstow_stored_bytes",
+            "Bytes of the problems, hints, plans and events of all jobs, in the whole store.",
+            registry=self.registry,
+        )
         self.solving = Gauge("memstow_solving", "Jobs that run in this server.", registry=self.registry)
         self.solved = Histogram(
             "memstow_solve_seconds",
