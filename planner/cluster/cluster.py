@@ -6,8 +6,9 @@ that is silent is lost to Dask only after minutes: here its calls are taken back
 
 import asyncio
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from distributed import CancelledError, Client
@@ -33,6 +34,7 @@ _LOOK_SECONDS: Final = 1.0
 _MOST_COUNTED: Final = 2 * _LOOK_SECONDS
 _LEAST_PATIENCE: Final = 5.0
 _SURVEY_SECONDS: Final = 60.0
+_LEAVE_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ class Hooks:
     """What is called in the thread of the cluster."""
 
     on_notice: Callable[[Notice], None]
-    on_workers: Callable[[dict[Standing, int]], None] = lambda _counts: None
+    on_workers: Callable[[Mapping[str, int]], None] = lambda _counts: None
     work: Work | None = None
     """Goes on while there is a connection."""
 
@@ -121,20 +123,25 @@ class Cluster:
         name = f"{LOOK}_{memstow.__version__}"
         async with asyncio.timeout(patience):
             await client.run_on_scheduler(scheduler_look(), name)
+        ask = partial(getattr(client.scheduler, name), tasks=PREFIX, inboxes=INBOXES)
         last = loop.time()
-        while True:
-            async with asyncio.timeout(patience):
-                answer: Answer = await getattr(client.scheduler, name)(tasks=PREFIX, inboxes=INBOXES)
-            now = loop.time()
-            self._take_in(client, answer, min(now - last, _MOST_COUNTED))
-            last = now
-            await asyncio.sleep(_LOOK_SECONDS)
+        try:
+            while True:
+                async with asyncio.timeout(patience):
+                    answer: Answer = await ask(leaving="")
+                now = loop.time()
+                self._take_in(client, answer, min(now - last, _MOST_COUNTED))
+                last = now
+                await asyncio.sleep(_LOOK_SECONDS)
+        finally:
+            async with asyncio.timeout(_LEAVE_SECONDS):
+                await ask(leaving=client.id)
 
     def _take_in(self, client: Client, answer: Answer, seconds: float) -> None:
         roster, seen = self._roster, seen_in(answer)
         roster.update(seen, seconds)
         self._threads = roster.threads()
-        self._hooks.on_workers(dict(roster.counts()))
+        self._hooks.on_workers(roster.counts())
         for address, process in roster.unknown().items():
             survey = self._surveys.get(address)
             if survey is None or survey.done():
@@ -195,7 +202,8 @@ class Cluster:
         self._unplaced.clear()
         self._surveys.clear()
         self._roster = self._new_roster()
-        self._hooks.on_workers({})
+        self._threads = 0
+        self._hooks.on_workers(self._roster.counts())
         for call in calls:
             call.ends.lose()
 

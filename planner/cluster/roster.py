@@ -114,9 +114,10 @@ class Roster:
         """What each worker is good for, by address."""
         return {address: self._standing(worker) for address, worker in self._workers.items()}
 
-    def counts(self) -> Counter[Standing]:
+    def counts(self) -> dict[str, int]:
         """The number of workers of each standing."""
-        return Counter(self.standings().values())
+        counts = Counter(self.standings().values())
+        return {standing.value: counts[standing] for standing in Standing}
 
     def unknown(self) -> dict[str, str]:
         """The processes of workers that are to be asked what they have, by address."""

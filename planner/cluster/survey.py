@@ -40,14 +40,16 @@ class Abilities:
 def scheduler_look() -> Callable[..., None]:
     """A function for the scheduler, which adds an operation of this name: it returns what `seen_in` reads.
 
-    The operation also removes the inboxes of clients that are gone.
+    The operation also removes the inboxes of clients that are gone, and that of the one that leaves.
     """
 
     def add(name: str, dask_scheduler: Any) -> None:
-        def look(tasks: str, inboxes: str) -> dict[str, Any]:
+        def look(tasks: str, inboxes: str, leaving: str) -> dict[str, Any]:
             queues = dask_scheduler.extensions["queues"]
             for inbox in [it for it in queues.queues if it.startswith(inboxes)]:
-                if inbox.removeprefix(inboxes) not in dask_scheduler.clients:
+                client = inbox.removeprefix(inboxes)
+                if client == leaving or client not in dask_scheduler.clients:
+                    # Dask counts its users, but not all of them when they end.
                     while inbox in queues.queues:
                         queues.release(name=inbox)
             return {

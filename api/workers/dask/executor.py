@@ -8,7 +8,7 @@ go on from their best plan.
 import json
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Final, TypeVar
@@ -25,7 +25,7 @@ from memstow.api.workers.executor import ChildError, MissingError, RunControl, r
 from memstow.planner.cluster.call import Call
 from memstow.planner.cluster.cluster import Cluster, Hooks
 from memstow.planner.cluster.needs import Needs, needs_of
-from memstow.planner.cluster.roster import Notice, Standing
+from memstow.planner.cluster.roster import Notice
 from memstow.planner.cluster.survey import INBOXES
 from memstow.planner.processes.frames import GarbageError, Reader, pack
 
@@ -47,7 +47,7 @@ class DaskExecutor:
         scheduler: str,
         lease_seconds: float,
         on_killed: Callable[[str], None],
-        on_workers: Callable[[dict[Standing, int]], None] = lambda _counts: None,
+        on_workers: Callable[[Mapping[str, int]], None] = lambda _counts: None,
     ) -> None:
         self.on_killed = on_killed
         self._lease_seconds = lease_seconds
@@ -131,16 +131,18 @@ class DaskExecutor:
         self._inbox = f"{INBOXES}{client.id}"
         inbox = await Queue(self._inbox, client=client, maxsize=MOST_WAITING)
         while True:
-            data = await inbox.get()
-            try:
-                (bundle,) = Reader().feed(data)
-            except (GarbageError, ValueError, TypeError) as error:
-                log.warning("cluster_garbage", error=str(error)[:500])
-                continue
-            call = self._cluster.call_of(bundle.get("run", ""))
-            if call is not None and isinstance(call.ends, Run):
-                call.ends.receive(bundle["messages"])
-                call.worker = call.ends.begun_by
+            self._receive(await inbox.get())
+
+    def _receive(self, data: bytes) -> None:
+        try:
+            (bundle,) = Reader().feed(data)
+        except (GarbageError, ValueError, TypeError) as error:
+            log.warning("cluster_garbage", error=str(error)[:500])
+            return
+        call = self._cluster.call_of(bundle.get("run", ""))
+        if call is not None and isinstance(call.ends, Run):
+            call.ends.receive(bundle["messages"])
+            call.worker = call.ends.begun_by
 
 
 def _needs(request: object) -> Needs:

@@ -112,10 +112,11 @@ class Outbox:
                 self._send()
                 self._closed.wait(_COLLECT_SECONDS)
             self._send()
-            self._queue.close()
         except Exception:
             # Dask has many exceptions for a server that cannot be reached: the run is of no use to anybody.
             self.lost = True
+        finally:
+            self._queue.close()
 
     def _send(self) -> None:
         self._news.clear()
