@@ -248,11 +248,20 @@ class Cluster:
         except (asyncio.CancelledError, CancelledError):
             if call.future is future:
                 # Not released here: the scheduler does not know it any more.
+                self._done(call)
                 call.ends.lose()
         except Exception as error:
+            self._done(call)
             call.ends.fail(error)
         else:
+            self._done(call)
             call.ends.end(result)
+
+    def _done(self, call: Call) -> None:
+        """The task is over; a call that tells of itself is known until its last message has come."""
+        call.following = None
+        if not call.begins:
+            self._leave(call)
 
     def _leave(self, call: Call) -> None:
         self._calls.pop(call.name, None)

@@ -99,9 +99,9 @@ class Connection:
                 self._on_notice(Notice("lost", f"lost the scheduler at {self.scheduler}"))
             finally:
                 self.client = None
-                self._on_lost()
                 for work in works:
                     work.cancel()
                 await asyncio.gather(*works, return_exceptions=True)
+                self._on_lost()
         finally:
             await client.close(timeout=_CLOSE_SECONDS)

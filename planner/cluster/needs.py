@@ -1,6 +1,5 @@
 """What a run needs on a worker: the libraries of its solver, or an external program."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -38,14 +37,3 @@ def needs_of(solver: str, deterministic: bool) -> Needs:
     if solver == AUTO and not deterministic:
         return Needs(better=tuple(frozenset(BACK_ENDS[name].needs) for name in _OF_AUTO))
     return Needs()
-
-
-def all_of(needs: Iterable[Needs]) -> Needs | None:
-    """The needs of runs that are done together; None where no one worker can be asked for all of them."""
-    parts = list(needs)
-    programs = {part.program for part in parts} - {None}
-    if len(programs) > 1:
-        return None
-    better = next((part.better for part in parts if part.better), ())
-    libraries = frozenset().union(*(part.libraries for part in parts))
-    return Needs(libraries, programs.pop() if programs else None, better)

@@ -68,7 +68,7 @@ class Farm:
         return str(json.loads(text)["address"]) if text else ""
 
     def add_worker(self, without: str = "", version: str = "") -> "subprocess.Popen[bytes]":
-        """Another worker, of one thread; perhaps without a library, or as if of another version of memstow."""
+        """Another worker, of one thread; perhaps without a library, or of another version of memstow."""
         place = self._folder / f"worker{len(self.workers)}"
         place.mkdir()
         (place / "sitecustomize.py").write_text(_OTHER_PYTHON.format(without=without, version=version))
