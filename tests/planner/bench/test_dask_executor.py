@@ -103,12 +103,13 @@ def test_where_the_scheduler_is_lost_what_is_recorded_stays(farm: Farm, tmp_path
     farm.add_worker()
     run = bench(tmp_path / "there", *there(farm), "--scheduler-wait", "3")
     await_results(tmp_path / "there", 2, run)
+    address = farm.address
     farm.scheduler.kill()
     _, complaint = run.communicate(timeout=PATIENCE)
     assert run.returncode == 2
-    lost, end = complaint.splitlines()
-    assert f"lost the scheduler at {farm.address}; waiting up to 3 s for it to come back" in lost
-    assert "has not come back; the results so far are saved; --resume continues" in end
+    assert f"lost the scheduler at {address}; waiting up to 3 s for it to come back" in complaint
+    assert "has not come back; the results so far are saved; --resume continues" in complaint
+    assert complaint.count("memstow: ") == complaint.count("\n") == 2, complaint
     assert len(records(tmp_path / "there")) >= 2
     finish(bench(tmp_path / "there", "--resume"))
     assert len({record.key for record in records(tmp_path / "there")}) == 40
