@@ -205,6 +205,7 @@ class Cluster:
         self._threads = 0
         self._hooks.on_workers(self._roster.counts())
         for call in calls:
+            self._leave(call)
             call.ends.lose()
 
     def _begin(self, call: Call) -> None:
