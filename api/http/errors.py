@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
 
+from memstow.api import tracing
 from memstow.api.store.database import StoreError
 from memstow.api.store.idempotency import KeyReusedError
 from memstow.api.store.queue import QueueFullError
@@ -74,6 +75,9 @@ def error_response(error: ApiError, request_id: str | None) -> Response:
     }
     if request_id is not None:
         document["instance"] = f"urn:memstow:request:{request_id}"
+    trace = tracing.trace_id()
+    if trace is not None:
+        document["trace"] = trace
     if error.issues:
         document["errors"] = [
             {"code": it.code, "path": it.path, "message": it.message} for it in error.issues

@@ -115,6 +115,7 @@ _PROBLEM_DOCUMENT: Final[JsonObject] = {
         "detail": {"type": "string"},
         "code": {"type": "string"},
         "instance": {"type": "string"},
+        "trace": {"type": "string", "description": "The id of the trace, where traces are on."},
         "errors": {
             "type": "array",
             "items": {

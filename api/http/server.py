@@ -17,7 +17,9 @@ from typing import cast
 
 import structlog
 import uvicorn
+from fastapi import FastAPI
 
+from memstow.api import tracing
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.http import logs
 from memstow.api.http.app import create_app
@@ -27,6 +29,7 @@ from memstow.api.http.large_blocks import return_large_blocks
 from memstow.api.http.protocol import LimitedProtocol
 from memstow.api.http.service import DrainSignal
 from memstow.api.http.settings import EVERYONE, Settings
+from memstow.api.http.settings_checks import require_certificate
 from memstow.api.http.sockets import listening_on
 from memstow.api.store.database import Database
 from memstow.api.store.keys import Keys
@@ -59,7 +62,8 @@ class _Server(uvicorn.Server):
         for listener in sockets or ():
             host, port = listener.getsockname()[:2]
             shown = f"[{host}]" if ":" in host else host
-            log.info("listening", url=f"http://{shown}:{port}", pid=os.getpid())
+            scheme = "https" if self.config.is_ssl else "http"
+            log.info("listening", url=f"{scheme}://{shown}:{port}", pid=os.getpid())
 
 
 def _nothing_more(_number: int, _frame: FrameType | None) -> None:
@@ -70,6 +74,7 @@ def serve(settings: Settings) -> int:
     """Serve until a signal to end; returns the exit code."""
     if not (_reached_by_whom_it_may(settings) or settings.store_exists):
         raise _no_keys(settings)
+    require_certificate(settings)
     # The address first: where it cannot be had, no folder is made.
     with _listening(settings) as sockets, _sole_owner(settings):
         _require_usable(settings)
@@ -81,32 +86,52 @@ def serve(settings: Settings) -> int:
         app = create_app(settings)
         gc.collect()
         gc.freeze()
-        connections = Connections(limits_of(settings), app.state.metrics)
-        # uvicorn calls it as it would call a class of its own.
-        protocol = cast(type[asyncio.Protocol], partial(LimitedProtocol, connections=connections))
-        config = uvicorn.Config(
-            app,
-            http=protocol,
-            ws="none",
-            lifespan="on",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            date_header=True,
-            backlog=_BACKLOG,
-            timeout_keep_alive=ceil(settings.idle_seconds),
-            timeout_graceful_shutdown=max(1, int(settings.grace_seconds)),
-        )
+        config = server_config(app, settings, Connections(limits_of(settings), app.state.metrics))
         server = _Server(config, app.state.drain)
         for number in (signal.SIGTERM, signal.SIGINT):
             # uvicorn raises the signal again at its end, which would make the exit code that of a failure.
             signal.signal(number, _nothing_more)
-        try:
-            server.run(sockets)
-        except SystemExit:
-            # The log says why it could not start; uvicorn's own code would mean something else of memstow.
-            return Exit.DEFECT
+        with _traces(settings):
+            try:
+                server.run(sockets)
+            except SystemExit:
+                # The log says why it could not start; uvicorn's code would mean something else of memstow.
+                return Exit.DEFECT
     return Exit.DONE
+
+
+def server_config(app: FastAPI, settings: Settings, connections: Connections) -> uvicorn.Config:
+    """How uvicorn serves the app."""
+    # uvicorn calls it as it would call a class of its own.
+    protocol = cast(type[asyncio.Protocol], partial(LimitedProtocol, connections=connections))
+    return uvicorn.Config(
+        app,
+        http=protocol,
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=True,
+        backlog=_BACKLOG,
+        proxy_headers=bool(settings.trusted_proxies),
+        forwarded_allow_ips=list(settings.trusted_proxies),
+        ssl_certfile=settings.tls_cert,
+        ssl_keyfile=settings.tls_key,
+        timeout_keep_alive=ceil(settings.idle_seconds),
+        timeout_graceful_shutdown=max(1, int(settings.grace_seconds)),
+    )
+
+
+@contextmanager
+def _traces(settings: Settings) -> Iterator[None]:
+    """Traces from here to the end of the server, if they are wanted."""
+    if settings.trace_url is not None:
+        tracing.start(settings.trace_url, settings.trace_share)
+    try:
+        yield
+    finally:
+        tracing.stop()
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 import structlog
 from starlette.requests import Request
 
+from memstow.api import tracing
 from memstow.api.http.auth import Authenticator, Caller, RateLimit, require
 from memstow.api.http.bodies import reservation_of
 from memstow.api.http.errors import ApiError
@@ -240,10 +241,11 @@ class Service:
 
         One that may take extra seconds, besides reading its body, runs in a child whatever the size.
         """
-        if size <= self.settings.fast_body and not extra_seconds:
-            return await self._threads.for_computing(lambda: operation.perform(request))
-        control = RunControl(memory=self.settings.solve_memory, seconds=_READ_SECONDS + extra_seconds)
-        return await self._threads.for_child(lambda: self.children.run(operation, request, control))
+        with tracing.span(operation.name):
+            if size <= self.settings.fast_body and not extra_seconds:
+                return await self._threads.for_computing(lambda: operation.perform(request))
+            control = RunControl(memory=self.settings.solve_memory, seconds=_READ_SECONDS + extra_seconds)
+            return await self._threads.for_child(lambda: self.children.run(operation, request, control))
 
     # Callers
 

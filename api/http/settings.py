@@ -4,12 +4,12 @@ import os
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from memstow.api.http.settings_checks import require_consistent
 from memstow.api.operations.requests import Limits
 from memstow.api.store.database import FILE, url_of
 from memstow.api.workers.job_steps import JobLimits
@@ -19,7 +19,6 @@ from memstow.planner.model.suggestion import closest_match
 from memstow.planner.processes import machine
 from memstow.planner.reading.messages import of_one_value
 from memstow.planner.reading.printable import shown
-from memstow.planner.reading.scheduler_address import check_scheduler
 from memstow.planner.reading.source import read_bytes
 
 PREFIX: Final = "MEMSTOW_"
@@ -30,6 +29,7 @@ _OTHERS: Final = frozenset(
         *("FUZZ_SECONDS", "FUZZ_SEED", "AGREEMENT", "GAPS"),
     }
 )
+_OPTIONAL: Final = frozenset({"database", "scheduler", "tls_cert", "tls_key", "trace_url"})
 EVERYONE: Final = "everyone"
 # The code of an issue about a name that is no setting.
 UNKNOWN: Final = "unknown_setting"
@@ -58,6 +58,15 @@ class Settings(BaseModel):
         description="Who may use the server without a key while there was never one, or after "
         "`memstow keys reset`: whoever is on this machine, nobody, or everyone who can reach it.",
     )
+    tls_cert: Path | None = Field(
+        None, description="File of the certificate, with its chain, to serve HTTPS by; needs `tls_key`."
+    )
+    tls_key: Path | None = Field(None, description="File of the key of that certificate.")
+    trusted_proxies: tuple[str, ...] = Field(
+        (),
+        description="Addresses and networks of proxies: their `X-Forwarded-For` and `X-Forwarded-Proto` are "
+        "believed, and they may open more connections than `max_connections_per_address`.",
+    )
     cors_origins: tuple[str, ...] = Field(
         (), description="Origins whose pages may call the server from a browser; none by default."
     )
@@ -66,6 +75,13 @@ class Settings(BaseModel):
     )
     log_format: Literal["auto", "text", "json"] = Field(
         "auto", description="The log as text for people or as JSON; auto: text in a terminal, JSON elsewhere."
+    )
+    trace_url: str | None = Field(
+        None,
+        description="Where traces are sent, by OTLP over HTTP, such as http://collector:4318/v1/traces.",
+    )
+    trace_share: Annotated[float, Field(ge=0, le=1)] = Field(
+        1.0, description="Share of requests that are traced; where a `traceparent` comes in, it decides."
     )
 
     max_body: Size = Field(32 << 20, description="Bytes of a request body, also after unpacking.")
@@ -248,29 +264,8 @@ def load(
             )
             for it in error.errors(include_url=False)
         ) from None
-    _require_cluster(settings)
-    _require_room_for_a_body(settings)
+    require_consistent(settings)
     return settings
-
-
-def _require_cluster(settings: Settings) -> None:
-    """Refuse a cluster without an address, or without what it needs installed."""
-    if settings.executor == "local":
-        return
-    if settings.scheduler is None:
-        message = "with the executor `dask` it takes the address of a scheduler, such as tcp://host:8786"
-        raise InputError.single("no_scheduler", "scheduler", message)
-    check_scheduler(settings.scheduler, "scheduler")
-    if find_spec("distributed") is None:
-        message = "the executor `dask` needs more than is installed: pip install 'memstow[dask]'"
-        raise InputError.single("missing_extra", "distributed", message)
-
-
-def _require_room_for_a_body(settings: Settings) -> None:
-    """One body of the largest size must fit into the memory for all bodies."""
-    if settings.body_memory < settings.max_body:
-        message = f"must be at least the {settings.max_body} bytes of the setting `max_body`"
-        raise InputError.single("bad_setting", "body_memory", message)
 
 
 def printed(settings: Settings) -> str:
@@ -308,7 +303,7 @@ def _file(path: Path) -> Mapping[str, object]:
 
 
 def _from_text(field: str, text: str) -> object:
-    """The value in a variable: a list is written with commas; an empty database or scheduler is none."""
-    if field == "cors_origins":
+    """The value in a variable: a list is written with commas; an empty text may mean none."""
+    if field in ("cors_origins", "trusted_proxies"):
         return tuple(part.strip() for part in text.split(",") if part.strip())
-    return None if field in ("database", "scheduler") and not text else text
+    return None if field in _OPTIONAL and not text else text

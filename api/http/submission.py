@@ -6,6 +6,7 @@ from typing import Final
 
 from starlette.requests import Request
 
+from memstow.api import tracing
 from memstow.api.http.auth import Caller
 from memstow.api.http.errors import ApiError
 from memstow.api.http.requests import wants_fresh
@@ -59,6 +60,7 @@ def draft_for(caller: Caller, validated: ValidatedRequest, *, fresh: bool) -> Dr
         setting=validated.setting,
         term=validated.term,
         fresh=fresh,
+        trace=tracing.traceparent(),
     )
 
 

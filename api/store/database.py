@@ -14,6 +14,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from memstow.api import tracing
 from memstow.planner.model.errors import InputError, MemstowError
 
 FILE: Final = "memstow.sqlite"
@@ -52,7 +53,7 @@ class Database:
     @contextmanager
     def _transaction(self, writes: bool) -> Iterator[Connection]:
         try:
-            with self.engine.connect() as connection:
+            with tracing.span("store"), self.engine.connect() as connection:
                 connection.execution_options(**{_WRITES: writes})
                 with connection.begin():
                     yield connection

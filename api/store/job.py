@@ -53,6 +53,7 @@ class Draft:
     setting: str | None = None
     term: str | None = None
     fresh: bool = False  # must not be answered from the cache
+    trace: str | None = None  # the span of the request, as W3C writes it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +87,7 @@ class Job:
     attempt: int
     losses: int
     stop: Stop
+    trace: str | None
 
     @property
     def over(self) -> bool:

@@ -188,6 +188,7 @@ def _add_jobs(connection: Connection, drafts: Sequence[Draft], batch: str | None
             "attempt": 0,
             "beat": 0,
             "stop": Stop.NO,
+            "trace": draft.trace,
         }
         for name, draft in zip(names, drafts, strict=True)
     ]

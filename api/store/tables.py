@@ -102,6 +102,8 @@ jobs = Table(
     Column("losses", Integer, nullable=False, server_default="0"),
     Column("beat", Integer, nullable=False),
     Column("stop", Integer, nullable=False),
+    # The span of the request that made it: its runs continue the trace.
+    Column("trace", String(64)),
 )
 Index(None, jobs.c.state, jobs.c.priority, jobs.c.created)
 Index(None, jobs.c.key_id, jobs.c.state)

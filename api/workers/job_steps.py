@@ -7,6 +7,7 @@ from typing import Final
 
 import structlog
 
+from memstow.api import tracing
 from memstow.api.metrics import Metrics
 from memstow.api.operations.encoding import buffer_ids, bytes_in_order, is_of_this_version, plan_from_bytes
 from memstow.api.operations.operations import SOLVE
@@ -104,7 +105,9 @@ class JobSteps:
         if tried_before or len(claimed.problem) > self._limits.fast_body:
             return None, False
         limits = self._limits
-        return try_briefly(self._request(run, known), limits.fast_seconds, limits.fast_choices, run.on_update)
+        request = self._request(run, known)
+        with tracing.solve(run.on_update) as on_event:
+            return try_briefly(request, limits.fast_seconds, limits.fast_choices, on_event)
 
     def _run_isolated(self, run: JobRun, known: bytes | None) -> SolveResult:
         """The result of a run in a process of its own, here or on a cluster."""
@@ -113,15 +116,16 @@ class JobSteps:
         allowed = self._limits.max_time_limit
         seconds = allowed if options["deterministic"] else min(options["time_limit"], allowed)
         memory = options.get("memory_limit") or self._limits.solve_memory
-        control = RunControl(
-            memory=min(memory, self._limits.solve_memory),
-            seconds=seconds + _MARGIN_SECONDS,
-            on_update=run.on_update,
-            stop_requested=lambda: run.stop is not Stop.NO or shutdown.ending.is_set(),
-            kill_requested=lambda: run.lost or shutdown.stopped.is_set() or run.stop is Stop.DISCARD,
-            tick=run.flush,
-        )
-        return self._executor.run(SOLVE, self._request(run, known), control)
+        with tracing.solve(run.on_update) as on_update:
+            control = RunControl(
+                memory=min(memory, self._limits.solve_memory),
+                seconds=seconds + _MARGIN_SECONDS,
+                on_update=on_update,
+                stop_requested=lambda: run.stop is not Stop.NO or shutdown.ending.is_set(),
+                kill_requested=lambda: run.lost or shutdown.stopped.is_set() or run.stop is Stop.DISCARD,
+                tick=run.flush,
+            )
+            return self._executor.run(SOLVE, self._request(run, known), control)
 
     @staticmethod
     def _request(run: JobRun, known: bytes | None) -> SolveRequest:

@@ -5,6 +5,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Final
 
+from memstow.api import tracing
 from memstow.api.lru import LruCache
 from memstow.api.metrics import Metrics
 from memstow.api.operations.body import ParsedRequest, parse_request
@@ -64,7 +65,8 @@ class FastPath:
         self, body: bytes, form: BodyForm, limits: Limits, to: str, fresh: bool
     ) -> Answer | ValidatedRequest:
         """The answer, if it can be had at once; else the request as a job."""
-        request = parse_request(body, form, limits)
+        with tracing.span("read"):
+            request = parse_request(body, form, limits)
         if choice_count(request.problem) > self._most_choices:
             # Preparing and judging it takes longer than the attempt, whatever its time limit.
             return request.validated()
@@ -116,7 +118,7 @@ class FastPath:
     def _first_attempt(self, request: ParsedRequest) -> _Attempt | None:
         """A proven plan, if one is found almost at once."""
         seconds = min(_FIRST_SECONDS, self._seconds)
-        plan, final = solve_briefly(request.problem, request.options, seconds)
+        plan, final = _solve_briefly(request, seconds)
         if plan is None or not final or plan.status not in _PROVEN:
             return None
         result = result_of(request.problem, plan)
@@ -127,7 +129,7 @@ class FastPath:
 
     def _solve(self, request: ParsedRequest) -> _Attempt:
         problem, options = request.problem, request.options
-        plan, final = solve_briefly(problem, options, self._seconds)
+        plan, final = _solve_briefly(request, self._seconds)
         if plan is None or plan.status is Status.UNKNOWN:
             return _Attempt(None if plan is None else formats.write_plan(problem, plan), final)
         best = True
@@ -152,6 +154,11 @@ class FastPath:
     def _count(self, plan: Plan, result: SolveResult) -> None:
         gap = plan.objective[0].gap if plan.objective else None
         self._metrics.solve_ended(result.solver, result.status, plan.seconds, gap)
+
+
+def _solve_briefly(request: ParsedRequest, seconds: float) -> tuple[Plan | None, bool]:
+    with tracing.solve() as listener:
+        return solve_briefly(request.problem, request.options, seconds, listener)
 
 
 def _ordered(request: ParsedRequest, plan: bytes) -> bytes:

@@ -12,10 +12,11 @@ from typing import Final
 
 import structlog
 
+from memstow.api import tracing
 from memstow.api.metrics import Metrics
 from memstow.api.store.claims import ClaimedJob, Claims
 from memstow.api.store.database import Database, StoreError
-from memstow.api.store.job import State, Stop
+from memstow.api.store.job import Job, State, Stop
 from memstow.api.store.plan_cache import PlanCache
 from memstow.api.store.queue import Queue
 from memstow.api.workers.executor import Executor
@@ -180,9 +181,10 @@ class Runner:
         with self._lock:
             self._runs[job.id] = run
         self._metrics.solving.inc()
-        structlog.contextvars.bind_contextvars(job=job.id, attempt=job.attempt)
         try:
-            short = self._answer(run)
+            with tracing.job(job.trace, job.created if job.attempt == 1 else None, _about(job)):
+                structlog.contextvars.bind_contextvars(job=job.id, attempt=job.attempt, **tracing.log_ids())
+                short = self._answer(run)
             with self._lock:
                 (self._backoff.shortage if short else self._backoff.success)(job.id)
         finally:
@@ -218,6 +220,10 @@ class Runner:
             run.put_back()
         else:
             run.finish(State.CANCELLED)
+
+
+def _about(job: Job) -> tracing.Attributes:
+    return {"memstow.job": job.id, "memstow.attempt": job.attempt, "memstow.buffers": job.buffers}
 
 
 def _error_text(error: MemstowError) -> str:

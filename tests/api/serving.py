@@ -47,7 +47,7 @@ class Server:
         return self
 
     def _listening(self) -> bool:
-        found = re.search(r"http://[^\"]+", self.log())
+        found = re.search(r"https?://[^\"]+", self.log())
         self.url = found.group() if found else ""
         return bool(found)
 
