@@ -94,7 +94,7 @@ async def open_service(settings: Settings, metrics: Metrics, drain: DrainSignal)
         metrics.killed.labels(reason).inc()
 
     children = ChildExecutor(on_killed)
-    cluster = _cluster(settings, on_killed)
+    cluster = _cluster(settings, metrics, on_killed)
     hub = EventHub(store.events, threads.for_store)
     runner = Runner(
         store.database,
@@ -138,12 +138,14 @@ async def _open_store(settings: Settings, metrics: Metrics, threads: Threads) ->
     )
 
 
-def _cluster(settings: Settings, on_killed: Callable[[str], None]) -> "DaskExecutor | None":
+def _cluster(settings: Settings, metrics: Metrics, on_killed: Callable[[str], None]) -> "DaskExecutor | None":
     if settings.executor == "local":
         return None
     from memstow.api.workers.dask.executor import DaskExecutor
 
-    return DaskExecutor(settings.scheduler or "", settings.lease_seconds, on_killed)
+    return DaskExecutor(
+        settings.scheduler or "", settings.lease_seconds, on_killed, metrics.count_cluster_workers
+    )
 
 
 class Service:

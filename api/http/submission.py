@@ -13,6 +13,7 @@ from memstow.api.http.errors import ApiError
 from memstow.api.http.requests import wants_fresh
 from memstow.api.http.responses import JsonObject
 from memstow.api.http.service import Service
+from memstow.api.operations.encoding import cache_key_with_hint
 from memstow.api.operations.results import ValidatedRequest
 from memstow.api.store.idempotency import IdempotencyKey
 from memstow.api.store.job import Draft
@@ -95,8 +96,7 @@ async def draft_of(service: Service, caller: Caller, request: Request, validated
         raise InputError.single("two_hints", "$.hint_job", message)
     # The job may be about another problem: its plan is a hint like any other.
     hint = await _plan_of_job(service, caller, validated.hint_job)
-    key = hashlib.sha256(b"%b\n%b" % (draft.cache_key.encode(), hint)).hexdigest()
-    return replace(draft, hint=hint, cache_key=key)
+    return replace(draft, hint=hint, cache_key=cache_key_with_hint(draft.cache_key, hint))
 
 
 async def _plan_of_job(service: Service, caller: Caller, job: object) -> bytes:

@@ -9,7 +9,7 @@ import structlog
 
 from memstow.api import tracing
 from memstow.api.metrics import Metrics
-from memstow.api.operations.encoding import buffer_ids, bytes_in_order, plan_from_bytes
+from memstow.api.operations.encoding import buffer_ids, bytes_in_order, is_of_this_version, plan_from_bytes
 from memstow.api.operations.operations import SOLVE
 from memstow.api.operations.requests import SolveRequest
 from memstow.api.operations.results import SolveResult
@@ -182,7 +182,8 @@ class JobSteps:
         if result.status == Status.UNKNOWN.value:
             return
         job = run.job
-        key = job.cache_key if complete else None
+        # With servers of several versions on one store the request may have come to another one.
+        key = job.cache_key if complete and is_of_this_version(job.cache_key) else None
         try:
             best = self._is_best(run, result)
             self._cache.store([CachedPlan(self._problem(run), result, key, best, self._owner(run))])
