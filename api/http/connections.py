@@ -89,7 +89,7 @@ class Connections:
 
     def add(self, connection: Checked, host: str | None) -> ApiError | None:
         """Add a new connection; the problem when there are too many."""
-        address = _network(host)
+        address = network_of(host)
         if len(self._open) >= self.limits.max_connections:
             return self._too_many("too_many_connections", host, "max_connections")
         if self._by_address[address] >= self.limits.max_per_address and not self._is_proxy(host):
@@ -152,7 +152,7 @@ class Connections:
             self._check_later()
 
 
-def _network(host: str | None) -> str:
+def network_of(host: str | None) -> str:
     """What counts as one address: of IPv6 a network of 64 bits, which one customer has."""
     if host is None or ":" not in host:
         return host or ""

@@ -13,6 +13,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memstow.api import tracing
+from memstow.api.http.audit import begin_record, write_record
 from memstow.api.http.bodies import UNCOUNTED, MemoryBudget, reservation_of, reserve
 from memstow.api.http.errors import REQUEST_ID, ApiError, api_error_of, error_response
 from memstow.api.http.settings import Settings
@@ -123,6 +124,7 @@ class RequestMiddleware:
         given = headers.get("x-request-id", "")
         request_id = given if _ID.fullmatch(given) else _new_id()
         scope[REQUEST_ID] = request_id
+        begin_record(scope)
         reservation = reserve(scope, self._body_memory)
         sender = _Sender(scope, receive, send, request_id)
         self._concurrent += 1
@@ -179,4 +181,5 @@ class RequestMiddleware:
         seconds = sender.seconds
         self._metrics.requests.labels(scope["method"][:10], route, str(status)).inc()
         self._metrics.latency.labels(route).observe(seconds)
+        write_record(scope, status)
         log.info("request", method=scope["method"], route=route, status=status, seconds=round(seconds, 6))

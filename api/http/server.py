@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import Context
@@ -31,12 +32,13 @@ from memstow.api.http.service import DrainSignal
 from memstow.api.http.settings import EVERYONE, Settings
 from memstow.api.http.settings_checks import require_certificate
 from memstow.api.http.sockets import listening_on
-from memstow.api.store.database import Database
+from memstow.api.store.database import PRIVATE, Database, StoreError
 from memstow.api.store.keys import Keys
 from memstow.api.store.migrate import upgrade
 from memstow.planner.model.errors import InputError
 
 _BACKLOG = 2048
+_DATABASE_RETRY_SECONDS = 1.0
 # Threads that compute hand over to the event loop this often.
 _SWITCH_SECONDS = 0.001
 
@@ -77,8 +79,8 @@ def serve(settings: Settings) -> int:
     require_certificate(settings)
     # The address first: where it cannot be had, no folder is made.
     with _listening(settings) as sockets, _sole_owner(settings):
-        _require_usable(settings)
         logs.set_up(settings.log_level, settings.log_format)
+        _require_usable(settings)
         # The command line runs without; a server that runs for weeks must not.
         gc.enable()
         sys.setswitchinterval(_SWITCH_SECONDS)
@@ -152,7 +154,10 @@ def _sole_owner(settings: Settings) -> Iterator[None]:
         yield
         return
     settings.data.mkdir(parents=True, exist_ok=True)
-    with (settings.data / "lock").open("w") as file:
+    # Without O_TRUNC, and private from the first moment.
+    handle = os.open(settings.data / "lock", os.O_RDWR | os.O_CREAT, PRIVATE)
+    with os.fdopen(handle, "w") as file:
+        os.fchmod(handle, PRIVATE)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -168,11 +173,30 @@ def _require_usable(settings: Settings) -> None:
     """Check before the start that the store works, and that strangers need a key."""
     database = Database(settings.store_url, connections=1)
     try:
+        _wait_for_database(database, settings.database_seconds)
         upgrade(database)
         if not (_reached_by_whom_it_may(settings) or Keys(database).any()):
             raise _no_keys(settings)
     finally:
         database.close()
+
+
+def _wait_for_database(database: Database, seconds: float) -> None:
+    """Wait until the database answers; StoreError with what to look at when it does not in time."""
+    end = time.monotonic() + seconds
+    while not database.sqlite:
+        try:
+            with database.read():
+                return
+        except StoreError as error:
+            left = end - time.monotonic()
+            if left <= 0:
+                message = (
+                    f"the database did not answer for {seconds:g} s (setting `database_seconds`): {error}"
+                )
+                raise StoreError(message) from error
+            log.warning("waiting_for_database", seconds_left=round(left, 1), error=str(error))
+            time.sleep(min(_DATABASE_RETRY_SECONDS, left))
 
 
 def _reached_by_whom_it_may(settings: Settings) -> bool:

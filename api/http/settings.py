@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from memstow.api.http.settings_checks import require_consistent
 from memstow.api.operations.requests import Limits
+from memstow.api.store.accounts import Quotas
 from memstow.api.store.database import FILE, url_of
 from memstow.api.workers.job_steps import JobLimits
 from memstow.api.workers.runner import RunnerSettings
@@ -66,6 +67,9 @@ class Settings(BaseModel):
         (),
         description="Addresses and networks of proxies: their `X-Forwarded-For` and `X-Forwarded-Proto` are "
         "believed, and they may open more connections than `max_connections_per_address`.",
+    )
+    database_seconds: Seconds = Field(
+        60.0, description="Seconds for which the start waits for a `database` that does not answer."
     )
     cors_origins: tuple[str, ...] = Field(
         (), description="Origins whose pages may call the server from a browser; none by default."
@@ -148,6 +152,11 @@ class Settings(BaseModel):
         le=256,
         description="Jobs that run at once; 0: none on this server.",
     )
+    short_seconds: Seconds = Field(
+        2.0,
+        description="Longest time limit of a short job; one slot for each 8, besides them, takes only short "
+        "jobs. 0: none.",
+    )
     executor: Literal["local", "dask"] = Field(
         "local", description="Where jobs run: on this machine, or on a cluster of Dask."
     )
@@ -155,6 +164,9 @@ class Settings(BaseModel):
         None, description="Where the scheduler of that cluster is: tcp://host:8786, or tls://host:8786."
     )
     max_queued: Number = Field(10_000, description="Jobs that may wait.")
+    max_stored_bytes: Size = Field(
+        50 << 30, description="Bytes of the problems, hints, plans and events of all jobs, as stored."
+    )
     max_attempts: int = Field(
         3,
         ge=1,
@@ -170,14 +182,27 @@ class Settings(BaseModel):
     keep_seconds: Seconds = Field(7 * 86_400.0, description="Seconds a finished job is kept.")
     max_plans: Number = Field(10_000, description="Plans the cache keeps in the store.")
     cache_memory: int = Field(32 << 20, ge=0, le=1 << 40, description="Bytes of answers kept in memory.")
+    share_cache: bool = Field(
+        False, description="Whether keys may be answered with plans that other keys have asked for."
+    )
 
     key_rate: Annotated[float, Field(gt=0, le=1e6)] = Field(
         1_000.0, description="Requests a second of one key, or of all without a key."
     )
     key_burst: Number = Field(2_000, description="Requests one key may send at once.")
+    key_cache_bytes: Size = Field(
+        256 << 20, description="Bytes of plans the cache keeps in the store for one key."
+    )
+    failed_keys: Number = Field(
+        30, description="Keys that open nothing, from one address in a minute, before it gets 429."
+    )
     key_running: Number = Field(64, description="Jobs of one key that run at once.")
+    key_queued: Number = Field(5_000, description="Jobs of one key that may wait.")
+    key_stored_bytes: Size = Field(
+        10 << 30, description="Bytes of the documents of all jobs of one key, as stored."
+    )
     key_time_limit: Seconds = Field(
-        3600.0, description="Seconds that one solve of a key without scope admin may take."
+        3600.0, description="Seconds that one solve of a key without the role `admin` may take."
     )
 
     @property
@@ -201,14 +226,25 @@ class Settings(BaseModel):
             max_batch=self.max_batch,
         )
 
+    def quotas(self) -> Quotas:
+        """What the store takes."""
+        return Quotas(
+            max_queued=self.max_queued,
+            max_stored_bytes=self.max_stored_bytes,
+            key_queued=self.key_queued,
+            key_stored_bytes=self.key_stored_bytes,
+        )
+
     def runner_settings(self) -> RunnerSettings:
         """How the queue is processed."""
         return RunnerSettings(
             slots=self.slots,
+            short_seconds=self.short_seconds,
             key_running=self.key_running,
             lease_seconds=self.lease_seconds,
             keep_seconds=self.keep_seconds,
             max_plans=self.max_plans,
+            key_cache_bytes=self.key_cache_bytes,
             limits=JobLimits(
                 solve_memory=self.solve_memory,
                 max_time_limit=self.max_time_limit,
@@ -216,6 +252,7 @@ class Settings(BaseModel):
                 fast_seconds=self.fast_seconds,
                 fast_body=self.fast_body,
                 fast_choices=self.fast_choices,
+                share_cache=self.share_cache,
             ),
         )
 

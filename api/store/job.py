@@ -47,6 +47,7 @@ class Draft:
     hint: bytes | None = None
     plan: bytes | None = None  # the best so far
     priority: int = 0
+    time_limit: float | None = None  # None: its run ends by its work
     key_id: str | None = None
     batch_id: str | None = None
     name: str | None = None

@@ -9,14 +9,14 @@ import structlog
 
 from memstow.api import tracing
 from memstow.api.metrics import Metrics
-from memstow.api.operations.encoding import buffer_ids, bytes_in_order, plan_from_bytes
+from memstow.api.operations.encoding import buffer_ids, bytes_in_order, is_of_this_version, plan_from_bytes
 from memstow.api.operations.operations import SOLVE
 from memstow.api.operations.requests import SolveRequest
 from memstow.api.operations.results import SolveResult
 from memstow.api.operations.solve import try_briefly
 from memstow.api.store.database import StoreError
 from memstow.api.store.job import State, Stop
-from memstow.api.store.plan_cache import CachedPlan, PlanCache
+from memstow.api.store.plan_cache import CachedPlan, PlanCache, owned
 from memstow.api.workers.executor import SHORTAGE, ChildError, Executor, RunControl
 from memstow.api.workers.job_run import LARGEST_COMPARED, JobRun, Shutdown
 from memstow.planner.model.plan import Status, gap_of
@@ -39,6 +39,7 @@ class JobLimits:
     fast_seconds: float
     fast_body: int
     fast_choices: int
+    share_cache: bool = False
 
 
 class JobSteps:
@@ -82,7 +83,9 @@ class JobSteps:
         if job.fresh:
             return None
         deterministic = bool(json.loads(job.options)["deterministic"])
-        cached = run.with_retries(lambda: self._cache.answer(job.cache_key, job.digest, deterministic))
+        cached = run.with_retries(
+            lambda: self._cache.answer(job.cache_key, self._problem(run), deterministic)
+        )
         if cached is None:
             return None
         self._metrics.cache.labels("hit").inc()
@@ -96,7 +99,15 @@ class JobSteps:
         if run.job.batch_id is not None:
             # Jobs of a batch are compared with each other: none may start from another's plan.
             return None
-        return run.with_retries(lambda: self._cache.best_of(run.job.digest))
+        return run.with_retries(lambda: self._cache.best_of(self._problem(run)))
+
+    def _owner(self, run: JobRun) -> str | None:
+        """Whose entries of the cache the job may use."""
+        return None if self._limits.share_cache else run.job.key_id
+
+    def _problem(self, run: JobRun) -> str:
+        """The name of the problem in the cache; the job's own key names its owner already."""
+        return owned(run.job.digest, self._owner(run))
 
     def _quick_try(self, run: JobRun, known: bytes | None) -> tuple[SolveResult | None, bool]:
         """The result of a short attempt in this thread, and whether it is final."""
@@ -171,10 +182,11 @@ class JobSteps:
         if result.status == Status.UNKNOWN.value:
             return
         job = run.job
-        key = job.cache_key if complete else None
+        # With servers of several versions on one store the request may have come to another one.
+        key = job.cache_key if complete and is_of_this_version(job.cache_key) else None
         try:
             best = self._is_best(run, result)
-            self._cache.store([CachedPlan(job.digest, result, key, best)])
+            self._cache.store([CachedPlan(self._problem(run), result, key, best, self._owner(run))])
         except StoreError as error:
             log.warning("store_error", during="keep", error=str(error))
         except (MemoryError, OSError) as error:
@@ -185,5 +197,5 @@ class JobSteps:
         """Whether the cache has no better plan for the problem."""
         if result.status == Status.INFEASIBLE.value or len(result.plan) >= LARGEST_COMPARED:
             return True
-        stored = run.with_retries(lambda: self._cache.best_of(run.job.digest))
+        stored = run.with_retries(lambda: self._cache.best_of(self._problem(run)))
         return stored is None or not better(plan_from_bytes(stored), plan_from_bytes(result.plan))

@@ -138,7 +138,7 @@ def test_a_full_queue_is_told_with_when_to_come_again(tmp_path: Path) -> None:
         answer = client.post("/v1/jobs", json={"problem": hard(4)})
         problem_document(answer, 429, "queue_full")
         assert int(answer.headers["retry-after"]) > 0
-        problem_document(client.get("/readyz"), 503, "queue_full")
+        assert client.get("/readyz").status_code == 200, "it serves whoever does not fill it"
 
 
 def test_a_value_too_many_is_refused_before_it_takes_memory(tmp_path: Path) -> None:
