@@ -24,7 +24,8 @@ OPTION_NAMES: Final = (
     "workers",
     "memory_limit",
 )
-_MARK_LENGTH: Final = 12
+# Characters of a cache key that say which version it is of.
+MARK_LENGTH: Final = 12
 _NO_PROBLEM: Final = Problem(version=1, buffers=())
 
 
@@ -87,7 +88,7 @@ def _of_this_version(content: bytes) -> str:
 
 
 def _version_mark() -> str:
-    return hashlib.sha256(memstow.__version__.encode()).hexdigest()[:_MARK_LENGTH]
+    return hashlib.sha256(memstow.__version__.encode()).hexdigest()[:MARK_LENGTH]
 
 
 def in_order(buffers: Sequence[str], plan: Plan) -> Plan:

@@ -13,7 +13,7 @@ from typing import Final
 from sqlalchemy import select, update
 
 from memstow.api.lru import LruCache
-from memstow.api.operations.encoding import plan_from_bytes
+from memstow.api.operations.encoding import MARK_LENGTH, plan_from_bytes
 from memstow.api.operations.results import SolveResult
 from memstow.api.store.database import Database, insert_or_update, now
 from memstow.api.store.documents import compress, decompress
@@ -39,8 +39,14 @@ class CachedPlan:
 
 
 def owned(name: str, owner: str | None) -> str:
-    """The name of an entry for this owner; None: for whoever shares the cache."""
-    return name if owner is None else hashlib.sha256(f"{owner}\n{name}".encode()).hexdigest()
+    """The name of an entry for this owner; None: for whoever shares the cache.
+
+    The beginning stays, since cache keys begin with the mark of the version that they are of.
+    """
+    if owner is None:
+        return name
+    hashed = hashlib.sha256(f"{owner}\n{name}".encode()).hexdigest()
+    return name[:MARK_LENGTH] + hashed[MARK_LENGTH:]
 
 
 class PlanCache:

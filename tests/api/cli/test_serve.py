@@ -1,9 +1,12 @@
 """What keeps a server from starting is told in a line; keys can be made where it has its store."""
 
+import logging
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 
 from memstow.api.store.command_line_changes import take_changes
 from memstow.api.store.database import Database, url_of
@@ -11,8 +14,15 @@ from tests.api.cli.conftest import Cli
 
 
 @pytest.fixture(autouse=True)
-def _here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.setenv("MEMSTOW_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("MEMSTOW_DATABASE_SECONDS", "0")
+    handlers, level = logging.getLogger().handlers[:], logging.getLogger().level
+    yield
+    # A server that starts sets up the log of its process, here on a standard error that is closed soon.
+    structlog.reset_defaults()
+    logging.getLogger().handlers[:] = handlers
+    logging.getLogger().setLevel(level)
 
 
 def refused(cli: Cli, *arguments: str | Path) -> str:
