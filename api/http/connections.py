@@ -1,7 +1,6 @@
 """The open connections of a server: how many there may be, and which are too slow."""
 
 import asyncio
-import ipaddress
 import resource
 import time
 from collections import Counter
@@ -10,6 +9,7 @@ from typing import Final, Protocol
 
 import structlog
 
+from memstow.api.http.addresses import network_of
 from memstow.api.http.errors import ApiError
 from memstow.api.http.settings import Settings
 from memstow.api.metrics import Metrics
@@ -85,7 +85,7 @@ class Connections:
 
     def add(self, connection: Checked, host: str | None) -> ApiError | None:
         """Add a new connection; the problem when there are too many."""
-        address = _network(host)
+        address = network_of(host)
         if len(self._open) >= self.limits.max_connections:
             return self._too_many("too_many_connections", host, "max_connections")
         if self._by_address[address] >= self.limits.max_per_address:
@@ -139,11 +139,3 @@ class Connections:
         self._timer = None
         if self._open:
             self._check_later()
-
-
-def _network(host: str | None) -> str:
-    """What counts as one address: of IPv6 a network of 64 bits, which one customer has."""
-    if host is None or ":" not in host:
-        return host or ""
-    address = ipaddress.IPv6Address(host.partition("%")[0])
-    return str(ipaddress.IPv6Network((int(address) >> 64 << 64, 64)))

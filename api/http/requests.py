@@ -142,11 +142,6 @@ def wants_fresh(request: Request) -> bool:
     return "no-cache" in request.headers.get("cache-control", "").lower()
 
 
-def wants_job(request: Request) -> bool:
-    """Whether the client wants a job at once."""
-    return "respond-async" in request.headers.get("prefer", "")
-
-
 async def find_job(service: Service, caller: Caller, job: str) -> Job:
     """The job, if the caller may see it."""
     found = await service.in_thread(service.queue.get, job) if len(job) == 32 and job.isalnum() else None

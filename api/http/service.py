@@ -17,7 +17,7 @@ from memstow.api.http.responses import recent_plans
 from memstow.api.http.settings import Settings
 from memstow.api.http.threads import STORE_THREADS, Threads
 from memstow.api.metrics import Metrics
-from memstow.api.operations.operations import Operation, warm_up
+from memstow.api.operations.operations import Operation, TooManyChoicesError, warm_up
 from memstow.api.operations.requests import Limits
 from memstow.api.store.cache_writer import CacheWriter
 from memstow.api.store.claims import Claims
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 # Reading a large body in a child takes seconds, never minutes.
 _READ_SECONDS: Final = 120.0
+# The longest search while others wait for theirs.
+_SLICE_SECONDS: Final = 5.0
 _DOCUMENTS_AT_ONCE: Final = 4
 _LAG_SECONDS: Final = 0.5
 
@@ -227,21 +229,33 @@ class Service:
                 reservation_of(request.scope).require_response(len(found))
             return found
 
-    async def compute(self, call: Callable[[], T]) -> T:
-        """A call that computes for a moment."""
-        return await self._threads.for_computing(call)
+    async def compute(self, call: Callable[[], T], share: str) -> T:
+        """A call that computes for a moment; its time counts for this share."""
+        return await self._threads.for_computing(share, call)
 
-    async def perform(
-        self, operation: Operation[Q, R], request: Q, size: int, extra_seconds: float = 0.0
+    async def perform(self, operation: Operation[Q, R], request: Q, size: int, share: str) -> R:
+        """Carry out an operation: in this process when body and problem are small, else in a child."""
+        most = self.settings.fast_choices
+        if size <= self.settings.fast_body:
+            with contextlib.suppress(TooManyChoicesError):
+                return await self.compute(lambda: operation.perform(request, most), share)
+        return await self._threads.for_reading(share, lambda: self._in_child(operation, request, 0.0))
+
+    async def search(
+        self, operation: Operation[Q, R], request_for: Callable[[float], Q], seconds: float, share: str
     ) -> R:
-        """Carry out an operation: in this process when the body is small, else in a child.
+        """Carry out an operation in which solvers search for so long, or less while other callers wait."""
 
-        One that may take extra seconds, besides reading its body, runs in a child whatever the size.
-        """
-        if size <= self.settings.fast_body and not extra_seconds:
-            return await self._threads.for_computing(lambda: operation.perform(request))
-        control = RunControl(memory=self.settings.solve_memory, seconds=_READ_SECONDS + extra_seconds)
-        return await self._threads.for_child(lambda: self.children.run(operation, request, control))
+        def run(others_wait: bool) -> R:
+            given = min(seconds, _SLICE_SECONDS) if others_wait else seconds
+            return self._in_child(operation, request_for(given), given)
+
+        return await self._threads.for_searching(share, run)
+
+    def _in_child(self, operation: Operation[Q, R], request: Q, extra_seconds: float) -> R:
+        seconds = _READ_SECONDS + extra_seconds
+        control = RunControl(memory=self.settings.solve_memory, seconds=seconds)
+        return self.children.run(operation, request, control)
 
     # Callers
 

@@ -3,7 +3,6 @@
 import csv
 import io
 from collections import Counter
-from dataclasses import replace
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request
@@ -20,7 +19,9 @@ from memstow.api.http.requests import (
 )
 from memstow.api.http.responses import JsonObject, job_json, json_response
 from memstow.api.http.service import Service
+from memstow.api.http.shares import share_of
 from memstow.api.http.submission import IDEMPOTENCY_PARAMETER, draft_for, find_submitted, idempotency_key_of
+from memstow.api.operations.batch import jobs_of
 from memstow.api.operations.operations import READ_BATCH
 from memstow.api.operations.requests import ReadBatchRequest
 from memstow.api.store.idempotency import IdempotencyKey
@@ -120,17 +121,18 @@ async def submit_batch(request: Request, service: CurrentService) -> Response:
     require_json(request)
     body = await read_body(request, service.settings)
     key = await service.in_thread(idempotency_key_of, request, caller, body)
-    batch = await find_submitted(service, key) or await _submit(service, caller, body, key)
+    share = share_of(caller, request)
+    batch = await find_submitted(service, key) or await _submit(service, caller, share, body, key)
     document = await _batch_json(service, caller, batch)
     return json_response(document, 202, {"Location": f"/v1/batches/{batch}"})
 
 
-async def _submit(service: Service, caller: Caller, body: bytes, key: IdempotencyKey | None) -> str:
+async def _submit(
+    service: Service, caller: Caller, share: str, body: bytes, key: IdempotencyKey | None
+) -> str:
     read = ReadBatchRequest(body=body, limits=service.limits_of(caller))
-    validated = await service.perform(READ_BATCH, read, len(body))
-    drafts = [
-        replace(draft_for(caller, job, fresh=True), priority=validated.priority) for job in validated.jobs
-    ]
+    validated = await service.perform(READ_BATCH, read, len(body), share)
+    drafts = [draft_for(caller, job, fresh=True) for job in jobs_of(validated)]
     batch, _ = await service.in_thread(service.queue.submit_batch, caller.key_id, validated.name, drafts, key)
     service.runner.wake()
     return batch

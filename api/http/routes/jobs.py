@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from memstow.api.http import schemas
 from memstow.api.http.errors import ApiError, NoMoreEventsError
+from memstow.api.http.job_plans import FINAL, plan_of_job
 from memstow.api.http.requests import (
     OPTION_PARAMETERS,
     CurrentService,
@@ -23,7 +24,7 @@ from memstow.api.http.requests import (
     service_of,
 )
 from memstow.api.http.responses import job_json, job_path, job_response, json_response
-from memstow.api.http.routes.plan import plan_of_job
+from memstow.api.http.shares import share_of
 from memstow.api.http.submission import (
     IDEMPOTENCY_PARAMETER,
     draft_of,
@@ -82,7 +83,7 @@ async def submit(
         job = earlier
     else:
         read = ReadRequest(body=body, form=form, limits=service.limits_of(caller))
-        validated = await service.perform(READ, read, len(body))
+        validated = await service.perform(READ, read, len(body), share_of(caller, request))
         draft = await draft_of(service, caller, request, validated)
         job, _ = await service.in_thread(service.queue.submit, draft, key)
         service.runner.wake()
@@ -191,7 +192,7 @@ async def get_plan(
     require_known(request, "format")
     caller = await service.caller(request)
     found = await find_job(service, caller, job)
-    plan = await plan_of_job(request, service, found.id, output_format(request, format))
+    plan = await plan_of_job(service, request, caller, found.id, output_format(request, format))
     if plan is None:
         if found.error is not None:
             raise ApiError(409, "job_failed", found.error)
@@ -204,7 +205,7 @@ async def get_plan(
     headers = {
         "ETag": plan.etag,
         "Cache-Control": "private, no-cache",
-        "Memstow-Final": "true" if found.over else "false",
+        FINAL: "true" if found.over else "false",
     }
     if plan.etag in request.headers.get("if-none-match", ""):
         return Response(None, 304, headers)
