@@ -106,8 +106,10 @@ class FairSlots:
             if queue:
                 self._queues[share] = queue
             self._waiting -= 1
-            self._take(share)
-            turn.set_result(None)
+            if not turn.done():
+                # Else its task is cancelled, and has not run since.
+                self._take(share)
+                turn.set_result(None)
 
 
 def _busy() -> ApiError:

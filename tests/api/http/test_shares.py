@@ -45,9 +45,7 @@ class Work:
                 self.served.append(name)
                 await self._ends[name].wait()
         except ApiError as error:
-            if (error.status, error.code) != (429, "busy"):
-                raise
-            self.refused.append(name)
+            self.refused.append(f"{name} {error.code}")
 
 
 async def settle() -> None:
@@ -99,20 +97,20 @@ def test_where_no_more_may_wait_the_share_with_the_most_is_refused() -> None:
     async def test() -> None:
         work = Work(FairSlots(1, 3))
         await work.ask("a1", "a2", "a3", "a4", "a5")
-        assert work.refused == ["a5"]
+        assert work.refused == ["a5 busy"]
         await work.ask("b1")
-        assert work.refused == ["a5", "a4"], "the newest of those who wait most makes room"
+        assert work.refused == ["a5 busy", "a4 busy"], "the newest of those who wait most makes room"
         await work.ask("c1")
-        assert work.refused == ["a5", "a4", "a3"]
+        assert work.refused == ["a5 busy", "a4 busy", "a3 busy"]
         await work.ask("d1")
-        assert work.refused == ["a5", "a4", "a3", "d1"], "nobody waits with more than one"
+        assert work.refused == ["a5 busy", "a4 busy", "a3 busy", "d1 busy"], "nobody waits with more than one"
         await work.end_one_by_one()
         assert work.served == ["a1", "a2", "b1", "c1"]
 
     run(test)
 
 
-@pytest.mark.parametrize("moment", ["waiting", "just served"])
+@pytest.mark.parametrize("moment", ["waiting", "just served", "about to be served"])
 def test_who_goes_away_leaves_their_slot_to_the_next(moment: str) -> None:
     async def test() -> None:
         work = Work(FairSlots(1, 100))
@@ -120,10 +118,14 @@ def test_who_goes_away_leaves_their_slot_to_the_next(moment: str) -> None:
         if moment == "waiting":
             work.tasks[1].cancel()
             await work.end("a1")
-        else:
+        elif moment == "just served":
             work._ends["a1"].set()
             await asyncio.sleep(0)
             work.tasks[1].cancel()
+            await settle()
+        else:
+            work.tasks[1].cancel()
+            work._ends["a1"].set()
             await settle()
         assert work.served[-1] == "c1"
         await work.end("c1")

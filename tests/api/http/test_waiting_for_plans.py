@@ -10,6 +10,8 @@ from starlette.testclient import TestClient
 from memstow.api.http.app import create_app
 from memstow.api.http.schemas import PROBLEM
 from memstow.api.http.settings import Settings
+from memstow.api.operations.solve import solve_briefly
+from memstow.api.workers import quick_solve
 from memstow.planner import formats
 from memstow.planner.verify import verify
 from tests.api.http.conftest import hard
@@ -36,12 +38,9 @@ def ask(
 @pytest.fixture
 def unsolved(monkeypatch: pytest.MonkeyPatch) -> None:
     """The attempt in the server always leaves something to try."""
-    from memstow.api.workers import quick_solve
-
-    briefly = quick_solve.solve_briefly
 
     def never_final(*arguments: Any) -> Any:
-        return briefly(*arguments)[0], False
+        return solve_briefly(*arguments)[0], False
 
     monkeypatch.setattr(quick_solve, "solve_briefly", never_final)
 
