@@ -13,7 +13,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memstow.api.http.bodies import UNCOUNTED, MemoryBudget, reservation_of, reserve
-from memstow.api.http.errors import REQUEST_ID, ApiError, api_error_of, error_response
+from memstow.api.http.errors import IS_HEAD, REQUEST_ID, ApiError, api_error_of, error_response
 from memstow.api.http.settings import Settings
 from memstow.api.metrics import Metrics
 
@@ -117,7 +117,7 @@ class RequestMiddleware:
             return
         if scope["method"] == "HEAD":
             # Handled like GET; the server leaves the body out.
-            scope = {**scope, "method": "GET"}
+            scope = {**scope, "method": "GET", IS_HEAD: True}
         headers = Headers(scope=scope)
         given = headers.get("x-request-id", "")
         request_id = given if _ID.fullmatch(given) else _new_id()

@@ -36,7 +36,14 @@ async def _service(request: Request) -> Service:
 CurrentService = Annotated[Service, Depends(_service)]
 FormatOfBody = Annotated[
     str | None,
-    Query(description="Format of a body that is a problem alone."),
+    Query(
+        description="Format of a body that is a problem alone.",
+        json_schema_extra={"enum": list(formats.names())},
+    ),
+]
+FormatOfPlan = Annotated[
+    str | None,
+    Query(description="Format of the plan.", json_schema_extra={"enum": list(formats.plan_names())}),
 ]
 OPTION_PARAMETERS: Final = [
     {

@@ -53,6 +53,7 @@ _SCHEMA: JsonObject = {
         "table": {"type": "object", "description": "By problem, then by setting."},
     },
 }
+_NAME: JsonObject = {"type": "string", "minLength": 1, "maxLength": 200}
 _COLUMNS = (
     "problem",
     "setting",
@@ -67,6 +68,21 @@ _COLUMNS = (
     "seconds",
     "error",
 )
+_ROW: JsonObject = {"type": "object", "required": list(_COLUMNS)}
+_RESULT: JsonObject = {
+    **dict.fromkeys(_COLUMNS),
+    "problem": "first",
+    "setting": "quick",
+    "job": schemas.JOB_ID,
+    "state": "done",
+    "status": "optimal",
+    "value": 12288,
+    "peak": 12288,
+    "bound": 12288,
+    "gap": 0.0,
+    "solver": "exact",
+    "seconds": 0.1,
+}
 
 
 @router.post(
@@ -81,7 +97,7 @@ _COLUMNS = (
     openapi_extra={"parameters": [IDEMPOTENCY_PARAMETER]}
     | schemas.enveloped(
         {
-            "name": {"type": "string", "minLength": 1, "maxLength": 200},
+            "name": _NAME,
             "priority": {"type": "integer", "minimum": -100, "maximum": 100, "default": 0},
             "problems": {
                 "type": "array",
@@ -89,7 +105,8 @@ _COLUMNS = (
                 "items": {
                     "type": "object",
                     "required": ["problem"],
-                    "properties": {"name": {"type": "string"}, "problem": schemas.ref("Problem")},
+                    "properties": {"name": _NAME, "problem": schemas.problem()},
+                    "additionalProperties": False,
                 },
             },
             "settings": {
@@ -98,7 +115,8 @@ _COLUMNS = (
                 "items": {
                     "type": "object",
                     "required": ["options"],
-                    "properties": {"name": {"type": "string"}, "options": schemas.ref("Options")},
+                    "properties": {"name": _NAME, "options": schemas.ref("Options")},
+                    "additionalProperties": False,
                 },
             },
         },
@@ -116,6 +134,7 @@ _COLUMNS = (
 )
 async def submit_batch(request: Request, service: CurrentService) -> Response:
     """Put in."""
+    require_known(request)
     caller = await service.caller(request)
     service.require_open()
     require_json(request)
@@ -147,6 +166,7 @@ async def _submit(
 )
 async def get_batch(request: Request, service: CurrentService, batch: str) -> Response:
     """Look."""
+    require_known(request)
     caller = await service.caller(request)
     return json_response(await _batch_json(service, caller, batch))
 
@@ -159,10 +179,17 @@ async def get_batch(request: Request, service: CurrentService, batch: str) -> Re
     responses=schemas.answers(
         200,
         "The results.",
-        {"results": [{"problem": "first", "setting": "quick", "job": schemas.JOB_ID, "status": "optimal"}]},
-        {"type": "object"},
+        {"results": [_RESULT]},
+        {
+            "type": "object",
+            "required": ["results"],
+            "properties": {
+                "results": {"type": "array", "items": {"type": "object", "required": list(_COLUMNS)}}
+            },
+        },
         "application/json",
         404,
+        as_text=f"{','.join(_COLUMNS)}\nfirst,quick,{schemas.JOB_ID},done,optimal,12288,12288,12288,0.0,exact,0.1,\n",
     ),
 )
 async def get_results(

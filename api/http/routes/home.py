@@ -7,6 +7,7 @@ from starlette.responses import HTMLResponse
 
 import memstow
 from memstow.api.http import schemas
+from memstow.api.http.requests import require_known
 
 router = APIRouter(tags=["start"])
 
@@ -47,4 +48,5 @@ pre {{ background: #f3f3f3; padding: 1rem; overflow: auto }}</style>
 )
 async def start(request: Request) -> HTMLResponse:
     """The page, with commands for the address that it was asked for at."""
+    require_known(request)
     return HTMLResponse(_PAGE.replace(_HERE, escape(request.url.netloc)))

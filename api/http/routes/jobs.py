@@ -11,19 +11,20 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.responses import Response
 
 from memstow.api.http import schemas
-from memstow.api.http.errors import ApiError, NoMoreEventsError
+from memstow.api.http.errors import IS_HEAD, ApiError, NoMoreEventsError
 from memstow.api.http.job_plans import FINAL, plan_of_job
 from memstow.api.http.requests import (
     OPTION_PARAMETERS,
     CurrentService,
     FormatOfBody,
+    FormatOfPlan,
     find_job,
     output_format,
     read_problem_body,
     require_known,
     service_of,
 )
-from memstow.api.http.responses import job_json, job_path, job_response, json_response
+from memstow.api.http.responses import job_json, job_path, job_response, json_response, matching_tag
 from memstow.api.http.shares import share_of
 from memstow.api.http.submission import (
     IDEMPOTENCY_PARAMETER,
@@ -57,7 +58,7 @@ _JOB = schemas.ref("Job")
         ],
         **schemas.enveloped(
             {
-                "problem": schemas.ref("Problem"),
+                "problem": schemas.problem(),
                 "target": schemas.target(),
                 "options": schemas.ref("Options"),
                 "priority": {"type": "integer", "minimum": -100, "maximum": 100, "default": 0},
@@ -141,6 +142,7 @@ async def list_jobs(
 )
 async def get_job(request: Request, service: CurrentService, job: str) -> Response:
     """Look."""
+    require_known(request)
     caller = await service.caller(request)
     return job_response(await find_job(service, caller, job))
 
@@ -156,6 +158,7 @@ async def get_job(request: Request, service: CurrentService, job: str) -> Respon
 )
 async def get_problem(request: Request, service: CurrentService, job: str) -> Response:
     """The problem."""
+    require_known(request)
     caller = await service.caller(request)
     found = await find_job(service, caller, job)
     body = await service.document(request, found.id, "problem")
@@ -180,13 +183,15 @@ async def get_problem(request: Request, service: CurrentService, job: str) -> Re
         404,
         409,
         also={304: {"description": "The plan is the one you have."}},
+        as_text=schemas.PLAN_CSV,
+        headers=schemas.PLAN_HEADERS,
     ),
 )
 async def get_plan(
     request: Request,
     service: CurrentService,
     job: str,
-    format: Annotated[str | None, Query(description="json, csv or structured.")] = None,  # noqa: A002
+    format: FormatOfPlan = None,  # noqa: A002
 ) -> Response:
     """The plan."""
     require_known(request, "format")
@@ -205,10 +210,12 @@ async def get_plan(
     headers = {
         "ETag": plan.etag,
         "Cache-Control": "private, no-cache",
+        "Vary": "Accept",
         FINAL: "true" if found.over else "false",
     }
-    if plan.etag in request.headers.get("if-none-match", ""):
-        return Response(None, 304, headers)
+    held = matching_tag(", ".join(request.headers.getlist("if-none-match")), plan.etag)
+    if held is not None:
+        return Response(None, 304, headers | {"ETag": held})
     return Response(plan.body, 200, headers, plan.media_type)
 
 
@@ -226,6 +233,7 @@ async def _position(
     last_event_id: Annotated[str | None, Header(description="The last event that was received.")] = None,
 ) -> _Position:
     """A dependency, because errors and 204 are possible only before the stream begins."""
+    require_known(request)
     service = service_of(request)
     caller = await service.caller(request)
     service.require_open()
@@ -264,6 +272,9 @@ async def events(
 ) -> AsyncIterator[ServerSentEvent]:
     """Follow."""
     service = service_of(request)
+    if request.scope.get(IS_HEAD):
+        # The headers are all there is to send.
+        return
     service.metrics.streams.inc()
     try:
         yield ServerSentEvent(comment="memstow", retry=1000)

@@ -24,6 +24,7 @@ from memstow.api.operations.operations import READ
 from memstow.api.operations.requests import ReadRequest
 from memstow.api.operations.results import ValidatedRequest
 from memstow.api.workers.quick_solve import Answer
+from memstow.planner import formats
 
 router = APIRouter(tags=["plan"])
 
@@ -32,6 +33,13 @@ _ACCEPTED = {
     "content": {"application/json": {"schema": schemas.ref("Job"), "example": schemas.JOB}},
     "headers": {"Location": {"schema": {"type": "string"}}},
 }
+_PREFER = {
+    "name": "Prefer",
+    "in": "header",
+    "required": False,
+    "description": "`respond-async`: a job at once; `wait=N`: wait N seconds at most; both: wait, then a job.",
+    "schema": {"type": "string"},
+}
 
 
 @router.post(
@@ -39,7 +47,9 @@ _ACCEPTED = {
     operation_id="plan",
     summary="A problem in, a plan out",
     description="That nothing fits is an answer (200, status `infeasible`), not an error. A problem that "
-    "takes longer than the server waits, or one sent with `Prefer: respond-async`, becomes a job.",
+    "is not solved at once becomes a job, for which the request waits. If it is not done by then, the "
+    "response is the best plan so far, with `Memstow-Final: false` and the `Location` of the job that goes "
+    "on. Without a plan, for a deterministic run, and with `Prefer: respond-async` it is the job (202).",
     response_class=Response,
     responses=schemas.answers(
         200,
@@ -50,12 +60,14 @@ _ACCEPTED = {
         400,
         415,
         also={202: _ACCEPTED},
+        as_text=schemas.PLAN_CSV,
+        headers=schemas.PLAN_HEADERS,
     ),
     openapi_extra={
-        "parameters": [*OPTION_PARAMETERS, IDEMPOTENCY_PARAMETER],
+        "parameters": [*OPTION_PARAMETERS, IDEMPOTENCY_PARAMETER, _PREFER],
         **schemas.enveloped(
             {
-                "problem": schemas.ref("Problem"),
+                "problem": schemas.problem(),
                 "target": schemas.target(),
                 "options": schemas.ref("Options"),
             },
@@ -69,7 +81,12 @@ async def plan(
     service: CurrentService,
     format: FormatOfBody = None,  # noqa: A002
     output_format_name: Annotated[
-        str | None, Query(alias="output_format", description="json, csv or structured.")
+        str | None,
+        Query(
+            alias="output_format",
+            description="Format of the plan.",
+            json_schema_extra={"enum": list(formats.plan_names())},
+        ),
     ] = None,
 ) -> Response:
     """Plan."""

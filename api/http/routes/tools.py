@@ -27,7 +27,7 @@ from memstow.planner import formats
 router = APIRouter(tags=["tools"])
 
 _ALONE = schemas.enveloped(
-    {"problem": schemas.ref("Problem"), "target": schemas.target()},
+    {"problem": schemas.problem(), "target": schemas.target()},
     ["problem"],
     {"problem": schemas.PROBLEM},
 )
@@ -52,10 +52,10 @@ _ALONE = schemas.enveloped(
     ),
     openapi_extra=schemas.enveloped(
         {
-            "problem": schemas.ref("Problem"),
+            "problem": schemas.problem(),
             "target": schemas.target(),
-            "plan": schemas.ref("Plan"),
-            "hint": schemas.ref("Plan"),
+            "plan": schemas.plan(),
+            "hint": schemas.plan(),
         },
         ["problem", "plan"],
         {"problem": schemas.PROBLEM, "plan": schemas.PLAN},
@@ -142,7 +142,9 @@ async def inspect(
 async def convert(
     request: Request,
     service: CurrentService,
-    to: Annotated[str, Query(description="json, csv, structured, executorch or usmp.")] = "csv",
+    to: Annotated[
+        str, Query(description="Format of the result.", json_schema_extra={"enum": list(formats.names())})
+    ] = "csv",
     format: FormatOfBody = None,  # noqa: A002
 ) -> Response:
     """Convert."""
