@@ -58,7 +58,7 @@ JOB_SCHEMA: Final[JsonObject] = {
         "gap": {"type": ["number", "null"]},
         "solver": {
             **_NULLABLE_TEXT,
-            "description": "A name of `/v1/solvers`; after `greedy` the order in which it placed the buffers.",
+            "description": "A name of `/v1/solvers`; after `greedy` the order of its buffers.",
         },
         "error": _NULLABLE_TEXT,
     },

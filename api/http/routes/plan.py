@@ -37,7 +37,7 @@ _PREFER = {
     "name": "Prefer",
     "in": "header",
     "required": False,
-    "description": "`respond-async`: a job at once; `wait=N`: wait N seconds at most; both: wait, then a job.",
+    "description": "`respond-async`: a job at once; `wait=N`: wait at most N seconds; both: wait, then a job",
     "schema": {"type": "string"},
 }
 
