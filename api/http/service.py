@@ -32,6 +32,7 @@ from memstow.api.workers.executor import RunControl
 from memstow.api.workers.isolated_run import ChildExecutor
 from memstow.api.workers.quick_solve import FastPath
 from memstow.api.workers.runner import Runner
+from memstow.api.workers.scratch import Scratch, remove_abandoned
 
 if TYPE_CHECKING:
     from memstow.api.workers.dask.executor import DaskExecutor
@@ -92,7 +93,8 @@ async def open_service(settings: Settings, metrics: Metrics, drain: DrainSignal)
     def on_killed(reason: str) -> None:
         metrics.killed.labels(reason).inc()
 
-    children = ChildExecutor(on_killed)
+    await threads.for_store(remove_abandoned)
+    children = ChildExecutor(on_killed, Scratch())
     cluster = _cluster(settings, on_killed)
     hub = EventHub(store.events, threads.for_store)
     runner = Runner(
