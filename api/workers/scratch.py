@@ -21,6 +21,7 @@ class Scratch:
 
     def __init__(self, parent: Path | None = None) -> None:
         self._path, self._lock = _locked_folder(parent)
+        self._closed = False
 
     @property
     def path(self) -> Path:
@@ -29,9 +30,11 @@ class Scratch:
         return self._path
 
     def close(self) -> None:
-        """Remove the folder."""
+        """Remove the folder. May be called twice."""
         shutil.rmtree(self._path, ignore_errors=True)
-        os.close(self._lock)
+        if not self._closed:
+            self._closed = True
+            os.close(self._lock)
 
 
 def _locked_folder(parent: Path | None) -> tuple[Path, int]:
