@@ -61,7 +61,7 @@ RecentPlans = LruCache[RequestKey, PlanBody]
 
 
 def recent_plans(most_bytes: int) -> RecentPlans:
-    """Plans of at most so many bytes, with their requests."""
+    """A cache of plans by their requests, limited to this many bytes."""
     return LruCache(most_bytes, lambda key, plan: len(key[0]) + len(plan.body))
 
 

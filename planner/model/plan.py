@@ -58,7 +58,7 @@ class Live:
     bytes: Annotated[int, Field(strict=True, ge=0)]
     time: Time | None = Field(
         default=None,
-        description="The first moment with so many; null: nothing in this pool has a lifetime.",
+        description="The first moment with this many; null: nothing in this pool has a lifetime.",
     )
 
 

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 STDOUT = "-"
 WRITABLE = ("json", "csv", "structured")
-PICTURE = ".svg"
+PICTURE = "svg"
+PICTURE_SUFFIX = f".{PICTURE}"
 _FORMAT_OF = {"": "json", ".json": "json", ".csv": "csv"}
 
 
@@ -80,7 +81,6 @@ def refuse_unwritable(*paths: str | None) -> None:
         else:
             continue
         from memstow.planner.model.errors import InputError
-        from memstow.planner.show.formatting import plain
 
         raise InputError.single("not_writable", plain(path), f"{why}; name a file that can be written")
 
@@ -92,9 +92,12 @@ def format_of(path: str | None, chosen: str | None) -> str:
     suffix = _suffix(path)
     if suffix not in _FORMAT_OF:
         from memstow.planner.model.errors import InputError
-        from memstow.planner.show.formatting import plain
 
-        hint = "a picture is drawn with --picture" if suffix == PICTURE else "or choose with --output-format"
+        hint = (
+            "a picture is drawn with --picture"
+            if suffix == PICTURE_SUFFIX
+            else "or choose with --output-format"
+        )
         message = (
             f"{plain(suffix)} is not a supported format: use a name that ends with .json or .csv; {hint}"
         )
@@ -105,11 +108,10 @@ def format_of(path: str | None, chosen: str | None) -> str:
 def refuse_other_pictures(path: str | None) -> None:
     """Reject a picture whose file name has the suffix of another format."""
     suffix = _suffix(path)
-    if suffix not in ("", PICTURE):
+    if suffix not in ("", PICTURE_SUFFIX):
         from memstow.planner.model.errors import InputError
-        from memstow.planner.show.formatting import plain
 
-        message = f"{plain(suffix)} is not supported for pictures: use a name that ends with {PICTURE}"
+        message = f"{plain(suffix)} is not supported for pictures: use a name that ends with {PICTURE_SUFFIX}"
         raise InputError.single("unknown_suffix", plain(path or ""), message)
 
 
@@ -119,9 +121,6 @@ def _suffix(path: str | None) -> str:
         return ""
     suffix = os.path.splitext(path)[1].lower()
     return suffix if suffix[1:2].isalpha() else ""
-
-
-_PICTURE = "svg"
 
 
 def add_results(parser: argparse.ArgumentParser) -> None:
@@ -169,7 +168,7 @@ def write_results(args: argparse.Namespace, problem: "Problem", plan: "Plan") ->
     alone = _printed_forms(args)
     if not alone:
         _show(problem, plan)
-    for form in alone - {_PICTURE}:
+    for form in alone - {PICTURE}:
         _write(STDOUT, form, problem, plan, has_plan)
     if args.picture is not None:
         _draw(args.picture, problem, plan, has_plan)
@@ -181,7 +180,7 @@ def _printed_forms(args: argparse.Namespace) -> set[str]:
     if args.output == STDOUT or (args.output is None and args.output_format is not None):
         forms.add(format_of(None, args.output_format))
     if args.picture == STDOUT:
-        forms.add(_PICTURE)
+        forms.add(PICTURE)
     return forms
 
 
