@@ -140,6 +140,10 @@ TITLES: Final = {
 _ALWAYS: Final = (400, 401, 403, 408, 413, 414, 422, 429, 431, 500, 503)
 
 
+WITHOUT_KEY: Final[JsonObject] = {"security": []}
+"""Of operations that need no key."""
+
+
 def schemas() -> JsonObject:
     """The schemas that operations refer to."""
     found: JsonObject = {"ProblemDocument": PROBLEM_DOCUMENT, "Job": JOB_SCHEMA, "Verdict": VERDICT_SCHEMA}

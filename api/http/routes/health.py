@@ -19,6 +19,7 @@ _SCHEMA = {"type": "object", "required": ["status"], "properties": {"status": {"
 @router.get(
     "/livez",
     operation_id="livez",
+    openapi_extra=schemas.WITHOUT_KEY,
     summary="Whether the process lives",
     response_class=Response,
     responses=schemas.answers(200, "It lives.", _OK, _SCHEMA),
@@ -32,6 +33,7 @@ async def livez(request: Request) -> Response:
 @router.get(
     "/readyz",
     operation_id="readyz",
+    openapi_extra=schemas.WITHOUT_KEY,
     summary="Whether it should get requests: store and cluster answer, the queue has room, it is not ending",
     response_class=Response,
     responses=schemas.answers(200, "It should.", _OK, _SCHEMA),

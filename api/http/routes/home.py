@@ -42,6 +42,7 @@ pre {{ background: #f3f3f3; padding: 1rem; overflow: auto }}</style>
 @router.get(
     "/",
     operation_id="start",
+    openapi_extra=schemas.WITHOUT_KEY,
     summary="A page with links",
     response_class=HTMLResponse,
     responses=schemas.answers(200, "The page.", "<!doctype html>", {"type": "string"}, "text/html"),

@@ -135,6 +135,7 @@ async def get_example(request: Request, service: CurrentService, name: str) -> R
 @router.get(
     "/version",
     operation_id="get_version",
+    openapi_extra=schemas.WITHOUT_KEY,
     summary="The version",
     response_class=Response,
     responses=schemas.answers(
