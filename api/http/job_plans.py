@@ -7,13 +7,14 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 
+from memstow.api.http.audit import note_affected
 from memstow.api.http.auth import Caller
 from memstow.api.http.errors import ApiError
 from memstow.api.http.preferences import Preferences
 from memstow.api.http.responses import PlanBody, job_path, job_response, plan_body
 from memstow.api.http.service import Service
 from memstow.api.http.shares import share_of
-from memstow.api.http.submission import draft_of, idempotency_key_of
+from memstow.api.http.submission import draft_of, idempotency_key_of, removed_error
 from memstow.api.operations.encoding import plan_from_bytes
 from memstow.api.operations.operations import REWRITE_PLAN
 from memstow.api.operations.requests import RewritePlanRequest
@@ -43,7 +44,10 @@ class JobPlan:
         draft = await draft_of(service, self._caller, request, validated)
         key = await service.in_thread(idempotency_key_of, request, self._caller, body)
         job, is_new = await service.in_thread(service.queue.submit, draft, key)
+        note_affected(request.scope, job=job)
         service.runner.wake()
+        if not is_new and await service.in_thread(service.queue.get, job) is None:
+            raise removed_error()
         options = json.loads(draft.options)
         seconds = self._preferences.seconds_to_wait(options["time_limit"], service.settings.sync_seconds)
         if seconds is None:

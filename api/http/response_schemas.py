@@ -16,6 +16,7 @@ PROBLEM_DOCUMENT: Final[JsonObject] = {
         "detail": {"type": "string"},
         "code": {"type": "string"},
         "instance": {"type": "string"},
+        "trace": {"type": "string", "description": "The id of the trace, where traces are on."},
         "error_count": {
             "type": "integer",
             "description": "How many issues there are, where not all are listed.",

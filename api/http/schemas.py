@@ -127,6 +127,7 @@ TITLES: Final = {
     405: "This path takes other methods.",
     408: "The body came too slowly.",
     409: "Not in this state.",
+    410: "What the `Idempotency-Key` made was removed since.",
     413: "Larger than a setting allows.",
     414: "The URL is too long.",
     415: "A media type or encoding that is not taken.",
@@ -135,6 +136,7 @@ TITLES: Final = {
     429: "Too much for now; `Retry-After` says when to come again.",
     500: "A defect of memstow.",
     503: "Not now: the store is away, the server is full or ending; `Retry-After` says when to come again.",
+    507: "The store has as many bytes as it may.",
 }
 # Statuses that any operation may respond with.
 _ALWAYS: Final = (400, 401, 403, 408, 413, 414, 422, 429, 431, 500, 503)

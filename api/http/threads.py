@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Final, ParamSpec, TypeVar
 
+from memstow.api import tracing
 from memstow.api.http.shares import FairSlots
 
 STORE_THREADS: Final = 8
@@ -30,7 +31,7 @@ class Threads:
     async def for_store(self, call: Callable[P, T], /, *arguments: P.args, **named: P.kwargs) -> T:
         """A call that waits for the store."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._store, partial(call, *arguments, **named))
+        return await loop.run_in_executor(self._store, tracing.carried(partial(call, *arguments, **named)))
 
     async def for_computing(self, share: str, call: Callable[[], T]) -> T:
         """A call that computes for a moment."""
@@ -61,4 +62,4 @@ class _FairPool:
         self.slots = FairSlots(threads, most_waiting, most_each)
 
     async def run(self, call: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self.pool, call)
+        return await asyncio.get_running_loop().run_in_executor(self.pool, tracing.carried(call))

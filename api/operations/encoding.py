@@ -24,6 +24,7 @@ OPTION_NAMES: Final = (
     "workers",
     "memory_limit",
 )
+_MARK_LENGTH: Final = 12
 _NO_PROBLEM: Final = Problem(version=1, buffers=())
 
 
@@ -74,8 +75,27 @@ def cache_key_of(problem_key: str, options: Options) -> str:
 
 def cache_key_of_parts(problem_key: str, options: str, hint_of_key: str) -> str:
     """The cache key from texts that may be part of many keys."""
-    parts = [memstow.__version__, problem_key, options, hint_of_key]
-    return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+    parts = [problem_key, options, hint_of_key]
+    return _of_this_version("\n".join(parts).encode("utf-8", "surrogatepass"))
+
+
+def cache_key_with_hint(key: str, hint: bytes) -> str:
+    """The cache key of a request with this one whose hint was found later."""
+    return _of_this_version(b"%b\n%b" % (key.encode(), hint))
+
+
+def is_of_this_version(key: str) -> bool:
+    """Whether the request of this cache key came to this version of memstow: others may plan differently."""
+    return key.startswith(_version_mark())
+
+
+def _of_this_version(content: bytes) -> str:
+    mark = _version_mark()
+    return mark + hashlib.sha256(content).hexdigest()[len(mark) :]
+
+
+def _version_mark() -> str:
+    return hashlib.sha256(memstow.__version__.encode()).hexdigest()[:_MARK_LENGTH]
 
 
 def hint_key(hint: bytes | None) -> str:

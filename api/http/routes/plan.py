@@ -58,7 +58,9 @@ _PREFER = {
         schemas.ref("Plan"),
         "application/json",
         400,
+        410,
         415,
+        507,
         also={202: _ACCEPTED},
         as_text=schemas.PLAN_CSV,
         headers=schemas.PLAN_HEADERS,
@@ -103,14 +105,15 @@ async def plan(
         return await as_job.response(body, await service.perform(READ, read, len(body), share))
     fresh = wants_fresh(request)
     options = tuple(request.query_params.get(name) for name in OPTION_NAMES)
-    key = (body, (form.format, to, limits.time_setting, *options))
+    owner = caller.cache_owner
+    key = (body, (owner, form.format, to, limits.time_setting, *options))
     recent = None if fresh else service.recent_plans.get(key)
     if recent is not None:
         service.metrics.cache.labels("hit").inc()
         return recent.response("hit")
 
     def attempt() -> tuple[PlanBody, Answer] | ValidatedRequest:
-        answer = service.fast.attempt(body, form, limits, to, fresh)
+        answer = service.fast.attempt(body, form, limits, to, fresh, owner)
         if isinstance(answer, ValidatedRequest):
             return answer
         return plan_body(answer.plan, answer.format), answer
@@ -121,5 +124,5 @@ async def plan(
     sent, answer = attempted
     if answer.repeatable:
         # Any other plan may be outdone by another request, or at another server.
-        service.recent_plans.put(key, sent)
+        service.recent_plans.put(key, sent, owner)
     return sent.response("hit" if answer.cached else "miss")

@@ -17,6 +17,7 @@ from memstow.api.http.requests import (
     require_known,
 )
 from memstow.api.http.responses import JsonObject, json_response
+from memstow.api.store.keys import Role
 from memstow.planner.model.schema import KINDS, schema
 
 router = APIRouter(tags=["reference"])
@@ -37,7 +38,7 @@ router = APIRouter(tags=["reference"])
 async def list_solvers(request: Request, service: CurrentService) -> Response:
     """Solvers."""
     require_known(request)
-    await service.caller(request)
+    await service.caller(request, Role.READ)
     return json_response({"solvers": await service.in_thread(_solvers)})
 
 
@@ -63,7 +64,7 @@ async def get_schema(
 ) -> Response:
     """Schema."""
     require_known(request, "kind")
-    await service.caller(request)
+    await service.caller(request, Role.READ)
     if kind not in KINDS:
         raise ApiError(422, "unknown_schema", f"use one of {', '.join(KINDS)}")
     return json_response(await service.in_thread(schema, kind))
@@ -84,7 +85,7 @@ async def get_schema(
 async def list_targets(request: Request, service: CurrentService) -> Response:
     """Targets."""
     require_known(request)
-    await service.caller(request)
+    await service.caller(request, Role.READ)
     return json_response({"targets": await service.in_thread(_targets)})
 
 
@@ -110,7 +111,7 @@ def _targets() -> list[JsonObject]:
 async def list_examples(request: Request, service: CurrentService) -> Response:
     """Examples."""
     require_known(request)
-    await service.caller(request)
+    await service.caller(request, Role.READ)
     return json_response({"examples": [{"name": name, "path": f"/v1/examples/{name}"} for name in EXAMPLES]})
 
 
@@ -126,7 +127,7 @@ async def list_examples(request: Request, service: CurrentService) -> Response:
 async def get_example(request: Request, service: CurrentService, name: str) -> Response:
     """Example."""
     require_known(request)
-    await service.caller(request)
+    await service.caller(request, Role.READ)
     if name not in EXAMPLES:
         raise ApiError(404, "no_such_example", f"there are {', '.join(EXAMPLES)}")
     return json_response(EXAMPLES[name])

@@ -14,7 +14,7 @@ def test_unknown_names_in_a_query_are_refused_everywhere(client: TestClient, app
     operations = [(path, method) for path, item in app.openapi()["paths"].items() for method in item]
     assert len(operations) > 20
     for place, method in operations:
-        path = place.format(job="0" * 32, batch="0" * 32, name="first")
+        path = place.format(job="0" * 32, batch="0" * 32, name="first", key="0" * 12)
         body = b"{}" if method == "post" else None
         kind = {"content-type": "application/json"}
         answer = client.request(method, f"{path}?nosuch=1", content=body, headers=kind)

@@ -22,7 +22,7 @@ from memstow.api.operations.batch import jobs_of, read_batch
 from memstow.api.operations.messages import encode
 from memstow.api.operations.operations import CONVERT, INSPECT, READ, VERIFY
 from memstow.api.operations.results import Document
-from memstow.api.store.keys import Scope
+from memstow.api.store.keys import Role
 from tests.waiting import wait_for
 
 NEEDS = "/v1/inspect?needs=true&time_limit=20"
@@ -67,7 +67,7 @@ def children(app: FastAPI, client: TestClient, monkeypatch: pytest.MonkeyPatch) 
 def posted(client: TestClient, children: Children) -> Iterator[Callable[..., "Future[httpx2.Response]"]]:
     """Posts in a thread of its own, under the key with this letter."""
     service = client.app.state.service  # type: ignore[attr-defined]
-    keys = {name: service.keys.create(name, frozenset({Scope.PLAN}))[1] for name in "abc"}
+    keys = {name: service.keys.create(name, Role.SOLVE)[1] for name in "abc"}
     with ThreadPoolExecutor(20) as pool:
 
         def post(key: str, path: str, body: object) -> "Future[httpx2.Response]":
