@@ -1,6 +1,5 @@
 """The files in docker/ agree with the service that they start and watch; docker/check.sh runs the image."""
 
-import json
 import re
 import shutil
 import subprocess
@@ -12,10 +11,8 @@ from typing import Any
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from prometheus_client.parser import text_string_to_metric_families
 
 from memstow.api.http.settings import PREFIX, Settings, load
-from memstow.api.metrics import Metrics
 
 yaml = pytest.importorskip("yaml")
 
@@ -58,6 +55,22 @@ def test_every_container_of_ours_is_confined_and_set_up_by_settings_that_exist(n
         assert handles["soft"] == handles["hard"] > Settings().max_connections
         seconds = float(service["stop_grace_period"].removesuffix("s"))
         assert seconds > Settings().grace_seconds, "the server ends by itself before it is killed"
+
+
+@pytest.mark.parametrize("name", COMPOSED)
+def test_compose_takes_the_file(name: str) -> None:
+    program = shutil.which("docker-compose")
+    if program is None:
+        pytest.skip("docker-compose is not here (Debian: apt-get install docker-compose)")
+    ran = subprocess.run(
+        [program, "-f", name, "config", "--quiet"],
+        cwd=ROOT / "docker",
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
 
 
 @pytest.mark.parametrize("name", COMPOSED)
@@ -204,90 +217,3 @@ def test_the_image_has_cp_sat_unless_it_is_built_without() -> None:
         set(extras[1].split(","))
         <= tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"].keys()
     )
-
-
-def shown_metrics() -> dict[str, set[str]]:
-    """The labels of every sample that a server may show."""
-    metrics = Metrics()
-    metrics.requests.labels("GET", "/", "200").inc()
-    metrics.latency.labels("/").observe(0.1)
-    metrics.solve_ended("exact", "feasible", 1.0, 0.1)
-    metrics.cache.labels("hit").inc()
-    metrics.killed.labels("stuck").inc()
-    metrics.store_errors.labels("OperationalError").inc()
-    metrics.count_cluster_workers({"ready": 1})
-    metrics.connections_refused.labels("memory_full").inc()
-    labels_of: dict[str, set[str]] = {}
-    for family in text_string_to_metric_families(metrics.text().decode()):
-        for sample in family.samples:
-            labels_of.setdefault(sample.name, {"instance", "job"}).update(sample.labels)
-    return labels_of
-
-
-def asked_metrics(expression: str, labels_of: dict[str, set[str]]) -> set[str]:
-    """The metrics of an expression, each of which is there with the labels that are used of it."""
-    names = re.findall(r"memstow_\w+", expression)
-    grouped = re.findall(r"by \(([^)]*)\)", expression)
-    matched = re.findall(r"\{([^}]*)\}", expression)
-    used = {label.strip() for group in grouped for label in group.split(",")}
-    used |= {match.split("=")[0].rstrip("!~") for text in matched for match in text.split(",")}
-    for name in names:
-        assert name in labels_of, expression
-        assert used <= labels_of[name], expression
-    return set(names)
-
-
-def test_the_dashboard_asks_for_figures_that_there_are() -> None:
-    labels_of = shown_metrics()
-    panels = json.loads((ROOT / "docker" / "grafana" / "memstow.json").read_text())["panels"]
-    expressions = [target["expr"] for panel in panels for target in panel["targets"]]
-    assert all("memstow_" in expression for expression in expressions)
-    asked = set().union(*(asked_metrics(expression, labels_of) for expression in expressions))
-    families = {re.sub(r"_(bucket|count|sum|total|created)$", "", name) for name in labels_of}
-    shown = {re.sub(r"_(bucket|count|sum|total)$", "", name) for name in asked}
-    assert families == shown, "every figure has its place on the dashboard"
-
-
-# Prometheus and Grafana
-
-ALERTS = ROOT / "docker" / "prometheus" / "alerts.yaml"
-
-
-def alerts() -> list[Any]:
-    (group,) = yaml.safe_load(ALERTS.read_text())["groups"]
-    rules: list[Any] = group["rules"]
-    return rules
-
-
-def test_alerts_ask_for_figures_that_there_are_and_are_explained() -> None:
-    labels_of = shown_metrics()
-    page = (ROOT / "docs" / "operations.md").read_text()
-    for alert in alerts():
-        assert asked_metrics(alert["expr"], labels_of) or alert["expr"] == 'up{job="memstow"} == 0'
-        assert f"| `{alert['alert']}` |" in page
-    assert len(re.findall(r"^\| `Memstow\w+` \|", page, re.MULTILINE)) == len(alerts())
-
-
-def test_alerts_are_raised_when_they_should_be_and_only_then() -> None:
-    promtool = shutil.which("promtool")
-    if promtool is None:
-        pytest.skip("promtool is not here (Debian: apt-get install prometheus)")
-    for command in (["check", "rules", "alerts.yaml"], ["test", "rules", "alerts_test.yaml"]):
-        ran = subprocess.run(
-            [promtool, *command], cwd=ALERTS.parent, capture_output=True, text=True, timeout=100, check=False
-        )
-        assert ran.returncode == 0, ran.stdout + ran.stderr
-    tried = ALERTS.with_name("alerts_test.yaml").read_text()
-    assert all(f'alertname="{alert["alert"]}"' in tried for alert in alerts())
-
-
-def test_grafana_finds_the_dashboard_and_its_source() -> None:
-    grafana = read("compose.cluster.yaml")["services"]["grafana"]
-    mounts = dict(mount.split(":")[:2] for mount in grafana["volumes"])
-    (provider,) = read("grafana/provisioning/dashboards/memstow.yaml")["providers"]
-    home = grafana["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"]
-    assert mounts["./grafana/memstow.json"] == home
-    assert str(Path(home).parent) == provider["options"]["path"]
-    (source,) = read("grafana/provisioning/datasources/prometheus.yaml")["datasources"]
-    assert source["url"] == "http://prometheus:9090"
-    assert "prometheus" in read("compose.cluster.yaml")["services"]

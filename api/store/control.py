@@ -5,6 +5,7 @@ from typing import Final
 from sqlalchemy import Connection, delete, insert, select
 
 from memstow.api.store.database import now
+from memstow.api.store.notices import announce
 from memstow.api.store.tables import control
 
 _PAUSED: Final = "paused"
@@ -25,3 +26,4 @@ def pause(connection: Connection) -> None:
 def resume(connection: Connection) -> None:
     """Let servers claim jobs again."""
     connection.execute(delete(control).where(control.c.name == _PAUSED))
+    announce(connection)

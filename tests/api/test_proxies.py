@@ -1,4 +1,4 @@
-"""The service behind the proxies of deploy/, run as they are shipped, and with a certificate of its own."""
+"""The service behind the proxies of deploy/, run as they are shipped, and whom it believes."""
 
 import asyncio
 import getpass
@@ -24,31 +24,12 @@ from memstow.api.http.server import server_config
 from memstow.api.http.settings import Settings
 from memstow.api.metrics import Metrics
 from tests.api.asking import job_of, over, read_events, submit
+from tests.api.conftest import NAME_ON_CERTIFICATE as NAME
 from tests.api.http.conftest import hard, problem_document
 from tests.api.serving import ROOT, Server
 from tests.waiting import PATIENCE, wait_for
 
-NAME = "planner.example.com"
 MAX_BODY = 1 << 20
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a certificate of the name in the examples, and its key."""
-    if shutil.which("openssl") is None:
-        pytest.skip("openssl is not here")
-    folder = tmp_path_factory.mktemp("tls")
-    command = (
-        "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -keyout key.pem -out chain.pem"
-    )
-    names = f"subjectAltName=DNS:{NAME},DNS:localhost,IP:127.0.0.1"
-    subprocess.run(
-        ["openssl", *command.split(), "-subj", f"/CN={NAME}", "-addext", names],
-        cwd=folder,
-        check=True,
-        capture_output=True,
-    )
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -268,51 +249,3 @@ def test_a_trusted_proxy_may_open_more_connections_than_one_client(server: Serve
         # Each client has a connection of its own, which stays open.
         clients = [stack.enter_context(server.client()) for _ in range(5)]
         assert [client.get("/livez").status_code for client in clients] == [200] * 5
-
-
-# HTTPS without a proxy
-
-
-@pytest.fixture(scope="module")
-def encrypted(tmp_path_factory: pytest.TempPathFactory, certificate: Path, stack: ExitStack) -> Server:
-    """A server with a certificate."""
-    server = Server(tmp_path_factory.mktemp("https") / "data", max_body=MAX_BODY)
-    stack.callback(server.kill)
-    return server.start(tls_cert=certificate / "chain.pem", tls_key=certificate / "key.pem")
-
-
-def test_a_server_with_a_certificate_speaks_https(encrypted: Server, certificate: Path) -> None:
-    assert encrypted.url.startswith("https://")
-    context = ssl.create_default_context(cafile=str(certificate / "chain.pem"))
-    with httpx2.Client(base_url=encrypted.url, verify=context, timeout=PATIENCE) as client:
-        assert client.post("/v1/plan", json=PROBLEM).json()["status"] == "optimal"
-        problem_document(client.post("/v1/plan", json={"x": "y" * MAX_BODY}), 413, "body_too_large")
-        job = submit(client, hard(600, 41), time_limit=600.0)
-        with client.stream("GET", f"/v1/jobs/{job}/events") as stream:
-            lines = stream.iter_lines()
-            assert next(read_events(lines)).kind
-            client.delete(f"/v1/jobs/{job}")
-            assert [event.kind for event in read_events(lines)][-1] == "done"
-
-
-def test_a_broken_request_over_https_gets_its_response(encrypted: Server, certificate: Path) -> None:
-    context = ssl.create_default_context(cafile=str(certificate / "chain.pem"))
-    port = int(encrypted.url.rsplit(":", 1)[1])
-    with (
-        socket.create_connection(("127.0.0.1", port), PATIENCE) as plain,
-        context.wrap_socket(plain, server_hostname="localhost") as connection,
-    ):
-        connection.sendall(b"GET / HTTP/1.1\r\nbroken\r\n\r\n")
-        received = b""
-        while piece := connection.recv(1 << 16):
-            received += piece
-    assert received.startswith(b"HTTP/1.1 400 ")
-    assert b"malformed_request" in received
-    assert "Traceback" not in encrypted.log()
-
-
-def test_a_certificate_that_is_none_is_one_line_at_the_start(server: Server, certificate: Path) -> None:
-    with pytest.raises(AssertionError, match="not a certificate and its key"):
-        server.start(tls_cert=certificate / "key.pem", tls_key=certificate / "chain.pem")
-    assert server.wait() == 2
-    assert not server.data.exists(), "no folder is made for a server that cannot start"

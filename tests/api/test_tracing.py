@@ -1,5 +1,6 @@
 """Traces: a span for each part of a request and its job, in one trace, in logs and problem documents."""
 
+import socket
 import subprocess
 import sys
 import threading
@@ -240,12 +241,17 @@ def test_a_server_sends_its_traces_to_a_collector_and_its_log_names_them(
         assert {it["trace"] for it in lines if it["event"] == event} == {TRACE}, event
 
 
-def test_a_collector_that_is_away_holds_nobody_up(server: Server) -> None:
-    server.start(trace_url="http://127.0.0.1:9/v1/traces")
-    with server.client(headers=GIVEN) as client:
-        assert client.post("/v1/plan", json=PROBLEM).status_code == 200
-    server.signal(15)
-    assert server.wait() == 0, server.log()
+@pytest.mark.parametrize("listens", [False, True], ids=["away", "silent"])
+def test_a_collector_that_does_not_answer_holds_nobody_up(server: Server, listens: bool) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1] if listens else 9
+        server.start(trace_url=f"http://127.0.0.1:{port}/v1/traces")
+        with server.client(headers=GIVEN) as client:
+            # More than one bundle of spans.
+            for _ in range(100):
+                assert client.post("/v1/plan", json=PROBLEM).status_code == 200
+        server.signal(15)
+        assert server.wait() == 0, server.log()
 
 
 def test_a_batch_is_traced_as_well(client: TestClient, exporter: InMemorySpanExporter) -> None:

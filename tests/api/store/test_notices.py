@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 from sqlalchemy import text
 
-from memstow.api.store import migrate
+from memstow.api.store import control, migrate
 from memstow.api.store.accounts import Quotas
 from memstow.api.store.claims import Claims
 from memstow.api.store.database import Database
@@ -66,6 +66,9 @@ def test_another_server_hears_of_jobs_that_come_and_of_room_that_others_leave(ur
         claims.claim("me", 9)
         assert claims.finish(job, 2, ending)
         wait_for(lambda: heard.count == 4, "a notice of the end")
+        with there.write() as connection:
+            control.resume(connection)
+        wait_for(lambda: heard.count == 5, "a notice that jobs are claimed again")
     here.close()
     there.close()
 
