@@ -84,6 +84,11 @@ def cache_key_with_hint(key: str, hint: bytes) -> str:
     return _of_this_version(b"%b\n%b" % (key.encode(), hint))
 
 
+def cache_key_of_owner(key: str, owner: str | None) -> str:
+    """The cache key of a request of this owner; None: of whoever shares the cache."""
+    return key if owner is None else _of_this_version(f"{owner}\n{key}".encode())
+
+
 def is_of_this_version(key: str) -> bool:
     """Whether the request of this cache key came to this version of memstow: others may plan differently."""
     return key.startswith(_version_mark())

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 import memstow
 from memstow.api.http.app import create_app
 from memstow.api.http.examples import EXAMPLES
-from memstow.api.http.routes import batches, health, home, jobs, plan, reference, tools
+from memstow.api.http.routes import admin, batches, health, home, jobs, keys, plan, reference, tools
 from memstow.api.http.schemas import CSV, PLAN, PROBLEM, pretty
 from memstow.api.http.settings import Settings
 from memstow.planner.model.schema import schema
@@ -266,7 +266,7 @@ def test_every_operation_has_an_example_of_its_body_and_of_its_answer(app: FastA
 def test_every_route_is_in_the_openapi_document(app: FastAPI) -> None:
     routes = {
         f"{method} {route.path}"
-        for group in (batches, health, home, jobs, plan, reference, tools)
+        for group in (admin, batches, health, home, jobs, keys, plan, reference, tools)
         for route in group.router.routes
         if isinstance(route, APIRoute)
         for method in route.methods or ()
