@@ -36,7 +36,14 @@ async def _service(request: Request) -> Service:
 CurrentService = Annotated[Service, Depends(_service)]
 FormatOfBody = Annotated[
     str | None,
-    Query(description="Format of a body that is a problem alone."),
+    Query(
+        description="Format of a body that is a problem alone.",
+        json_schema_extra={"enum": list(formats.names())},
+    ),
+]
+FormatOfPlan = Annotated[
+    str | None,
+    Query(description="Format of the plan.", json_schema_extra={"enum": list(formats.plan_names())}),
 ]
 OPTION_PARAMETERS: Final = [
     {
@@ -140,11 +147,6 @@ def output_format(request: Request, chosen: str | None) -> str:
 def wants_fresh(request: Request) -> bool:
     """Whether the response must not come from the cache."""
     return "no-cache" in request.headers.get("cache-control", "").lower()
-
-
-def wants_job(request: Request) -> bool:
-    """Whether the client wants a job at once."""
-    return "respond-async" in request.headers.get("prefer", "")
 
 
 async def find_job(service: Service, caller: Caller, job: str) -> Job:

@@ -13,19 +13,21 @@ from starlette.responses import Response
 from memstow.api.http import schemas
 from memstow.api.http.audit import note_affected
 from memstow.api.http.auth import Caller
-from memstow.api.http.errors import ApiError, NoMoreEventsError
+from memstow.api.http.errors import IS_HEAD, ApiError, NoMoreEventsError
+from memstow.api.http.job_plans import FINAL, plan_of_job
 from memstow.api.http.requests import (
     OPTION_PARAMETERS,
     CurrentService,
     FormatOfBody,
+    FormatOfPlan,
     find_job,
     output_format,
     read_problem_body,
     require_known,
     service_of,
 )
-from memstow.api.http.responses import job_json, job_path, job_response, json_response
-from memstow.api.http.routes.plan import plan_of_job
+from memstow.api.http.responses import job_json, job_path, job_response, json_response, matching_tag
+from memstow.api.http.shares import share_of
 from memstow.api.http.submission import (
     IDEMPOTENCY_PARAMETER,
     draft_of,
@@ -60,7 +62,7 @@ _JOB = schemas.ref("Job")
         ],
         **schemas.enveloped(
             {
-                "problem": schemas.ref("Problem"),
+                "problem": schemas.problem(),
                 "target": schemas.target(),
                 "options": schemas.ref("Options"),
                 "priority": {"type": "integer", "minimum": -100, "maximum": 100, "default": 0},
@@ -86,7 +88,7 @@ async def submit(
         job = earlier
     else:
         read = ReadRequest(body=body, form=form, limits=service.limits_of(caller))
-        validated = await service.perform(READ, read, len(body))
+        validated = await service.perform(READ, read, len(body), share_of(caller, request))
         draft = await draft_of(service, caller, request, validated)
         job, _ = await service.in_thread(service.queue.submit, draft, key)
         service.runner.wake()
@@ -146,6 +148,7 @@ async def list_jobs(
 )
 async def get_job(request: Request, service: CurrentService, job: str) -> Response:
     """Look."""
+    require_known(request)
     caller = await service.caller(request, Role.READ)
     return job_response(await find_job(service, caller, job))
 
@@ -161,6 +164,7 @@ async def get_job(request: Request, service: CurrentService, job: str) -> Respon
 )
 async def get_problem(request: Request, service: CurrentService, job: str) -> Response:
     """The problem."""
+    require_known(request)
     caller = await service.caller(request, Role.READ)
     found = await find_job(service, caller, job)
     body = await service.document(request, found.id, "problem")
@@ -185,19 +189,21 @@ async def get_problem(request: Request, service: CurrentService, job: str) -> Re
         404,
         409,
         also={304: {"description": "The plan is the one you have."}},
+        as_text=schemas.PLAN_CSV,
+        headers=schemas.PLAN_HEADERS,
     ),
 )
 async def get_plan(
     request: Request,
     service: CurrentService,
     job: str,
-    format: Annotated[str | None, Query(description="json, csv or structured.")] = None,  # noqa: A002
+    format: FormatOfPlan = None,  # noqa: A002
 ) -> Response:
     """The plan."""
     require_known(request, "format")
     caller = await service.caller(request, Role.READ)
     found = await find_job(service, caller, job)
-    plan = await plan_of_job(request, service, found.id, output_format(request, format))
+    plan = await plan_of_job(service, request, caller, found.id, output_format(request, format))
     if plan is None:
         if found.error is not None:
             raise ApiError(409, "job_failed", found.error)
@@ -210,10 +216,12 @@ async def get_plan(
     headers = {
         "ETag": plan.etag,
         "Cache-Control": "private, no-cache",
-        "Memstow-Final": "true" if found.over else "false",
+        "Vary": "Accept",
+        FINAL: "true" if found.over else "false",
     }
-    if plan.etag in request.headers.get("if-none-match", ""):
-        return Response(None, 304, headers)
+    held = matching_tag(", ".join(request.headers.getlist("if-none-match")), plan.etag)
+    if held is not None:
+        return Response(None, 304, headers | {"ETag": held})
     return Response(plan.body, 200, headers, plan.media_type)
 
 
@@ -232,6 +240,7 @@ async def _position(
     last_event_id: Annotated[str | None, Header(description="The last event that was received.")] = None,
 ) -> _Position:
     """A dependency, because errors and 204 are possible only before the stream begins."""
+    require_known(request)
     service = service_of(request)
     caller = await service.caller(request, Role.READ)
     service.require_open()
@@ -270,6 +279,9 @@ async def events(
 ) -> AsyncIterator[ServerSentEvent]:
     """Follow."""
     service = service_of(request)
+    if request.scope.get(IS_HEAD):
+        # The headers are all there is to send.
+        return
     service.metrics.streams.inc()
     try:
         with service.callers.watch(position.caller) as watch:
