@@ -1,8 +1,5 @@
 """Batches: many problems with many settings, each pair of them a job."""
 
-import csv
-import io
-from collections import Counter
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request
@@ -11,6 +8,7 @@ from starlette.responses import Response
 from memstow.api.http import schemas
 from memstow.api.http.audit import note_affected
 from memstow.api.http.auth import Caller
+from memstow.api.http.batch_documents import COLUMNS, batch_document, results, results_csv
 from memstow.api.http.bodies import read_body
 from memstow.api.http.errors import ApiError
 from memstow.api.http.requests import (
@@ -18,7 +16,7 @@ from memstow.api.http.requests import (
     require_json,
     require_known,
 )
-from memstow.api.http.responses import JsonObject, job_json, json_response
+from memstow.api.http.responses import JsonObject, json_response
 from memstow.api.http.service import Service
 from memstow.api.http.shares import share_of
 from memstow.api.http.submission import (
@@ -33,7 +31,7 @@ from memstow.api.operations.batch import jobs_of
 from memstow.api.operations.operations import READ_BATCH
 from memstow.api.operations.requests import ReadBatchRequest
 from memstow.api.store.idempotency import IdempotencyKey
-from memstow.api.store.job import Batch, Job, State, Stop, timestamp
+from memstow.api.store.job import Batch, Job, State, Stop
 from memstow.api.store.keys import Role
 
 router = APIRouter(tags=["batches"])
@@ -63,23 +61,9 @@ _SCHEMA: JsonObject = {
     },
 }
 _NAME: JsonObject = {"type": "string", "minLength": 1, "maxLength": 200}
-_COLUMNS = (
-    "problem",
-    "setting",
-    "job",
-    "state",
-    "status",
-    "value",
-    "peak",
-    "bound",
-    "gap",
-    "solver",
-    "seconds",
-    "error",
-)
-_ROW: JsonObject = {"type": "object", "required": list(_COLUMNS)}
+_ROW: JsonObject = {"type": "object", "required": list(COLUMNS)}
 _RESULT: JsonObject = {
-    **dict.fromkeys(_COLUMNS),
+    **dict.fromkeys(COLUMNS),
     "problem": "first",
     "setting": "quick",
     "job": schemas.JOB_ID,
@@ -142,7 +126,7 @@ _RESULT: JsonObject = {
     ),
 )
 async def submit_batch(request: Request, service: CurrentService) -> Response:
-    """Put in."""
+    """Submit."""
     require_known(request)
     caller = await service.caller(request)
     service.require_open()
@@ -155,8 +139,7 @@ async def submit_batch(request: Request, service: CurrentService) -> Response:
     elif await service.in_thread(service.queue.batch, batch) is None:
         raise removed_error()
     note_affected(request.scope, batch=batch)
-    document = await _batch_json(service, caller, batch)
-    return json_response(document, 202, {"Location": f"/v1/batches/{batch}"})
+    return await _batch_response(service, request, caller, batch, is_new=True)
 
 
 async def _submit(
@@ -182,7 +165,7 @@ async def get_batch(request: Request, service: CurrentService, batch: str) -> Re
     """Look."""
     require_known(request)
     caller = await service.caller(request, Role.READ)
-    return json_response(await _batch_json(service, caller, batch))
+    return await _batch_response(service, request, caller, batch)
 
 
 @router.get(
@@ -198,12 +181,12 @@ async def get_batch(request: Request, service: CurrentService, batch: str) -> Re
             "type": "object",
             "required": ["results"],
             "properties": {
-                "results": {"type": "array", "items": {"type": "object", "required": list(_COLUMNS)}}
+                "results": {"type": "array", "items": {"type": "object", "required": list(COLUMNS)}}
             },
         },
         "application/json",
         404,
-        as_text=f"{','.join(_COLUMNS)}\nfirst,quick,{schemas.JOB_ID},done,optimal,12288,12288,12288,0.0,exact,0.1,\n",
+        as_text=f"{','.join(COLUMNS)}\nfirst,quick,{schemas.JOB_ID},done,optimal,12288,12288,12288,0.0,exact,0.1,\n",
     ),
 )
 async def get_results(
@@ -216,14 +199,13 @@ async def get_results(
     require_known(request, "format")
     caller = await service.caller(request, Role.READ)
     _, jobs = await _find_batch(service, caller, batch)
-    rows = [_row(job) for job in jobs]
-    if format == "json":
-        return json_response({"results": rows})
-    text = io.StringIO()
-    writer = csv.DictWriter(text, _COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return Response(text.getvalue().encode(), media_type="text/csv")
+
+    def written() -> Response:
+        if format == "json":
+            return json_response({"results": results(jobs)})
+        return Response(results_csv(jobs), media_type="text/csv")
+
+    return await service.compute(written, share_of(caller, request))
 
 
 @router.delete(
@@ -258,7 +240,7 @@ async def end_batch(
             service.runner.request_stop(job.id, Stop.DISCARD if discard else Stop.KEEP)
     if discard:
         return Response(None, 204)
-    return json_response(await _batch_json(service, caller, batch))
+    return await _batch_response(service, request, caller, batch)
 
 
 async def _find_batch(service: Service, caller: Caller, batch: str) -> tuple[Batch, list[Job]]:
@@ -271,39 +253,11 @@ async def _find_batch(service: Service, caller: Caller, batch: str) -> tuple[Bat
     return found, await service.in_thread(service.queue.batch_jobs, batch)
 
 
-async def _batch_json(service: Service, caller: Caller, batch: str) -> JsonObject:
+async def _batch_response(
+    service: Service, request: Request, caller: Caller, batch: str, *, is_new: bool = False
+) -> Response:
     found, jobs = await _find_batch(service, caller, batch)
-    table: dict[str, JsonObject] = {}
-    for job in jobs:
-        cell = job_json(job)
-        table.setdefault(job.name or "", {})[job.setting or ""] = {
-            "job": job.id,
-            **{
-                name: cell[name]
-                for name in ("state", "status", "value", "peak", "bound", "gap", "solver", "error")
-            },
-        }
-    return {
-        "id": found.id,
-        "name": found.name,
-        "created": timestamp(found.created),
-        "jobs": len(jobs),
-        "states": dict(Counter(job.state.value for job in jobs)),
-        "done": all(job.over for job in jobs),
-        "table": table,
-    }
-
-
-def _row(job: Job) -> JsonObject:
-    cell = job_json(job)
-    took = None if job.started is None or job.finished is None else round(job.finished - job.started, 3)
-    return {
-        "problem": job.name,
-        "setting": job.setting,
-        "job": job.id,
-        "seconds": took,
-        **{
-            name: cell[name]
-            for name in ("state", "status", "value", "peak", "bound", "gap", "solver", "error")
-        },
-    }
+    status, headers = (202, {"Location": f"/v1/batches/{batch}"}) if is_new else (200, None)
+    return await service.compute(
+        lambda: json_response(batch_document(found, jobs), status, headers), share_of(caller, request)
+    )
