@@ -7,14 +7,19 @@ Standard input brings the request and perhaps a request to stop; its end means t
 import os
 import sys
 import threading
+from typing import Final
 
 from memstow.api.operations import operations
 from memstow.api.operations.messages import encode_issues, encode_update
 from memstow.api.workers.executor import SHORTAGE
 from memstow.api.workers.shortage import is_of_server, is_of_server_or_run
 from memstow.planner.model.errors import InputError, MemstowError
+from memstow.planner.processes import lifeline
 from memstow.planner.processes.child import Sender, serve_request
 from memstow.planner.processes.frames import Message
+
+# What may take longer has a lower priority than what a caller may be waiting for.
+_LONG_SECONDS: Final = 15.0
 
 
 def main(arguments: list[str]) -> None:
@@ -22,6 +27,8 @@ def main(arguments: list[str]) -> None:
     sender = Sender(int(arguments[0]))
 
     def answer(request: Message, cancel: threading.Event) -> Message:
+        if request["seconds"] > _LONG_SECONDS:
+            lifeline.step_back()
         result = operations.perform_by_name(
             request["operation"],
             request["request"],

@@ -1,6 +1,7 @@
 """Children of a server that lacks what it takes to start them."""
 
 import errno
+import os
 import sys
 from collections.abc import Iterator
 
@@ -89,3 +90,17 @@ def test_a_child_without_handles_leaves_no_folder_behind(
     with pytest.raises(OSError, match="Too many open files"):
         Process([sys.executable, "-c", "pass"])
     assert list(folder.iterdir()) == []
+
+
+def test_long_runs_have_a_lower_priority_than_short_ones(executor: ChildExecutor) -> None:
+    def priority(seconds: float) -> int:
+        seen: list[int] = []
+
+        def look(_: object) -> None:
+            (process,) = executor._running
+            seen.append(os.getpriority(os.PRIO_PROCESS, process.id))
+
+        executor.run(SOLVE, REQUEST, RunControl(memory=1 << 32, seconds=seconds, on_update=look))
+        return seen[0]
+
+    assert os.getpriority(os.PRIO_PROCESS, 0) < priority(11.0) < priority(60.0)
