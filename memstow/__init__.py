@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         ReuseCost as ReuseCost,
     )
     from memstow.planner.model.target import Target as Target
+    from memstow.planner.place.places import Places as Places, place as place
     from memstow.planner.solve.engine import plan as plan
     from memstow.planner.solve.recheck import recheck as recheck
     from memstow.planner.targets.by_name import shipped_target as shipped_target
@@ -106,6 +107,7 @@ _HOMES: Final = {
         "Reserved",
         "ReuseCost",
     ),
+    "memstow.planner.place.places": ("Places", "place"),
     "memstow.planner.solve.engine": ("plan",),
     "memstow.planner.solve.recheck": ("recheck",),
     "memstow.planner.targets.by_name": ("shipped_target",),

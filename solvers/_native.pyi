@@ -1,5 +1,6 @@
 """The native core of memstow."""
 
+from array import array
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum, IntEnum
 from typing import Final
@@ -273,3 +274,18 @@ class Cheapest:
         on_height: Callable[[int, list[int]], None],
         on_bound: Callable[[int], None],
     ) -> CheapestResult: ...
+
+class PlacedColumns:
+    """Offsets by buffer, as bytes of 64-bit integers."""
+
+    @property
+    def offsets(self) -> bytes: ...
+
+def place_columns(
+    sizes: array[int],
+    begins: array[int],
+    ends: array[int],
+    alignments: array[int],
+    placements: int,
+    budget: Budget,
+) -> PlacedColumns: ...

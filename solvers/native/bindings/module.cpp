@@ -17,4 +17,5 @@ NB_MODULE(_native, m) {
     bind_exact(m);
     bind_improve(m);
     bind_reuse(m);
+    bind_columns(m);
 }
