@@ -1,0 +1,87 @@
+"""A plan as a Rust module without dependencies: constants, arenas, and a function for the place of each buffer."""
+
+from collections.abc import Iterator
+
+from memstow.planner.exports.c_header import arena_symbol
+from memstow.planner.exports.identifiers import in_comment
+from memstow.planner.exports.layout import Arena, Layout, Place
+from memstow.planner.model.digest import digest
+from memstow.planner.model.problem import Pool
+
+
+def write(layout: Layout) -> str:
+    """The module, for `include!` or as a file of its own."""
+    lines = [
+        *_heading(layout),
+        f"pub mod {layout.naming.symbol}_memory {{",
+        "    #![allow(dead_code)]",
+        *(line for pool in layout.problem.pools for line in _pool(layout, pool)),
+        *(line for i, arena in enumerate(layout.arenas, 1) for line in _arena(layout, arena, f"Arena{i}")),
+        *(line for place in layout.places for line in _buffer(place)),
+        *_assertions(layout),
+        "}",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _heading(layout: Layout) -> list[str]:
+    name = layout.problem.name
+    of = "" if name is None else f" of {in_comment(name)}"
+    return [f"// The plan{of}, as memstow wrote it: not to be edited.", f"// Problem {digest(layout.problem)}"]
+
+
+def _pool(layout: Layout, pool: Pool) -> Iterator[str]:
+    name = layout.pool_name(pool).upper()
+    yield f"    /// Pool {in_comment(pool.id)}."
+    yield _constant(f"POOL_SIZE_{name}", layout.peaks.get(pool.id, 0))
+    if pool.capacity is not None:
+        yield _constant(f"POOL_CAPACITY_{name}", pool.capacity)
+    if pool.base is not None:
+        yield _constant(f"POOL_BASE_{name}", pool.base)
+
+
+def _arena(layout: Layout, arena: Arena, kind: str) -> Iterator[str]:
+    name = arena.name.upper()
+    yield f"    /// The array that holds buffers of {in_comment(arena.pool.id)}."
+    yield f"    #[repr(C, align({arena.alignment}))]"
+    yield f"    pub struct {kind}(core::cell::UnsafeCell<[u8; {arena.size}]>);"
+    yield "    // SAFETY: it only ever gives away raw pointers; who reads and writes through them keeps the order."
+    yield f"    unsafe impl Sync for {kind} {{}}"
+    yield f'    #[unsafe(export_name = "{arena_symbol(layout, arena)}")]'
+    yield f'    #[unsafe(link_section = "{arena.section}")]'
+    yield f"    pub static ARENA_{name}: {kind} ="
+    yield f"        {kind}(core::cell::UnsafeCell::new([0; {arena.size}]));"
+
+
+def _buffer(place: Place) -> Iterator[str]:
+    name = place.name.upper()
+    yield f"    /// Buffer {in_comment(place.buffer.id)} in {in_comment(place.pool.id)}."
+    yield _constant(f"OFFSET_{name}", place.offset)
+    yield _constant(f"SIZE_{name}", place.buffer.size)
+    if place.address is not None:
+        yield _constant(f"ADDRESS_{name}", place.address)
+    if place.arena is not None:
+        yield f"    pub fn at_{place.name.lower()}() -> *mut u8 {{"
+        yield f"        ARENA_{place.arena.name.upper()}.0.get().cast::<u8>().wrapping_add({place.index})"
+        yield "    }"
+
+
+def _assertions(layout: Layout) -> Iterator[str]:
+    for pool in layout.problem.pools:
+        name = layout.pool_name(pool).upper()
+        if pool.capacity is not None and layout.peaks.get(pool.id):
+            yield f"    const _: () = assert!(POOL_SIZE_{name} <= POOL_CAPACITY_{name});"
+    for place in layout.places:
+        name = place.name.upper()
+        if place.arena is not None and place.buffer.size:
+            end = place.arena.start + place.arena.size
+            yield f"    const _: () = assert!(OFFSET_{name} + SIZE_{name} <= {end});"
+        if place.alignment > 1:
+            where = "OFFSET" if place.address is None else "ADDRESS"
+            yield f"    const _: () = assert!({where}_{name} % {place.alignment} == 0);"
+
+
+def _constant(name: str, value: int) -> str:
+    return f"    pub const {name}: usize = {value};"
+
