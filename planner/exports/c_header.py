@@ -31,7 +31,9 @@ def heading(layout: Layout) -> str:
     """What a file is, and of which problem: nothing that changes while the plan stays."""
     name = layout.problem.name
     of = "" if name is None else f" of {in_comment(name)}"
-    return f"/* The plan{of}, as memstow wrote it: not to be edited.\n * Problem {digest(layout.problem)}\n */"
+    return (
+        f"/* The plan{of}, as memstow wrote it: not to be edited.\n * Problem {digest(layout.problem)}\n */"
+    )
 
 
 def number(value: int) -> str:
@@ -55,7 +57,7 @@ def array(layout: Layout, arena: Arena, storage: str = "") -> str:
 
 def _language(macro: str) -> str:
     return f"""\
-#if defined(__cplusplus) || (defined(__STDC_VERSION__) && __STDC_VERSION__ > 201710L)
+#ifdef __cplusplus
 #define {macro}_ALIGNED(bytes) alignas(bytes)
 #define {macro}_ASSERT(condition, message) static_assert(condition, message)
 #else

@@ -177,9 +177,7 @@ def _together(
     return found
 
 
-def _moments(
-    members: Iterable[int], lives: Mapping[int, Sequence[Life]]
-) -> list[tuple[float, bool, int]]:
+def _moments(members: Iterable[int], lives: Mapping[int, Sequence[Life]]) -> list[tuple[float, bool, int]]:
     """When a life ends (False) or begins (True), in order: an end comes before a beginning at the same time."""
     return sorted(
         moment

@@ -27,7 +27,7 @@ def write(layout: Layout) -> str:
         for place in layout.places
         if place.arena is not None
     ]
-    return "\n".join([*lines, "}", "INSERT AFTER .bss;", ""])
+    return "\n".join([*lines, "}", "INSERT BEFORE .bss;", ""])
 
 
 def _output_section(arena: Arena) -> str:

@@ -28,7 +28,10 @@ def write(layout: Layout) -> str:
 def _heading(layout: Layout) -> list[str]:
     name = layout.problem.name
     of = "" if name is None else f" of {in_comment(name)}"
-    return [f"// The plan{of}, as memstow wrote it: not to be edited.", f"// Problem {digest(layout.problem)}"]
+    return [
+        f"// The plan{of}, as memstow wrote it: not to be edited.",
+        f"// Problem {digest(layout.problem)}",
+    ]
 
 
 def _pool(layout: Layout, pool: Pool) -> Iterator[str]:
@@ -48,6 +51,12 @@ def _arena(layout: Layout, arena: Arena, kind: str) -> Iterator[str]:
     yield f"    pub struct {kind}(core::cell::UnsafeCell<[u8; {arena.size}]>);"
     yield "    // SAFETY: it only ever gives away raw pointers; who reads and writes through them keeps the order."
     yield f"    unsafe impl Sync for {kind} {{}}"
+    yield f"    impl {kind} {{"
+    yield "        /// The address of the first byte."
+    yield "        pub fn start(&self) -> usize {"
+    yield "            self.0.get() as usize"
+    yield "        }"
+    yield "    }"
     yield f'    #[unsafe(export_name = "{arena_symbol(layout, arena)}")]'
     yield f'    #[unsafe(link_section = "{arena.section}")]'
     yield f"    pub static ARENA_{name}: {kind} ="
@@ -84,4 +93,3 @@ def _assertions(layout: Layout) -> Iterator[str]:
 
 def _constant(name: str, value: int) -> str:
     return f"    pub const {name}: usize = {value};"
-

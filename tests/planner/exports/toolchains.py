@@ -28,7 +28,18 @@ class Compiler:
     def compile(self, folder: Path, source: str, *options: str) -> str:
         """Compile a file of the folder to an object, and return its name."""
         made = f"{source}.{self}.o"
-        run(folder, self._found(), f"-std={self.standard}", *STRICT, *self._as(), "-c", source, "-o", made, *options)
+        run(
+            folder,
+            self._found(),
+            f"-std={self.standard}",
+            *STRICT,
+            *self._as(),
+            "-c",
+            source,
+            "-o",
+            made,
+            *options,
+        )
         return made
 
     def _as(self) -> tuple[str, str]:
