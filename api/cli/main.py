@@ -109,6 +109,7 @@ def _dispatch(arguments: Sequence[str]) -> int:
     # Making the parsers of all commands takes longer than some commands do.
     parser = build_parser([name for name in COMMANDS if name in arguments[:1]] or COMMANDS)
     args = parser.parse_args(arguments)
+    args.words = list(arguments)
     if args.version:
         from memstow.api.cli.commands import version
 

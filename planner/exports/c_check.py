@@ -1,8 +1,8 @@
 """A C program that proves on a machine that no live buffer is overwritten: `check_steps` says how.
 
-It uses the header as the program does that the plan is for, and links with the same arenas. What it writes are
-the digits of a number of each buffer: numbers of buffers that must not share bytes differ in a digit, so that
-one pass for each digit misses no byte.
+It uses the header as the program does that the plan is for, and links with the same arenas. What it writes
+are the digits of a number of each buffer: numbers of buffers that must not share bytes differ in a digit, so
+that one pass for each digit misses no byte.
 """
 
 from collections.abc import Sequence
@@ -93,7 +93,8 @@ def write(layout: Layout) -> str:
         for index, place in places.items()
     }
     check = self_check(layout.problem, spans)
-    top = f'{heading(layout)}\n\n#include "{layout.naming.header_name}"\n#include <stddef.h>\n#include <stdint.h>\n'
+    header = layout.naming.header_name
+    top = f'{heading(layout)}\n\n#include "{header}"\n#include <stddef.h>\n#include <stdint.h>\n'
     names = [place.name for place in places.values()]
     parts = [top, *_tables(layout, places, check), *_functions(layout, check), _main(layout, names)]
     return "\n".join(parts)
@@ -112,7 +113,8 @@ def _tables(layout: Layout, places: dict[int, Place], check: SelfCheck) -> list[
         ", ".join(words[begin : begin + _STEPS_PER_LINE]) for begin in range(0, len(words), _STEPS_PER_LINE)
     ]
     same = [
-        f'{macro}_ASSERT({macro}_OFFSET_{one} == {macro}_OFFSET_{other}, "{one} and {other} share their place");'
+        f"{macro}_ASSERT({macro}_OFFSET_{one} == {macro}_OFFSET_{other}, "
+        f'"{one} and {other} begin at one place");'
         for one, other in ((places[i].name, places[j].name) for i, j in check.in_place)
     ]
     return [

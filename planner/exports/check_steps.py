@@ -1,9 +1,9 @@
-"""What a self-check does, step by step: it writes each buffer when its life begins, and reads it when it ends.
+"""A self-check, step by step: it writes each buffer when its life begins, and reads it when it ends.
 
 Buffers of a rigid group write the same into the bytes that they share. Two buffers that may share bytes while
 both live, because they exclude each other or one is made in place of the other, are not in one *round*: each
-round has some of the buffers, and any two that must not share bytes are together in one. What is in a round is
-written and read in the order of time. Listed conflicts, which need no times, are tried pair by pair.
+round has some of the buffers, and any two that must not share bytes are together in one. What is in a round
+is written and read in the order of time. Listed conflicts, which need no times, are tried pair by pair.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
@@ -59,7 +59,7 @@ class SelfCheck:
 
 
 def self_check(problem: Problem, spans: Mapping[int, Span]) -> SelfCheck:
-    """The check for a plan, given by the bytes of every buffer that has any. InputError where it is too long."""
+    """The check for a plan, given by the bytes of each buffer that has any; InputError if it is too long."""
     index_of = {buffer.id: index for index, buffer in enumerate(problem.buffers)}
     groups = {index: index for index in spans}
     for group in rigid_groups(problem, index_of):
@@ -178,7 +178,7 @@ def _together(
 
 
 def _moments(members: Iterable[int], lives: Mapping[int, Sequence[Life]]) -> list[tuple[float, bool, int]]:
-    """When a life ends (False) or begins (True), in order: an end comes before a beginning at the same time."""
+    """When a life ends (False) or begins (True), in order: at one time what ends is before what begins."""
     return sorted(
         moment
         for index in members

@@ -1,8 +1,8 @@
 """A plan as code has it: arenas, which are arrays, and the place of each buffer in one of them.
 
-A pool without a base is one array: the linker chooses its address, and offset 0 is its first byte. A pool with
-a base is at a fixed address, where others have what is reserved: each stretch between reserved ranges that
-holds buffers is an array, from its first byte that is used to its last.
+A pool without a base is one array: the linker chooses its address, and offset 0 is its first byte. A pool
+with a base is at a fixed address, where others have what is reserved: each stretch between reserved ranges
+that holds buffers is an array, from its first byte that is used to its last.
 """
 
 from bisect import bisect_right
@@ -130,7 +130,7 @@ class Layout:
         start = 0 if pool.base is None else min(place.offset for buffer, place in members if buffer.size)
         size = max(place.offset + buffer.size for buffer, place in members if buffer.size) - start
         given = self.naming.sections.get(pool.id)
-        # Linker scripts put what begins with .bss where the zeros are; an address is for a section of its own.
+        # Linker scripts collect what begins with .bss; what has an address must be a section of its own.
         own = f"{'.bss' if pool.base is None else ''}.{self.naming.symbol}.{name.lower()}"
         alignment = _alignment(pool, pool.base, start, (buffer for buffer, _ in members))
         return Arena(name, pool, start, size, alignment, given or own, given is not None)
@@ -141,7 +141,7 @@ def _numbered(name: str, first: int) -> Iterator[str]:
 
 
 def _arena_at(arenas: Sequence[Arena], offset: int, size: int) -> Arena | None:
-    """The arena of a pool that holds these bytes; its end is the place of no byte, but of a buffer of size 0."""
+    """The arena of a pool that holds these bytes; a buffer of size 0 may be at its end."""
     index = bisect_right(arenas, offset, key=lambda arena: arena.start) - 1
     if index < 0 or offset + size > arenas[index].start + arenas[index].size:
         return None
@@ -172,8 +172,8 @@ def _alignment(pool: Pool, base: int | None, start: int, buffers: Iterable[Buffe
     if base is None:
         if wanted != power or wanted > _LARGEST_ALIGNMENT:
             message = (
-                f"an array cannot be aligned to {wanted:,}: give the pool a `base`, or use alignments that are "
-                f"powers of two, up to {_LARGEST_ALIGNMENT:,}"
+                f"an array cannot be aligned to {wanted:,}: give the pool a `base`, or use alignments that "
+                f"are powers of two, up to {_LARGEST_ALIGNMENT:,}"
             )
             raise InputError.single("not_expressible", f"pool {pool.id!r}", message)
         return wanted

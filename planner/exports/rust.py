@@ -1,4 +1,4 @@
-"""A plan as a Rust module without dependencies: constants, arenas, and a function for the place of each buffer."""
+"""A plan as a Rust module: constants, arenas, and functions for the places of buffers."""
 
 from collections.abc import Iterator
 
@@ -49,7 +49,7 @@ def _arena(layout: Layout, arena: Arena, kind: str) -> Iterator[str]:
     yield f"    /// The array that holds buffers of {in_comment(arena.pool.id)}."
     yield f"    #[repr(C, align({arena.alignment}))]"
     yield f"    pub struct {kind}(core::cell::UnsafeCell<[u8; {arena.size}]>);"
-    yield "    // SAFETY: it only ever gives away raw pointers; who reads and writes through them keeps the order."
+    yield "    // SAFETY: it only gives away raw pointers; whoever uses them keeps the order."
     yield f"    unsafe impl Sync for {kind} {{}}"
     yield f"    impl {kind} {{"
     yield "        /// The address of the first byte."

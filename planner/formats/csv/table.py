@@ -3,7 +3,8 @@
 A life is half-open, [lower, upper); a column called `end` instead of `upper` holds the last moment, and then
 gaps end at their last moment too. A gap `7-9` is a range of the life in which the buffer holds nothing;
 `7-9@2:13` one in which it holds only its bytes [2, 13). An offset pins the buffer. Plans are the same lines
-with the offset of every buffer, or just `id,pool,offset` where the lines could not hold the buffers.
+with the offset of every buffer, or just `id,pool,offset` where the lines could not hold the buffers, with the
+absolute `address` if a pool has a base.
 """
 
 import csv
@@ -38,7 +39,7 @@ from memstow.planner.reading.paths import Path, parse_path
 from memstow.planner.reading.printable import shown
 
 _PROBLEM: Final = ("id", "lower", "upper", "size", "alignment", "gaps", "offset")
-_PLAN: Final = ("id", "lower", "upper", "size", "alignment", "gaps", "pool", "offset")
+_PLAN: Final = ("id", "lower", "upper", "size", "alignment", "gaps", "pool", "offset", "address")
 # How a message ends that names the buffer that has an id already.
 _BUFFER: Final = re.compile(r"(?<=is already the id of )buffers\[(\d+)\](?=; give)")
 # Of the fields a line is turned into: the column they came from.
@@ -179,11 +180,23 @@ def write_plan(problem: Problem, plan: Plan) -> bytes:
     at = {placement.buffer: placement.offset for placement in plan.placements}
     whole = len(at) == len(plan.placements) == len(problem.buffers)
     if refusals or len(problem.pools) > 1 or not whole or not all(b.id in at for b in problem.buffers):
-        placed = ([p.buffer, p.pool, str(p.offset)] for p in plan.placements)
-        return _text(["id", "pool", "offset"], placed)
+        return _placed_alone(problem, plan)
     if header[-1] == "offset":
         header, rows = header[:-1], [row[:-1] for row in rows]
     return _text([*header, "offset"], ([*row, str(at[row[0]])] for row in rows))
+
+
+def _placed_alone(problem: Problem, plan: Plan) -> bytes:
+    """Places without the buffers; with addresses, where there are any."""
+    bases = {pool.id: pool.base for pool in problem.pools if pool.base is not None}
+    if not bases:
+        placed = ([it.buffer, it.pool, str(it.offset)] for it in plan.placements)
+        return _text(["id", "pool", "offset"], placed)
+    rows = []
+    for it in plan.placements:
+        base = bases.get(it.pool)
+        rows.append([it.buffer, it.pool, str(it.offset), "" if base is None else f"{base + it.offset:#x}"])
+    return _text(["id", "pool", "offset", "address"], rows)
 
 
 def _rows(problem: Problem, windows: Windows, refusals: Refusals) -> tuple[list[str], list[list[str]]]:
@@ -242,10 +255,14 @@ def read_plan(data: bytes, problem: Problem) -> Plan:
         if c_pool is None and len(problem.pools) > 1:
             message = "there is no column 'pool', and the problem has several pools"
             raise InputError.single("missing_column", "line 1", message)
+        c_address = lines.columns.of("address")
+        bases = {pool.id: pool.base for pool in problem.pools}
         for line, row in lines:
             pool = problem.pools[0].id if c_pool is None else row[c_pool]
             try:
                 place = _placement(row[where["id"]], pool, row[where["offset"]])
+                if c_address is not None:
+                    _check_address(row[c_address].strip(), place, bases.get(pool))
                 placements.append(place)
                 before = line_of.setdefault(place.buffer, line)
                 if before != line:
@@ -274,6 +291,23 @@ def _placement(name: str, pool: str, cell: str) -> Placement:
             message = f"expected at most 1,024 characters, given {len(text):,}"
             raise CellError("too_long", meaning, message)
     return Placement(buffer=name, pool=pool, offset=offset)
+
+
+def _check_address(cell: str, place: Placement, base: int | None) -> None:
+    """Refuse an address that is not that of the offset."""
+    if not cell:
+        return
+    if base is None:
+        message = f"the pool {place.pool!r} has no base, so nothing in it has an address; leave the cell empty"
+        raise CellError("no_base", "address", message)
+    try:
+        given = int(cell, 16) if cell.lower().startswith("0x") else number(cell, "address")
+    except ValueError:
+        message = f"expected an integer such as 0x20000000, given {shown(cell)}"
+        raise CellError("not_an_integer", "address", message) from None
+    if given != base + place.offset:
+        message = f"the offset {place.offset:,} in {place.pool!r} is the address {base + place.offset:#x}"
+        raise CellError("contradiction", "address", f"{message}, not {given:#x}")
 
 
 def _windows_placed(problem: Problem, at: dict[str, Placement]) -> Iterator[Placement]:

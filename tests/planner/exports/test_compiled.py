@@ -173,7 +173,8 @@ def test_rust_compiles_without_a_warning_and_agrees_with_the_header(folder: Path
     constants = re.findall(r"#define NET_((?:OFFSET|SIZE|ADDRESS|POOL_SIZE|POOL_BASE)_\w+) (\d+)u", header)
     assert len(constants) > 50
     checks = "".join(f"    assert_eq!(net_memory::{name.upper()}, {value});\n" for name, value in constants)
-    inside = "    assert_eq!(net_memory::at_in() as usize, net_memory::ARENA_DDR.start() + net_memory::OFFSET_IN);\n"
+    start = "net_memory::ARENA_DDR.start()"
+    inside = f"    assert_eq!(net_memory::at_in() as usize, {start} + net_memory::OFFSET_IN);\n"
     aligned = "    assert_eq!(net_memory::at_low() as usize, net_memory::ADDRESS_LOW);\n"
     (folder / "main.rs").write_text(f'include!("net.rs");\nfn main() {{\n{checks}{inside}{aligned}}}\n')
     options = ("-C", "relocation-model=static", "-C", "link-arg=-no-pie", "-C", "link-arg=-Wl,-T,net.ld")

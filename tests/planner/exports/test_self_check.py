@@ -1,18 +1,17 @@
-"""The self-check of a plan is a judge of its own: it fails where, and only where, live buffers share bytes."""
+"""The self-check of a plan is a judge of its own: it fails if, and only if, live buffers share bytes."""
 
 import random
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import memstow
 from memstow.planner.exports import c_check, c_header, c_source
 from memstow.planner.exports.layout import Layout
 from memstow.planner.exports.naming import Naming
-from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import PLANNED, Placement, Plan, Status
 from memstow.planner.model.problem import Problem
 from memstow.planner.verify import Code, verify
@@ -47,9 +46,8 @@ def answers(plans: list[tuple[Problem, Plan]]) -> list[bool]:
             texts |= sources(problem, plan, f"p{index}")
         calls = "".join(f'    printf("%d\\n", p{i}_check() == 0);\n' for i in range(len(plans)))
         declared = "".join(f"size_t p{i}_check(void);\n" for i in range(len(plans)))
-        texts["all.c"] = (
-            f"#include <stddef.h>\n#include <stdio.h>\n{declared}int main(void)\n{{\n{calls}    return 0;\n}}\n"
-        )
+        main = f"int main(void)\n{{\n{calls}    return 0;\n}}\n"
+        texts["all.c"] = f"#include <stddef.h>\n#include <stdio.h>\n{declared}{main}"
         for file, text in texts.items():
             (folder / file).write_text(text)
         options = [
