@@ -32,6 +32,7 @@ COMMANDS: Final = (
     "serve",
     "keys",
     "db",
+    "cmake-dir",
     "completion",
     "version",
 )
@@ -65,7 +66,8 @@ def build_parser(commands: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="store_true", help="print the version")
     added = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
     for command in commands:
-        import_module(f"memstow.api.cli.commands.{command}").add(added)
+        module = command.replace("-", "_")
+        import_module(f"memstow.api.cli.commands.{module}").add(added)
     return parser
 
 

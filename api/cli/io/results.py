@@ -62,6 +62,7 @@ def add_results(parser: argparse.ArgumentParser) -> None:
     )
     results.add_argument("--picture", metavar="FILE", help="draw the plan to this .svg file")
     results.add_argument("--json", action="store_true", help="print only the plan, as JSON")
+    results.add_argument("--quiet", action="store_true", help="print no table and no picture")
     code = parser.add_argument_group("source code (.h, .c, .check.c, .ld, .rs)")
     code.add_argument("--prefix", metavar="NAME", help="how names begin (default: plan)")
     code.add_argument(
@@ -121,7 +122,7 @@ def write_results(args: argparse.Namespace, problem: "Problem", plan: "Plan") ->
     wanted += [Output(STDOUT, form) for form in sorted(alone - {PICTURE})]
     naming = _naming(args, outputs)
     made = [(output, _content(output, problem, plan, has_plan, naming)) for output in wanted]
-    if not alone:
+    if not alone and not args.quiet:
         _show(problem, plan)
     for output, content in made:
         if content is not None:
