@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
+from memstow.api.operations import plan_forms
 from memstow.api.operations.batch import read_batch
 from memstow.api.operations.body import (
     collect,
@@ -134,7 +135,7 @@ def _convert(request: ConvertRequest) -> Document:
 def _rewrite_plan(request: RewritePlanRequest) -> Document:
     problem = parse_problem(parse_json(request.problem))
     plan = plan_from_bytes(request.plan)
-    return Document(formats.write_plan(problem, plan, request.to), request.to)
+    return Document(plan_forms.write(problem, plan, request.to), request.to)
 
 
 def _json_document(data: object) -> Document:

@@ -7,6 +7,7 @@ from typing import Final
 
 from memstow.api.lru import LruCache
 from memstow.api.metrics import Metrics
+from memstow.api.operations import plan_forms
 from memstow.api.operations.body import ParsedRequest, parse_request
 from memstow.api.operations.encoding import bytes_in_order, plan_from_bytes
 from memstow.api.operations.requests import BodyForm, Limits
@@ -165,4 +166,4 @@ def _rewritten(request: ParsedRequest, body: bytes, to: str) -> tuple[str, bytes
     plan = plan_from_bytes(body)
     if plan.status not in PLANNED:
         return "json", body
-    return to, formats.write_plan(request.problem, plan, to)
+    return to, plan_forms.write(request.problem, plan, to)

@@ -19,6 +19,7 @@ from memstow.planner.model.rigid_groups import rigid_groups
 
 MOST_STEPS: Final = 4_000_000
 _MOST_PAIRS: Final = 1_000_000
+_MOST_WORK: Final = 30_000_000
 
 Pair = tuple[int, int]
 Life = tuple[float, float]
@@ -134,7 +135,11 @@ def _rounds(
         return
     left = _together(relations, spans, lives, apart)
     left |= {(index, index) for index in apart}
+    work = 0
     while left:
+        work += len(left) + len(apart)
+        if work > _MOST_WORK:
+            raise _too_large()
         chosen = set(min(left))
         for index, others in apart.items():
             if chosen.isdisjoint(others):

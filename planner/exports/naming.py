@@ -1,7 +1,7 @@
 """What the names in exported code are made of: a prefix, sections for pools, the name of the header."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -44,30 +44,41 @@ class Naming:
 
 def check_naming(problem: Problem, naming: Naming) -> None:
     """Refuse what is no name in C, Rust or a linker script, and sections of pools that do not exist."""
-    issues = []
-    if not _PREFIX.fullmatch(naming.prefix):
-        message = (
-            f"{printable(naming.prefix, 80)!r} cannot begin a name: use up to 64 letters and digits, with "
-            "single underscores between them, that begin with a letter"
-        )
-        issues.append(Issue("bad_prefix", "prefix", message))
-    if naming.header is not None and not _HEADER.fullmatch(naming.header):
-        message = (
-            f"{printable(naming.header, 80)!r} cannot be included by every compiler: use letters, digits, "
-            "spaces and . _ + - in the name of the header"
-        )
-        issues.append(Issue("bad_header", "header", message))
+    issues = list(_bad_words(naming))
     pools = [pool.id for pool in problem.pools]
-    for pool, section in naming.sections.items():
+    for pool in naming.sections:
         if pool not in pools:
             close = closest_match(pool, pools)
             meant = "" if close is None else f"; did you mean {printable(close, 80)!r}?"
             message = f"the problem has no pool {printable(pool, 80)!r}{meant}"
             issues.append(Issue("unknown_pool", "section", message))
+    if issues:
+        raise InputError(issues)
+
+
+def check_words(naming: Naming) -> None:
+    """Refuse what is no name, whatever the problem is."""
+    issues = list(_bad_words(naming))
+    if issues:
+        raise InputError(issues)
+
+
+def _bad_words(naming: Naming) -> Iterator[Issue]:
+    if not _PREFIX.fullmatch(naming.prefix):
+        message = (
+            f"{printable(naming.prefix, 80)!r} cannot begin a name: use up to 64 letters and digits, with "
+            "single underscores between them, that begin with a letter"
+        )
+        yield Issue("bad_prefix", "prefix", message)
+    if naming.header is not None and not _HEADER.fullmatch(naming.header):
+        message = (
+            f"{printable(naming.header, 80)!r} cannot be included by every compiler: use letters, digits, "
+            "spaces and . _ + - in the name of the header"
+        )
+        yield Issue("bad_header", "header", message)
+    for section in naming.sections.values():
         if not _SECTION.fullmatch(section):
             message = (
                 f"{printable(section, 80)!r} is not the name of a section: use letters, digits and . _ $ -"
             )
-            issues.append(Issue("bad_section", "section", message))
-    if issues:
-        raise InputError(issues)
+            yield Issue("bad_section", "section", message)

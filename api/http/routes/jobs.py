@@ -14,6 +14,7 @@ from memstow.api.http import schemas
 from memstow.api.http.errors import ApiError, NoMoreEventsError
 from memstow.api.http.requests import (
     OPTION_PARAMETERS,
+    SOURCE_PARAMETERS,
     CurrentService,
     FormatOfBody,
     find_job,
@@ -30,6 +31,7 @@ from memstow.api.http.submission import (
     find_submitted,
     idempotency_key_of,
 )
+from memstow.api.operations import plan_forms
 from memstow.api.operations.operations import READ
 from memstow.api.operations.requests import ReadRequest
 from memstow.api.store.job import Job, State, Stop
@@ -180,18 +182,26 @@ async def get_problem(request: Request, service: CurrentService, job: str) -> Re
         409,
         also={304: {"description": "The plan is the one you have."}},
     ),
+    openapi_extra={"parameters": SOURCE_PARAMETERS},
 )
 async def get_plan(
     request: Request,
     service: CurrentService,
     job: str,
-    format: Annotated[str | None, Query(description="json, csv or structured.")] = None,  # noqa: A002
+    output_format_name: Annotated[
+        str | None,
+        Query(
+            alias="output_format",
+            description="json, csv, structured, or source code: c-header, c-source, c-check, ld, rust.",
+        ),
+    ] = None,
+    format: Annotated[str | None, Query(description="The same as output_format.")] = None,  # noqa: A002
 ) -> Response:
     """The plan."""
-    require_known(request, "format")
+    require_known(request, "output_format", "format", *plan_forms.PARAMETERS)
     caller = await service.caller(request)
     found = await find_job(service, caller, job)
-    plan = await plan_of_job(request, service, found.id, output_format(request, format))
+    plan = await plan_of_job(request, service, found.id, output_format(request, output_format_name or format))
     if plan is None:
         if found.error is not None:
             raise ApiError(409, "job_failed", found.error)

@@ -12,6 +12,7 @@ from memstow.api.http.auth import Caller
 from memstow.api.http.errors import ApiError
 from memstow.api.http.requests import (
     OPTION_PARAMETERS,
+    SOURCE_PARAMETERS,
     CurrentService,
     FormatOfBody,
     output_format,
@@ -58,7 +59,7 @@ _ACCEPTED = {
         also={202: _ACCEPTED},
     ),
     openapi_extra={
-        "parameters": [*OPTION_PARAMETERS, IDEMPOTENCY_PARAMETER],
+        "parameters": [*OPTION_PARAMETERS, *SOURCE_PARAMETERS, IDEMPOTENCY_PARAMETER],
         **schemas.enveloped(
             {
                 "problem": schemas.ref("Problem"),
@@ -75,7 +76,11 @@ async def plan(
     service: CurrentService,
     format: FormatOfBody = None,  # noqa: A002
     output_format_name: Annotated[
-        str | None, Query(alias="output_format", description="json, csv or structured.")
+        str | None,
+        Query(
+            alias="output_format",
+            description="json, csv, structured, or source code: c-header, c-source, c-check, ld, rust.",
+        ),
     ] = None,
 ) -> Response:
     """Plan."""
