@@ -60,9 +60,9 @@ def export(
         raise InputError.single("unknown_format", "format", message)
     check_naming(problem, naming)
     _refuse_wrong_plan(problem, plan)
-    from memstow.planner.exports.layout import Layout
+    from memstow.planner.exports.memory_map import MemoryMap
 
-    text: str = import_module(f"memstow.planner.exports.{module}").write(Layout(problem, plan, naming))
+    text: str = import_module(f"memstow.planner.exports.{module}").write(MemoryMap(problem, plan, naming))
     return text.encode("ascii")
 
 

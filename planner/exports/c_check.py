@@ -10,7 +10,7 @@ from typing import Final
 
 from memstow.planner.exports.c_header import heading, number
 from memstow.planner.exports.check_steps import Action, SelfCheck, Span, self_check
-from memstow.planner.exports.layout import Layout, Place
+from memstow.planner.exports.memory_map import MemoryMap, Place
 
 _STEPS_PER_LINE: Final = 12
 _ACTIONS: Final = len(Action)
@@ -85,23 +85,23 @@ _CHECK: Final = """\
 """
 
 
-def write(layout: Layout) -> str:
+def write(memory: MemoryMap) -> str:
     """The program; InputError where it would be too long."""
-    places = {index: place for index, place in enumerate(layout.places) if place.buffer.size}
+    places = {index: place for index, place in enumerate(memory.places) if place.buffer.size}
     spans = {
         index: Span(place.pool.id, place.offset, place.offset + place.buffer.size)
         for index, place in places.items()
     }
-    check = self_check(layout.problem, spans)
-    header = layout.naming.header_name
-    top = f'{heading(layout)}\n\n#include "{header}"\n#include <stddef.h>\n#include <stdint.h>\n'
+    check = self_check(memory.problem, spans)
+    header = memory.naming.header_name
+    top = f'{heading(memory)}\n\n#include "{header}"\n#include <stddef.h>\n#include <stdint.h>\n'
     names = [place.name for place in places.values()]
-    parts = [top, *_tables(layout, places, check), *_functions(layout, check), _main(layout, names)]
+    parts = [top, *_tables(memory, places, check), *_functions(memory, check), _main(memory, names)]
     return "\n".join(parts)
 
 
-def _tables(layout: Layout, places: dict[int, Place], check: SelfCheck) -> list[str]:
-    macro, symbol = layout.naming.macro, layout.naming.symbol
+def _tables(memory: MemoryMap, places: dict[int, Place], check: SelfCheck) -> list[str]:
+    macro, symbol = memory.naming.macro, memory.naming.symbol
     if not places:
         return []
     rows = [_row(macro, place, check.groups[index]) for index, place in places.items()]
@@ -136,11 +136,11 @@ def _row(macro: str, place: Place, group: int) -> str:
     )
 
 
-def _functions(layout: Layout, check: SelfCheck) -> list[str]:
-    macro, symbol = layout.naming.macro, layout.naming.symbol
+def _functions(memory: MemoryMap, check: SelfCheck) -> list[str]:
+    macro, symbol = memory.naming.macro, memory.naming.symbol
     if not check.groups:
         return [_DECLARATION.format(symbol=symbol) + "{\n    return 0;\n}\n"]
-    own = len(layout.problem.buffers)  # above the numbers of all groups
+    own = len(memory.problem.buffers)  # above the numbers of all groups
     digits = ((2 * own - 1).bit_length() + 7) // 8
     words = {
         "macro": macro,
@@ -152,8 +152,8 @@ def _functions(layout: Layout, check: SelfCheck) -> list[str]:
     return [template.format(**words) for template in (_VALUE, _ADDRESSES, _ROUNDS, _DECLARATION + _CHECK)]
 
 
-def _main(layout: Layout, names: Sequence[str]) -> str:
-    macro, symbol = layout.naming.macro, layout.naming.symbol
+def _main(memory: MemoryMap, names: Sequence[str]) -> str:
+    macro, symbol = memory.naming.macro, memory.naming.symbol
     listed = ",\n        ".join(f'"{name}"' for name in names)
     if names:
         body = f"""\

@@ -6,33 +6,33 @@ C11 and later, C++11 and later. `c_source` has the definitions of the arenas.
 from collections.abc import Iterator
 
 from memstow.planner.exports.identifiers import in_comment
-from memstow.planner.exports.layout import Arena, Layout, Place
+from memstow.planner.exports.memory_map import Arena, MemoryMap, Place
 from memstow.planner.model.digest import digest
 from memstow.planner.model.problem import Pool
 
 
-def write(layout: Layout) -> str:
+def write(memory: MemoryMap) -> str:
     """The header."""
-    guard = f"{layout.naming.macro}_MEMORY_H"
+    guard = f"{memory.naming.macro}_MEMORY_H"
     parts = [
-        f"{heading(layout)}\n#ifndef {guard}\n#define {guard}\n\n#include <stddef.h>\n#include <stdint.h>\n",
-        _language(layout.naming.macro),
-        *(_pool(layout, pool) for pool in layout.problem.pools),
-        *(_section(layout, arena) for arena in layout.arenas),
-        _declarations(layout),
-        *(_buffer(layout, place) for place in layout.places),
-        "".join(f"{line}\n" for line in _assertions(layout)),
+        f"{heading(memory)}\n#ifndef {guard}\n#define {guard}\n\n#include <stddef.h>\n#include <stdint.h>\n",
+        _language(memory.naming.macro),
+        *(_pool(memory, pool) for pool in memory.problem.pools),
+        *(_section(memory, arena) for arena in memory.arenas),
+        _declarations(memory),
+        *(_buffer(memory, place) for place in memory.places),
+        "".join(f"{line}\n" for line in _assertions(memory)),
         f"#endif /* {guard} */\n",
     ]
     return "\n".join(part for part in parts if part)
 
 
-def heading(layout: Layout) -> str:
+def heading(memory: MemoryMap) -> str:
     """What a file is, and of which problem: nothing that changes while the plan stays."""
-    name = layout.problem.name
+    name = memory.problem.name
     of = "" if name is None else f" of {in_comment(name)}"
     return (
-        f"/* The plan{of}, as memstow wrote it: not to be edited.\n * Problem {digest(layout.problem)}\n */"
+        f"/* The plan{of}, as memstow wrote it: not to be edited.\n * Problem {digest(memory.problem)}\n */"
     )
 
 
@@ -41,17 +41,17 @@ def number(value: int) -> str:
     return f"{value}u"
 
 
-def arena_symbol(layout: Layout, arena: Arena) -> str:
+def arena_symbol(memory: MemoryMap, arena: Arena) -> str:
     """The name of the array, which the linker knows as well."""
-    return f"{layout.naming.symbol}_arena_{arena.name.lower()}"
+    return f"{memory.naming.symbol}_arena_{arena.name.lower()}"
 
 
-def array(layout: Layout, arena: Arena, storage: str = "") -> str:
+def array(memory: MemoryMap, arena: Arena, storage: str = "") -> str:
     """The array as it is declared and defined."""
-    macro = layout.naming.macro
+    macro = memory.naming.macro
     return (
         f"{macro}_ALIGNED({number(arena.alignment)}) {storage}{macro}_SECTION_{arena.name} unsigned char "
-        f"{arena_symbol(layout, arena)}[{number(arena.size)}];"
+        f"{arena_symbol(memory, arena)}[{number(arena.size)}];"
     )
 
 
@@ -67,11 +67,11 @@ def _language(macro: str) -> str:
 """
 
 
-def _pool(layout: Layout, pool: Pool) -> str:
-    macro, name = layout.naming.macro, layout.pool_name(pool)
+def _pool(memory: MemoryMap, pool: Pool) -> str:
+    macro, name = memory.naming.macro, memory.pool_name(pool)
     lines = [
         f"/* Pool {in_comment(pool.id)}. */",
-        f"#define {macro}_POOL_SIZE_{name} {number(layout.peaks.get(pool.id, 0))}",
+        f"#define {macro}_POOL_SIZE_{name} {number(memory.peaks.get(pool.id, 0))}",
     ]
     if pool.capacity is not None:
         lines.append(f"#define {macro}_POOL_CAPACITY_{name} {number(pool.capacity)}")
@@ -80,9 +80,9 @@ def _pool(layout: Layout, pool: Pool) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _section(layout: Layout, arena: Arena) -> str:
+def _section(memory: MemoryMap, arena: Arena) -> str:
     """The macro for the section; compilers without the attribute need one that is not the usual."""
-    macro = f"{layout.naming.macro}_SECTION_{arena.name}"
+    macro = f"{memory.naming.macro}_SECTION_{arena.name}"
     if arena.is_section_given or arena.address is not None:
         otherwise = f'#error "define {macro}: how this compiler puts an array into {arena.section}"'
     else:
@@ -98,15 +98,15 @@ def _section(layout: Layout, arena: Arena) -> str:
 """
 
 
-def _declarations(layout: Layout) -> str:
-    if not layout.arenas:
+def _declarations(memory: MemoryMap) -> str:
+    if not memory.arenas:
         return ""
-    arrays = "\n".join(array(layout, arena, "extern ") for arena in layout.arenas)
+    arrays = "\n".join(array(memory, arena, "extern ") for arena in memory.arenas)
     return f'#ifdef __cplusplus\nextern "C" {{\n#endif\n{arrays}\n#ifdef __cplusplus\n}}\n#endif\n'
 
 
-def _buffer(layout: Layout, place: Place) -> str:
-    macro, name = layout.naming.macro, place.name
+def _buffer(memory: MemoryMap, place: Place) -> str:
+    macro, name = memory.naming.macro, place.name
     lines = [
         f"/* Buffer {in_comment(place.buffer.id)} in {in_comment(place.pool.id)}. */",
         f"#define {macro}_OFFSET_{name} {number(place.offset)}",
@@ -115,28 +115,28 @@ def _buffer(layout: Layout, place: Place) -> str:
     if place.address is not None:
         lines.append(f"#define {macro}_ADDRESS_{name} {number(place.address)}")
     if place.arena is not None:
-        at = f"{arena_symbol(layout, place.arena)} + {number(place.index)}"
+        at = f"{arena_symbol(memory, place.arena)} + {number(place.index)}"
         lines.append(f"#define {macro}_AT_{name} ((void *)({at}))")
     elif place.address is not None:
         lines.append(f"#define {macro}_AT_{name} ((void *)(uintptr_t){number(place.address)})")
     return "\n".join(lines) + "\n"
 
 
-def _assertions(layout: Layout) -> Iterator[str]:
-    macro = layout.naming.macro
+def _assertions(memory: MemoryMap) -> Iterator[str]:
+    macro = memory.naming.macro
     # Compilers warn of comparisons that 0 always passes.
-    for pool in (pool for pool in layout.problem.pools if layout.peaks.get(pool.id)):
-        name = layout.pool_name(pool)
+    for pool in (pool for pool in memory.problem.pools if memory.peaks.get(pool.id)):
+        name = memory.pool_name(pool)
         largest = "PTRDIFF_MAX" if pool.base is None else f"UINTPTR_MAX - {macro}_POOL_BASE_{name}"
         yield _assertion(macro, f"{macro}_POOL_SIZE_{name} <= {largest}", f"{name} fits the address space")
         if pool.capacity is not None:
             size, capacity = f"{macro}_POOL_SIZE_{name}", f"{macro}_POOL_CAPACITY_{name}"
             yield _assertion(macro, f"{size} <= {capacity}", f"{name} is large enough")
-    for place in layout.places:
+    for place in memory.places:
         name = place.name
         if place.arena is not None and place.buffer.size:
             end = f"{macro}_OFFSET_{name} + {macro}_SIZE_{name}"
-            most = f"{number(place.arena.start)} + sizeof({arena_symbol(layout, place.arena)})"
+            most = f"{number(place.arena.start)} + sizeof({arena_symbol(memory, place.arena)})"
             yield _assertion(macro, f"{end} <= {most}", f"{name} is inside of its arena")
         if place.alignment > 1:
             where = "OFFSET" if place.address is None else "ADDRESS"

@@ -1,10 +1,10 @@
 """The definitions of the arenas, as C or C++; the header has the rest."""
 
 from memstow.planner.exports.c_header import array, heading
-from memstow.planner.exports.layout import Layout
+from memstow.planner.exports.memory_map import MemoryMap
 
 
-def write(layout: Layout) -> str:
+def write(memory: MemoryMap) -> str:
     """The source file."""
-    arrays = "".join(f"\n{array(layout, arena)}\n" for arena in layout.arenas)
-    return f'{heading(layout)}\n\n#include "{layout.naming.header_name}"\n{arrays}'
+    arrays = "".join(f"\n{array(memory, arena)}\n" for arena in memory.arenas)
+    return f'{heading(memory)}\n\n#include "{memory.naming.header_name}"\n{arrays}'

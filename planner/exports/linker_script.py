@@ -8,23 +8,23 @@ linker script in use, the default one or that of a board, instead of taking its 
 from collections.abc import Iterator
 
 from memstow.planner.exports.c_header import arena_symbol, heading
-from memstow.planner.exports.layout import Arena, Layout
+from memstow.planner.exports.memory_map import Arena, MemoryMap
 
 
-def write(layout: Layout) -> str:
+def write(memory: MemoryMap) -> str:
     """The fragment."""
-    lines = [heading(layout), "SECTIONS", "{"]
-    fixed = [arena for arena in layout.arenas if arena.address is not None and not arena.is_section_given]
+    lines = [heading(memory), "SECTIONS", "{"]
+    fixed = [arena for arena in memory.arenas if arena.address is not None and not arena.is_section_given]
     if fixed:
         # What follows in the script must not go on behind the last of these addresses.
-        here = f"{layout.naming.symbol}_memory_here"
+        here = f"{memory.naming.symbol}_memory_here"
         lines += [f"  {here} = .;", *map(_output_section, fixed), f"  . = {here};"]
-    for arena in layout.arenas:
-        lines += _assertions(layout, arena)
+    for arena in memory.arenas:
+        lines += _assertions(memory, arena)
     lines += [
-        f"  {layout.naming.symbol}_at_{place.name.lower()} = "
-        f"{arena_symbol(layout, place.arena)} + {place.index:#x};"
-        for place in layout.places
+        f"  {memory.naming.symbol}_at_{place.name.lower()} = "
+        f"{arena_symbol(memory, place.arena)} + {place.index:#x};"
+        for place in memory.places
         if place.arena is not None
     ]
     return "\n".join([*lines, "}", "INSERT BEFORE .bss;", ""])
@@ -34,8 +34,8 @@ def _output_section(arena: Arena) -> str:
     return f"  {arena.section} {arena.address:#x} (NOLOAD) : {{ KEEP(*({arena.section})) }}"
 
 
-def _assertions(layout: Layout, arena: Arena) -> Iterator[str]:
-    symbol = arena_symbol(layout, arena)
+def _assertions(memory: MemoryMap, arena: Arena) -> Iterator[str]:
+    symbol = arena_symbol(memory, arena)
     if arena.address is not None:
         yield f'  ASSERT({symbol} == {arena.address:#x}, "memstow: {symbol} is not at {arena.address:#x}")'
     elif arena.alignment > 1:

@@ -4,47 +4,47 @@ from collections.abc import Iterator
 
 from memstow.planner.exports.c_header import arena_symbol
 from memstow.planner.exports.identifiers import in_comment
-from memstow.planner.exports.layout import Arena, Layout, Place
+from memstow.planner.exports.memory_map import Arena, MemoryMap, Place
 from memstow.planner.model.digest import digest
 from memstow.planner.model.problem import Pool
 
 
-def write(layout: Layout) -> str:
+def write(memory: MemoryMap) -> str:
     """The module, for `include!` or as a file of its own."""
     lines = [
-        *_heading(layout),
-        f"pub mod {layout.naming.symbol}_memory {{",
+        *_heading(memory),
+        f"pub mod {memory.naming.symbol}_memory {{",
         "    #![allow(dead_code)]",
-        *(line for pool in layout.problem.pools for line in _pool(layout, pool)),
-        *(line for i, arena in enumerate(layout.arenas, 1) for line in _arena(layout, arena, f"Arena{i}")),
-        *(line for place in layout.places for line in _buffer(place)),
-        *_assertions(layout),
+        *(line for pool in memory.problem.pools for line in _pool(memory, pool)),
+        *(line for i, arena in enumerate(memory.arenas, 1) for line in _arena(memory, arena, f"Arena{i}")),
+        *(line for place in memory.places for line in _buffer(place)),
+        *_assertions(memory),
         "}",
         "",
     ]
     return "\n".join(lines)
 
 
-def _heading(layout: Layout) -> list[str]:
-    name = layout.problem.name
+def _heading(memory: MemoryMap) -> list[str]:
+    name = memory.problem.name
     of = "" if name is None else f" of {in_comment(name)}"
     return [
         f"// The plan{of}, as memstow wrote it: not to be edited.",
-        f"// Problem {digest(layout.problem)}",
+        f"// Problem {digest(memory.problem)}",
     ]
 
 
-def _pool(layout: Layout, pool: Pool) -> Iterator[str]:
-    name = layout.pool_name(pool).upper()
+def _pool(memory: MemoryMap, pool: Pool) -> Iterator[str]:
+    name = memory.pool_name(pool).upper()
     yield f"    /// Pool {in_comment(pool.id)}."
-    yield _constant(f"POOL_SIZE_{name}", layout.peaks.get(pool.id, 0))
+    yield _constant(f"POOL_SIZE_{name}", memory.peaks.get(pool.id, 0))
     if pool.capacity is not None:
         yield _constant(f"POOL_CAPACITY_{name}", pool.capacity)
     if pool.base is not None:
         yield _constant(f"POOL_BASE_{name}", pool.base)
 
 
-def _arena(layout: Layout, arena: Arena, kind: str) -> Iterator[str]:
+def _arena(memory: MemoryMap, arena: Arena, kind: str) -> Iterator[str]:
     name = arena.name.upper()
     yield f"    /// The array that holds buffers of {in_comment(arena.pool.id)}."
     yield f"    #[repr(C, align({arena.alignment}))]"
@@ -57,7 +57,7 @@ def _arena(layout: Layout, arena: Arena, kind: str) -> Iterator[str]:
     yield "            self.0.get() as usize"
     yield "        }"
     yield "    }"
-    yield f'    #[unsafe(export_name = "{arena_symbol(layout, arena)}")]'
+    yield f'    #[unsafe(export_name = "{arena_symbol(memory, arena)}")]'
     yield f'    #[unsafe(link_section = "{arena.section}")]'
     yield f"    pub static ARENA_{name}: {kind} ="
     yield f"        {kind}(core::cell::UnsafeCell::new([0; {arena.size}]));"
@@ -76,12 +76,12 @@ def _buffer(place: Place) -> Iterator[str]:
         yield "    }"
 
 
-def _assertions(layout: Layout) -> Iterator[str]:
-    for pool in layout.problem.pools:
-        name = layout.pool_name(pool).upper()
-        if pool.capacity is not None and layout.peaks.get(pool.id):
+def _assertions(memory: MemoryMap) -> Iterator[str]:
+    for pool in memory.problem.pools:
+        name = memory.pool_name(pool).upper()
+        if pool.capacity is not None and memory.peaks.get(pool.id):
             yield f"    const _: () = assert!(POOL_SIZE_{name} <= POOL_CAPACITY_{name});"
-    for place in layout.places:
+    for place in memory.places:
         name = place.name.upper()
         if place.arena is not None and place.buffer.size:
             end = place.arena.start + place.arena.size

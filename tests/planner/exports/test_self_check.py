@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import memstow
 from memstow.planner.exports import c_check, c_header, c_source
-from memstow.planner.exports.layout import Layout
+from memstow.planner.exports.memory_map import MemoryMap
 from memstow.planner.exports.naming import Naming
 from memstow.planner.model.plan import PLANNED, Placement, Plan, Status
 from memstow.planner.model.problem import Problem
@@ -29,11 +29,11 @@ def bare_plan(problem: Problem) -> Plan | None:
 
 def sources(problem: Problem, plan: Plan, prefix: str) -> dict[str, str]:
     """The files of a plan that no judge was asked about."""
-    layout = Layout(problem, plan, Naming(prefix))
+    memory = MemoryMap(problem, plan, Naming(prefix))
     return {
-        f"{prefix}.h": c_header.write(layout),
-        f"{prefix}.c": c_source.write(layout),
-        f"{prefix}.check.c": c_check.write(layout),
+        f"{prefix}.h": c_header.write(memory),
+        f"{prefix}.c": c_source.write(memory),
+        f"{prefix}.check.c": c_check.write(memory),
     }
 
 

@@ -69,7 +69,7 @@ class Place:
         return self.offset - self.arena.start if self.arena else 0
 
 
-class Layout:
+class MemoryMap:
     """Arenas and places of a plan, with the names they have in code."""
 
     def __init__(self, problem: Problem, plan: Plan, naming: Naming) -> None:
