@@ -15,6 +15,7 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
         "print the folder from which CMake's find_package(memstow) works",
         details="The package has the function memstow_plan(TARGET PROBLEM ...), which plans at build time.",
         examples="""
+memstow cmake-dir
 cmake -S . -B build -Dmemstow_DIR="$(memstow cmake-dir)"
 """,
     )
