@@ -19,7 +19,7 @@ from memstow.planner.model.rigid_groups import rigid_groups
 
 MOST_STEPS: Final = 4_000_000
 _MOST_PAIRS: Final = 1_000_000
-_MOST_WORK: Final = 30_000_000
+_MOST_WORK: Final = 10_000_000
 
 Pair = tuple[int, int]
 Life = tuple[float, float]
@@ -221,5 +221,5 @@ def _add_steps(steps: list[tuple[Action, int]], more: Iterable[tuple[Action, int
 
 
 def _too_large() -> InputError:
-    message = f"a self-check of this problem would have more than {MOST_STEPS:,} steps, the most it may have"
+    message = f"a self-check of this problem would take more than {MOST_STEPS:,} steps, the most it may have"
     return InputError.single("too_large", "output_format", message)

@@ -19,17 +19,22 @@ def identifiers(ids: Iterable[str]) -> dict[str, str]:
     They do not depend on the order of the ids. An id that can be a name has it; the others get a number where
     their name is taken.
     """
-    ordered = sorted(set(ids), key=lambda it: (_as_name(it) != it, it))
-    taken: set[str] = set()
-    numbers: dict[str, int] = {}
+    ordered = sorted(set(ids))
     names: dict[str, str] = {}
+    taken: set[str] = set()
     for one in ordered:
-        stem = name = _as_name(one)
-        while name.lower() in taken:
-            numbers[stem.lower()] = numbers.get(stem.lower(), 1) + 1
-            name = f"{stem}_{numbers[stem.lower()]}"
-        taken.add(name.lower())
-        names[one] = name
+        if _as_name(one) == one and one.lower() not in taken:
+            taken.add(one.lower())
+            names[one] = one
+    numbers: dict[str, int] = {}
+    for one in ordered:
+        if one not in names:
+            stem = name = _as_name(one)
+            while name.lower() in taken:
+                numbers[stem.lower()] = numbers.get(stem.lower(), 1) + 1
+                name = f"{stem}_{numbers[stem.lower()]}"
+            taken.add(name.lower())
+            names[one] = name
     return names
 
 
