@@ -31,6 +31,7 @@ COMMANDS: Final = (
     "schema",
     "serve",
     "keys",
+    "admin",
     "db",
     "cmake-dir",
     "completion",

@@ -138,6 +138,12 @@ class Exchange:
         """Stop a job and keep its best plan, or remove all of it."""
         yield from self._send(Request("DELETE", f"/v1/jobs/{job}" + ("?discard=true" if discard else "")))
 
+    def administer(self, method: str, path: str) -> Flow[JsonObject]:
+        """The answer to a request for administrators."""
+        answer = yield from self._send(Request(method, path))
+        document: JsonObject = answer.json()
+        return document
+
     def events(self, job: str, after: int) -> "EventStream":
         """The events of a job after a number."""
         return EventStream(job, after, self._attempts)

@@ -14,7 +14,7 @@ from memstow.api.http import errors, schemas
 from memstow.api.http.bodies import MemoryBudget
 from memstow.api.http.middleware import RequestMiddleware
 from memstow.api.http.responses import JsonObject
-from memstow.api.http.routes import batches, health, home, jobs, plan, reference, tools
+from memstow.api.http.routes import admin, batches, health, home, jobs, keys, plan, reference, tools
 from memstow.api.http.service import DrainSignal, open_service
 from memstow.api.http.settings import Settings
 from memstow.api.metrics import Metrics
@@ -45,7 +45,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         Middleware(RequestBodyLimitMiddleware, max_body_size=chosen.max_body),
     ]
     if chosen.cors_origins:
-        allowed = ["GET", "POST", "DELETE"]
+        allowed = ["GET", "POST", "PATCH", "DELETE"]
         middleware.append(
             Middleware(
                 CORSMiddleware,
@@ -65,10 +65,12 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         redoc_url=None,
         openapi_url="/openapi.json",
         redirect_slashes=False,
+        # Spans of ours tell more, and never what a body holds.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     app.state.drain = drain
     app.state.metrics = metrics
-    groups = (plan, jobs, batches, tools, reference, health, home)
+    groups = (plan, jobs, batches, tools, reference, keys, admin, health, home)
     errors.install_handlers(app, [route for group in groups for route in group.router.routes])
     for group in groups:
         app.include_router(group.router)

@@ -12,6 +12,8 @@ import structlog
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from memstow.api import tracing
+from memstow.api.http.audit import begin_record, write_record
 from memstow.api.http.bodies import UNCOUNTED, MemoryBudget, reservation_of, reserve
 from memstow.api.http.errors import REQUEST_ID, ApiError, api_error_of, error_response
 from memstow.api.http.settings import Settings
@@ -122,10 +124,14 @@ class RequestMiddleware:
         given = headers.get("x-request-id", "")
         request_id = given if _ID.fullmatch(given) else _new_id()
         scope[REQUEST_ID] = request_id
+        begin_record(scope)
         reservation = reserve(scope, self._body_memory)
         sender = _Sender(scope, receive, send, request_id)
         self._concurrent += 1
-        with structlog.contextvars.bound_contextvars(request=request_id):
+        with (
+            tracing.request(scope["method"], scope["path"], headers) as span,
+            structlog.contextvars.bound_contextvars(request=request_id, **tracing.log_ids()),
+        ):
             try:
                 refused = self._refused(scope, headers)
                 if refused is not None:
@@ -139,7 +145,9 @@ class RequestMiddleware:
             finally:
                 self._concurrent -= 1
                 reservation.release()
-                self._record(scope, sender)
+                route = getattr(scope.get("route"), "path", "none")
+                tracing.end_request(span, scope["method"], route, sender.status)
+                self._record(scope, route, sender)
 
     def _refused(self, scope: Scope, headers: Headers) -> ApiError | None:
         if self._concurrent > self._max_concurrent and scope["path"] not in _HEALTH:
@@ -168,10 +176,10 @@ class RequestMiddleware:
                 )
         return None
 
-    def _record(self, scope: Scope, sender: _Sender) -> None:
-        route = getattr(scope.get("route"), "path", "none")
+    def _record(self, scope: Scope, route: str, sender: _Sender) -> None:
         status = sender.status or 499
         seconds = sender.seconds
         self._metrics.requests.labels(scope["method"][:10], route, str(status)).inc()
         self._metrics.latency.labels(route).observe(seconds)
+        write_record(scope, status)
         log.info("request", method=scope["method"], route=route, status=status, seconds=round(seconds, 6))

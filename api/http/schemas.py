@@ -115,6 +115,7 @@ _PROBLEM_DOCUMENT: Final[JsonObject] = {
         "detail": {"type": "string"},
         "code": {"type": "string"},
         "instance": {"type": "string"},
+        "trace": {"type": "string", "description": "The id of the trace, where traces are on."},
         "errors": {
             "type": "array",
             "items": {
@@ -204,12 +205,14 @@ TITLES: Final = {
     406: "There is no plan, so it cannot be had in this form.",
     408: "The body came too slowly.",
     409: "Not in this state.",
+    410: "What the `Idempotency-Key` made was removed since.",
     413: "Larger than a setting allows.",
     415: "A media type or encoding that is not taken.",
     422: "What the request says is wrong; every issue is listed.",
     429: "Too much for now; `Retry-After` says when to come again.",
     500: "A defect of memstow.",
     503: "Not now: the store is away or the server is ending.",
+    507: "The store has as many bytes as it may.",
 }
 # Statuses that any operation may respond with.
 _ALWAYS: Final = (401, 403, 408, 413, 422, 429, 500, 503)

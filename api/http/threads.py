@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Final, ParamSpec, TypeVar
 
+from memstow.api import tracing
 from memstow.api.http.errors import ApiError
 
 STORE_THREADS: Final = 8
@@ -26,7 +27,7 @@ class Threads:
     async def for_store(self, call: Callable[P, T], /, *arguments: P.args, **named: P.kwargs) -> T:
         """A call that waits for the store."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._store, partial(call, *arguments, **named))
+        return await loop.run_in_executor(self._store, tracing.carried(partial(call, *arguments, **named)))
 
     async def for_computing(self, call: Callable[[], T]) -> T:
         """A call that computes for a moment."""
@@ -60,6 +61,6 @@ class _LimitedPool:
             )
         self._waiting += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(self.pool, call)
+            return await asyncio.get_running_loop().run_in_executor(self.pool, tracing.carried(call))
         finally:
             self._waiting -= 1

@@ -24,6 +24,8 @@ OPTION_NAMES: Final = (
     "workers",
     "memory_limit",
 )
+# Characters of a cache key that say which version it is of.
+MARK_LENGTH: Final = 12
 _NO_PROBLEM: Final = Problem(version=1, buffers=())
 
 
@@ -66,8 +68,27 @@ def cache_key(problem: Problem, options: Options, problem_digest: str) -> str:
 def cache_key_of(problem_key: str, options: Options) -> str:
     """The cache key for a problem with this key."""
     hint = "-" if options.hint is None else plan_to_bytes(options.hint).decode()
-    parts = [memstow.__version__, problem_key, options_to_text(options), hint]
-    return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+    parts = [problem_key, options_to_text(options), hint]
+    return _of_this_version("\n".join(parts).encode("utf-8", "surrogatepass"))
+
+
+def cache_key_with_hint(key: str, hint: bytes) -> str:
+    """The cache key of a request with this one whose hint was found later."""
+    return _of_this_version(b"%b\n%b" % (key.encode(), hint))
+
+
+def is_of_this_version(key: str) -> bool:
+    """Whether the request of this cache key came to this version of memstow: others may plan differently."""
+    return key.startswith(_version_mark())
+
+
+def _of_this_version(content: bytes) -> str:
+    mark = _version_mark()
+    return mark + hashlib.sha256(content).hexdigest()[len(mark) :]
+
+
+def _version_mark() -> str:
+    return hashlib.sha256(memstow.__version__.encode()).hexdigest()[:MARK_LENGTH]
 
 
 def in_order(buffers: Sequence[str], plan: Plan) -> Plan:

@@ -7,7 +7,7 @@ from typing import Final, Protocol, TypeVar
 from memstow.api.operations.messages import decode, decode_issues
 from memstow.api.operations.operations import Operation
 from memstow.api.operations.results import SolveUpdate
-from memstow.planner.model.errors import MemstowError
+from memstow.planner.model.errors import MemstowError, MissingBackEndError
 from memstow.planner.processes.frames import Message
 
 Q = TypeVar("Q")
@@ -24,6 +24,13 @@ class ChildError(MemstowError):
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
         self.code = code
+
+
+class MissingError(ChildError):
+    """A run whose solver is not installed where it ran."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("declined", message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +69,8 @@ def result_from(done: Message, operation: Operation[Q, R], control: RunControl) 
         return decode(operation.result, done["result"])
     if "issues" in done:
         raise decode_issues(done["issues"])
+    if done.get("declined") == MissingBackEndError.__name__:
+        raise MissingError(str(done.get("message")))
     if "declined" in done:
         raise ChildError("declined", str(done.get("message")))
     if done.get("failure") == "memory":

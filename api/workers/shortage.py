@@ -80,6 +80,11 @@ class Backoff:
         now = self._clock()
         return [job for job, (_, until) in self._jobs.items() if now < until]
 
+    def next_job_seconds(self) -> float | None:
+        """Seconds until the first of these may be claimed again; None: there are none."""
+        now = self._clock()
+        return min((until - now for _, until in self._jobs.values() if now < until), default=None)
+
 
 def _delay(count: int) -> float:
     return min(_MOST_SECONDS, _FIRST_SECONDS * 2.0 ** min(count, 16))

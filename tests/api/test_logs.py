@@ -13,7 +13,7 @@ import structlog
 
 from memstow.api.http import logs
 from memstow.api.store.database import Database, url_of
-from memstow.api.store.keys import Keys, Scope
+from memstow.api.store.keys import Keys, Role
 from memstow.api.store.migrate import upgrade
 from tests.api.http.conftest import hard
 from tests.api.serving import Server
@@ -40,7 +40,7 @@ def make_key(data: Path) -> str:
     data.mkdir()
     database = Database(url_of(data))
     upgrade(database)
-    _, text = Keys(database).create(PRIVATE, frozenset(Scope))
+    _, text = Keys(database).create(PRIVATE, Role.ADMIN)
     database.close()
     return text
 

@@ -53,6 +53,38 @@ def test_the_examples_run(running: Server, tmp_path: Path) -> None:
     assert plan["status"] == "optimal"
 
 
+def test_the_examples_for_operators_run(tmp_path: Path) -> None:
+    if shutil.which("curl") is None:
+        pytest.skip("curl is not here")
+    (block,) = (
+        it for it in re.findall(r"^```sh\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL) if "/v1/keys" in it
+    )
+    data = tmp_path / "data"
+    create = ["keys", "create", "--name", "operator", "--role", "admin", "--data", str(data)]
+    made = subprocess.run(
+        [sys.executable, "-m", "memstow.api.cli.main", *create], check=True, capture_output=True, text=True
+    )
+    server = Server(data).start()
+    try:
+        script = block.replace("localhost:8080", server.url.removeprefix("http://"))
+        script = re.sub(r"^(curl -s) (.*)$", r"\1Sf \2; echo", script, flags=re.MULTILINE)
+        ran = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", script],
+            cwd=tmp_path,
+            env=os.environ | {"MEMSTOW_KEY": made.stdout.strip()},
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+    finally:
+        server.kill()
+    assert (ran.returncode, ran.stderr) == (0, "")
+    answers = [json.loads(line) for line in ran.stdout.splitlines() if line]
+    assert len(answers) == block.count("curl ") - 1, "one is in a file"
+    assert answers[-1]["draining"] is True
+
+
 def test_the_first_problem_is_one_everywhere(running: Server) -> None:
     (written,) = re.findall(
         r"cat > first.json <<'END'\n(.*?)^END$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL
@@ -106,5 +138,5 @@ def test_every_setting_is_documented_with_its_default() -> None:
 def test_every_operation_is_documented() -> None:
     for path in create_app(Settings()).openapi()["paths"]:
         place = re.sub(r"\{\w+\}", "", path).rstrip("/") or "localhost:8080/"
-        for part in filter(None, re.split(r"/(?=$)|(?<=jobs/)|(?<=batches/)", place)):
+        for part in filter(None, re.split(r"/(?=$)|(?<=jobs/)|(?<=batches/)|(?<=keys/)", place)):
             assert part.strip("/") in PAGE, path

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from memstow.api.http import schemas
+from memstow.api.http.audit import note_affected
 from memstow.api.http.auth import Caller
 from memstow.api.http.bodies import read_body
 from memstow.api.http.errors import ApiError
@@ -20,11 +21,19 @@ from memstow.api.http.requests import (
 )
 from memstow.api.http.responses import JsonObject, job_json, json_response
 from memstow.api.http.service import Service
-from memstow.api.http.submission import IDEMPOTENCY_PARAMETER, draft_for, find_submitted, idempotency_key_of
+from memstow.api.http.submission import (
+    IDEMPOTENCY_PARAMETER,
+    draft_for,
+    find_submitted,
+    idempotency_key_of,
+    removed_error,
+    require_priority,
+)
 from memstow.api.operations.operations import READ_BATCH
 from memstow.api.operations.requests import ReadBatchRequest
 from memstow.api.store.idempotency import IdempotencyKey
 from memstow.api.store.job import Batch, Job, State, Stop, timestamp
+from memstow.api.store.keys import Role
 
 router = APIRouter(tags=["batches"])
 
@@ -76,7 +85,7 @@ _COLUMNS = (
     "compared.",
     status_code=202,
     response_class=Response,
-    responses=schemas.answers(202, "The batch.", _EXAMPLE, _SCHEMA, "application/json", 400, 415),
+    responses=schemas.answers(202, "The batch.", _EXAMPLE, _SCHEMA, "application/json", 400, 410, 415, 507),
     openapi_extra={"parameters": [IDEMPOTENCY_PARAMETER]}
     | schemas.enveloped(
         {
@@ -120,7 +129,12 @@ async def submit_batch(request: Request, service: CurrentService) -> Response:
     require_json(request)
     body = await read_body(request, service.settings)
     key = await service.in_thread(idempotency_key_of, request, caller, body)
-    batch = await find_submitted(service, key) or await _submit(service, caller, body, key)
+    batch = await find_submitted(service, key)
+    if batch is None:
+        batch = await _submit(service, caller, body, key)
+    elif await service.in_thread(service.queue.batch, batch) is None:
+        raise removed_error()
+    note_affected(request.scope, batch=batch)
     document = await _batch_json(service, caller, batch)
     return json_response(document, 202, {"Location": f"/v1/batches/{batch}"})
 
@@ -128,6 +142,7 @@ async def submit_batch(request: Request, service: CurrentService) -> Response:
 async def _submit(service: Service, caller: Caller, body: bytes, key: IdempotencyKey | None) -> str:
     read = ReadBatchRequest(body=body, limits=service.limits_of(caller))
     validated = await service.perform(READ_BATCH, read, len(body))
+    require_priority(caller, validated.priority)
     drafts = [
         replace(draft_for(caller, job, fresh=True), priority=validated.priority) for job in validated.jobs
     ]
@@ -145,7 +160,7 @@ async def _submit(service: Service, caller: Caller, body: bytes, key: Idempotenc
 )
 async def get_batch(request: Request, service: CurrentService, batch: str) -> Response:
     """Look."""
-    caller = await service.caller(request)
+    caller = await service.caller(request, Role.READ)
     return json_response(await _batch_json(service, caller, batch))
 
 
@@ -171,7 +186,7 @@ async def get_results(
 ) -> Response:
     """Results."""
     require_known(request, "format")
-    caller = await service.caller(request)
+    caller = await service.caller(request, Role.READ)
     _, jobs = await _find_batch(service, caller, batch)
     rows = [_row(job) for job in jobs]
     if format == "json":
@@ -208,6 +223,7 @@ async def end_batch(
     require_known(request, "discard")
     caller = await service.caller(request)
     _, jobs = await _find_batch(service, caller, batch)
+    note_affected(request.scope, batch=batch)
     await service.in_thread(service.queue.stop_batch, batch, discard, service.settings.keep_seconds)
     for job in jobs:
         if job.state is State.RUNNING:

@@ -8,7 +8,7 @@ from memstow.api.http import schemas
 from memstow.api.http.errors import ApiError
 from memstow.api.http.requests import CurrentService
 from memstow.api.http.responses import json_response
-from memstow.api.store.keys import Scope
+from memstow.api.store.keys import Role
 
 router = APIRouter(tags=["health"])
 
@@ -31,7 +31,7 @@ async def livez() -> Response:
 @router.get(
     "/readyz",
     operation_id="readyz",
-    summary="Whether it should get requests: store and cluster answer, the queue has room, it is not ending",
+    summary="Whether it should get requests: store and cluster answer, it is not ending",
     response_class=Response,
     responses=schemas.answers(200, "It should.", _OK, _SCHEMA),
 )
@@ -47,7 +47,7 @@ async def readyz(service: CurrentService) -> Response:
     "/metrics",
     operation_id="metrics",
     summary="The figures of this server, for Prometheus",
-    description="Where there are keys, this needs one with the scope `admin`.",
+    description="Where there are keys, this needs one with the role `admin`.",
     response_class=Response,
     responses=schemas.answers(
         200, "The figures.", "memstow_jobs_queued 0.0\n", {"type": "string"}, "text/plain"
@@ -55,5 +55,5 @@ async def readyz(service: CurrentService) -> Response:
 )
 async def metrics(request: Request, service: CurrentService) -> Response:
     """Metrics."""
-    await service.caller(request, Scope.ADMIN)
+    await service.caller(request, Role.ADMIN)
     return Response(service.metrics.text(), media_type=CONTENT_TYPE_LATEST)

@@ -11,6 +11,8 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.responses import Response
 
 from memstow.api.http import schemas
+from memstow.api.http.audit import note_affected
+from memstow.api.http.auth import Caller
 from memstow.api.http.errors import ApiError, NoMoreEventsError
 from memstow.api.http.requests import (
     OPTION_PARAMETERS,
@@ -30,11 +32,13 @@ from memstow.api.http.submission import (
     draft_of,
     find_submitted,
     idempotency_key_of,
+    removed_error,
 )
 from memstow.api.operations import plan_forms
 from memstow.api.operations.operations import READ
 from memstow.api.operations.requests import ReadRequest
 from memstow.api.store.job import Job, State, Stop
+from memstow.api.store.keys import Role
 from memstow.api.store.queue import Filter
 
 router = APIRouter(tags=["jobs"])
@@ -50,7 +54,7 @@ _JOB = schemas.ref("Job")
     "`Idempotency-Key` the same request may be sent again: it is the same job.",
     status_code=202,
     response_class=Response,
-    responses=schemas.answers(202, "The job.", schemas.JOB, _JOB, "application/json", 400, 415),
+    responses=schemas.answers(202, "The job.", schemas.JOB, _JOB, "application/json", 400, 410, 415, 507),
     openapi_extra={
         "parameters": [
             *OPTION_PARAMETERS,
@@ -88,9 +92,11 @@ async def submit(
         draft = await draft_of(service, caller, request, validated)
         job, _ = await service.in_thread(service.queue.submit, draft, key)
         service.runner.wake()
+    note_affected(request.scope, job=job)
     found = await service.in_thread(service.queue.get, job)
-    headers = {"Location": job_path(job)}
-    return json_response({"id": job}, 202, headers) if found is None else job_response(found, 202, headers)
+    if found is None:
+        raise removed_error()
+    return job_response(found, 202, {"Location": job_path(job)})
 
 
 @router.get(
@@ -120,7 +126,7 @@ async def list_jobs(
 ) -> Response:
     """List."""
     require_known(request, "state", "batch", "digest", "limit", "cursor")
-    caller = await service.caller(request)
+    caller = await service.caller(request, Role.READ)
     wanted = Filter(
         key_id=None if caller.admin else caller.key_id,
         state=state,
@@ -142,7 +148,7 @@ async def list_jobs(
 )
 async def get_job(request: Request, service: CurrentService, job: str) -> Response:
     """Look."""
-    caller = await service.caller(request)
+    caller = await service.caller(request, Role.READ)
     return job_response(await find_job(service, caller, job))
 
 
@@ -157,7 +163,7 @@ async def get_job(request: Request, service: CurrentService, job: str) -> Respon
 )
 async def get_problem(request: Request, service: CurrentService, job: str) -> Response:
     """The problem."""
-    caller = await service.caller(request)
+    caller = await service.caller(request, Role.READ)
     found = await find_job(service, caller, job)
     body = await service.document(request, found.id, "problem")
     if body is None:
@@ -199,7 +205,7 @@ async def get_plan(
 ) -> Response:
     """The plan."""
     require_known(request, "output_format", "format", *plan_forms.PARAMETERS)
-    caller = await service.caller(request)
+    caller = await service.caller(request, Role.READ)
     found = await find_job(service, caller, job)
     plan = await plan_of_job(request, service, found.id, output_format(request, output_format_name or format))
     if plan is None:
@@ -227,6 +233,7 @@ class _Position:
 
     job: str
     after: int
+    caller: Caller
 
 
 async def _position(
@@ -236,7 +243,7 @@ async def _position(
 ) -> _Position:
     """A dependency, because errors and 204 are possible only before the stream begins."""
     service = service_of(request)
-    caller = await service.caller(request)
+    caller = await service.caller(request, Role.READ)
     service.require_open()
     found = await find_job(service, caller, job)
     given = last_event_id or ""
@@ -245,7 +252,7 @@ async def _position(
         last = await service.in_thread(service.events.last_numbers, [found.id])
         if after >= last.get(found.id, 0):
             raise NoMoreEventsError
-    return _Position(found.id, after)
+    return _Position(found.id, after, caller)
 
 
 @router.get(
@@ -275,9 +282,10 @@ async def events(
     service = service_of(request)
     service.metrics.streams.inc()
     try:
-        yield ServerSentEvent(comment="memstow", retry=1000)
-        async for event in service.hub.follow(position.job, position.after):
-            yield ServerSentEvent(id=str(event.number), event=event.kind, raw_data=event.data)
+        with service.callers.watch(position.caller) as watch:
+            yield ServerSentEvent(comment="memstow", retry=1000)
+            async for event in service.hub.follow(position.job, position.after, lambda: watch.ended):
+                yield ServerSentEvent(id=str(event.number), event=event.kind, raw_data=event.data)
     finally:
         service.metrics.streams.dec()
 
@@ -307,6 +315,7 @@ async def end_job(
     require_known(request, "discard")
     caller = await service.caller(request)
     found = await find_job(service, caller, job)
+    note_affected(request.scope, job=found.id)
     await service.in_thread(service.queue.stop, found.id, discard, service.settings.keep_seconds)
     service.runner.request_stop(found.id, Stop.DISCARD if discard else Stop.KEEP)
     service.hub.notify(found.id)

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from memstow.api.http import schemas
+from memstow.api.http.audit import note_affected
 from memstow.api.http.auth import Caller
 from memstow.api.http.errors import ApiError
 from memstow.api.http.requests import (
@@ -22,7 +23,7 @@ from memstow.api.http.requests import (
 )
 from memstow.api.http.responses import PlanBody, job_path, job_response, plan_body
 from memstow.api.http.service import Service
-from memstow.api.http.submission import IDEMPOTENCY_PARAMETER, draft_of, idempotency_key_of
+from memstow.api.http.submission import IDEMPOTENCY_PARAMETER, draft_of, idempotency_key_of, removed_error
 from memstow.api.operations.encoding import OPTION_NAMES
 from memstow.api.operations.operations import READ, REWRITE_PLAN
 from memstow.api.operations.requests import ReadRequest, RewritePlanRequest
@@ -55,7 +56,9 @@ _ACCEPTED = {
         schemas.ref("Plan"),
         "application/json",
         400,
+        410,
         415,
+        507,
         also={202: _ACCEPTED},
     ),
     openapi_extra={
@@ -95,14 +98,15 @@ async def plan(
         return await _as_job(request, service, caller, body, validated, to)
     fresh = wants_fresh(request)
     options = tuple(request.query_params.get(name) for name in OPTION_NAMES)
-    key = (body, (form.format, to, limits.time_setting, *options))
+    owner = caller.cache_owner
+    key = (body, (owner, form.format, to, limits.time_setting, *options))
     recent = None if fresh else service.recent_plans.get(key)
     if recent is not None:
         service.metrics.cache.labels("hit").inc()
         return recent.response("hit")
 
     def attempt() -> tuple[PlanBody, Answer] | ValidatedRequest:
-        answer = service.fast.attempt(body, form, limits, to, fresh)
+        answer = service.fast.attempt(body, form, limits, to, fresh, owner)
         if isinstance(answer, ValidatedRequest):
             return answer
         return plan_body(answer.plan, answer.format), answer
@@ -113,7 +117,7 @@ async def plan(
     sent, answer = attempted
     if answer.repeatable:
         # Any other plan may be outdone by another request, or at another server.
-        service.recent_plans.put(key, sent)
+        service.recent_plans.put(key, sent, owner)
     return sent.response("hit" if answer.cached else "miss")
 
 
@@ -123,8 +127,11 @@ async def _as_job(
     draft = await draft_of(service, caller, request, validated)
     key = await service.in_thread(idempotency_key_of, request, caller, body)
     job, is_new = await service.in_thread(service.queue.submit, draft, key)
+    note_affected(request.scope, job=job)
     service.runner.wake()
     seconds = service.settings.sync_seconds
+    if not is_new and await service.in_thread(service.queue.get, job) is None:
+        raise removed_error()
     if wants_job(request) or json.loads(draft.options)["time_limit"] > seconds:
         return await _accepted(service, job, wants_job(request))
     if not await _wait(request, service, job, seconds):

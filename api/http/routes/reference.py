@@ -17,6 +17,7 @@ from memstow.api.http.requests import (
     require_known,
 )
 from memstow.api.http.responses import JsonObject, json_response
+from memstow.api.store.keys import Role
 from memstow.planner.model.schema import KINDS, schema
 
 router = APIRouter(tags=["reference"])
@@ -36,7 +37,7 @@ router = APIRouter(tags=["reference"])
 )
 async def list_solvers(request: Request, service: CurrentService) -> Response:
     """Solvers."""
-    await service.caller(request)
+    await service.caller(request, Role.READ)
     return json_response({"solvers": await service.in_thread(_solvers)})
 
 
@@ -60,7 +61,7 @@ async def get_schema(
 ) -> Response:
     """Schema."""
     require_known(request, "kind")
-    await service.caller(request)
+    await service.caller(request, Role.READ)
     if kind not in KINDS:
         raise ApiError(422, "unknown_schema", f"use one of {', '.join(KINDS)}")
     return json_response(await service.in_thread(schema, kind))
@@ -80,7 +81,7 @@ async def get_schema(
 )
 async def list_targets(request: Request, service: CurrentService) -> Response:
     """Targets."""
-    await service.caller(request)
+    await service.caller(request, Role.READ)
     return json_response({"targets": await service.in_thread(_targets)})
 
 
@@ -105,7 +106,7 @@ def _targets() -> list[JsonObject]:
 )
 async def list_examples(request: Request, service: CurrentService) -> Response:
     """Examples."""
-    await service.caller(request)
+    await service.caller(request, Role.READ)
     return json_response({"examples": [{"name": name, "path": f"/v1/examples/{name}"} for name in EXAMPLES]})
 
 
@@ -120,7 +121,7 @@ async def list_examples(request: Request, service: CurrentService) -> Response:
 )
 async def get_example(request: Request, service: CurrentService, name: str) -> Response:
     """Example."""
-    await service.caller(request)
+    await service.caller(request, Role.READ)
     if name not in EXAMPLES:
         raise ApiError(404, "no_such_example", f"there are {', '.join(EXAMPLES)}")
     return json_response(EXAMPLES[name])
