@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from urllib.parse import parse_qs, urlencode
 
 from memstow.planner import exports, formats
-from memstow.planner.exports.naming import DEFAULT_PREFIX, Naming, check_words
+from memstow.planner.exports.naming import DEFAULT_PREFIX, Naming, check_words, sections_of
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
@@ -31,7 +31,7 @@ def form_of(name: str, prefix: str | None, sections: Sequence[str], header: str 
             given = "prefix" if prefix is not None else "section" if sections else "header"
             raise InputError.single("unused_parameter", f"query.{given}", message)
         return name
-    by_pool = dict(map(_section, sections))
+    by_pool = sections_of(map(_section, sections))
     check_words(Naming(DEFAULT_PREFIX if prefix is None else prefix, by_pool, header))
     parameters = [("prefix", prefix)] if prefix is not None else []
     parameters += [("section", f"{pool}={section}") for pool, section in by_pool.items()]

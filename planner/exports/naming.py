@@ -1,7 +1,7 @@
 """What the names in exported code are made of: a prefix, sections for pools, the name of the header."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -40,6 +40,16 @@ class Naming:
     def header_name(self) -> str:
         """The name by which the header is included."""
         return self.header if self.header is not None else f"{self.symbol}.h"
+
+
+def sections_of(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """The sections of pools that were given one by one; InputError where a pool has two."""
+    sections: dict[str, str] = {}
+    for pool, section in pairs:
+        if sections.setdefault(pool, section) != section:
+            message = f"the pool {printable(pool, 80)!r} has two sections; give it one"
+            raise InputError.single("two_sections", "section", message)
+    return sections
 
 
 def check_naming(problem: Problem, naming: Naming) -> None:

@@ -3,7 +3,7 @@
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -105,10 +105,11 @@ def check_results(args: argparse.Namespace) -> None:
 
 def check_names(args: argparse.Namespace, problem: "Problem") -> None:
     """Report prefixes and sections that are impossible for this problem, before the search."""
-    if args.prefix is not None or args.section or _asked(args, _outputs(args)):
+    outputs = _asked(args, _outputs(args))
+    if any(output.form in EXPORTS for output in outputs):
         from memstow.planner.exports.naming import check_naming
 
-        check_naming(problem, _naming(args, _outputs(args)))
+        check_naming(problem, _naming(args, outputs))
 
 
 def write_results(args: argparse.Namespace, problem: "Problem", plan: "Plan") -> None:
@@ -120,8 +121,7 @@ def write_results(args: argparse.Namespace, problem: "Problem", plan: "Plan") ->
     alone = _printed_forms(args, outputs)
     wanted = [output for output in outputs if not output.is_printed]
     wanted += [Output(STDOUT, form) for form in sorted(alone - {PICTURE})]
-    naming = _naming(args, outputs)
-    made = [(output, _content(output, problem, plan, has_plan, naming)) for output in wanted]
+    made = [(output, _content(output, problem, plan, lambda: _naming(args, outputs))) for output in wanted]
     if not alone and not args.quiet:
         _show(problem, plan)
     for output, content in made:
@@ -163,12 +163,12 @@ def _format_otherwise(path: str, chosen: str | None) -> str:
 
 
 def _naming(args: argparse.Namespace, outputs: Sequence[Output]) -> "Naming":
-    from memstow.planner.exports.naming import DEFAULT_PREFIX, Naming
+    from memstow.planner.exports.naming import DEFAULT_PREFIX, Naming, sections_of
 
     headers = [it.path for it in outputs if it.form == "c-header" and not it.is_printed]
     return Naming(
         prefix=DEFAULT_PREFIX if args.prefix is None else args.prefix,
-        sections=dict(args.section or ()),
+        sections=sections_of(args.section or ()),
         header=os.path.basename(headers[0]) if headers else None,
     )
 
@@ -201,12 +201,16 @@ def _same_file(one: str, other: str) -> bool:
 
 
 def _content(
-    output: Output, problem: "Problem", plan: "Plan", has_plan: bool, naming: "Naming"
+    output: Output, problem: "Problem", plan: "Plan", make_naming: "Callable[[], Naming]"
 ) -> bytes | None:
     """What goes into the output; None where there is no plan, which is said."""
+    from memstow.planner.model.plan import PLANNED
+
+    has_plan = plan.status in PLANNED
     if has_plan and output.form in EXPORTS:
         from memstow.planner.exports import export
 
+        naming = make_naming()
         return export(
             problem,
             plan,

@@ -1,6 +1,8 @@
 """Several outputs of one plan: each by its suffix, all or none, and only what has changed is written."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -79,6 +81,7 @@ def test_one_output_may_go_to_standard_output(cli: Cli, three: Path, tmp_path: P
         ("--output net.h --prefix a__b", "cannot begin a name"),
         ("--output net.h --section dtcm=.x", "the problem has no pool 'dtcm'"),
         ("--output net.h --section memory=a;b", "'a;b' is not the name of a section"),
+        ("--output net.h --section memory=.x --section memory=.y", "the pool 'memory' has two sections"),
         ("--output net.h --section .x", "'.x' is not a pool and a section"),
     ],
 )
@@ -131,6 +134,16 @@ def test_a_file_that_stays_the_same_keeps_its_time(cli: Cli, three: Path, tmp_pa
     three.write_text(three.read_text().replace('"size": 50', '"size": 60'))
     solve()
     assert (tmp_path / "net.h").stat().st_mtime_ns != 1
+
+
+def test_what_is_not_written_is_not_loaded(three: Path, tmp_path: Path) -> None:
+    code = (
+        "import sys; from memstow.api.cli.main import main; "
+        f"main(['solve', {str(three)!r}, '--output', {str(tmp_path / 'plan.json')!r}]); "
+        "sys.exit(any(name.startswith('memstow.planner.exports') for name in sys.modules))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
 
 
 def test_a_section_is_that_of_its_pool(cli: Cli, three: Path, tmp_path: Path) -> None:

@@ -63,6 +63,7 @@ def test_the_plan_of_a_job_comes_as_source_code(client: TestClient) -> None:
         ("output_format=ld&section=.x", "bad_section"),
         ("output_format=ld&section=memory=a;b", "bad_section"),
         ("output_format=ld&section=dtcm=.x", "unknown_pool"),
+        ("output_format=ld&section=memory=.x&section=memory=.y", "two_sections"),
         ('output_format=c-source&header=a"b', "bad_header"),
     ],
 )
