@@ -85,14 +85,21 @@ def test_it_compiles_without_a_warning(folder: Path, compiler: Compiler) -> None
         compiler.compile(folder, source)
 
 
-@pytest.mark.parametrize("linker", ["bfd", "lld"])
+@pytest.mark.parametrize(
+    ("linker", "optimised"),
+    [
+        ("bfd", ()),
+        ("lld", ()),
+        ("bfd", ("-O2", "-flto", "-fdata-sections", "-Wl,--gc-sections")),
+    ],
+)
 def test_a_program_has_every_buffer_where_the_plan_says_and_passes_its_check(
-    folder: Path, problem: Problem, plan: Plan, linker: str
+    folder: Path, problem: Problem, plan: Plan, linker: str, optimised: tuple[str, ...]
 ) -> None:
     if linker == "lld":
         found("ld.lld")
-    objects = [HOST.compile(folder, source, "-fno-pie") for source in ("net.c", "net.check.c")]
-    options = ("-no-pie", f"-fuse-ld={linker}", "-Wl,-T,net.ld", "-Wl,-Map,net.map")
+    objects = [HOST.compile(folder, source, "-fno-pie", *optimised) for source in ("net.c", "net.check.c")]
+    options = ("-no-pie", f"-fuse-ld={linker}", "-Wl,-T,net.ld", "-Wl,-Map,net.map", *optimised)
     link(folder, "program", objects, *options)
     check_places(symbols(folder, "program"), (folder / "net.h").read_text(), problem, plan)
     assert run(folder, str(folder / "program")) == "net: no live buffer is overwritten\n"
