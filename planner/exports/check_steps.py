@@ -19,7 +19,7 @@ from memstow.planner.model.rigid_groups import rigid_groups
 
 MOST_STEPS: Final = 4_000_000
 _MOST_PAIRS: Final = 1_000_000
-_MOST_WORK: Final = 10_000_000
+_MOST_WORK: Final = 20_000_000
 
 Pair = tuple[int, int]
 Life = tuple[float, float]
@@ -68,11 +68,25 @@ def self_check(problem: Problem, spans: Mapping[int, Span]) -> SelfCheck:
     relations = _Relations(problem, index_of, spans, groups)
     lives = {index: _lives(problem.buffers[index]) for index in spans}
     steps: list[tuple[Action, int]] = []
-    for members in _rounds(relations, spans, lives):
-        _add_steps(steps, _round_steps(members, spans, lives, groups))
+    work = _Work()
+    for members in _rounds(relations, spans, lives, work):
+        _add_steps(steps, _round_steps(members, spans, lives, groups, work))
     for one, other in relations.listed:
         _add_steps(steps, [(Action.MARK, one), (Action.MARK, other), (Action.TEST, one)])
     return SelfCheck(tuple(steps), groups, tuple(sorted(relations.in_place)))
+
+
+class _Work:
+    """What was looked at, and an end to it."""
+
+    def __init__(self) -> None:
+        self._done = 0
+
+    def add(self, amount: int) -> None:
+        """Count it; InputError when it is too much."""
+        self._done += amount
+        if self._done > _MOST_WORK:
+            raise _too_large()
 
 
 class _Relations:
@@ -121,7 +135,7 @@ def _lives(buffer: Buffer) -> Sequence[Life]:
 
 
 def _rounds(
-    relations: _Relations, spans: Mapping[int, Span], lives: Mapping[int, Sequence[Life]]
+    relations: _Relations, spans: Mapping[int, Span], lives: Mapping[int, Sequence[Life]], work: _Work
 ) -> Iterator[Set[int]]:
     """The buffers of each round."""
     apart: dict[int, set[int]] = {}
@@ -135,11 +149,8 @@ def _rounds(
         return
     left = _together(relations, spans, lives, apart)
     left |= {(index, index) for index in apart}
-    work = 0
     while left:
-        work += len(left) + len(apart)
-        if work > _MOST_WORK:
-            raise _too_large()
+        work.add(len(left) + len(apart))
         chosen = set(min(left))
         for index, others in apart.items():
             if chosen.isdisjoint(others):
@@ -168,13 +179,14 @@ def _together(
 ) -> set[Pair]:
     """The pairs of these buffers that live together in one pool and must not share a byte."""
     found: set[Pair] = set()
-    live: set[int] = set()
+    live_in: dict[str, set[int]] = {}
     for _, begins, index in _moments(among, lives):
+        live = live_in.setdefault(spans[index].pool, set())
         if not begins:
             live.discard(index)
             continue
         for other in live:
-            if spans[other].pool == spans[index].pool and not relations.may_share(index, other):
+            if not relations.may_share(index, other):
                 found.add((index, other) if index < other else (other, index))
         live.add(index)
         if len(found) > _MOST_PAIRS:
@@ -197,11 +209,13 @@ def _round_steps(
     spans: Mapping[int, Span],
     lives: Mapping[int, Sequence[Life]],
     groups: Mapping[int, int],
+    work: _Work,
 ) -> Iterator[tuple[Action, int]]:
     live: dict[int, set[int]] = {}
     for _, begins, index in _moments(members, lives):
         tied = live.setdefault(groups[index], set())
         if begins:
+            work.add(len(tied))
             # Writing what is there already would hide that somebody else overwrote it.
             for other in sorted(tied):
                 if spans[other].meets(spans[index]):

@@ -17,8 +17,9 @@ from memstow.planner.exports.identifiers import identifiers
 from memstow.planner.exports.naming import Naming
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import Placement, Plan, peaks
-from memstow.planner.model.problem import Buffer, Pool, Problem
+from memstow.planner.model.problem import LIMIT, Buffer, Pool, Problem
 from memstow.planner.model.ranges import merged
+from memstow.planner.reading.printable import printable
 
 # The largest alignment that every compiler for ELF accepts.
 _LARGEST_ALIGNMENT: Final = 1 << 28
@@ -114,7 +115,8 @@ class MemoryMap:
             placed = self._placed[buffer.id]
             pool = pools[placed.pool]
             inside = _arena_at(arenas.get(pool.id, ()), placed.offset, buffer.size)
-            alignment = lcm(buffer.alignment, pool.alignment)
+            # Above the limit only the address 0 is aligned, and C cannot count so far.
+            alignment = min(lcm(buffer.alignment, pool.alignment), LIMIT)
             made.append(Place(self._names[buffer.id], buffer, pool, placed.offset, alignment, inside))
         return tuple(made)
 
@@ -131,7 +133,7 @@ class MemoryMap:
         size = max(place.offset + buffer.size for buffer, place in members if buffer.size) - start
         given = self.naming.sections.get(pool.id)
         # Linker scripts collect what begins with .bss; what has an address must be a section of its own.
-        own = f"{'.bss' if pool.base is None else ''}.{self.naming.symbol}.{name.lower()}"
+        own = f"{'.bss' if pool.base is None else '.memstow'}.{self.naming.symbol}.{name.lower()}"
         alignment = _alignment(pool, pool.base, start, (buffer for buffer, _ in members))
         return Arena(name, pool, start, size, alignment, given or own, given is not None)
 
@@ -167,15 +169,17 @@ def _stretches(
 
 
 def _alignment(pool: Pool, base: int | None, start: int, buffers: Iterable[Buffer]) -> int:
-    wanted = lcm(pool.alignment, *(buffer.alignment for buffer in buffers))
-    power = wanted & -wanted
-    if base is None:
-        if wanted != power or wanted > _LARGEST_ALIGNMENT:
+    """What the array must be aligned to, so that all of its buffers are."""
+    wanted = 1
+    for alignment in sorted({pool.alignment, *(buffer.alignment for buffer in buffers)}):
+        power = alignment & -alignment
+        if base is None and (alignment != power or power > _LARGEST_ALIGNMENT):
             message = (
-                f"an array cannot be aligned to {wanted:,}: give the pool a `base`, or use alignments that "
-                f"are powers of two, up to {_LARGEST_ALIGNMENT:,}"
+                f"an array cannot be aligned to {alignment:,}: give the pool a `base`, or use alignments "
+                f"that are powers of two, up to {_LARGEST_ALIGNMENT:,}"
             )
-            raise InputError.single("not_expressible", f"pool {pool.id!r}", message)
-        return wanted
-    address = base + start
-    return min(power, address & -address if address else power, _LARGEST_ALIGNMENT)
+            raise InputError.single("not_expressible", f"pool {printable(pool.id)!r}", message)
+        wanted = max(wanted, power)
+    address = 0 if base is None else base + start
+    # An array at a fixed address has what that address has.
+    return min(wanted, address & -address or wanted, _LARGEST_ALIGNMENT)

@@ -39,7 +39,7 @@ def _pool(memory: MemoryMap, pool: Pool) -> Iterator[str]:
     yield f"    /// Pool {in_comment(pool.id)}."
     yield _constant(f"POOL_SIZE_{name}", memory.peaks.get(pool.id, 0))
     if pool.capacity is not None:
-        yield _constant(f"POOL_CAPACITY_{name}", pool.capacity)
+        yield f"    pub const POOL_CAPACITY_{name}: u64 = {pool.capacity};"
     if pool.base is not None:
         yield _constant(f"POOL_BASE_{name}", pool.base)
 
@@ -80,7 +80,7 @@ def _assertions(memory: MemoryMap) -> Iterator[str]:
     for pool in memory.problem.pools:
         name = memory.pool_name(pool).upper()
         if pool.capacity is not None and memory.peaks.get(pool.id):
-            yield f"    const _: () = assert!(POOL_SIZE_{name} <= POOL_CAPACITY_{name});"
+            yield f"    const _: () = assert!(POOL_SIZE_{name} as u64 <= POOL_CAPACITY_{name});"
     for place in memory.places:
         name = place.name.upper()
         if place.arena is not None and place.buffer.size:

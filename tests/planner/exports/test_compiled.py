@@ -112,7 +112,7 @@ def test_the_arenas_take_no_space_in_the_file(folder: Path) -> None:
     link(folder, "program", objects, "-no-pie", "-Wl,-T,net.ld")
     sections = run(folder, found("readelf"), "-SW", "program")
     kinds = dict(re.findall(r"\] (\S+)\s+(PROGBITS|NOBITS)", sections))
-    assert (kinds[".net.tcm"], kinds[".net.tcm_2"], kinds[".bss"]) == ("NOBITS",) * 3
+    assert (kinds[".memstow.net.tcm"], kinds[".memstow.net.tcm_2"], kinds[".bss"]) == ("NOBITS",) * 3
 
 
 def test_a_program_without_the_fragment_is_told_by_the_check_that_its_arenas_are_elsewhere(

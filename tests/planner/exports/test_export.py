@@ -1,6 +1,7 @@
 """What is exported and what is refused: valid plans alone, in names that a compiler takes, within limits."""
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from memstow.planner.exports import export, names
 from memstow.planner.exports.check_steps import MOST_STEPS
 from memstow.planner.model.plan import Placement, Plan, Status
-from memstow.planner.model.problem import Buffer, InPlace, Pool, Problem, Reserved
+from memstow.planner.model.problem import Buffer, InPlace, Pool, Problem, Relative, Reserved
 from tests.planner.exports.sample import files, plan_of, sample
 from tests.planner.exports.toolchains import HOST, attempt, link, run, write_all
 from tests.planner.refusal import refusal
@@ -74,6 +75,12 @@ def test_an_unknown_format_is_told() -> None:
 def test_what_would_be_no_name_is_refused(given: dict[str, str], code: str) -> None:
     issues = refusal(lambda: export(ONE, plan_of(ONE), "c-source", **given))  # type: ignore[arg-type]
     assert [issue.code for issue in issues] == [code]
+
+
+def test_an_alignment_that_only_address_0_has_is_written() -> None:
+    pools = (Pool(id="memory", base=0, alignment=(1 << 61) - 1),)
+    problem = replace(ONE, pools=pools, buffers=(replace(ONE.buffers[0], alignment=1 << 61),))
+    assert f"NET_ADDRESS_a % {1 << 62}u == 0u" in header_of(problem)
 
 
 @pytest.mark.parametrize("alignment", [3, 24, 1 << 29])
@@ -209,7 +216,19 @@ def test_every_pair_of_alternatives_is_together_in_a_round() -> None:
     assert text.split("plan_check_steps[] = {")[1].split("};")[0].count("u") == 4 * 20 * 20
 
 
-def test_a_check_that_would_be_too_long_is_refused() -> None:
-    (issue,) = refusal(lambda: export(*branches(300), "c-check"))
+def one_group(count: int) -> tuple[Problem, Plan]:
+    """A rigid group of so many buffers, which all live at once."""
+    problem = Problem(
+        buffers=tuple(Buffer(id=f"b{i}", size=1, lifetime="always") for i in range(count)),
+        relative=tuple(Relative(buffer=f"b{i}", base="b0", offset=i) for i in range(1, count)),
+    )
+    places = tuple(Placement(buffer=f"b{i}", pool="memory", offset=i) for i in range(count))
+    return problem, Plan(status=Status.FEASIBLE, placements=places)
+
+
+@pytest.mark.parametrize("make", [lambda: branches(300), lambda: one_group(8000)])
+def test_a_check_that_would_be_too_long_is_refused(make: Callable[[], tuple[Problem, Plan]]) -> None:
+    problem, plan = make()
+    (issue,) = refusal(lambda: export(problem, plan, "c-check"))
     assert issue.code == "too_large"
     assert f"would take more than {MOST_STEPS:,} steps" in issue.message
