@@ -26,7 +26,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 .DELETE_ON_ERROR:
 # Parallel steps would install into the same environment.
 .NOTPARALLEL:
-.PHONY: test serve install lint audit format types native-check bench bench-hard bench-work wheel-check fuzz clean
+.PHONY: test serve install lint audit format types native-check bench bench-hard bench-work wheel-check fuzz contract clean
 
 test: install
 	$(BIN)/python -m pytest $(ARGS)
@@ -120,6 +120,10 @@ wheel-check: $(TOOLS)
 
 fuzz: install
 	MEMSTOW_FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/python -m pytest tests -k fuzz --timeout 0 $(ARGS)
+
+# Compares the running service with docs/openapi.json, with and without keys. Takes some minutes; see ARGS=--help.
+contract: install
+	$(BIN)/python -m tests.api.contract $(ARGS)
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -21,8 +21,9 @@ from memstow.api.metrics import Metrics
 
 _DESCRIPTION = """Plans where every buffer of a program lives in memory: which pool, at which offset.
 
-Every error is `application/problem+json`. Bodies may be gzip. Where the server has keys, send
-`Authorization: Bearer KEY`."""
+Every error is `application/problem+json`. Bodies may be gzip; large responses and event streams are zstd or
+gzip where the client accepts that. Where the server has keys, send `Authorization: Bearer KEY` or
+`X-API-Key: KEY`."""
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
@@ -52,7 +53,15 @@ def create_app(settings: Settings | None = None) -> FastAPI:
                 allow_origins=chosen.cors_origins,
                 allow_methods=allowed,
                 allow_headers=["*"],
-                expose_headers=["Location", "ETag", "Retry-After", "X-Request-ID", "Memstow-Cache"],
+                expose_headers=[
+                    "Location",
+                    "ETag",
+                    "Retry-After",
+                    "X-Request-ID",
+                    "Memstow-Cache",
+                    "Memstow-Final",
+                    "Preference-Applied",
+                ],
             )
         )
     app = FastAPI(
@@ -89,7 +98,10 @@ def _openapi(app: FastAPI) -> JsonObject:
             for name, schema in {**components.get("schemas", {}), **schemas.schemas()}.items()
             if name not in ("HTTPValidationError", "ValidationError")
         }
-        components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
-        made["security"] = [{"key": []}, {}]
+        components["securitySchemes"] = {
+            "key": {"type": "http", "scheme": "bearer"},
+            "header": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
+        }
+        made["security"] = [{"key": []}, {"header": []}, {}]
         app.openapi_schema = made
     return app.openapi_schema

@@ -10,6 +10,7 @@ from typing import Final, Protocol
 
 import structlog
 
+from memstow.api.http.addresses import network_of
 from memstow.api.http.errors import ApiError
 from memstow.api.http.settings import Settings
 from memstow.api.metrics import Metrics
@@ -150,11 +151,3 @@ class Connections:
         self._timer = None
         if self._open:
             self._check_later()
-
-
-def network_of(host: str | None) -> str:
-    """What counts as one address: of IPv6 a network of 64 bits, which one customer has."""
-    if host is None or ":" not in host:
-        return host or ""
-    address = ipaddress.IPv6Address(host.partition("%")[0])
-    return str(ipaddress.IPv6Network((int(address) >> 64 << 64, 64)))

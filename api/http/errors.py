@@ -28,6 +28,11 @@ TYPE: Final = "urn:memstow:problem:"
 RETRY_SECONDS: Final = 1
 # Where the id of a request is in its scope.
 REQUEST_ID: Final = "memstow.request_id"
+# Where a scope says that the request is HEAD, which is handled like GET.
+IS_HEAD: Final = "memstow.is_head"
+
+# Of more issues than this only the number is told.
+_LISTED: Final = 100
 
 log = structlog.get_logger("memstow.http")
 
@@ -80,8 +85,10 @@ def error_response(error: ApiError, request_id: str | None) -> Response:
         document["trace"] = trace
     if error.issues:
         document["errors"] = [
-            {"code": it.code, "path": it.path, "message": it.message} for it in error.issues
+            {"code": it.code, "path": it.path, "message": it.message} for it in error.issues[:_LISTED]
         ]
+    if len(error.issues) > _LISTED:
+        document["error_count"] = len(error.issues)
     return Response(json.dumps(document), error.status, error.headers, MEDIA_TYPE)
 
 

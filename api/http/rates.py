@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Final
 
-from memstow.api.http.connections import network_of
+from memstow.api.http.addresses import network_of
 from memstow.api.http.errors import ApiError
 
 _MOST_BUCKETS: Final = 10_000

@@ -37,7 +37,18 @@ async def _service(request: Request) -> Service:
 CurrentService = Annotated[Service, Depends(_service)]
 FormatOfBody = Annotated[
     str | None,
-    Query(description="Format of a body that is a problem alone."),
+    Query(
+        description="Format of a body that is a problem alone.",
+        json_schema_extra={"enum": list(formats.names())},
+    ),
+]
+FormatOfPlan = Annotated[
+    str | None,
+    Query(
+        alias="output_format",
+        description="Format of the plan.",
+        json_schema_extra={"enum": list(plan_forms.names())},
+    ),
 ]
 SOURCE_PARAMETERS: Final = [
     {"name": name, "in": "query", "description": description, "schema": schema, "required": False}
@@ -154,11 +165,6 @@ def output_format(request: Request, chosen: str | None) -> str:
 def wants_fresh(request: Request) -> bool:
     """Whether the response must not come from the cache."""
     return "no-cache" in request.headers.get("cache-control", "").lower()
-
-
-def wants_job(request: Request) -> bool:
-    """Whether the client wants a job at once."""
-    return "respond-async" in request.headers.get("prefer", "")
 
 
 async def find_job(service: Service, caller: Caller, job: str) -> Job:

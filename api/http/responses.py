@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -12,6 +13,7 @@ from memstow.api.lru import LruCache
 from memstow.api.operations.results import Document
 from memstow.api.store.job import Job, timestamp
 
+_TAG: Final = re.compile(r'(?:W/)?"[^"]*"')
 _VENDOR: Final = "application/vnd.memstow."
 MEDIA_TYPES: Final = {
     "json": f"{_VENDOR}problem+json",
@@ -46,6 +48,13 @@ def plan_body(plan: bytes, name: str) -> PlanBody:
     """The body for a plan in the format of this name."""
     media_type = "application/json" if name == "json" else MEDIA_TYPES.get(name, SOURCE_CODE)
     return PlanBody(plan, media_type, f'"{hashlib.sha256(plan).hexdigest()[:32]}"')
+
+
+def matching_tag(given: str, etag: str) -> str | None:
+    """The tag of an If-None-Match that names the same plan, if there is one; compared weakly (RFC 9110)."""
+    if given.strip() == "*":
+        return etag
+    return next((tag for tag in _TAG.findall(given) if tag.removeprefix("W/") == etag), None)
 
 
 # The body itself, because a hash would take as long as a small solve; and the parameters of the request.

@@ -19,7 +19,7 @@ from memstow.api.http.responses import recent_plans
 from memstow.api.http.settings import Settings
 from memstow.api.http.threads import STORE_THREADS, Threads
 from memstow.api.metrics import Metrics
-from memstow.api.operations.operations import Operation, warm_up
+from memstow.api.operations.operations import Operation, TooManyChoicesError, warm_up
 from memstow.api.operations.requests import Limits
 from memstow.api.store.administration import Administration
 from memstow.api.store.cache_writer import CacheWriter
@@ -35,12 +35,15 @@ from memstow.api.workers.executor import RunControl
 from memstow.api.workers.isolated_run import ChildExecutor
 from memstow.api.workers.quick_solve import FastPath
 from memstow.api.workers.runner import Runner
+from memstow.api.workers.scratch import Scratch, remove_abandoned
 
 if TYPE_CHECKING:
     from memstow.api.workers.dask.executor import DaskExecutor
 
 # Reading a large body in a child takes seconds, never minutes.
 _READ_SECONDS: Final = 120.0
+# The longest search while others wait for theirs.
+_SLICE_SECONDS: Final = 5.0
 _DOCUMENTS_AT_ONCE: Final = 4
 _LAG_SECONDS: Final = 0.5
 
@@ -93,7 +96,8 @@ async def open_service(settings: Settings, metrics: Metrics, drain: DrainSignal)
     def on_killed(reason: str) -> None:
         metrics.killed.labels(reason).inc()
 
-    children = ChildExecutor(on_killed)
+    await threads.for_store(remove_abandoned)
+    children = ChildExecutor(on_killed, Scratch())
     cluster = _cluster(settings, metrics, on_killed)
     hub = EventHub(store.events, threads.for_store)
     runner = Runner(
@@ -235,22 +239,35 @@ class Service:
                 reservation_of(request.scope).require_response(len(found))
             return found
 
-    async def compute(self, call: Callable[[], T]) -> T:
-        """A call that computes for a moment."""
-        return await self._threads.for_computing(call)
+    async def compute(self, call: Callable[[], T], share: str) -> T:
+        """A call that computes for a moment; its time counts for this share."""
+        return await self._threads.for_computing(share, call)
 
-    async def perform(
-        self, operation: Operation[Q, R], request: Q, size: int, extra_seconds: float = 0.0
-    ) -> R:
-        """Carry out an operation: in this process when the body is small, else in a child.
-
-        One that may take extra seconds, besides reading its body, runs in a child whatever the size.
-        """
+    async def perform(self, operation: Operation[Q, R], request: Q, size: int, share: str) -> R:
+        """Carry out an operation: in this process when body and problem are small, else in a child."""
+        most = self.settings.fast_choices
         with tracing.span(operation.name):
-            if size <= self.settings.fast_body and not extra_seconds:
-                return await self._threads.for_computing(lambda: operation.perform(request))
-            control = RunControl(memory=self.settings.solve_memory, seconds=_READ_SECONDS + extra_seconds)
-            return await self._threads.for_child(lambda: self.children.run(operation, request, control))
+            if size <= self.settings.fast_body:
+                with contextlib.suppress(TooManyChoicesError):
+                    return await self.compute(lambda: operation.perform(request, most), share)
+            return await self._threads.for_reading(share, lambda: self._in_child(operation, request, 0.0))
+
+    async def search(
+        self, operation: Operation[Q, R], request_for: Callable[[float], Q], seconds: float, share: str
+    ) -> R:
+        """Carry out an operation in which solvers search for so long, or less while other callers wait."""
+
+        def run(others_wait: bool) -> R:
+            given = min(seconds, _SLICE_SECONDS) if others_wait else seconds
+            return self._in_child(operation, request_for(given), given)
+
+        with tracing.span(operation.name):
+            return await self._threads.for_searching(share, run)
+
+    def _in_child(self, operation: Operation[Q, R], request: Q, extra_seconds: float) -> R:
+        seconds = _READ_SECONDS + extra_seconds
+        control = RunControl(memory=self.settings.solve_memory, seconds=seconds)
+        return self.children.run(operation, request, control)
 
     # Callers
 

@@ -141,7 +141,10 @@ class Settings(BaseModel):
         description="Allowed pools, summed over all buffers, of the largest problem tried inside the server.",
     )
     fast_threads: int = Field(2, ge=1, le=64, description="Problems tried inside the server at once.")
-    fast_waiting: Number = Field(256, description="Requests that may wait for one of these threads.")
+    fast_waiting: Number = Field(
+        256,
+        description="Requests that may wait for these threads, and as many for child processes of each kind.",
+    )
     sync_seconds: Seconds = Field(
         30.0, description="Seconds `POST /v1/plan` waits before it answers with a job."
     )

@@ -13,11 +13,10 @@ from memstow.api.http.errors import ApiError
 from memstow.api.http.requests import wants_fresh
 from memstow.api.http.responses import JsonObject
 from memstow.api.http.service import Service
-from memstow.api.operations.encoding import cache_key_with_hint
+from memstow.api.operations.encoding import cache_key_of_owner, cache_key_with_hint
 from memstow.api.operations.results import ValidatedRequest
 from memstow.api.store.idempotency import IdempotencyKey
 from memstow.api.store.job import Draft
-from memstow.api.store.plan_cache import owned
 from memstow.planner.model.errors import InputError
 from memstow.planner.reading.printable import shown
 
@@ -70,7 +69,7 @@ def draft_for(caller: Caller, validated: ValidatedRequest, *, fresh: bool) -> Dr
     return Draft(
         problem=validated.problem,
         digest=validated.digest,
-        cache_key=owned(validated.cache_key, caller.cache_owner),
+        cache_key=cache_key_of_owner(validated.cache_key, caller.cache_owner),
         buffers=validated.buffers,
         options=validated.options,
         hint=validated.hint,

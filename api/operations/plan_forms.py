@@ -5,6 +5,7 @@ processes, and in the keys of what is remembered.
 """
 
 from collections.abc import Sequence
+from typing import Final
 from urllib.parse import parse_qs, urlencode
 
 from memstow.planner import exports, formats
@@ -14,8 +15,11 @@ from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.reading.printable import printable
 
-PARAMETERS = ("prefix", "section", "header")
+PARAMETERS: Final = ("prefix", "section", "header")
 """Of a query: how the names in source code begin, and where it goes."""
+
+# Buffers and pairs of a problem whose self-check is written at once.
+_MOST_FOR_CHECK: Final = 2000
 
 
 def names() -> tuple[str, ...]:
@@ -37,6 +41,12 @@ def form_of(name: str, prefix: str | None, sections: Sequence[str], header: str 
     parameters += [("section", f"{pool}={section}") for pool, section in by_pool.items()]
     parameters += [("header", header)] if header is not None else []
     return f"{name}?{urlencode(parameters, errors='surrogatepass')}" if parameters else name
+
+
+def takes_long(problem: Problem, form: str) -> bool:
+    """Whether writing the plan may take longer than a small solve: the steps of a self-check may be many."""
+    related = (problem.conflicts, problem.exclusive, problem.relative, problem.in_place)
+    return form.startswith("c-check") and len(problem.buffers) + sum(map(len, related)) > _MOST_FOR_CHECK
 
 
 def write(problem: Problem, plan: Plan, form: str) -> bytes:

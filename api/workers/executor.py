@@ -39,6 +39,8 @@ class RunControl:
 
     memory: int
     seconds: float
+    memory_rule: str = "the setting `solve_memory`"
+    """What set the limit on memory, for messages."""
     on_update: Callable[[SolveUpdate], None] = lambda _update: None
     stop_requested: Callable[[], bool] = lambda: False
     """Whether it should end with the best plan so far."""
@@ -80,5 +82,5 @@ def result_from(done: Message, operation: Operation[Q, R], control: RunControl) 
 
 def out_of_memory(control: RunControl) -> ChildError:
     """The error for a run that went beyond its memory limit."""
-    message = f"needs more than the {control.memory >> 20} MiB that the setting `solve_memory` allows"
+    message = f"needs more than the {control.memory >> 20} MiB that {control.memory_rule} allows"
     return ChildError("out_of_memory", message)

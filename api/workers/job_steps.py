@@ -126,10 +126,12 @@ class JobSteps:
         options = json.loads(run.job.options)
         allowed = self._limits.max_time_limit
         seconds = allowed if options["deterministic"] else min(options["time_limit"], allowed)
-        memory = options.get("memory_limit") or self._limits.solve_memory
+        asked, most = options.get("memory_limit"), self._limits.solve_memory
+        by_option = asked is not None and asked < most
         with tracing.solve(run.on_update) as on_update:
             control = RunControl(
-                memory=min(memory, self._limits.solve_memory),
+                memory=asked if by_option else most,
+                memory_rule=f"the {'option `memory_limit`' if by_option else 'setting `solve_memory`'}",
                 seconds=seconds + _MARGIN_SECONDS,
                 on_update=on_update,
                 stop_requested=lambda: run.stop is not Stop.NO or shutdown.ending.is_set(),

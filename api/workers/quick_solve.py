@@ -10,7 +10,7 @@ from memstow.api.lru import LruCache
 from memstow.api.metrics import Metrics
 from memstow.api.operations import plan_forms
 from memstow.api.operations.body import ParsedRequest, parse_request
-from memstow.api.operations.encoding import bytes_in_order, plan_from_bytes
+from memstow.api.operations.encoding import bytes_in_order, cache_key_of_owner, plan_from_bytes
 from memstow.api.operations.requests import BodyForm, Limits
 from memstow.api.operations.results import SolveResult, ValidatedRequest
 from memstow.api.operations.solve import better_answer, result_of, solve_briefly
@@ -68,11 +68,14 @@ class FastPath:
         """The answer, if it can be had at once; else the request as a job."""
         with tracing.span("read"):
             request = parse_request(body, form, limits)
-        if choice_count(request.problem) > self._most_choices:
+        problem = request.problem
+        if choice_count(problem) > self._most_choices or plan_forms.takes_long(problem, to):
             # Preparing and judging it takes longer than the attempt, whatever its time limit.
             return request.validated()
         mine = replace(
-            request, cache_key=owned(request.cache_key, owner), digest=owned(request.digest, owner)
+            request,
+            cache_key=cache_key_of_owner(request.cache_key, owner),
+            digest=owned(request.digest, owner),
         )
         attempt = self._solve(mine, owner) if fresh else self._solve_once(mine, owner)
         self._metrics.cache.labels("hit" if attempt.cached else "miss").inc()

@@ -65,7 +65,9 @@ class Connection:
         with asyncio.Runner(loop_factory=lambda: self._loop) as runner, warnings.catch_warnings():
             # A large problem is sent with its task, which Dask warns of.
             warnings.filterwarnings("ignore", message="Sending large graph", category=UserWarning)
-            runner.run(self._keep())
+            # Cancelled by `close`.
+            with contextlib.suppress(asyncio.CancelledError):
+                runner.run(self._keep())
 
     def _end(self) -> None:
         if self._task is not None:

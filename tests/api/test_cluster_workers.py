@@ -86,7 +86,6 @@ def test_a_job_goes_to_a_worker_that_has_what_it_needs(server: Server, farm: Far
         for seed in (81, 82, 83):
             found = over(client, submit(client, hard(30, seed), solver="cpsat", time_limit=2))
             assert (found["state"], found["error"]) == ("done", None)
-            assert found["solver"].startswith("cpsat") or found["status"] == "optimal"
         assert attempts(server) == [1, 1, 1, 1]
 
 

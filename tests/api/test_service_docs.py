@@ -1,5 +1,6 @@
 """docs/service.md says what is so: its examples run, and every operation and setting is there."""
 
+import ast
 import json
 import os
 import re
@@ -140,3 +141,29 @@ def test_every_operation_is_documented() -> None:
         place = re.sub(r"\{\w+\}", "", path).rstrip("/") or "localhost:8080/"
         for part in filter(None, re.split(r"/(?=$)|(?<=jobs/)|(?<=batches/)|(?<=keys/)", place)):
             assert part.strip("/") in PAGE, path
+
+
+def _codes_of_errors() -> set[str]:
+    """The codes that the service answers with: the names in the calls that make errors."""
+    makers = {"ApiError", "ChildError", "_refuse", "_too_many"}
+    codes = set()
+    for file in (*(ROOT / "api" / "http").rglob("*.py"), *(ROOT / "api" / "workers").rglob("*.py")):
+        for call in ast.walk(ast.parse(file.read_text())):
+            if isinstance(call, ast.Call) and _name_of(call.func) in makers:
+                texts = [str(it.value) for it in call.args if isinstance(it, ast.Constant)]
+                codes |= set([it for it in texts if re.fullmatch(r"[a-z]+(_[a-z]+)*", it)][:1])
+    return codes - {"http_error"}
+
+
+def _name_of(called: ast.expr) -> str:
+    return called.id if isinstance(called, ast.Name) else getattr(called, "attr", "")
+
+
+def test_every_code_of_an_error_is_documented() -> None:
+    rows = re.findall(r"^\| \d{3} \| (`.*?`) \| .* \|$", PAGE, re.MULTILINE)
+    documented = {code for row in rows for code in re.findall(r"`(\w+)`", row)}
+    found = _codes_of_errors()
+    assert len(found) > 30
+    assert found - documented == set()
+    program = "".join(file.read_text() for file in (ROOT / "api").rglob("*.py"))
+    assert {code for code in documented if f'"{code}"' not in program} == set(), "nothing answers with it"

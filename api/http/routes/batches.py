@@ -3,7 +3,6 @@
 import csv
 import io
 from collections import Counter
-from dataclasses import replace
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request
@@ -21,6 +20,7 @@ from memstow.api.http.requests import (
 )
 from memstow.api.http.responses import JsonObject, job_json, json_response
 from memstow.api.http.service import Service
+from memstow.api.http.shares import share_of
 from memstow.api.http.submission import (
     IDEMPOTENCY_PARAMETER,
     draft_for,
@@ -29,6 +29,7 @@ from memstow.api.http.submission import (
     removed_error,
     require_priority,
 )
+from memstow.api.operations.batch import jobs_of
 from memstow.api.operations.operations import READ_BATCH
 from memstow.api.operations.requests import ReadBatchRequest
 from memstow.api.store.idempotency import IdempotencyKey
@@ -61,6 +62,7 @@ _SCHEMA: JsonObject = {
         "table": {"type": "object", "description": "By problem, then by setting."},
     },
 }
+_NAME: JsonObject = {"type": "string", "minLength": 1, "maxLength": 200}
 _COLUMNS = (
     "problem",
     "setting",
@@ -75,6 +77,21 @@ _COLUMNS = (
     "seconds",
     "error",
 )
+_ROW: JsonObject = {"type": "object", "required": list(_COLUMNS)}
+_RESULT: JsonObject = {
+    **dict.fromkeys(_COLUMNS),
+    "problem": "first",
+    "setting": "quick",
+    "job": schemas.JOB_ID,
+    "state": "done",
+    "status": "optimal",
+    "value": 12288,
+    "peak": 12288,
+    "bound": 12288,
+    "gap": 0.0,
+    "solver": "exact",
+    "seconds": 0.1,
+}
 
 
 @router.post(
@@ -89,7 +106,7 @@ _COLUMNS = (
     openapi_extra={"parameters": [IDEMPOTENCY_PARAMETER]}
     | schemas.enveloped(
         {
-            "name": {"type": "string", "minLength": 1, "maxLength": 200},
+            "name": _NAME,
             "priority": {"type": "integer", "minimum": -100, "maximum": 100, "default": 0},
             "problems": {
                 "type": "array",
@@ -97,7 +114,8 @@ _COLUMNS = (
                 "items": {
                     "type": "object",
                     "required": ["problem"],
-                    "properties": {"name": {"type": "string"}, "problem": schemas.ref("Problem")},
+                    "properties": {"name": _NAME, "problem": schemas.problem()},
+                    "additionalProperties": False,
                 },
             },
             "settings": {
@@ -106,7 +124,8 @@ _COLUMNS = (
                 "items": {
                     "type": "object",
                     "required": ["options"],
-                    "properties": {"name": {"type": "string"}, "options": schemas.ref("Options")},
+                    "properties": {"name": _NAME, "options": schemas.ref("Options")},
+                    "additionalProperties": False,
                 },
             },
         },
@@ -124,6 +143,7 @@ _COLUMNS = (
 )
 async def submit_batch(request: Request, service: CurrentService) -> Response:
     """Put in."""
+    require_known(request)
     caller = await service.caller(request)
     service.require_open()
     require_json(request)
@@ -131,7 +151,7 @@ async def submit_batch(request: Request, service: CurrentService) -> Response:
     key = await service.in_thread(idempotency_key_of, request, caller, body)
     batch = await find_submitted(service, key)
     if batch is None:
-        batch = await _submit(service, caller, body, key)
+        batch = await _submit(service, caller, share_of(caller, request), body, key)
     elif await service.in_thread(service.queue.batch, batch) is None:
         raise removed_error()
     note_affected(request.scope, batch=batch)
@@ -139,13 +159,13 @@ async def submit_batch(request: Request, service: CurrentService) -> Response:
     return json_response(document, 202, {"Location": f"/v1/batches/{batch}"})
 
 
-async def _submit(service: Service, caller: Caller, body: bytes, key: IdempotencyKey | None) -> str:
+async def _submit(
+    service: Service, caller: Caller, share: str, body: bytes, key: IdempotencyKey | None
+) -> str:
     read = ReadBatchRequest(body=body, limits=service.limits_of(caller))
-    validated = await service.perform(READ_BATCH, read, len(body))
+    validated = await service.perform(READ_BATCH, read, len(body), share)
     require_priority(caller, validated.priority)
-    drafts = [
-        replace(draft_for(caller, job, fresh=True), priority=validated.priority) for job in validated.jobs
-    ]
+    drafts = [draft_for(caller, job, fresh=True) for job in jobs_of(validated)]
     batch, _ = await service.in_thread(service.queue.submit_batch, caller.key_id, validated.name, drafts, key)
     service.runner.wake()
     return batch
@@ -160,6 +180,7 @@ async def _submit(service: Service, caller: Caller, body: bytes, key: Idempotenc
 )
 async def get_batch(request: Request, service: CurrentService, batch: str) -> Response:
     """Look."""
+    require_known(request)
     caller = await service.caller(request, Role.READ)
     return json_response(await _batch_json(service, caller, batch))
 
@@ -172,10 +193,17 @@ async def get_batch(request: Request, service: CurrentService, batch: str) -> Re
     responses=schemas.answers(
         200,
         "The results.",
-        {"results": [{"problem": "first", "setting": "quick", "job": schemas.JOB_ID, "status": "optimal"}]},
-        {"type": "object"},
+        {"results": [_RESULT]},
+        {
+            "type": "object",
+            "required": ["results"],
+            "properties": {
+                "results": {"type": "array", "items": {"type": "object", "required": list(_COLUMNS)}}
+            },
+        },
         "application/json",
         404,
+        as_text=f"{','.join(_COLUMNS)}\nfirst,quick,{schemas.JOB_ID},done,optimal,12288,12288,12288,0.0,exact,0.1,\n",
     ),
 )
 async def get_results(

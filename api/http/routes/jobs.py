@@ -13,20 +13,22 @@ from starlette.responses import Response
 from memstow.api.http import schemas
 from memstow.api.http.audit import note_affected
 from memstow.api.http.auth import Caller
-from memstow.api.http.errors import ApiError, NoMoreEventsError
+from memstow.api.http.errors import IS_HEAD, ApiError, NoMoreEventsError
+from memstow.api.http.job_plans import FINAL, plan_of_job
 from memstow.api.http.requests import (
     OPTION_PARAMETERS,
     SOURCE_PARAMETERS,
     CurrentService,
     FormatOfBody,
+    FormatOfPlan,
     find_job,
     output_format,
     read_problem_body,
     require_known,
     service_of,
 )
-from memstow.api.http.responses import job_json, job_path, job_response, json_response
-from memstow.api.http.routes.plan import plan_of_job
+from memstow.api.http.responses import job_json, job_path, job_response, json_response, matching_tag
+from memstow.api.http.shares import share_of
 from memstow.api.http.submission import (
     IDEMPOTENCY_PARAMETER,
     draft_of,
@@ -62,7 +64,7 @@ _JOB = schemas.ref("Job")
         ],
         **schemas.enveloped(
             {
-                "problem": schemas.ref("Problem"),
+                "problem": schemas.problem(),
                 "target": schemas.target(),
                 "options": schemas.ref("Options"),
                 "priority": {"type": "integer", "minimum": -100, "maximum": 100, "default": 0},
@@ -88,7 +90,7 @@ async def submit(
         job = earlier
     else:
         read = ReadRequest(body=body, form=form, limits=service.limits_of(caller))
-        validated = await service.perform(READ, read, len(body))
+        validated = await service.perform(READ, read, len(body), share_of(caller, request))
         draft = await draft_of(service, caller, request, validated)
         job, _ = await service.in_thread(service.queue.submit, draft, key)
         service.runner.wake()
@@ -148,6 +150,7 @@ async def list_jobs(
 )
 async def get_job(request: Request, service: CurrentService, job: str) -> Response:
     """Look."""
+    require_known(request)
     caller = await service.caller(request, Role.READ)
     return job_response(await find_job(service, caller, job))
 
@@ -163,6 +166,7 @@ async def get_job(request: Request, service: CurrentService, job: str) -> Respon
 )
 async def get_problem(request: Request, service: CurrentService, job: str) -> Response:
     """The problem."""
+    require_known(request)
     caller = await service.caller(request, Role.READ)
     found = await find_job(service, caller, job)
     body = await service.document(request, found.id, "problem")
@@ -187,6 +191,9 @@ async def get_problem(request: Request, service: CurrentService, job: str) -> Re
         404,
         409,
         also={304: {"description": "The plan is the one you have."}},
+        as_text=schemas.PLAN_CSV,
+        as_source=schemas.SOURCE_CODE,
+        headers=schemas.PLAN_HEADERS,
     ),
     openapi_extra={"parameters": SOURCE_PARAMETERS},
 )
@@ -194,20 +201,15 @@ async def get_plan(
     request: Request,
     service: CurrentService,
     job: str,
-    output_format_name: Annotated[
-        str | None,
-        Query(
-            alias="output_format",
-            description="json, csv, structured, or source code: c-header, c-source, c-check, ld, rust.",
-        ),
-    ] = None,
+    output_format_name: FormatOfPlan = None,
     format: Annotated[str | None, Query(description="The same as output_format.")] = None,  # noqa: A002
 ) -> Response:
     """The plan."""
     require_known(request, "output_format", "format", *plan_forms.PARAMETERS)
     caller = await service.caller(request, Role.READ)
     found = await find_job(service, caller, job)
-    plan = await plan_of_job(request, service, found.id, output_format(request, output_format_name or format))
+    to = output_format(request, output_format_name or format)
+    plan = await plan_of_job(service, request, caller, found.id, to)
     if plan is None:
         if found.error is not None:
             raise ApiError(409, "job_failed", found.error)
@@ -220,10 +222,12 @@ async def get_plan(
     headers = {
         "ETag": plan.etag,
         "Cache-Control": "private, no-cache",
-        "Memstow-Final": "true" if found.over else "false",
+        "Vary": "Accept",
+        FINAL: "true" if found.over else "false",
     }
-    if plan.etag in request.headers.get("if-none-match", ""):
-        return Response(None, 304, headers)
+    held = matching_tag(", ".join(request.headers.getlist("if-none-match")), plan.etag)
+    if held is not None:
+        return Response(None, 304, headers | {"ETag": held})
     return Response(plan.body, 200, headers, plan.media_type)
 
 
@@ -242,6 +246,7 @@ async def _position(
     last_event_id: Annotated[str | None, Header(description="The last event that was received.")] = None,
 ) -> _Position:
     """A dependency, because errors and 204 are possible only before the stream begins."""
+    require_known(request)
     service = service_of(request)
     caller = await service.caller(request, Role.READ)
     service.require_open()
@@ -280,6 +285,9 @@ async def events(
 ) -> AsyncIterator[ServerSentEvent]:
     """Follow."""
     service = service_of(request)
+    if request.scope.get(IS_HEAD):
+        # The headers are all there is to send.
+        return
     service.metrics.streams.inc()
     try:
         with service.callers.watch(position.caller) as watch:

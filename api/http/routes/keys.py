@@ -102,6 +102,7 @@ _BODY: Final[JsonObject] = {
 )
 async def create_key(request: Request, service: CurrentService) -> Response:
     """Create."""
+    require_known(request)
     await service.administrator(request)
     require_json(request)
     given = await _given(request, service, NewKey)
@@ -144,6 +145,7 @@ async def list_keys(request: Request, service: CurrentService) -> Response:
 )
 async def set_key(request: Request, service: CurrentService, key: str) -> Response:
     """Change."""
+    require_known(request)
     await service.administrator(request)
     require_json(request)
     found = await _find_key(service, key)
@@ -180,6 +182,7 @@ async def set_key(request: Request, service: CurrentService, key: str) -> Respon
 )
 async def rotate_key(request: Request, service: CurrentService, key: str) -> Response:
     """Rotate."""
+    require_known(request)
     await service.administrator(request)
     require_json(request)
     found = await _find_key(service, key)

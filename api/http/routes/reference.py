@@ -37,6 +37,7 @@ router = APIRouter(tags=["reference"])
 )
 async def list_solvers(request: Request, service: CurrentService) -> Response:
     """Solvers."""
+    require_known(request)
     await service.caller(request, Role.READ)
     return json_response({"solvers": await service.in_thread(_solvers)})
 
@@ -57,7 +58,9 @@ def _solvers() -> list[JsonObject]:
 async def get_schema(
     request: Request,
     service: CurrentService,
-    kind: Annotated[str, Query(description="problem, options, plan or target.")] = "problem",
+    kind: Annotated[
+        str, Query(description="The kind of document.", json_schema_extra={"enum": list(KINDS)})
+    ] = "problem",
 ) -> Response:
     """Schema."""
     require_known(request, "kind")
@@ -81,6 +84,7 @@ async def get_schema(
 )
 async def list_targets(request: Request, service: CurrentService) -> Response:
     """Targets."""
+    require_known(request)
     await service.caller(request, Role.READ)
     return json_response({"targets": await service.in_thread(_targets)})
 
@@ -106,6 +110,7 @@ def _targets() -> list[JsonObject]:
 )
 async def list_examples(request: Request, service: CurrentService) -> Response:
     """Examples."""
+    require_known(request)
     await service.caller(request, Role.READ)
     return json_response({"examples": [{"name": name, "path": f"/v1/examples/{name}"} for name in EXAMPLES]})
 
@@ -121,6 +126,7 @@ async def list_examples(request: Request, service: CurrentService) -> Response:
 )
 async def get_example(request: Request, service: CurrentService, name: str) -> Response:
     """Example."""
+    require_known(request)
     await service.caller(request, Role.READ)
     if name not in EXAMPLES:
         raise ApiError(404, "no_such_example", f"there are {', '.join(EXAMPLES)}")
@@ -130,6 +136,7 @@ async def get_example(request: Request, service: CurrentService, name: str) -> R
 @router.get(
     "/version",
     operation_id="get_version",
+    openapi_extra=schemas.WITHOUT_KEY,
     summary="The version",
     response_class=Response,
     responses=schemas.answers(
@@ -139,8 +146,9 @@ async def get_example(request: Request, service: CurrentService, name: str) -> R
         {"type": "object", "required": ["name", "version"]},
     ),
 )
-async def get_version() -> Response:
+async def get_version(request: Request) -> Response:
     """Version."""
+    require_known(request)
     return json_response(
         {"name": "memstow", "version": memstow.__version__, "python": platform.python_version()}
     )

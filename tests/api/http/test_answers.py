@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 
 import memstow
 from memstow.api.http.app import create_app
-from memstow.api.http.routes.plan import error_of_job
+from memstow.api.http.job_plans import error_of_job
 from memstow.api.http.schemas import PROBLEM
 from memstow.api.http.service import Service
 from memstow.api.http.settings import Settings

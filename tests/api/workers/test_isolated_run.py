@@ -31,7 +31,7 @@ def executor() -> Iterator[ChildExecutor]:
     executor.close()
 
 
-def no_child() -> Process:
+def no_child(*_: object) -> Process:
     raise OSError(errno.EMFILE, "Too many open files")
 
 
@@ -59,7 +59,7 @@ def test_a_child_that_cannot_be_started_is_a_shortage(
 def test_a_child_that_ends_before_it_has_started_up_is_a_shortage(
     executor: ChildExecutor, monkeypatch: pytest.MonkeyPatch, code: str
 ) -> None:
-    monkeypatch.setattr(isolated_run, "_start_child", lambda: Process([sys.executable, "-c", code]))
+    monkeypatch.setattr(isolated_run, "_start_child", lambda _scratch: Process([sys.executable, "-c", code]))
     with pytest.raises(ChildError, match="did not start up") as raised:
         executor.run(SOLVE, REQUEST, CONTROL)
     assert raised.value.code == "shortage"
