@@ -1,6 +1,7 @@
 """Plans as source code over HTTP: a build system needs no more than curl."""
 
 import json
+from itertools import combinations
 
 import pytest
 from starlette.testclient import TestClient
@@ -72,6 +73,29 @@ def test_names_that_cannot_be_are_refused(client: TestClient, query: str, code: 
     document = response.json()
     assert response.status_code == 422
     assert code in {document["code"], *(issue["code"] for issue in document.get("errors", ()))}
+
+
+def test_a_long_self_check_is_not_written_in_the_process_of_the_server(client: TestClient) -> None:
+    buffers = [{"id": f"b{i}", "size": 8, "lifetime": [i, i + 2]} for i in range(2500)]
+    problem = {"version": 1, "buffers": buffers}
+    response = client.post("/v1/plan?output_format=c-check", json={"problem": problem, "options": OPTIONS})
+    assert response.status_code == 200, response.text
+    assert "location" in response.headers
+    assert response.text.count("u,") > 2 * 2500
+    job = response.headers["location"]
+    assert client.get(f"{job}/plan?output_format=c-check").text == response.text
+
+
+def test_a_self_check_that_would_be_too_long_is_refused(client: TestClient) -> None:
+    names = [[f"{which}{i}" for i in range(120)] for which in "ab"]
+    problem = {
+        "version": 1,
+        "buffers": [{"id": name, "size": 1, "lifetime": [0, 1]} for name in (*names[0], *names[1])],
+        "pools": [{"id": "memory", "capacity": 2}],
+        "exclusive": [pair for some in names for pair in combinations(some, 2)],
+    }
+    response = client.post("/v1/plan?output_format=c-check", json={"problem": problem, "options": OPTIONS})
+    problem_document(response, 422, "too_large")
 
 
 def test_what_has_no_plan_comes_as_json(client: TestClient) -> None:

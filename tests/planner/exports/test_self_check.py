@@ -12,6 +12,7 @@ import memstow
 from memstow.planner.exports import c_check, c_header, c_source
 from memstow.planner.exports.memory_map import MemoryMap
 from memstow.planner.exports.naming import Naming
+from memstow.planner.generate.network import network
 from memstow.planner.model.plan import PLANNED, Placement, Plan, Status
 from memstow.planner.model.problem import Problem
 from memstow.planner.verify import Code, verify
@@ -65,6 +66,13 @@ def answers(plans: list[tuple[Problem, Plan]]) -> list[bool]:
 def test_plans_pass_their_self_check(drawn: list[Problem]) -> None:
     planned = [(problem, plan) for problem in drawn if (plan := bare_plan(problem)) is not None]
     assert answers(planned) == [True] * len(planned)
+
+
+def test_plans_of_networks_pass_their_self_check() -> None:
+    drawn = [network(40, seed, element=1, alignment=16, in_place=seed % 2 == 0) for seed in range(4)]
+    assert any(problem.in_place for problem in drawn)
+    planned = [(problem, plan) for problem in drawn if (plan := bare_plan(problem)) is not None]
+    assert answers(planned) == [True] * len(drawn)
 
 
 def moved(problem: Problem, plan: Plan, rng: random.Random) -> Plan:
