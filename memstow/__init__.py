@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from memstow.planner.exports import export as export
     from memstow.planner.formats import (
         read_plan as read_plan,
         read_problem as read_problem,
@@ -74,6 +75,7 @@ __version__ = "0.1.0"
 
 # The public names by the module that defines them; `as` above makes them public to type checkers as well.
 _HOMES: Final = {
+    "memstow.planner.exports": ("export",),
     "memstow.planner.formats": ("read_plan", "read_problem", "write_plan", "write_problem"),
     "memstow.planner.model.digest": ("digest",),
     "memstow.planner.model.errors": (

@@ -22,6 +22,8 @@ MEDIA_TYPES: Final = {
     "executorch": f"{_VENDOR}executorch+json",
     "usmp": f"{_VENDOR}usmp+json",
 }
+SOURCE_CODE: Final = "text/plain; charset=utf-8"
+"""The media type of plans as source code."""
 
 
 JsonObject = dict[str, Any]
@@ -44,7 +46,7 @@ class PlanBody:
 
 def plan_body(plan: bytes, name: str) -> PlanBody:
     """The body for a plan in the format of this name."""
-    media_type = "application/json" if name == "json" else MEDIA_TYPES[name]
+    media_type = "application/json" if name == "json" else MEDIA_TYPES.get(name, SOURCE_CODE)
     return PlanBody(plan, media_type, f'"{hashlib.sha256(plan).hexdigest()[:32]}"')
 
 

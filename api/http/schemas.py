@@ -29,6 +29,7 @@ PROBLEM: Final[JsonObject] = {
         {"id": "output", "size": 1024, "lifetime": [4, 6]},
     ],
 }
+SOURCE_CODE: Final = "#define PLAN_OFFSET_input 8192u\n#define PLAN_SIZE_input 4096u\n"
 CSV: Final = "id,lower,upper,size\ninput,0,2,4096\nconv1,1,3,8192\n"
 PLAN: Final[JsonObject] = {
     "status": "optimal",
@@ -210,12 +211,15 @@ def answers(
     *failures: int,
     also: Responses | None = None,
     as_text: str | None = None,
+    as_source: str | None = None,
     headers: JsonObject | None = None,
 ) -> Responses:
-    """The responses of an operation; `as_text`: an example in CSV, where the response can be that as well."""
+    """The responses of an operation; with examples in CSV and in C where it can be those as well."""
     content = {media_type: {"schema": schema or {}, "example": example}}
     if as_text is not None:
         content["text/csv"] = {"schema": {"type": "string"}, "example": as_text}
+    if as_source is not None:
+        content["text/plain"] = {"schema": {"type": "string"}, "example": as_source}
     success: JsonObject = {"description": description, "content": content}
     if headers is not None:
         success["headers"] = headers

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
+from memstow.api.operations import plan_forms
 from memstow.api.operations.batch import read_batch
 from memstow.api.operations.body import (
     collect,
@@ -145,7 +146,9 @@ def _rewrite_plan(request: RewritePlanRequest, most_choices: int | None) -> Docu
     if plan.status not in PLANNED:
         return Document(request.plan, "json")
     _require_few(problem, most_choices)
-    return Document(formats.write_plan(problem, plan, request.to), request.to)
+    if most_choices is not None and plan_forms.takes_long(problem, request.to):
+        raise TooManyChoicesError
+    return Document(plan_forms.write(problem, plan, request.to), request.to)
 
 
 def _require_few(problem: Problem, most_choices: int | None) -> None:

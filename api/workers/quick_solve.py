@@ -8,6 +8,7 @@ from typing import Final
 from memstow.api import tracing
 from memstow.api.lru import LruCache
 from memstow.api.metrics import Metrics
+from memstow.api.operations import plan_forms
 from memstow.api.operations.body import ParsedRequest, parse_request
 from memstow.api.operations.encoding import bytes_in_order, cache_key_of_owner, plan_from_bytes
 from memstow.api.operations.requests import BodyForm, Limits
@@ -67,7 +68,8 @@ class FastPath:
         """The answer, if it can be had at once; else the request as a job."""
         with tracing.span("read"):
             request = parse_request(body, form, limits)
-        if choice_count(request.problem) > self._most_choices:
+        problem = request.problem
+        if choice_count(problem) > self._most_choices or plan_forms.takes_long(problem, to):
             # Preparing and judging it takes longer than the attempt, whatever its time limit.
             return request.validated()
         mine = replace(
@@ -177,4 +179,4 @@ def _rewritten(request: ParsedRequest, body: bytes, to: str) -> tuple[str, bytes
     plan = plan_from_bytes(body)
     if plan.status not in PLANNED:
         return "json", body
-    return to, formats.write_plan(request.problem, plan, to)
+    return to, plan_forms.write(request.problem, plan, to)

@@ -45,7 +45,7 @@ def read_problem(path: str, args: argparse.Namespace) -> "Problem":
     """Read the problem, and change it as the arguments say."""
     from memstow.planner import formats
 
-    data = _read(path)
+    data = read_bytes_of(path)
     with naming_file(path):
         problem = formats.read_problem(data, args.format)
     if args.target is None and args.capacity is None and not args.fit_only:
@@ -68,7 +68,7 @@ def read_target(name: str) -> "Target":
     if name in shipped():
         return shipped_target(name)
     try:
-        data = _read(name)
+        data = read_bytes_of(name)
     except InputError as error:
         raise InputError(_with_shipped(name, issue) for issue in error.issues) from None
     with naming_file(name):
@@ -94,7 +94,7 @@ def read_plan(path: str, problem: "Problem", form: str | None = None) -> "Plan":
     """The plan for this problem in the file."""
     from memstow.planner import formats
 
-    data = _read(path)
+    data = read_bytes_of(path)
     with naming_file(path):
         return formats.read_plan(data, problem, form)
 
@@ -139,7 +139,8 @@ def refuse_two_stdins(*paths: str | None) -> None:
         raise InputError.single("two_stdins", "arguments", "only one of the files can be standard input (-)")
 
 
-def _read(path: str) -> bytes:
+def read_bytes_of(path: str) -> bytes:
+    """What is in the file, or on standard input."""
     from memstow.planner.model.errors import InputError
     from memstow.planner.reading.source import read_bytes
 

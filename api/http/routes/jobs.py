@@ -17,6 +17,7 @@ from memstow.api.http.errors import IS_HEAD, ApiError, NoMoreEventsError
 from memstow.api.http.job_plans import FINAL, plan_of_job
 from memstow.api.http.requests import (
     OPTION_PARAMETERS,
+    SOURCE_PARAMETERS,
     CurrentService,
     FormatOfBody,
     FormatOfPlan,
@@ -35,6 +36,7 @@ from memstow.api.http.submission import (
     idempotency_key_of,
     removed_error,
 )
+from memstow.api.operations import plan_forms
 from memstow.api.operations.operations import READ
 from memstow.api.operations.requests import ReadRequest
 from memstow.api.store.job import Job, State, Stop
@@ -195,20 +197,24 @@ async def get_problem(request: Request, service: CurrentService, job: str) -> Re
         409,
         also={304: {"description": "The plan is the one you have."}},
         as_text=schemas.PLAN_CSV,
+        as_source=schemas.SOURCE_CODE,
         headers=schemas.PLAN_HEADERS,
     ),
+    openapi_extra={"parameters": SOURCE_PARAMETERS},
 )
 async def get_plan(
     request: Request,
     service: CurrentService,
     job: str,
-    format: FormatOfPlan = None,  # noqa: A002
+    output_format_name: FormatOfPlan = None,
+    format: Annotated[str | None, Query(description="The same as output_format.")] = None,  # noqa: A002
 ) -> Response:
     """The plan."""
-    require_known(request, "format")
+    require_known(request, "output_format", "format", *plan_forms.PARAMETERS)
     caller = await service.caller(request, Role.READ)
     found = await find_job(service, caller, job)
-    plan = await plan_of_job(service, request, caller, found.id, output_format(request, format))
+    to = output_format(request, output_format_name or format)
+    plan = await plan_of_job(service, request, caller, found.id, to)
     if plan is None:
         if found.error is not None:
             raise ApiError(409, "job_failed", found.error)

@@ -1,8 +1,6 @@
 """`POST /v1/plan`: a problem in, a plan out; what takes longer becomes a job."""
 
-from typing import Annotated
-
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from memstow.api.http import schemas
@@ -10,8 +8,10 @@ from memstow.api.http.job_plans import JobPlan
 from memstow.api.http.preferences import preferences_of
 from memstow.api.http.requests import (
     OPTION_PARAMETERS,
+    SOURCE_PARAMETERS,
     CurrentService,
     FormatOfBody,
+    FormatOfPlan,
     output_format,
     read_problem_body,
     wants_fresh,
@@ -24,7 +24,6 @@ from memstow.api.operations.operations import READ
 from memstow.api.operations.requests import ReadRequest
 from memstow.api.operations.results import ValidatedRequest
 from memstow.api.workers.quick_solve import Answer
-from memstow.planner import formats
 
 router = APIRouter(tags=["plan"])
 
@@ -63,10 +62,11 @@ _PREFER = {
         507,
         also={202: _ACCEPTED},
         as_text=schemas.PLAN_CSV,
+        as_source=schemas.SOURCE_CODE,
         headers=schemas.PLAN_HEADERS,
     ),
     openapi_extra={
-        "parameters": [*OPTION_PARAMETERS, IDEMPOTENCY_PARAMETER, _PREFER],
+        "parameters": [*OPTION_PARAMETERS, *SOURCE_PARAMETERS, IDEMPOTENCY_PARAMETER, _PREFER],
         **schemas.enveloped(
             {
                 "problem": schemas.problem(),
@@ -82,14 +82,7 @@ async def plan(
     request: Request,
     service: CurrentService,
     format: FormatOfBody = None,  # noqa: A002
-    output_format_name: Annotated[
-        str | None,
-        Query(
-            alias="output_format",
-            description="Format of the plan.",
-            json_schema_extra={"enum": list(formats.plan_names())},
-        ),
-    ] = None,
+    output_format_name: FormatOfPlan = None,
 ) -> Response:
     """Plan."""
     caller = await service.caller(request)

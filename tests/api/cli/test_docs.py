@@ -27,7 +27,7 @@ _OUT_OF_TIME = re.compile(r"^memstow: [\w-]+ ended early: out of time\n", re.MUL
 
 
 def _sections() -> dict[str, str]:
-    parts = re.split(r"^## memstow (\w+)$", PAGE, flags=re.MULTILINE)
+    parts = re.split(r"^## memstow ([\w-]+)$", PAGE, flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
