@@ -126,3 +126,11 @@ def test_a_bench_plans_graphs_in_the_order_in_which_they_are_listed(
     ran = cli("bench", "run", forked, "--solvers", "greedy", "--output", tmp_path / "bench")
     assert ran.code == Exit.DONE
     assert "160" in (tmp_path / "bench" / "results.jsonl").read_text()
+
+
+def test_a_plan_is_a_hint_and_a_lock_is_for_problems(cli: Cli, forked: Path, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.json"
+    assert cli("solve", forked, "--order", "free", "--output", plan).code == Exit.DONE
+    assert cli("solve", forked, "--order", "free", "--hint", plan).code == Exit.DONE
+    ran = cli("solve", forked, "--lock", tmp_path / "forked.lock")
+    assert (ran.code, "a lock is for a problem" in ran.err) == (Exit.USAGE, True)
