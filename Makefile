@@ -26,7 +26,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 .DELETE_ON_ERROR:
 # Parallel steps would install into the same environment.
 .NOTPARALLEL:
-.PHONY: test serve install lint audit format types native-check bench bench-hard bench-work wheel-check fuzz contract clean
+.PHONY: test serve install lint audit format types native-check bench bench-hard bench-order bench-work wheel-check fuzz contract clean
 
 test: install
 	$(BIN)/python -m pytest $(ARGS)
@@ -108,6 +108,10 @@ bench: install
 # Takes some minutes on two idle cores.
 bench-hard: install
 	$(BIN)/python -m benchmarks hard $(ARGS)
+
+# Orders of operators, on the graphs of the shared data: ours, rules of thumb, and with ARGS='--cpsat 30' a model.
+bench-order: install
+	$(BIN)/python -m benchmarks.order $(ARGS)
 
 # Compares the work counts of a small deterministic set with the committed ones, to detect a slower search on any machine.
 # ARGS=--update accepts the current counts.

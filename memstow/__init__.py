@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from memstow.planner.exports import export as export
     from memstow.planner.formats import (
+        read_graph as read_graph,
         read_plan as read_plan,
         read_problem as read_problem,
+        write_graph as write_graph,
         write_plan as write_plan,
         write_problem as write_problem,
     )
+    from memstow.planner.graph.program import lower_graph as lower_graph
     from memstow.planner.model.digest import digest as digest
     from memstow.planner.model.errors import (
         DeclinedError as DeclinedError,
@@ -33,6 +36,16 @@ if TYPE_CHECKING:
         OnBetter as OnBetter,
         Phase as Phase,
     )
+    from memstow.planner.model.graph import (
+        Alternative as Alternative,
+        Graph as Graph,
+        Limits as Limits,
+        Operator as Operator,
+        Temporary as Temporary,
+        Tensor as Tensor,
+        View as View,
+        Window as Window,
+    )
     from memstow.planner.model.options import Options as Options
     from memstow.planner.model.plan import (
         Certificate as Certificate,
@@ -42,6 +55,7 @@ if TYPE_CHECKING:
         Placement as Placement,
         Plan as Plan,
         PoolUse as PoolUse,
+        Schedule as Schedule,
         Status as Status,
         TermValue as TermValue,
     )
@@ -76,7 +90,25 @@ __version__ = "0.1.0"
 # The public names by the module that defines them; `as` above makes them public to type checkers as well.
 _HOMES: Final = {
     "memstow.planner.exports": ("export",),
-    "memstow.planner.formats": ("read_plan", "read_problem", "write_plan", "write_problem"),
+    "memstow.planner.formats": (
+        "read_graph",
+        "read_plan",
+        "read_problem",
+        "write_graph",
+        "write_plan",
+        "write_problem",
+    ),
+    "memstow.planner.graph.program": ("lower_graph",),
+    "memstow.planner.model.graph": (
+        "Alternative",
+        "Graph",
+        "Limits",
+        "Operator",
+        "Temporary",
+        "Tensor",
+        "View",
+        "Window",
+    ),
     "memstow.planner.model.digest": ("digest",),
     "memstow.planner.model.errors": (
         "DeclinedError",
@@ -97,6 +129,7 @@ _HOMES: Final = {
         "Placement",
         "Plan",
         "PoolUse",
+        "Schedule",
         "Status",
         "TermValue",
     ),

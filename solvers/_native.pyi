@@ -6,6 +6,7 @@ from enum import Enum, IntEnum
 from typing import Final
 
 from memstow.solvers import instance as _instance
+from memstow.solvers.order import instance as _order
 from memstow.solvers.solver import HintPlace, Term
 
 UNBOUNDED: Final[int]
@@ -275,6 +276,92 @@ class Cheapest:
         on_bound: Callable[[int], None],
     ) -> CheapestResult: ...
 
+class OrderInstance:
+    """The arrays of `solvers.order.instance.OrderInstance`."""
+
+    def __init__(self, instance: _order.OrderInstance) -> None: ...
+
+class LeastPeakOptions:
+    """Where the search for an order ends, and what it may take.
+
+    enough: an order that needs no more ends it; memory: bytes for dead sets; most_kept: sets of a refutation
+    that are handed out.
+    """
+
+    def __init__(self, *, enough: int, bound: int, workers: int, memory: int, most_kept: int) -> None: ...
+
+class Chain:
+    """Storages of which one is live in each set; credit: the number of a pair, or -1."""
+
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def credit(self) -> int: ...
+    @property
+    def storages(self) -> list[int]: ...
+
+class WayProof:
+    """One way to save in place, and the chains that prove its bound."""
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]: ...
+    @property
+    def chains(self) -> list[Chain]: ...
+
+class RefutedOrders:
+    """A search that ran dry: no order needs `limit` or less."""
+
+    @property
+    def limit(self) -> int: ...
+    @property
+    def backwards(self) -> bool: ...
+    @property
+    def sets(self) -> int: ...
+    @property
+    def kept(self) -> int: ...
+
+class RefutedSets:
+    """The dead sets of a refutation, as changes to the one before, each with the operators of its commit,
+    and chains."""
+
+    @property
+    def late(self) -> list[int]: ...
+    @property
+    def changes(self) -> list[list[int]]: ...
+    @property
+    def commits(self) -> list[list[int]]: ...
+    @property
+    def chains(self) -> list[list[Chain]]: ...
+
+class LeastPeak:
+    """The best order found, and what is proven; cut: the operator with the greatest cut bound found."""
+
+    @property
+    def order(self) -> list[int]: ...
+    @property
+    def peak(self) -> int: ...
+    @property
+    def bound(self) -> int: ...
+    @property
+    def cut(self) -> int: ...
+    @property
+    def cut_bytes(self) -> int: ...
+    @property
+    def refuted(self) -> RefutedOrders | None: ...
+
+def prove_cut(instance: OrderInstance, operator: int) -> list[WayProof]: ...
+def refuted_sets(instance: OrderInstance, refuted: RefutedOrders) -> RefutedSets: ...
+def least_peak(
+    instance: OrderInstance,
+    options: LeastPeakOptions,
+    budget: Budget,
+    on_order: Callable[[int, list[int]], None],
+    on_bound: Callable[[int], None],
+) -> LeastPeak: ...
+def order_within(instance: OrderInstance, limit: int, seed: int, budget: Budget) -> list[int]: ...
+def order_needs(instance: OrderInstance, order: Sequence[int]) -> list[int]: ...
+def lpmf(instance: OrderInstance) -> list[int]: ...
+def depth_first(instance: OrderInstance) -> list[int]: ...
 class PlacedColumns:
     """Offsets by buffer, as bytes of 64-bit integers."""
 

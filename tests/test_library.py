@@ -135,7 +135,7 @@ def test_each_name_is_there_typed_and_says_what_it_is() -> None:
 
 def test_signatures_are_those_that_people_read() -> None:
     assert str(inspect.signature(memstow.plan)).startswith(
-        "(problem: 'Problem', options: 'Options | None' = None,"
+        "(problem: 'Problem | Graph', options: 'Options | None' = None,"
     )
     told = str(inspect.signature(memstow.Buffer))
     assert told.startswith("(*, id: 'str', size: 'SupportsIndex', lifetime: ")

@@ -9,7 +9,7 @@ import queue
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Final, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Final, TypedDict, TypeVar
 
 import httpx2
 
@@ -31,6 +31,9 @@ from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan, Status
 from memstow.planner.model.problem import Problem
 from memstow.planner.reading.printable import printable
+
+if TYPE_CHECKING:
+    from memstow.planner.model.graph import Graph
 
 __all__ = ["AsyncClient", "Client", "JobEvent", "ServerError", "solve"]
 
@@ -57,13 +60,13 @@ class Client:
         """Close the connections."""
         self._http.close()
 
-    def plan(self, problem: Problem, options: Options | None = None) -> Plan:
+    def plan(self, problem: "Problem | Graph", options: Options | None = None) -> Plan:
         """The plan, in one request where the server has it in time, else when its job is done."""
         return self._run(self._exchange.plan(problem, options))
 
     def submit(
         self,
-        problem: Problem,
+        problem: "Problem | Graph",
         options: Options | None = None,
         *,
         priority: int | None = None,
@@ -78,7 +81,7 @@ class Client:
         """A job as the server describes it."""
         return self._run(self._exchange.job(job))
 
-    def result(self, job: str, problem: Problem) -> Plan:
+    def result(self, job: str, problem: "Problem | Graph") -> Plan:
         """The plan of a job: the best so far, or the last."""
         return self._run(self._exchange.result(job, problem))
 
@@ -155,13 +158,13 @@ class AsyncClient:
         """Close the connections."""
         await self._http.aclose()
 
-    async def plan(self, problem: Problem, options: Options | None = None) -> Plan:
+    async def plan(self, problem: "Problem | Graph", options: Options | None = None) -> Plan:
         """The plan, in one request where the server has it in time, else when its job is done."""
         return await self._run(self._exchange.plan(problem, options))
 
     async def submit(
         self,
-        problem: Problem,
+        problem: "Problem | Graph",
         options: Options | None = None,
         *,
         priority: int | None = None,
@@ -176,7 +179,7 @@ class AsyncClient:
         """A job as the server describes it."""
         return await self._run(self._exchange.job(job))
 
-    async def result(self, job: str, problem: Problem) -> Plan:
+    async def result(self, job: str, problem: "Problem | Graph") -> Plan:
         """The plan of a job: the best so far, or the last."""
         return await self._run(self._exchange.result(job, problem))
 
@@ -258,7 +261,7 @@ def _http_options(server: str, key: str | None) -> _HttpOptions:
 
 def solve(
     client: Client,
-    problem: Problem,
+    problem: "Problem | Graph",
     options: Options,
     on_event: Callable[[Event], None] | None,
     stopped: Callable[[], bool],

@@ -12,10 +12,12 @@ import uuid
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import httpx2
 
+from memstow.api.operations.documents import document_bytes, problem_of
+from memstow.api.operations.encoding import plan_to_bytes
 from memstow.planner import formats
 from memstow.planner.formats.native import plain
 from memstow.planner.model.errors import DeclinedError, InputError, Issue, MemstowError
@@ -24,6 +26,9 @@ from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.reading.printable import printable
+
+if TYPE_CHECKING:
+    from memstow.planner.model.graph import Graph
 
 _RETRIED: Final = frozenset({429, 502, 503, 504})
 _LONGEST_PAUSE: Final = 10.0
@@ -98,7 +103,7 @@ class Exchange:
     def __init__(self, attempts: int) -> None:
         self._attempts = max(1, attempts)
 
-    def plan(self, problem: Problem, options: Options | None) -> Flow[Plan]:
+    def plan(self, problem: "Problem | Graph", options: Options | None) -> Flow[Plan]:
         """The plan, in one request where the server has it in time, else when its job is done."""
         answer = yield from self._send(
             _problem_request("/v1/plan", problem, options, {}, _idempotency_header(None))
@@ -107,11 +112,11 @@ class Exchange:
         if job is not None:
             yield Follow(job)
             return (yield from self.result(job, problem))
-        return formats.read_plan(answer.content, problem, "json")
+        return formats.read_plan(answer.content, problem_of(problem), "json")
 
     def submit(
         self,
-        problem: Problem,
+        problem: "Problem | Graph",
         options: Options | None,
         priority: int | None,
         hint_job: str | None,
@@ -129,10 +134,10 @@ class Exchange:
         document: JsonObject = answer.json()
         return document
 
-    def result(self, job: str, problem: Problem) -> Flow[Plan]:
+    def result(self, job: str, problem: "Problem | Graph") -> Flow[Plan]:
         """The plan of a job: the best so far, or the last."""
         answer = yield from self._send(Request("GET", f"/v1/jobs/{job}/plan"))
-        return formats.read_plan(answer.content, problem, "json")
+        return formats.read_plan(answer.content, problem_of(problem), "json")
 
     def stop(self, job: str, discard: bool) -> Flow[None]:
         """Stop a job and keep its best plan, or remove all of it."""
@@ -243,27 +248,28 @@ def _idempotency_header(key: str | None) -> dict[str, str]:
 
 def _problem_request(
     path: str,
-    problem: Problem,
+    problem: "Problem | Graph",
     options: Options | None,
     members: Mapping[str, Any],
     headers: Mapping[str, str] | None = None,
 ) -> Request:
-    body = b'{"problem": ' + formats.write_problem(problem)
+    member = "problem" if isinstance(problem, Problem) else "graph"
+    body = f'{{"{member}": '.encode() + document_bytes(problem)
     if options is not None:
-        body += b', "options": ' + _options_json(problem, options)
+        body += b', "options": ' + _options_json(options)
     for name, value in members.items():
         if value is not None:
             body += f', "{name}": {json.dumps(value)}'.encode()
     return Request("POST", path, body + b"}", {"content-type": "application/json", **(headers or {})})
 
 
-def _options_json(problem: Problem, options: Options) -> bytes:
+def _options_json(options: Options) -> bytes:
     hint = options.hint
     text = plain(replace(options, hint=None))
     body = json.dumps(text).encode()
     if hint is None:
         return body
-    return body[:-1] + (b", " if text else b"") + b'"hint": ' + formats.write_plan(problem, hint) + b"}"
+    return body[:-1] + (b", " if text else b"") + b'"hint": ' + plan_to_bytes(hint) + b"}"
 
 
 def _unreachable(error: Exception | None) -> ServerError:

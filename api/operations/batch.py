@@ -2,19 +2,20 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from memstow.api.operations.body import (
     LONGEST_NAME,
     ParsedRequest,
     checked_priority,
     collect,
-    embedded_problem,
+    embedded_document,
     envelope,
     json_value,
     options_within,
     over_limit,
 )
+from memstow.api.operations.documents import digest_of
 from memstow.api.operations.encoding import (
     cache_key_of_parts,
     hint_key,
@@ -24,12 +25,14 @@ from memstow.api.operations.encoding import (
 )
 from memstow.api.operations.requests import Limits
 from memstow.api.operations.results import BatchProblem, BatchSetting, ValidatedBatch, ValidatedRequest
-from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Problem
 from memstow.planner.reading.messages import wrong_type
 from memstow.planner.reading.printable import printable, shown
+
+if TYPE_CHECKING:
+    from memstow.planner.model.graph import Graph
 
 _DEFAULT_SETTINGS: Final = [{"name": "default", "options": {}}]
 
@@ -89,9 +92,9 @@ def jobs_of(batch: ValidatedBatch) -> list[ValidatedRequest]:
     ]
 
 
-def _written(entry: _Entry, problem: Problem) -> BatchProblem:
+def _written(entry: _Entry, problem: "Problem | Graph") -> BatchProblem:
     """Written once, because a batch may have a thousand settings."""
-    key = digest(problem)
+    key = digest_of(problem)
     parsed = ParsedRequest(problem=problem, options=Options(), digest=key, cache_key="")
     return BatchProblem(
         request=replace(parsed.validated(), name=_stored_name(entry)),
@@ -109,9 +112,9 @@ def _setting(entry: _Entry, options: Options) -> BatchSetting:
     )
 
 
-def _problem_of(issues: list[Issue], entry: _Entry, limits: Limits) -> Problem | None:
+def _problem_of(issues: list[Issue], entry: _Entry, limits: Limits) -> "Problem | Graph | None":
     place = f"problems[{entry.index}].problem"
-    return collect(issues, place, lambda: embedded_problem(entry.content, limits))
+    return collect(issues, place, lambda: embedded_document(entry.content, limits))
 
 
 def _options_of(issues: list[Issue], entry: _Entry, limits: Limits) -> Options | None:

@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from memstow.api.operations.documents import digest_of, document_bytes, problem_of
 from memstow.api.operations.encoding import cache_key, options_to_text
+from memstow.api.operations.graph_members import GRAPH_MEMBERS, changed, changes_of, subject_of
 from memstow.api.operations.requests import BodyForm, Limits
 from memstow.api.operations.results import ValidatedRequest
 from memstow.planner import formats
-from memstow.planner.formats import is_plan, looks_like_json, problem_format
-from memstow.planner.model.digest import digest
+from memstow.planner.formats import is_graph, is_plan, looks_like_json, problem_format
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Problem
@@ -19,7 +20,9 @@ from memstow.planner.reading.messages import missing_field, unknown_field, wrong
 from memstow.planner.reading.parse import parse_options, parse_problem, parse_target
 from memstow.planner.reading.printable import printable, shown
 from memstow.planner.targets.by_name import shipped_target
-from memstow.planner.targets.target import retarget
+
+if TYPE_CHECKING:
+    from memstow.planner.model.graph import Graph
 
 T = TypeVar("T")
 
@@ -27,10 +30,11 @@ LEAST_PRIORITY, MOST_PRIORITY = -100, 100
 LONGEST_NAME: Final = 200
 # Members that only an envelope has, and members that only a native problem has.
 _ENVELOPE_MEMBERS: Final = ("options", "target", "plan", "hint", "priority", "hint_job")
-_PROBLEM_MEMBERS: Final = ("version", "buffers")
+_PROBLEM_MEMBERS: Final = ("version", "buffers", "operators")
 # Examples of the members of an envelope, for messages.
 _EXAMPLES: Final = {
     "problem": '{"version": 1, "buffers": [...]}',
+    "graph": '{"version": 1, "tensors": [...], "operators": [...]}',
     "plan": '{"status": ..., "placements": [...]}',
     "problems": '[{"problem": {"version": 1, "buffers": [...]}}]',
     "options": "{...}",
@@ -41,7 +45,7 @@ _EXAMPLES: Final = {
 class ParsedRequest:
     """A problem to solve, with its options."""
 
-    problem: Problem
+    problem: "Problem | Graph"
     options: Options
     digest: str
     cache_key: str
@@ -49,10 +53,11 @@ class ParsedRequest:
 
     def validated(self) -> ValidatedRequest:
         """In the form that the store keeps."""
-        problem, options = self.problem, self.options
+        options = self.options
+        problem = problem_of(self.problem)
         terms = problem.terms()
         return ValidatedRequest(
-            problem=formats.write_problem(problem),
+            problem=document_bytes(self.problem),
             options=options_to_text(options),
             hint=None if options.hint is None else formats.write_plan(problem, options.hint),
             digest=self.digest,
@@ -69,15 +74,17 @@ def parse_request(body: bytes, form: BodyForm, limits: Limits) -> ParsedRequest:
     """The problem and the options of a body; InputError with everything that is wrong."""
     if form.format is not None:
         name = form.format
-        return _parse_problem_alone(lambda: read_problem(body, name, limits), form, limits)
+        return _parse_problem_alone(lambda: read_document(body, name, limits), form, limits)
     content = json_value(body, limits)
     alone = format_alone(content)
     if alone is not None:
-        return _parse_problem_alone(lambda: _problem_of(content, alone, limits), form, limits)
+        return _parse_problem_alone(lambda: _document_of(content, alone, limits), form, limits)
     return _parse_envelope(content, form, limits)
 
 
-def _parse_problem_alone(read: Callable[[], Problem], form: BodyForm, limits: Limits) -> ParsedRequest:
+def _parse_problem_alone(
+    read: "Callable[[], Problem | Graph]", form: BodyForm, limits: Limits
+) -> ParsedRequest:
     issues: list[Issue] = []
     problem = collect(issues, "", read)
     options = collect(issues, "query", lambda: options_within(dict(form.options), limits))
@@ -86,8 +93,10 @@ def _parse_problem_alone(read: Callable[[], Problem], form: BodyForm, limits: Li
 
 def _parse_envelope(content: object, form: BodyForm, limits: Limits) -> ParsedRequest:
     issues: list[Issue] = []
-    raw = envelope(issues, content, ("problem", "target", "options", *form.members), ("problem",))
-    problem = problem_on_target(issues, raw, limits)
+    subject = subject_of(content)
+    allowed = (subject, "target", *GRAPH_MEMBERS, "options", *form.members)
+    raw = envelope(issues, content, allowed, (subject,))
+    problem = document_on_target(issues, raw, subject, limits)
     given = raw.get("options", {})
     if isinstance(given, dict):
         # The body comes before the query.
@@ -100,11 +109,14 @@ def _parse_envelope(content: object, form: BodyForm, limits: Limits) -> ParsedRe
 
 
 def _parsed(
-    issues: list[Issue], problem: Problem | None, options: Options | None, members: Mapping[str, object]
+    issues: list[Issue],
+    problem: "Problem | Graph | None",
+    options: Options | None,
+    members: Mapping[str, object],
 ) -> ParsedRequest:
     if issues or problem is None or options is None:
         raise InputError(issues)
-    key = digest(problem)
+    key = digest_of(problem)
     return ParsedRequest(
         problem=problem,
         options=options,
@@ -114,17 +126,18 @@ def _parsed(
     )
 
 
-def parse_problem_body(body: bytes, form: BodyForm, limits: Limits) -> Problem:
-    """The problem of a body that holds nothing else, or of an envelope with a problem and a target."""
+def parse_document_body(body: bytes, form: BodyForm, limits: Limits) -> "Problem | Graph":
+    """The document of a body that holds nothing else, or of an envelope with what changes it."""
     if form.format is not None:
-        return read_problem(body, form.format, limits)
+        return read_document(body, form.format, limits)
     content = json_value(body, limits)
     alone = format_alone(content)
     if alone is not None:
-        return _problem_of(content, alone, limits)
+        return _document_of(content, alone, limits)
     issues: list[Issue] = []
-    raw = envelope(issues, content, ("problem", "target"), ("problem",))
-    problem = problem_on_target(issues, raw, limits)
+    subject = subject_of(content)
+    raw = envelope(issues, content, (subject, "target", *GRAPH_MEMBERS), (subject,))
+    problem = document_on_target(issues, raw, subject, limits)
     if issues or problem is None:
         raise InputError(issues)
     return problem
@@ -150,6 +163,8 @@ def format_alone(raw: object) -> str | None:
         return problem_format(raw)
     if not isinstance(raw, dict):
         return None
+    if subject_of(raw) == "graph":
+        return None
     of_problem = [name for name in _PROBLEM_MEMBERS if name in raw]
     of_envelope = [name for name in _ENVELOPE_MEMBERS if name in raw]
     wrapped = "problem" in raw and "schema_version" not in raw
@@ -158,6 +173,8 @@ def format_alone(raw: object) -> str | None:
         of_both = ("problem", "options")
         message = f"`{other}` stands beside `{one}`, which belongs into the problem: send {_example(of_both)}"
         raise InputError.single("not_wrapped", "$", message)
+    if is_graph(raw):
+        return "graph"
     name = problem_format(raw)
     return name if not wrapped and (of_problem or name != "json") else None
 
@@ -172,6 +189,8 @@ def _refuse_alone(raw: object, members: Sequence[str], path: str) -> None:
 def _kind_alone(raw: object) -> str | None:
     if is_plan(raw):
         return "a plan"
+    if is_graph(raw):
+        return "a graph"
     foreign = isinstance(raw, list | dict) and raw and problem_format(raw) != "json"
     native = isinstance(raw, dict) and any(name in raw for name in _PROBLEM_MEMBERS)
     return "a problem" if foreign or native else None
@@ -200,43 +219,60 @@ def envelope(
     return raw
 
 
-def read_problem(body: bytes, name: str | None, limits: Limits) -> Problem:
-    """A problem alone, in the format of this name or in the one it looks like."""
+def read_document(body: bytes, name: str | None, limits: Limits) -> "Problem | Graph":
+    """A problem or a graph alone, in the format of this name or in the one it looks like."""
     if name not in (None, "csv"):
-        return _problem_of(json_value(body, limits), name, limits)
+        return _document_of(json_value(body, limits), name, limits)
     if name is None and looks_like_json(body):
         json_value(body, limits)
-    return _problem_within(formats.read_problem(body, name), limits)
+    return _document_within(formats.read_document(body, name), limits)
 
 
-def _problem_of(raw: object, name: str, limits: Limits) -> Problem:
-    """The problem that a JSON value describes in the format of this name."""
-    return _problem_within(formats.problem_of(raw, name), limits)
+def _document_of(raw: object, name: str, limits: Limits) -> "Problem | Graph":
+    """The document that a JSON value describes in the format of this name."""
+    if name == "graph":
+        return _document_within(formats.document_of(raw), limits)
+    return _document_within(formats.problem_of(raw, name), limits)
 
 
-def embedded_problem(raw: object, limits: Limits) -> Problem:
-    """The problem inside an envelope: native, or a text in another format."""
+def embedded_document(raw: object, limits: Limits) -> "Problem | Graph":
+    """The problem or the graph inside an envelope: native, or a text in another format."""
     if isinstance(raw, str):
-        return read_problem(raw.encode("utf-8", "surrogatepass"), None, limits)
-    return _problem_within(parse_problem(raw), limits)
+        return read_document(raw.encode("utf-8", "surrogatepass"), None, limits)
+    if is_graph(raw):
+        return _document_within(formats.document_of(raw), limits)
+    return _document_within(parse_problem(raw), limits)
 
 
-def problem_on_target(issues: list[Issue], raw: Mapping[str, Any], limits: Limits) -> Problem | None:
-    """The problem of an envelope with the pools of its target, if it has one: a document or a name."""
-    problem = (
-        collect(issues, "problem", lambda: embedded_problem(raw["problem"], limits))
-        if "problem" in raw
-        else None
+def document_on_target(
+    issues: list[Issue], raw: Mapping[str, Any], subject: str, limits: Limits
+) -> "Problem | Graph | None":
+    """The document of an envelope, changed as that says: a target, and for a graph its order."""
+    document = (
+        collect(issues, subject, lambda: embedded_document(raw[subject], limits)) if subject in raw else None
     )
     named = raw.get("target")
-    if named is None:
-        return problem
-    target = collect(
-        issues, "target", lambda: shipped_target(named) if isinstance(named, str) else parse_target(named)
+    before = len(issues)
+    target = (
+        None
+        if named is None
+        else collect(
+            issues, "target", lambda: shipped_target(named) if isinstance(named, str) else parse_target(named)
+        )
     )
-    if problem is None or target is None:
+    changes = collect(issues, "", lambda: changes_of(raw, target))
+    if document is None or changes is None or len(issues) > before:
         return None
-    return collect(issues, "problem", lambda: retarget(problem, target))
+    return collect(issues, subject, lambda: changed(document, changes))
+
+
+def _document_within(document: "Problem | Graph", limits: Limits) -> "Problem | Graph":
+    if not isinstance(document, Problem):
+        count = max(len(document.tensors), len(document.operators))
+        if count > limits.max_buffers:
+            raise over_limit("$.tensors", "tensors or operators", count, limits.max_buffers, "max_buffers")
+        return document
+    return _problem_within(document, limits)
 
 
 def _problem_within(problem: Problem, limits: Limits) -> Problem:

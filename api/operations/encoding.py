@@ -4,14 +4,18 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import memstow
+from memstow.api.operations.documents import document_bytes
 from memstow.planner import formats
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.reading.parse import parse_options
+
+if TYPE_CHECKING:
+    from memstow.planner.model.graph import Graph
 
 # The options that decide about the plan. The hint is added to the cache key apart.
 OPTION_NAMES: Final = (
@@ -52,7 +56,7 @@ def options_from_text(text: str, hint: bytes | None) -> Options:
     return parse_options(raw)
 
 
-def cache_key(problem: Problem, options: Options, problem_digest: str) -> str:
+def cache_key(problem: "Problem | Graph", options: Options, problem_digest: str) -> str:
     """Equal for requests that may share a plan.
 
     A deterministic run may depend on the order in which the problem is written. Any other plan serves every
@@ -62,9 +66,9 @@ def cache_key(problem: Problem, options: Options, problem_digest: str) -> str:
     return cache_key_of(key, options)
 
 
-def ordered_key(problem: Problem, problem_digest: str) -> str:
+def ordered_key(problem: "Problem | Graph", problem_digest: str) -> str:
     """The key of a problem together with the order in which it is written."""
-    written = formats.write_problem(replace(problem, name=None))
+    written = document_bytes(replace(problem, name=None))
     return f"{problem_digest} {hashlib.sha256(written).hexdigest()}"
 
 
@@ -122,8 +126,3 @@ def bytes_in_order(buffers: Sequence[str], body: bytes) -> bytes:
     plan = plan_from_bytes(body)
     ordered = in_order(buffers, plan)
     return body if ordered is plan else plan_to_bytes(ordered)
-
-
-def buffer_ids(problem: bytes) -> list[str]:
-    """The ids of the buffers of a problem from the store, in its order."""
-    return [buffer["id"] for buffer in json.loads(problem)["buffers"]]

@@ -4,19 +4,21 @@ import json
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from memstow.api.operations import plan_forms
 from memstow.api.operations.batch import read_batch
 from memstow.api.operations.body import (
     collect,
+    document_on_target,
     envelope,
     json_value,
-    parse_problem_body,
+    parse_document_body,
     parse_request,
-    problem_on_target,
 )
+from memstow.api.operations.documents import document_from, problem_of
 from memstow.api.operations.encoding import plan_from_bytes
+from memstow.api.operations.graph_members import GRAPH_MEMBERS, subject_of
 from memstow.api.operations.messages import decode, encode
 from memstow.api.operations.requests import (
     ConvertRequest,
@@ -34,8 +36,10 @@ from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.plan import PLANNED, Plan
 from memstow.planner.model.problem import Problem, choice_count
 from memstow.planner.processes.frames import Message
-from memstow.planner.reading.json_text import parse_json
-from memstow.planner.reading.parse import parse_plan, parse_problem
+from memstow.planner.reading.parse import parse_plan
+
+if TYPE_CHECKING:
+    from memstow.planner.model.graph import Graph
 
 Q = TypeVar("Q")
 R = TypeVar("R")
@@ -92,13 +96,15 @@ def _verify(request: VerifyRequest, most_choices: int | None) -> Document:
 
     issues: list[Issue] = []
     content = json_value(request.body, request.limits)
-    raw = envelope(issues, content, ("problem", "target", "plan", "hint"), ("problem", "plan"))
-    problem = problem_on_target(issues, raw, request.limits)
+    subject = subject_of(content)
+    allowed = (subject, "target", *GRAPH_MEMBERS, "plan", "hint")
+    raw = envelope(issues, content, allowed, (subject, "plan"))
+    problem = document_on_target(issues, raw, subject, request.limits)
     plan = _plan_of(issues, raw, "plan", problem)
     hint = None if raw.get("hint") is None else _plan_of(issues, raw, "hint", problem)
     if issues or problem is None or plan is None:
         raise InputError(issues)
-    _require_few(problem, most_choices)
+    _require_few(problem_of(problem), most_choices)
     verdict = judge(problem, plan, hint)
     if request.recheck_seconds is not None:
         from memstow.planner.solve.recheck import recheck
@@ -108,14 +114,14 @@ def _verify(request: VerifyRequest, most_choices: int | None) -> Document:
 
 
 def _plan_of(
-    issues: list[Issue], raw: Mapping[str, Any], member: str, problem: Problem | None
+    issues: list[Issue], raw: Mapping[str, Any], member: str, problem: "Problem | Graph | None"
 ) -> Plan | None:
     """The plan in this member of an envelope: native, or a text in another format."""
 
     def read() -> Plan:
         given = raw[member]
         if isinstance(given, str) and problem is not None:
-            return formats.read_plan(given.encode("utf-8", "surrogatepass"), problem)
+            return formats.read_plan(given.encode("utf-8", "surrogatepass"), problem_of(problem))
         return parse_plan(given)
 
     return collect(issues, member, read) if member in raw else None
@@ -124,9 +130,14 @@ def _plan_of(
 def _inspect(request: InspectRequest, most_choices: int | None) -> Document:
     from memstow.planner.show.survey import facts
 
-    problem = parse_problem_body(request.body, request.form, request.limits)
+    document = parse_document_body(request.body, request.form, request.limits)
+    problem = problem_of(document)
     _require_few(problem, most_choices)
     report = facts(problem, request.rows)
+    if not isinstance(document, Problem):
+        from memstow.planner.show.graph_survey import graph_facts
+
+        report = {"graph": graph_facts(document, request.rows), **report}
     if request.needs_seconds is not None:
         from memstow.planner.explain.needs import as_data, needs
 
@@ -135,16 +146,16 @@ def _inspect(request: InspectRequest, most_choices: int | None) -> Document:
 
 
 def _convert(request: ConvertRequest, most_choices: int | None) -> Document:
-    problem = parse_problem_body(request.body, request.form, request.limits)
+    problem = problem_of(parse_document_body(request.body, request.form, request.limits))
     _require_few(problem, most_choices)
     return Document(formats.write_problem(problem, request.to), request.to)
 
 
 def _rewrite_plan(request: RewritePlanRequest, most_choices: int | None) -> Document:
-    problem = parse_problem(parse_json(request.problem))
     plan = plan_from_bytes(request.plan)
     if plan.status not in PLANNED:
         return Document(request.plan, "json")
+    problem = problem_of(document_from(request.problem), plan)
     _require_few(problem, most_choices)
     if most_choices is not None and plan_forms.takes_long(problem, request.to):
         raise TooManyChoicesError

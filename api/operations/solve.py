@@ -4,27 +4,28 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from memstow.api.operations.body import LONGEST_NAME
-from memstow.api.operations.encoding import in_order, options_from_text, plan_from_bytes
+from memstow.api.operations.documents import buffer_ids, document_from, problem_of
+from memstow.api.operations.encoding import in_order, options_from_text, plan_from_bytes, plan_to_bytes
 from memstow.api.operations.plan_publisher import OnPlan, Publisher
 from memstow.api.operations.requests import SolveRequest
 from memstow.api.operations.results import SolveResult, SolveUpdate
-from memstow.planner import formats
 from memstow.planner.backends.registry import is_model
 from memstow.planner.model.events import Event
 from memstow.planner.model.objective import Kind, counts
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import PLANNED, Plan, Status
 from memstow.planner.model.problem import Problem, choice_count
-from memstow.planner.reading.json_text import parse_json
-from memstow.planner.reading.parse import parse_problem
 from memstow.planner.reading.printable import printable
 from memstow.planner.solve import engine
 from memstow.planner.solve.better_plan import better
 from memstow.planner.solve.portfolio import AUTO
 from memstow.planner.verify import verify
+
+if TYPE_CHECKING:
+    from memstow.planner.model.graph import Graph
 
 # Only models heed a memory limit, and none takes part in a short attempt: any number will do.
 _ATTEMPT_MEMORY: Final = 1 << 30
@@ -35,7 +36,7 @@ OnUpdate = Callable[[SolveUpdate], None]
 
 def solve(request: SolveRequest, on_update: OnUpdate, cancel: threading.Event) -> SolveResult:
     """Solve with the whole time limit; better plans and events are reported on the way."""
-    problem = parse_problem(parse_json(request.problem))
+    problem = document_from(request.problem)
     options = options_from_text(request.options, request.hint)
     known = None if request.known_plan is None else plan_from_bytes(request.known_plan)
     plan = solve_fully(
@@ -48,8 +49,8 @@ def try_briefly(
     request: SolveRequest, seconds: float, most_choices: int, on_event: OnEvent
 ) -> tuple[SolveResult | None, bool]:
     """The result of a short attempt in this process, and whether it is final; None for a larger problem."""
-    problem = parse_problem(parse_json(request.problem))
-    if choice_count(problem) > most_choices:
+    problem = document_from(request.problem)
+    if choice_count(problem_of(problem)) > most_choices:
         return None, False
     options = options_from_text(request.options, request.hint)
     plan, final = solve_briefly(problem, options, seconds, on_event)
@@ -61,12 +62,12 @@ def try_briefly(
     return result_of(problem, plan), final
 
 
-def result_of(problem: Problem, plan: Plan) -> SolveResult:
+def result_of(problem: "Problem | Graph", plan: Plan) -> SolveResult:
     """A plan as its bytes, with the figures that the job table has of it."""
     first = plan.objective[0] if plan.objective else None
     found = plan.status in PLANNED
     return SolveResult(
-        plan=formats.write_plan(problem, in_order([buffer.id for buffer in problem.buffers], plan)),
+        plan=plan_to_bytes(in_order(buffer_ids(problem), plan)),
         status=plan.status.value,
         value=first.value if first else None,
         bound=first.bound if first else None,
@@ -83,7 +84,7 @@ def is_final(plan: Plan, options: Options) -> bool:
 
 
 def solve_briefly(
-    problem: Problem, options: Options, seconds: float, on_event: OnEvent | None = None
+    problem: "Problem | Graph", options: Options, seconds: float, on_event: OnEvent | None = None
 ) -> tuple[Plan | None, bool]:
     """The best plan of a short attempt, and whether it is the final answer to the request.
 
@@ -97,7 +98,7 @@ def solve_briefly(
     if options.memory_limit is None:
         options = replace(options, memory_limit=_ATTEMPT_MEMORY)
     whole = options.time_limit <= seconds
-    simple = len(problem.pools) == 1 and len(problem.terms()) <= 1
+    simple = len(problem.pools) <= 1 and len(problem.terms()) <= 1
     if options.solver == AUTO and not simple:
         if options.deterministic:
             return None, False
@@ -114,7 +115,7 @@ def solve_briefly(
 
 
 def _deterministic_attempt(
-    problem: Problem, options: Options, seconds: float, on_event: OnEvent | None
+    problem: "Problem | Graph", options: Options, seconds: float, on_event: OnEvent | None
 ) -> tuple[Plan | None, bool]:
     """A run that is limited by work, not time: final when it ends in time, and nothing when it does not."""
     cancel = threading.Event()
@@ -127,7 +128,7 @@ def _deterministic_attempt(
     return (None, False) if cancel.is_set() else (plan, True)
 
 
-def better_answer(problem: Problem, plan: Plan, known: Plan | None) -> Plan:
+def better_answer(problem: "Problem | Graph", plan: Plan, known: Plan | None) -> Plan:
     """The known plan where it is valid and better, else the plan."""
     # Moves count from the hint of each request: plans of two requests cannot be compared by them.
     if known is None or counts(problem, Kind.MOVES) or not better(known, plan) or verify(problem, known):
@@ -136,7 +137,7 @@ def better_answer(problem: Problem, plan: Plan, known: Plan | None) -> Plan:
 
 
 def solve_fully(
-    problem: Problem,
+    problem: "Problem | Graph",
     options: Options,
     known: Plan | None,
     on_plan: OnPlan,

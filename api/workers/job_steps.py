@@ -9,7 +9,8 @@ import structlog
 
 from memstow.api import tracing
 from memstow.api.metrics import Metrics
-from memstow.api.operations.encoding import buffer_ids, bytes_in_order, is_of_this_version, plan_from_bytes
+from memstow.api.operations.documents import buffer_ids, document_from
+from memstow.api.operations.encoding import bytes_in_order, is_of_this_version, plan_from_bytes
 from memstow.api.operations.operations import SOLVE
 from memstow.api.operations.requests import SolveRequest
 from memstow.api.operations.results import SolveResult
@@ -89,7 +90,7 @@ class JobSteps:
         if cached is None:
             return None
         self._metrics.cache.labels("hit").inc()
-        plan = bytes_in_order(buffer_ids(run.claimed.problem), cached.plan)
+        plan = bytes_in_order(buffer_ids(document_from(run.claimed.problem)), cached.plan)
         return replace(cached, plan=plan)
 
     def _known_plan(self, run: JobRun) -> bytes | None:

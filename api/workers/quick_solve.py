@@ -10,13 +10,18 @@ from memstow.api.lru import LruCache
 from memstow.api.metrics import Metrics
 from memstow.api.operations import plan_forms
 from memstow.api.operations.body import ParsedRequest, parse_request
-from memstow.api.operations.encoding import bytes_in_order, cache_key_of_owner, plan_from_bytes
+from memstow.api.operations.documents import buffer_ids, problem_of
+from memstow.api.operations.encoding import (
+    bytes_in_order,
+    cache_key_of_owner,
+    plan_from_bytes,
+    plan_to_bytes,
+)
 from memstow.api.operations.requests import BodyForm, Limits
 from memstow.api.operations.results import SolveResult, ValidatedRequest
 from memstow.api.operations.solve import better_answer, result_of, solve_briefly
 from memstow.api.store.cache_writer import CacheWriter
 from memstow.api.store.plan_cache import CachedPlan, PlanCache, owned
-from memstow.planner import formats
 from memstow.planner.model.plan import PLANNED, Plan, Status
 from memstow.planner.model.problem import choice_count
 
@@ -68,7 +73,7 @@ class FastPath:
         """The answer, if it can be had at once; else the request as a job."""
         with tracing.span("read"):
             request = parse_request(body, form, limits)
-        problem = request.problem
+        problem = problem_of(request.problem)
         if choice_count(problem) > self._most_choices or plan_forms.takes_long(problem, to):
             # Preparing and judging it takes longer than the attempt, whatever its time limit.
             return request.validated()
@@ -138,7 +143,7 @@ class FastPath:
         problem, options = request.problem, request.options
         plan, final = _solve_briefly(request, self._seconds)
         if plan is None or plan.status is Status.UNKNOWN:
-            return _Attempt(None if plan is None else formats.write_plan(problem, plan), final)
+            return _Attempt(None if plan is None else plan_to_bytes(plan), final)
         best = True
         if plan.status is Status.FEASIBLE and not options.deterministic:
             plan, best = self._not_worse(request, plan)
@@ -169,7 +174,7 @@ def _solve_briefly(request: ParsedRequest, seconds: float) -> tuple[Plan | None,
 
 
 def _ordered(request: ParsedRequest, plan: bytes) -> bytes:
-    return bytes_in_order([buffer.id for buffer in request.problem.buffers], plan)
+    return bytes_in_order(buffer_ids(request.problem), plan)
 
 
 def _rewritten(request: ParsedRequest, body: bytes, to: str) -> tuple[str, bytes]:
@@ -179,4 +184,4 @@ def _rewritten(request: ParsedRequest, body: bytes, to: str) -> tuple[str, bytes
     plan = plan_from_bytes(body)
     if plan.status not in PLANNED:
         return "json", body
-    return to, plan_forms.write(request.problem, plan, to)
+    return to, plan_forms.write(problem_of(request.problem, plan), plan, to)

@@ -1,10 +1,10 @@
-"""Formats of problems and plans: chosen by name, or detected from the content.
+"""Formats of problems, graphs and plans: chosen by name, or detected from the content.
 
-In: bytes, out: a problem or a plan with all issues of the document; and the other way round.
+In: bytes, out: a problem, a graph or a plan with all issues of the document; and the other way round.
 """
 
 from importlib import import_module
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from memstow.planner.formats.format import Format
 from memstow.planner.model.errors import InputError
@@ -12,6 +12,10 @@ from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.reading.json_text import parse_json
 from memstow.planner.reading.printable import printable
+
+if TYPE_CHECKING:
+    from memstow.planner.formats.graph.format import GraphFormat
+    from memstow.planner.model.graph import Graph
 
 # Imported when used, so that no command waits for formats that it does not need.
 _MODULES: Final = {
@@ -21,6 +25,8 @@ _MODULES: Final = {
     "executorch": "executorch.tensor_list",
     "usmp": "usmp.cases",
 }
+# Read only: a graph becomes a problem when its operators have an order.
+_OF_GRAPHS: Final = {"graph": "graph.native", "tflite": "tflite.format", "onnx": "onnx.format"}
 _WITH_PLANS: Final = ("json", "csv", "structured")
 _EMPTY_LIST: Final = (
     'an empty list is of no format in particular: give a problem, {"version": 1, "buffers": [...]}, '
@@ -38,14 +44,61 @@ def plan_names() -> tuple[str, ...]:
     return _WITH_PLANS
 
 
+def graph_names() -> tuple[str, ...]:
+    """The formats a graph can be read from."""
+    return tuple(_OF_GRAPHS)
+
+
 def read_problem(data: bytes, name: str | None = None) -> Problem:
-    """The problem in the bytes, in the named format or in the one they look like."""
+    """The problem in the bytes, in the named format or in the one they look like.
+
+    A graph is the problem of its operators in the order in which they are listed.
+    """
+    document = read_document(data, name)
+    if isinstance(document, Problem):
+        return document
+    from memstow.planner.graph.lowering import listed_problem
+
+    return listed_problem(document)
+
+
+def read_document(data: bytes, name: str | None = None, *, in_place: bool = False) -> "Problem | Graph":
+    """The problem or the graph in the bytes, in the named format or in the one they look like.
+
+    `in_place`: the operators of a model that work element by element may overwrite an input. A document says
+    itself which operators may.
+    """
     if name is None and not looks_like_json(data):
-        name = "csv"
-    if name is not None:
-        form = _named(name)
-        return form.read_problem(_content(form, data))
-    raw = parse_json(data)
+        name = _binary_format(data) or "csv"
+    if name is None:
+        return document_of(parse_json(data))
+    if name in _OF_GRAPHS:
+        return _read_graph(data, name, in_place)
+    form = _named(name)
+    return form.read_problem(_content(form, data))
+
+
+def read_graph(data: bytes, name: str | None = None) -> "Graph":
+    """The graph in the bytes, in the named format or in the one they look like."""
+    document = read_document(data, name)
+    if isinstance(document, Problem):
+        message = "this is a problem, where a graph is expected: a graph has `operators`"
+        raise InputError.single("not_a_graph", "$", message)
+    return document
+
+
+def _read_graph(data: bytes, name: str, in_place: bool) -> "Graph":
+    form = _graph_format(name)
+    if form.is_json:
+        return form.read_graph(parse_json(data))
+    read = form.read_in_place if in_place and form.read_in_place is not None else form.read_graph
+    return read(data)
+
+
+def document_of(raw: object) -> "Problem | Graph":
+    """The problem or the graph that a JSON value describes, in the format that it looks like."""
+    if is_graph(raw):
+        return _graph_format("graph").read_graph(raw)
     if is_request(raw):
         message = "it is a request to the service: the problem is what `problem` holds; give that alone"
         raise InputError.single("request", "$", message)
@@ -53,6 +106,13 @@ def read_problem(data: bytes, name: str | None = None) -> Problem:
         message = "this is a plan, where a problem is expected: the problem is named before its plan"
         raise InputError.single("not_a_problem", "$", message)
     return _named(problem_format(raw)).read_problem(raw)
+
+
+def write_graph(graph: "Graph") -> bytes:
+    """The graph as native JSON."""
+    from memstow.planner.formats.graph.native import to_bytes
+
+    return to_bytes(graph)
 
 
 def problem_of(raw: object, name: str) -> Problem:
@@ -103,9 +163,14 @@ def _content(form: Format, data: bytes) -> Any:
 def _named(name: str) -> Format:
     module = _MODULES.get(name)
     if module is None:
-        message = f"there is no format {printable(name)!r}; use {', '.join(_MODULES)}"
+        message = f"there is no format {printable(name)!r}; use {', '.join((*_MODULES, *_OF_GRAPHS))}"
         raise InputError.single("unknown_format", "format", message)
     found: Format = import_module(f"memstow.planner.formats.{module}").FORMAT
+    return found
+
+
+def _graph_format(name: str) -> "GraphFormat":
+    found: GraphFormat = import_module(f"memstow.planner.formats.{_OF_GRAPHS[name]}").FORMAT
     return found
 
 
@@ -139,6 +204,18 @@ def problem_format(raw: Any) -> str:
         if "specs" in raw or "memory_config" in raw:
             return "executorch"
     return "json"
+
+
+def _binary_format(data: bytes) -> str | None:
+    """The format of bytes that are no text: a TensorFlow Lite model says so, ONNX begins with its version."""
+    if data[4:8] == b"TFL3":
+        return "tflite"
+    return "onnx" if data[:1] == b"\x08" else None
+
+
+def is_graph(raw: Any) -> bool:
+    """Whether it is a graph: a problem has buffers, and a plan has placements."""
+    return isinstance(raw, dict) and "operators" in raw and not ("buffers" in raw or "placements" in raw)
 
 
 def is_request(raw: Any) -> bool:

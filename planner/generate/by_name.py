@@ -1,15 +1,18 @@
 """Generators by name, with plain arguments, so that a message can hold them in place of a problem."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from memstow.planner.model.problem import Problem
 
-KINDS: Final = ("planted", "network", "random")
+if TYPE_CHECKING:
+    from memstow.planner.model.graph import Graph
+
+KINDS: Final = ("planted", "network", "random", "graph")
 
 
 def make(kind: str, arguments: Mapping[str, Any]) -> Problem:
-    """The problem of a generator; KeyError when there is none of that name."""
+    """The problem of a generator, of a graph as it is listed; KeyError when there is none of that name."""
     # Each is imported when it is wanted: `mixed` is the largest and the rarest.
     match kind:
         case "planted":
@@ -24,4 +27,15 @@ def make(kind: str, arguments: Mapping[str, Any]) -> Problem:
             from memstow.planner.generate.random import mixed
 
             return mixed(**arguments)
+        case "graph":
+            from memstow.planner.graph.lowering import listed_problem
+
+            return listed_problem(make_graph(arguments))
     raise KeyError(kind)
+
+
+def make_graph(arguments: Mapping[str, Any]) -> "Graph":
+    """The graph of the generator of graphs."""
+    from memstow.planner.generate.graph import graph
+
+    return graph(**arguments)

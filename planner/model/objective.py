@@ -2,9 +2,13 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, Protocol
 
-from memstow.planner.model.problem import Problem
+
+class Minimised(Protocol):
+    """A problem or a graph: something with an objective."""
+
+    def terms(self) -> tuple[str, ...]: ...
 
 
 class Kind(StrEnum):
@@ -66,11 +70,11 @@ def term_of(text: str) -> Term:
     return term
 
 
-def terms_of(problem: Problem) -> tuple[Term, ...]:
+def terms_of(problem: Minimised) -> tuple[Term, ...]:
     """The terms of a valid problem's objective; ValueError if one of them is not a term."""
     return tuple(map(term_of, problem.terms()))
 
 
-def counts(problem: Problem, kind: Kind) -> bool:
+def counts(problem: Minimised, kind: Kind) -> bool:
     """Whether the objective has a term of this kind."""
     return any(term is not None and term.kind is kind for term in map(parse_term, problem.terms()))

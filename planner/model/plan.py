@@ -7,6 +7,7 @@ from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 from memstow.planner.model.model_class import model_class
+from memstow.planner.model.order_proofs import Cut, RefutedOrders
 from memstow.planner.model.problem import Bytes, Count, Id, Problem, Time
 from memstow.planner.model.status import PLANNED as PLANNED
 from memstow.planner.model.status import Status as Status
@@ -117,7 +118,9 @@ class Model:
     solver: str
 
 
-Certificate = Annotated[LiveBytes | Sum | Least | Exhausted | Model, Field(discriminator="kind")]
+Certificate = Annotated[
+    LiveBytes | Sum | Least | Exhausted | Model | Cut | RefutedOrders, Field(discriminator="kind")
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
@@ -158,6 +161,16 @@ class Overflow:
     capacity: Bytes
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class Schedule:
+    """In which order the operators of a graph run."""
+
+    order: tuple[Id, ...] = Field(description="The ids of the operators.")
+    alternatives: tuple[Id, ...] = Field(
+        default=(), description="The ids of the alternatives that were chosen."
+    )
+
+
 @model_class
 class Plan:
     """The answer to one problem."""
@@ -175,6 +188,9 @@ class Plan:
     seconds: Annotated[float, Field(strict=True, ge=0)] = 0.0
     work: Count = Field(default=0, description="Steps of work, the same on every machine.")
     digest: str | None = Field(default=None, description="SHA-256 of the canonical problem.")
+    schedule: Schedule | None = Field(
+        default=None, description="Of a graph: the order of its operators that the plan is for."
+    )
     version: str | None = Field(default=None, description="Version of memstow.")
 
     def __init__(
@@ -191,6 +207,7 @@ class Plan:
         seconds: "float" = 0.0,
         work: "SupportsIndex" = 0,
         digest: "str | None" = None,
+        schedule: "Schedule | None" = None,
         version: "str | None" = None,
     ) -> None: ...
 
@@ -210,7 +227,7 @@ def repeated_placements(placements: Iterable[Placement]) -> Iterator[tuple[int, 
 
 def is_bare(plan: Plan) -> bool:
     """Whether the plan has placements and nothing else, as in formats without values: it claims nothing."""
-    return plan == Plan(status=Status.FEASIBLE, placements=plan.placements)
+    return plan == Plan(status=Status.FEASIBLE, placements=plan.placements, schedule=plan.schedule)
 
 
 def gap_of(value: int, bound: int) -> float:

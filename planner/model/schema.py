@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter
 
+from memstow.planner.model.graph import Graph
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
@@ -19,13 +20,14 @@ _MODELS: Final[dict[str, type[object]]] = {
     "options": Options,
     "plan": Plan,
     "target": Target,
+    "graph": Graph,
 }
 KINDS: Final = tuple(_MODELS)
 FOLDER: Final = Path(__file__).parents[2] / "docs" / "schema"
 
 
 def schema(kind: str) -> dict[str, Any]:
-    """The JSON Schema of `problem`, `options`, `plan` or `target`."""
+    """The JSON Schema of `problem`, `options`, `plan`, `target` or `graph`."""
     fields = TypeAdapter(_MODELS[kind]).json_schema()
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **fields}
 

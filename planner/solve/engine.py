@@ -3,6 +3,7 @@
 import threading
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from memstow.planner.backends.registry import how_to_get, is_classic, prepare
 from memstow.planner.check import require_hint, require_valid
@@ -28,21 +29,29 @@ from memstow.planner.verify import recount
 from memstow.solvers.instance import Layout
 from memstow.solvers.solver import Solver, Task
 
+if TYPE_CHECKING:
+    from memstow.planner.model.graph import Graph
+
 
 def plan(
-    problem: "Problem",
+    problem: "Problem | Graph",
     options: "Options | None" = None,
     on_event: "Listener | None" = None,
     cancel: "threading.Event | None" = None,
     on_better: "OnBetter | None" = None,
 ) -> "Plan":
-    """Solve the problem within the options' limits.
+    """Solve the problem or the graph within the options' limits.
 
     `on_event` and `on_better` are called from threads of the run. When `cancel` is set, the best plan so far
     is returned. The judge has accepted every plan.
     Raises InputError for a problem that contradicts itself, UnknownSolverError, MissingBackEndError and
     DeclinedError for a solver that does not exist, is not installed, or cannot honour a constraint.
     """
+    if not isinstance(problem, Problem):
+        # Most calls are about problems, and do not wait for this import.
+        from memstow.planner.solve.graphs import Callbacks, plan_graph
+
+        return plan_graph(problem, options or Options(), Callbacks(on_event, cancel, on_better))
     return _Run(problem, options or Options(), on_event, cancel, on_better, recount).plan()
 
 

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Collection
 from dataclasses import replace
 from itertools import takewhile
+from typing import TYPE_CHECKING
 
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import PLANNED, Plan, Status
@@ -17,11 +18,14 @@ from memstow.planner.solve import engine
 from memstow.planner.verify import Claim, Code, Standing, Subject, Verdict, Violation
 from memstow.planner.verify.verdict import SOLVED_AGAIN
 
+if TYPE_CHECKING:
+    from memstow.planner.model.graph import Graph
+
 _DECIDED = (Subject.NOTHING_FITS, Subject.BOUND)
 
 
 def recheck(
-    problem: Problem,
+    problem: "Problem | Graph",
     plan: Plan,
     verdict: Verdict,
     time_limit: float = 10.0,
@@ -31,6 +35,8 @@ def recheck(
     """The verdict after solving again for at most this many seconds; an invalid plan is not solved again."""
     if not verdict.valid or not any(claim.subject in _DECIDED for claim in verdict.unchecked):
         return verdict
+    if not isinstance(problem, Problem):
+        return _recheck_graph(problem, plan, verdict, time_limit, hint, cancel)
     options = Options(time_limit=time_limit, hint=hint)
     if plan.status is Status.INFEASIBLE:
         names = plan.explanation.buffers if plan.explanation is not None else ()
@@ -43,6 +49,25 @@ def recheck(
         options = replace(options, hint=plan)
         problem = replace(problem, objective=tuple(takewhile(lambda term: term != "moves", problem.terms())))
     return _after_bounds(verdict, plan, engine.plan(problem, options, cancel=cancel))
+
+
+def _recheck_graph(
+    graph: "Graph",
+    plan: Plan,
+    verdict: Verdict,
+    time_limit: float,
+    hint: Plan | None,
+    cancel: threading.Event | None,
+) -> Verdict:
+    """The verdict after planning the graph again: in its own order where that is given."""
+    from memstow.planner.graph.lowering import listed_problem
+
+    if graph.order == "given":
+        return recheck(listed_problem(graph), plan, verdict, time_limit, hint, cancel)
+    if plan.status not in PLANNED:
+        return verdict
+    again = engine.plan(graph, Options(time_limit=time_limit, hint=hint or plan), cancel=cancel)
+    return _after_bounds(verdict, plan, again)
 
 
 def _after_misfit(verdict: Verdict, again: Plan) -> Verdict:

@@ -5,6 +5,8 @@ each of its claims. It trusts nothing but the problem: not the reduction, not th
 the plan. Time is close to linear in the size of the problem.
 """
 
+from typing import TYPE_CHECKING
+
 from memstow.planner.model.digest import digest
 from memstow.planner.model.plan import PLANNED, Plan, PoolUse, is_bare, repeated_placements
 from memstow.planner.model.problem import Problem
@@ -15,44 +17,75 @@ from memstow.planner.verify.objective_values import ObjectiveValues
 from memstow.planner.verify.occupied_bytes import most_occupied, occupied_at
 from memstow.planner.verify.overlaps import Pressure, Swept, check_overlaps
 from memstow.planner.verify.problem_index import ProblemIndex
+from memstow.planner.verify.proofs import AgainstOrders
 from memstow.planner.verify.refutation import refute_claims
 from memstow.planner.verify.verdict import Claim, Claims, Standing, Subject, Verdict
+
+if TYPE_CHECKING:
+    from memstow.planner.model.graph import Graph
 
 __all__ = ["Claim", "Code", "Standing", "Subject", "Verdict", "Violation", "judge", "recount", "verify"]
 
 
-def verify(problem: Problem, plan: Plan, hint: Plan | None = None) -> list[Violation]:
+def verify(problem: "Problem | Graph", plan: Plan, hint: Plan | None = None) -> list[Violation]:
     """All violations of the plan, as in the verdict of `judge`."""
     return list(judge(problem, plan, hint).violations)
 
 
-def judge(problem: Problem, plan: Plan, hint: Plan | None = None) -> Verdict:
+def judge(problem: "Problem | Graph", plan: Plan, hint: Plan | None = None) -> Verdict:
     """The verdict on a plan: its violations, and for each of its claims whether it was checked.
 
     Claims that cannot be counted (the proof of a search or a model) are tested against layouts of the judge's
     own, and stay claims where no layout contradicts them. A bare layout makes no claims: only its places are
     judged. Without the hint that `moves` were counted against, a number of moves stays a claim; a hint that
-    places a buffer twice is none.
+    places a buffer twice is none. A graph is replayed in the order of the plan's
+    schedule, or as it is listed.
     """
     return _judged(problem, plan, hint, refutes=True)
 
 
-def recount(problem: Problem, plan: Plan, hint: Plan | None = None) -> list[Violation]:
+def recount(problem: "Problem | Graph", plan: Plan, hint: Plan | None = None) -> list[Violation]:
     """Violations found by counting alone: for plans of a run, which has better layouts than the judge's."""
     return list(_judged(problem, plan, hint, refutes=False).violations)
 
 
-def _judged(problem: Problem, plan: Plan, hint: Plan | None, refutes: bool) -> Verdict:
-    findings, claims = Findings(), Claims(plan)
+def _judged(problem: "Problem | Graph", plan: Plan, hint: Plan | None, refutes: bool) -> Verdict:
+    if not isinstance(problem, Problem):
+        from memstow.planner.verify.graphs import judge_graph
+
+        return judge_graph(problem, plan, hint, refutes)
+    return judge_problem(problem, plan, hint, refutes, Claims(plan))
+
+
+def judge_problem(
+    problem: Problem,
+    plan: Plan,
+    hint: Plan | None,
+    refutes: bool,
+    claims: Claims,
+    against_orders: AgainstOrders | None = None,
+) -> Verdict:
+    """The verdict, with the claims that were judged before; `refutes`: test what cannot be counted.
+
+    `against_orders` judges certificates about the orders of a graph.
+    """
+    findings = Findings()
     index = ProblemIndex(problem, findings)
     if not findings.total:
-        _count(index, plan, hint, findings, claims)
+        _count(index, plan, hint, findings, claims, against_orders)
         if refutes:
             refute_claims(index, plan, hint, claims, findings)
     return Verdict(tuple(findings.violations()), claims.settled())
 
 
-def _count(index: ProblemIndex, plan: Plan, hint: Plan | None, findings: Findings, claims: Claims) -> None:
+def _count(
+    index: ProblemIndex,
+    plan: Plan,
+    hint: Plan | None,
+    findings: Findings,
+    claims: Claims,
+    against_orders: AgainstOrders | None,
+) -> None:
     """Check everything that can be counted."""
     if plan.digest is not None and plan.digest != digest(index.problem):
         findings.add(Code.DIGEST, "the plan is for another problem: its digest is {}", plan.digest[:64])
@@ -78,7 +111,7 @@ def _count(index: ProblemIndex, plan: Plan, hint: Plan | None, findings: Finding
         if planned:
             _check_live(layout, swept[pool], use, findings, claims)
     if planned:
-        check_objective(index, plan, values, findings, claims)
+        check_objective(index, plan, values, findings, claims, against_orders)
 
 
 def _check_live(layout: Layout, swept: Swept, use: PoolUse, findings: Findings, claims: Claims) -> None:

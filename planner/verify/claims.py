@@ -9,7 +9,7 @@ from memstow.planner.verify.findings import Code, Findings
 from memstow.planner.verify.live_bytes import reason_against
 from memstow.planner.verify.objective_values import ObjectiveValues
 from memstow.planner.verify.problem_index import ProblemIndex
-from memstow.planner.verify.proofs import Proofs, by_word_of, check_explanation
+from memstow.planner.verify.proofs import AgainstOrders, Proofs, by_word_of, check_explanation
 from memstow.planner.verify.verdict import Claims, Subject
 
 
@@ -170,7 +170,12 @@ def _against_pool_bound(index: ProblemIndex, use: PoolUse) -> str | None:
 
 
 def check_objective(
-    index: ProblemIndex, plan: Plan, values: ObjectiveValues, findings: Findings, claims: Claims
+    index: ProblemIndex,
+    plan: Plan,
+    values: ObjectiveValues,
+    findings: Findings,
+    claims: Claims,
+    against_orders: AgainstOrders | None,
 ) -> None:
     """Compare terms, values, bounds and gaps, and judge the certificates."""
     terms = index.problem.terms()
@@ -178,7 +183,7 @@ def check_objective(
     if claimed != terms:
         findings.add(Code.TERMS, "the objective is [{}], not [{}]", ", ".join(terms), ", ".join(claimed[:20]))
         return
-    proofs = Proofs(index, plan.objective)
+    proofs = Proofs(index, plan.objective, against_orders)
     for position, claim in enumerate(plan.objective):
         before = findings.total
         value = values.value(claim.term)

@@ -52,6 +52,9 @@ class Code(StrEnum):
     RELATIVE_DISTANCE = "relative_distance"
     """Two buffers at a fixed distance are at another one."""
 
+    ORDER = "order"
+    """The schedule is no order of the graph's operators that the graph allows."""
+
     STATUS = "status"
     """The status does not follow from the rest of the plan."""
     EXPLANATION = "explanation"

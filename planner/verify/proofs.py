@@ -6,9 +6,10 @@ counted again. The work of a search or a solver cannot be repeated here: it stay
 with the rest of the plan.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from memstow.planner.model.objective import PLACEMENT_COST, parse_term
+from memstow.planner.model.order_proofs import Cut, RefutedOrders
 from memstow.planner.model.plan import (
     Certificate,
     Exhausted,
@@ -128,10 +129,20 @@ def by_word_of(certificate: Certificate | None) -> str | None:
     return certificate.solver if isinstance(certificate, Exhausted | Model) else None
 
 
+AgainstOrders = Callable[[int, Cut | RefutedOrders], str | None]
+"""Why a certificate does not prove such a bound on what every order of a graph needs; None where it does."""
+
+
 class Proofs:
     """Judges the certificates of one plan. Bounds are conditional on the terms before, in their order."""
 
-    def __init__(self, index: ProblemIndex, claims: Sequence[TermValue]) -> None:
+    def __init__(
+        self,
+        index: ProblemIndex,
+        claims: Sequence[TermValue],
+        against_orders: AgainstOrders | None = None,
+    ) -> None:
+        self._against_orders = against_orders
         self._index = index
         self._claims = claims
         self._least_cost: int | None = None
@@ -152,9 +163,20 @@ class Proofs:
                     return f"the least each can have alone adds up to {least}"
             case Exhausted() as certificate:
                 return self._against_search(position, certificate)
+            case Cut() | RefutedOrders() as certificate:
+                return self._against_order_proof(claim, certificate)
             case Model() as certificate:
                 return None if certificate.solver else "the solver has no name"
         return None
+
+    def _against_order_proof(self, claim: TermValue, certificate: Cut | RefutedOrders) -> str | None:
+        if self._against_orders is None:
+            return "it is about the orders of a graph"
+        term = parse_term(claim.term)
+        pools = self._index.pools
+        if len(pools) != 1 or term is None or not term.is_peak_of(pools[0].id, 1):
+            return "it is about the peak of a single pool"
+        return self._against_orders(claim.bound, certificate)
 
     def _cheapest_only(self, position: int) -> bool:
         """Whether an earlier term says that every buffer is in its cheapest pool."""

@@ -21,6 +21,8 @@ class Standing(StrEnum):
 class Subject(StrEnum):
     """The subject of a claim."""
 
+    ORDER = "order"
+    """The operators of a graph can run in the order of the plan."""
     PLACES = "places"
     """Every buffer has a place, and no constraint is broken."""
     POOL = "pool"

@@ -1,6 +1,7 @@
 """`memstow convert`: convert a problem to another format."""
 
 import argparse
+from typing import TYPE_CHECKING
 
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import Commands, add_command
@@ -8,12 +9,18 @@ from memstow.api.cli.io.output import format_of, refuse_unwritable, write_out
 from memstow.api.cli.io.problem_input import (
     READABLE,
     add_changes,
+    add_graph_changes,
     add_problem,
     naming_file,
-    read_problem,
+    problem_of,
+    read_document,
     refuse_two_stdins,
     warn_if_terminal,
 )
+
+if TYPE_CHECKING:
+    from memstow.planner.model.graph import Graph
+    from memstow.planner.model.problem import Problem
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -21,10 +28,11 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
     parser = add_command(
         commands,
         "convert",
-        "convert a problem to another format",
+        "convert a problem to another format, or a graph to the problem of its order",
         examples="""
 memstow convert model.csv model.json
 memstow convert model.json - --output-format csv
+memstow convert net.graph.json problem.json
 memstow convert - model.json --format executorch < exported.json
 """,
     )
@@ -32,10 +40,11 @@ memstow convert - model.json --format executorch < exported.json
     parser.add_argument("out", metavar="OUT", help="the file to write; - writes to standard output")
     parser.add_argument(
         "--output-format",
-        choices=READABLE,
+        choices=(*READABLE, "graph"),
         help="format to write (default: as the file's name ends, .json or .csv)",
     )
     add_changes(parser)
+    add_graph_changes(parser)
     parser.set_defaults(run=run)
 
 
@@ -48,8 +57,22 @@ def run(args: argparse.Namespace) -> int:
     refuse_unwritable(args.out)
     warn_if_terminal(source)
     form = format_of(args.out, args.output_format)
-    problem = read_problem(source, args)
+    document = read_document(source, args)
     with naming_file(source):
-        data = formats.write_problem(problem, form)
+        if form == "graph":
+            data = _graph_bytes(document)
+        else:
+            data = formats.write_problem(problem_of(document), form)
     write_out(data, args.out)
     return Exit.DONE
+
+
+def _graph_bytes(document: "Problem | Graph") -> bytes:
+    from memstow.planner import formats
+    from memstow.planner.model.errors import InputError
+    from memstow.planner.model.problem import Problem
+
+    if isinstance(document, Problem):
+        message = "the format 'graph' is for graphs, and this is a problem: its operators are not known"
+        raise InputError.single("not_a_graph", "--output-format", message)
+    return formats.write_graph(document)

@@ -17,19 +17,21 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
     parser = add_command(
         commands,
         "generate",
-        "generate a test problem",
+        "generate a test problem, or a graph",
         details="The same arguments give the same bytes, on any machine.",
         examples="""
 memstow generate planted --n 1000 --seed 7 --output planted.json
 memstow generate planted --n 200 --slack 0.1 --drop 0.05 | memstow solve -
 memstow generate network --n 300 --output network.csv
 memstow generate random --n 50 --features pools,pins,alignments
+memstow generate graph --n 200 --family wiring --output wiring.json
 """,
     )
     kinds = parser.add_subparsers(title="kinds", metavar="KIND", dest="kind", required=True)
     _add_planted(kinds)
     _add_network(kinds)
     _add_random(kinds)
+    _add_graph(kinds)
 
 
 def _add_kind(
@@ -142,6 +144,32 @@ memstow generate random --n 12 --features all --seed 3
     )
 
 
+def _add_graph(kinds: "Commands[argparse.ArgumentParser]") -> None:
+    from memstow.planner.generate.families import FAMILIES
+
+    parser = add_command(
+        kinds,
+        "graph",
+        "the operators and tensors of a program",
+        examples="""
+memstow generate graph --n 200 --output cells.json
+memstow generate graph --n 64 --family wiring --seed 3 | memstow solve - --order free
+""",
+    )
+    parser.add_argument(
+        "--n", type=whole(1, 1_000_000), default=100, metavar="N", help="number of operators (default: 100)"
+    )
+    parser.add_argument("--seed", type=whole(0), default=0, metavar="S", help="random seed (default: 0)")
+    parser.add_argument(
+        "--family",
+        choices=FAMILIES,
+        default=FAMILIES[1],
+        help="chains, cells of architecture search, random wiring, or steps of training (default: cells)",
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="the file to write (default: standard output)")
+    parser.set_defaults(run=run_graph)
+
+
 def _features(text: str) -> tuple[str, ...]:
     if text == "all":
         return FEATURES
@@ -169,3 +197,13 @@ def run(args: argparse.Namespace) -> int:
 def arguments_of(args: argparse.Namespace) -> dict[str, Any]:
     """The parameters of the generator that were given; it has defaults for the others."""
     return {name: value for name, value in vars(args).items() if name not in _OURS and value is not None}
+
+
+def run_graph(args: argparse.Namespace) -> int:
+    """Generate the graph and write it."""
+    from memstow.planner import formats
+    from memstow.planner.generate.by_name import make_graph
+
+    refuse_unwritable(args.output)
+    write_out(formats.write_graph(make_graph(arguments_of(args))), args.output)
+    return Exit.DONE

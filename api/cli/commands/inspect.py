@@ -8,8 +8,10 @@ from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import LONGEST_RUN, Commands, add_command, duration, whole
 from memstow.api.cli.io.problem_input import (
     add_changes,
+    add_graph_changes,
     add_problem,
-    read_problem,
+    problem_of,
+    read_document,
     refuse_two_stdins,
     warn_if_terminal,
 )
@@ -25,7 +27,7 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
     parser = add_command(
         commands,
         "inspect",
-        "describe a problem: counts, bounds, live bytes over time, the busiest times, and what it needs",
+        "describe a problem or a graph: counts, bounds, live bytes over time, busiest times, what it needs",
         examples="""
 memstow inspect model.json
 memstow inspect model.csv --rows 20
@@ -35,6 +37,7 @@ memstow inspect model.json --needs --time-limit 60
     )
     add_problem(parser)
     add_changes(parser)
+    add_graph_changes(parser)
     parser.add_argument(
         "--rows",
         type=whole(0, 1000),
@@ -63,14 +66,20 @@ def run(args: argparse.Namespace) -> int:
     """Read the problem and print its description."""
     refuse_two_stdins(args.file, args.target)
     warn_if_terminal(args.file)
-    problem = read_problem(args.file, args)
+    document = read_document(args.file, args)
+    problem = problem_of(document)
 
+    from memstow.planner.model.problem import Problem
     from memstow.planner.show.survey import facts, survey
 
     if args.json:
         import json
 
         described = facts(problem, args.rows)
+        if not isinstance(document, Problem):
+            from memstow.planner.show.graph_survey import graph_facts
+
+            described = {"graph": graph_facts(document, args.rows), **described}
         if args.needs:
             from memstow.planner.explain.needs import as_data
 
@@ -81,6 +90,10 @@ def run(args: argparse.Namespace) -> int:
     from memstow.planner.show.text_picture import ASCII, UNICODE
 
     glyphs = UNICODE if draws_unicode(sys.stdout) else ASCII
+    if not isinstance(document, Problem):
+        from memstow.planner.show.graph_survey import graph_survey
+
+        print(graph_survey(document, args.rows), "", sep="\n")
     print(survey(problem, args.rows, columns(sys.stdout), glyphs))
     if args.needs:
         from memstow.planner.show.report import needs_report

@@ -19,9 +19,11 @@ from memstow.api.cli.io.arguments import (
 from memstow.api.cli.io.lock_file import LockFile, add_lock, refuse_odd_locks
 from memstow.api.cli.io.problem_input import (
     add_changes,
+    add_graph_changes,
     add_problem,
+    problem_of,
+    read_document,
     read_plan,
-    read_problem,
     refuse_two_stdins,
     warn_if_terminal,
 )
@@ -31,6 +33,7 @@ from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
     from memstow.planner.model.events import Event, Listener
+    from memstow.planner.model.graph import Graph
     from memstow.planner.model.options import Options
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
@@ -61,6 +64,7 @@ memstow solve model.json --server http://localhost:8080
     )
     add_problem(parser)
     add_changes(parser)
+    add_graph_changes(parser)
     _add_search(parser)
     _add_limits(parser)
     add_lock(parser)
@@ -142,14 +146,14 @@ def run(args: argparse.Namespace) -> int:
     refuse_odd_locks(args)
     check_results(args)
     warn_if_terminal(args.file)
-    problem = read_problem(args.file, args)
-    check_names(args, problem)
-    options = _options(args, problem)
+    document = read_document(args.file, args)
+    check_names(args, problem_of(document))
+    options = _options(args, problem_of(document))
     if args.lock is None:
-        plan, interrupted = _plan(args, problem, options)
+        plan, interrupted = _plan(args, document, options)
     else:
-        plan, interrupted = _locked_plan(args, problem, options)
-    write_results(args, problem, plan)
+        plan, interrupted = _locked_plan(args, document, options)
+    write_results(args, problem_of(document, plan), plan)
     if interrupted:
         print_error(
             "interrupted: this is the best plan found so far"
@@ -176,29 +180,38 @@ def _options(args: argparse.Namespace, problem: "Problem") -> "Options":
     )
 
 
-def _locked_plan(args: argparse.Namespace, problem: "Problem", options: "Options") -> "tuple[Plan, bool]":
+def _locked_plan(
+    args: argparse.Namespace, document: "Problem | Graph", options: "Options"
+) -> "tuple[Plan, bool]":
     """The plan in the lock if it holds, else a new one, which is written to the lock."""
+    from memstow.planner.model.errors import InputError
     from memstow.planner.model.plan import PLANNED
+    from memstow.planner.model.problem import Problem
 
-    lock = LockFile(args.lock, problem, options)
+    if not isinstance(document, Problem):
+        message = (
+            "a lock is for a problem, and this is a graph: write its problem with `memstow convert` first"
+        )
+        raise InputError.single("not_a_problem", "--lock", message)
+    lock = LockFile(args.lock, document, options)
     if lock.plan is not None:
         return lock.plan, False
     if args.locked:
         lock.refuse(args.words)
-    plan, interrupted = _plan(args, problem, lock.options)
+    plan, interrupted = _plan(args, document, lock.options)
     # What is found until Ctrl-C depends on when that was.
     if plan.status in PLANNED and not interrupted:
         lock.write(plan)
     return plan, interrupted
 
 
-def _plan(args: argparse.Namespace, problem: "Problem", options: "Options") -> "tuple[Plan, bool]":
+def _plan(args: argparse.Namespace, document: "Problem | Graph", options: "Options") -> "tuple[Plan, bool]":
     from memstow.api.cli.io.interruptible import Interruptible
     from memstow.api.cli.io.progress import Progress
     from memstow.planner.model.events import Phase
     from memstow.planner.solve import engine
 
-    term = next(iter(problem.terms()), "fits")
+    term = next(iter(problem_of(document).terms()), "fits")
     progress = Progress(sys.stderr, term) if is_terminal(sys.stderr) else None
     given_up: list[str] = []
 
@@ -213,8 +226,8 @@ def _plan(args: argparse.Namespace, problem: "Problem", options: "Options") -> "
     def work(cancel: threading.Event) -> "Plan":
         if server:
             key = args.key or os.environ.get("MEMSTOW_KEY")
-            return _remote(server, key, problem, options, hear, cancel)
-        return engine.plan(problem, options, on_event=hear, cancel=cancel)
+            return _remote(server, key, document, options, hear, cancel)
+        return engine.plan(document, options, on_event=hear, cancel=cancel)
 
     call = Interruptible(work)
     plan = call.run(progress)
@@ -226,7 +239,7 @@ def _plan(args: argparse.Namespace, problem: "Problem", options: "Options") -> "
 def _remote(
     server: str,
     key: str | None,
-    problem: "Problem",
+    document: "Problem | Graph",
     options: "Options",
     hear: "Listener",
     cancel: threading.Event,
@@ -239,7 +252,7 @@ def _remote(
         message = "--server needs an extra that is not installed: pip install 'memstow[client]'"
         raise InputError.single("missing_extra", error.name or "memstow", message) from None
     with Client(server, key) as client:
-        return solve(client, problem, options, hear, cancel.is_set)
+        return solve(client, document, options, hear, cancel.is_set)
 
 
 def _exit_code(plan: "Plan") -> int:

@@ -8,9 +8,11 @@ from memstow.api.cli.io.arguments import LONGEST_RUN, Commands, add_command, rea
 from memstow.api.cli.io.problem_input import (
     READABLE,
     add_changes,
+    add_graph_changes,
     add_problem,
+    problem_of,
+    read_document,
     read_plan,
-    read_problem,
     refuse_two_stdins,
     warn_if_terminal,
 )
@@ -18,6 +20,7 @@ from memstow.api.cli.io.terminal import print_error
 from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
+    from memstow.planner.model.graph import Graph
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
     from memstow.planner.verify import Verdict
@@ -49,6 +52,7 @@ memstow solve model.json --json | memstow verify model.json -
         "--plan-format", choices=READABLE, help="format of the plan (default: detected from its content)"
     )
     add_changes(parser)
+    add_graph_changes(parser)
     parser.add_argument(
         "--hint", metavar="PLAN", help="the plan that the objective term `moves` is counted against"
     )
@@ -74,23 +78,24 @@ def run(args: argparse.Namespace) -> int:
     refuse_two_stdins(args.problem, args.plan, args.hint, args.target)
     for path in (args.problem, args.plan, args.hint):
         warn_if_terminal(path)
-    problem = read_problem(args.problem, args)
-    plan = read_plan(args.plan, problem, args.plan_format)
-    hint = None if args.hint is None else read_plan(args.hint, problem)
+    document = read_document(args.problem, args)
+    listed = problem_of(document)
+    plan = read_plan(args.plan, listed, args.plan_format)
+    hint = None if args.hint is None else read_plan(args.hint, listed)
 
     from memstow.planner.model.objective import MOVES, parse_term
     from memstow.planner.verify import judge
 
-    verdict, interrupted = judge(problem, plan, hint), False
+    verdict, interrupted = judge(document, plan, hint), False
     if args.recheck:
-        verdict, interrupted = _rechecked(args, problem, plan, verdict, hint)
+        verdict, interrupted = _rechecked(args, document, plan, verdict, hint)
     if hint is None and any(parse_term(term.term) == MOVES for term in plan.objective):
         print_error("`moves` was not checked: pass the plan that it is counted against as --hint")
     if args.json:
         _print_json(verdict)
     else:
         if verdict.valid:
-            _print_valid(problem, plan)
+            _print_valid(problem_of(document, plan), plan)
         else:
             _print_violations(verdict)
         _print_claims(verdict)
@@ -102,7 +107,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _rechecked(
-    args: argparse.Namespace, problem: "Problem", plan: "Plan", verdict: "Verdict", hint: "Plan | None"
+    args: argparse.Namespace,
+    document: "Problem | Graph",
+    plan: "Plan",
+    verdict: "Verdict",
+    hint: "Plan | None",
 ) -> "tuple[Verdict, bool]":
     """The verdict after solving again, and whether Ctrl-C interrupted that."""
     import threading
@@ -111,7 +120,7 @@ def _rechecked(
     from memstow.planner.solve.recheck import recheck
 
     def work(cancel: threading.Event) -> "Verdict":
-        return recheck(problem, plan, verdict, args.time_limit, hint, cancel)
+        return recheck(document, plan, verdict, args.time_limit, hint, cancel)
 
     call = Interruptible(work)
     return call.run(None), call.interrupted

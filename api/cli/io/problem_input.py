@@ -10,19 +10,25 @@ from memstow.api.cli.io.arguments import amount
 
 if TYPE_CHECKING:
     from memstow.planner.model.errors import Issue
+    from memstow.planner.model.graph import Graph
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
     from memstow.planner.model.target import Target
 
 STDIN = "-"
 READABLE = ("json", "csv", "structured", "executorch", "usmp")
+OF_GRAPHS = ("graph", "tflite", "onnx")
 
 
 def add_problem(parser: argparse.ArgumentParser, name: str = "file") -> None:
     """Add the arguments for the problem file and its format."""
-    parser.add_argument(name, metavar=name.upper(), help="the problem; - reads it from standard input")
     parser.add_argument(
-        "--format", choices=READABLE, help="format of the problem (default: detected from its content)"
+        name, metavar=name.upper(), help="the problem or the graph; - reads it from standard input"
+    )
+    parser.add_argument(
+        "--format",
+        choices=(*READABLE, *OF_GRAPHS),
+        help="format of the problem (default: detected from its content)",
     )
 
 
@@ -41,20 +47,83 @@ def add_changes(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def read_problem(path: str, args: argparse.Namespace) -> "Problem":
-    """Read the problem, and change it as the arguments say."""
+def add_graph_changes(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that change a graph."""
+    graphs = parser.add_argument_group("graphs")
+    graphs.add_argument(
+        "--order",
+        choices=("given", "free"),
+        help="run the operators as they are listed, or in any order that the graph allows (default: as the "
+        "graph says)",
+    )
+    pairs = graphs.add_mutually_exclusive_group()
+    pairs.add_argument(
+        "--in-place",
+        action="store_true",
+        help="of a model: let operators that work element by element overwrite an input",
+    )
+    pairs.add_argument(
+        "--no-in-place", action="store_true", help="do not let operators overwrite their inputs"
+    )
+
+
+def read_document(path: str, args: argparse.Namespace) -> "Problem | Graph":
+    """Read the problem or the graph, and change it as the arguments say."""
     from memstow.planner import formats
+    from memstow.planner.model.problem import Problem
 
     data = read_bytes_of(path)
     with naming_file(path):
-        problem = formats.read_problem(data, args.format)
+        document = formats.read_document(data, args.format, in_place=args.in_place)
+    if not isinstance(document, Problem):
+        return _changed_graph(document, path, args)
+    for option, given in (
+        ("--order", args.order is not None),
+        ("--in-place", args.in_place),
+        ("--no-in-place", args.no_in_place),
+    ):
+        if given:
+            _refuse_for_problem(option)
     if args.target is None and args.capacity is None and not args.fit_only:
-        return problem
+        return document
     from memstow.planner.targets.overrides import with_overrides
 
     target = None if args.target is None else read_target(args.target)
     with naming_option("capacity", "--capacity"):
-        return with_overrides(problem, target, args.capacity, args.fit_only)
+        return with_overrides(document, target, args.capacity, args.fit_only)
+
+
+def _changed_graph(graph: "Graph", path: str, args: argparse.Namespace) -> "Graph":
+    from memstow.planner.graph.changes import in_memories, with_order, without_in_place
+
+    if args.no_in_place:
+        graph = without_in_place(graph)
+    if args.order is not None:
+        with naming_file(path):
+            graph = with_order(graph, args.order)
+    if args.target is None and args.capacity is None and not args.fit_only:
+        return graph
+    target = None if args.target is None else read_target(args.target)
+    with naming_option("capacity", "--capacity"):
+        return in_memories(graph, target, args.capacity, args.fit_only)
+
+
+def _refuse_for_problem(option: str) -> None:
+    from memstow.planner.model.errors import InputError
+
+    message = "it is for graphs, and this is a problem: its lifetimes have an order already; leave it out"
+    raise InputError.single("not_a_graph", option, message)
+
+
+def problem_of(document: "Problem | Graph", plan: "Plan | None" = None) -> "Problem":
+    """The problem itself, or that of a graph in the order of the plan; without a plan, as it is listed."""
+    from memstow.planner.model.problem import Problem
+
+    if isinstance(document, Problem):
+        return document
+    from memstow.planner.graph.lowering import scheduled_problem
+
+    return scheduled_problem(document, None if plan is None else plan.schedule)
 
 
 def read_target(name: str) -> "Target":

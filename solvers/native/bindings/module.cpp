@@ -17,5 +17,6 @@ NB_MODULE(_native, m) {
     bind_exact(m);
     bind_improve(m);
     bind_reuse(m);
+    bind_order(m);
     bind_columns(m);
 }

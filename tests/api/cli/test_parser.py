@@ -33,7 +33,8 @@ from tests.api.cli.conftest import Cli
         ("solve x --json=3", "--json: it takes no value", "memstow solve FILE"),
         (
             "solve x --format jsn",
-            "--format: 'jsn' is not one of json, csv, structured, executorch, usmp; did you mean json?",
+            "--format: 'jsn' is not one of json, csv, structured, executorch, usmp, graph, tflite, onnx; "
+            "did you mean json?",
             "memstow solve",
         ),
         (
@@ -51,7 +52,7 @@ from tests.api.cli.conftest import Cli
         ("bench run", "missing argument: PATH", "memstow bench run PATH..."),
         (
             "schema plna",
-            "KIND: 'plna' is not one of problem, options, plan, target; did you mean plan?",
+            "KIND: 'plna' is not one of problem, options, plan, target, graph; did you mean plan?",
             "memstow schema [KIND]",
         ),
     ],

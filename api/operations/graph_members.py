@@ -1,0 +1,57 @@
+"""What an envelope may say beside a graph: its memories, its order, whether operators run in place."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.problem import Problem
+from memstow.planner.model.target import Target
+from memstow.planner.reading.messages import wrong_type
+from memstow.planner.targets.target import retarget
+
+if TYPE_CHECKING:
+    from memstow.planner.model.graph import Graph
+
+GRAPH_MEMBERS: Final = ("order", "in_place")
+_ORDERS: Final = ("given", "free")
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """How a document is changed before it is planned."""
+
+    target: Target | None
+    order: str | None
+    in_place: bool
+
+
+def subject_of(raw: object) -> str:
+    """The member of an envelope that holds what is to be planned."""
+    return "graph" if isinstance(raw, dict) and "graph" in raw and "problem" not in raw else "problem"
+
+
+def changes_of(raw: Mapping[str, Any], target: Target | None) -> Changes:
+    """The changes that an envelope asks for."""
+    order, in_place = raw.get("order"), raw.get("in_place", True)
+    if order is not None and order not in _ORDERS:
+        raise InputError.single("not_an_order", "$.order", wrong_type('"given" or "free"', order))
+    if not isinstance(in_place, bool):
+        raise InputError.single("not_a_boolean", "$.in_place", wrong_type("true or false", in_place))
+    return Changes(target, order, in_place)
+
+
+def changed(document: "Problem | Graph", changes: Changes) -> "Problem | Graph":
+    """The document with these changes."""
+    if isinstance(document, Problem):
+        if changes.order is not None or not changes.in_place:
+            message = "`order` and `in_place` are for graphs, and this is a problem; leave them out"
+            raise InputError.single("not_a_graph", "$", message)
+        return document if changes.target is None else retarget(document, changes.target)
+    from memstow.planner.graph.changes import in_memories, with_order, without_in_place
+
+    if not changes.in_place:
+        document = without_in_place(document)
+    if changes.order is not None:
+        document = with_order(document, "free" if changes.order == "free" else "given")
+    return document if changes.target is None else in_memories(document, changes.target, None, False)

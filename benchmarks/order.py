@@ -1,0 +1,115 @@
+"""Orders of operators: the order given, rules of thumb, CP-SAT, and the search, with the time to the proof.
+
+Reads the graph documents named, or those of the shared data, as they are and without pairs in place;
+`--generated N` adds graphs of N operators. CP-SAT takes part with `--cpsat SECONDS`, only where there are
+no pairs in place.
+"""
+
+import argparse
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import median
+
+from memstow.planner.formats import read_graph
+from memstow.planner.generate.families import FAMILIES
+from memstow.planner.generate.graph import graph as generated
+from memstow.planner.graph.arrays import order_instance
+from memstow.planner.graph.changes import without_in_place
+from memstow.planner.model.graph import Graph
+from memstow.solvers.core import Budget
+from memstow.solvers.order.instance import OrderInstance
+from memstow.solvers.order.solver import ORDER_SOLVERS, OrderListeners, OrderOutcome, OrderTask
+
+SHARED = Path(__file__).parents[2] / "shared" / "data" / "graphs"
+_RULES = ("given", "lpmf", "dfs")
+_IGNORED = OrderListeners(lambda *_: None, lambda *_: None)
+
+
+def main() -> None:
+    """Print a row for each graph."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("graphs", nargs="*", type=Path, default=sorted(SHARED.glob("*.json")))
+    parser.add_argument("--seconds", type=float, default=1.0, help="limit of the search")
+    parser.add_argument("--repeat", type=int, default=3, help="runs, of which the median time is shown")
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--generated", type=int, help="operators of graphs of each family")
+    parser.add_argument("--cpsat", type=float, default=0.0, help="seconds of CP-SAT for each graph; 0: none")
+    args = parser.parse_args()
+    print("| graph | operators | given | lpmf | dfs | order | bound | seconds | proof | CP-SAT |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- | --- |")
+    for name, graph in _graphs(args.graphs, args.generated):
+        print(_row(name, graph, args), flush=True)
+
+
+def _graphs(paths: Sequence[Path], count: int | None) -> Iterator[tuple[str, Graph]]:
+    for path in paths:
+        graph = read_graph(path.read_bytes())
+        plain = without_in_place(graph)
+        yield path.stem, plain
+        if plain != graph:
+            yield f"{path.stem}, in place", graph
+    for family in FAMILIES if count else ():
+        for seed in (1, 2):
+            yield f"{family} {count} {seed}", generated(count or 0, seed, family=family)
+
+
+def _row(name: str, graph: Graph, args: argparse.Namespace) -> str:
+    instance = order_instance(graph)
+    peaks = [_solved(rule, instance, -1.0, 1)[0].peak for rule in _RULES]
+    runs = [_solved("order", instance, args.seconds, args.workers) for _ in range(args.repeat)]
+    best = runs[-1][0]
+    kind = type(best.proof).__name__.removesuffix("Proof").lower() if best.peak == best.bound else "open"
+    model = _cpsat(instance, args.cpsat) if args.cpsat and not len(instance.in_place) else "-"
+    seconds = median(took for _, took in runs)
+    figures = " | ".join(f"{it:,}" for it in (instance.operator_count, *peaks, best.peak, best.bound))
+    return f"| {name} | {figures} | {seconds:.3f} | {kind} | {model} |"
+
+
+def _solved(name: str, instance: OrderInstance, seconds: float, workers: int) -> tuple[OrderOutcome, float]:
+    task = OrderTask(instance, workers=workers)
+    start = time.perf_counter()
+    outcome = ORDER_SOLVERS[name].solve(task, Budget(seconds, -1), _IGNORED)
+    return outcome, time.perf_counter() - start
+
+
+def _cpsat(instance: OrderInstance, seconds: float) -> str:
+    """The peak that a model finds, the bound, and the time: positions of operators, lives of storages."""
+    from ortools.sat.python import cp_model
+
+    model = cp_model.CpModel()
+    count = instance.operator_count
+    at = [model.new_int_var(0, count - 1, "") for _ in range(count)]
+    model.add_all_different(at)
+    for first, then in zip(instance.before[::2], instance.before[1::2], strict=True):
+        model.add(at[first] < at[then])
+    intervals = [model.new_fixed_size_interval_var(it, 1, "") for it in at]
+    demands = list(instance.extra)
+    for storage, size in enumerate(instance.size):
+        writers, readers = instance.writers_of(storage), instance.readers_of(storage)
+        begin, end = model.new_int_var(0, count, ""), model.new_int_var(0, count, "")
+        if instance.from_start[storage]:
+            model.add(begin == 0)
+        else:
+            model.add_min_equality(begin, [at[it] for it in writers])
+        if instance.to_end[storage]:
+            model.add(end == count)
+        else:
+            model.add_max_equality(end, [0, *(at[it] + 1 for it in (*writers, *readers))])
+        intervals.append(model.new_interval_var(begin, end - begin, end, ""))
+        demands.append(size)
+    peak = model.new_int_var(0, sum(demands) + instance.base, "")
+    model.add_cumulative(intervals, demands, peak)
+    model.minimize(peak)
+    solver = cp_model.CpSolver()
+    solver.parameters.max_time_in_seconds = seconds
+    solver.parameters.num_workers = 2
+    status = solver.solve(model)
+    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        return f"nothing in {solver.wall_time:.1f} s"
+    value, bound = (int(it) + instance.base for it in (solver.objective_value, solver.best_objective_bound))
+    return f"{value:,} (bound {bound:,}, {solver.wall_time:.1f} s)"
+
+
+if __name__ == "__main__":
+    main()

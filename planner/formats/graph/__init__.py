@@ -1,0 +1,1 @@
+"""Formats of graphs, and the problem of a graph where a problem is wanted."""

@@ -1,0 +1,1 @@
+"""ONNX models as graphs, with the `onnx` package (extra `onnx`)."""

@@ -1,0 +1,150 @@
+"""An ONNX model as a graph: nodes in the order of the file, shapes as the model says or inference finds.
+
+Ids are the names of the model. Initializers and the results of `Constant` nodes are constants.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from importlib import import_module
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+from memstow.planner.formats.graph.format import GraphFormat
+from memstow.planner.formats.onnx.values import Values, text_of, usable_name
+from memstow.planner.graph.check import require_valid
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.graph import Graph, Operator
+from memstow.planner.model.memory import collector_at_rest
+from memstow.planner.reading.printable import printable
+
+if TYPE_CHECKING:
+    import onnx
+
+_DRAWN: Final = frozenset(
+    ("RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial", "Bernoulli")
+)
+_ELEMENTWISE: Final = frozenset(
+    (
+        *("Add", "Sub", "Mul", "Div", "Max", "Min", "Relu", "LeakyRelu", "PRelu", "Elu", "Gelu", "HardSwish"),
+        *(
+            "Sigmoid",
+            "Tanh",
+            "Abs",
+            "Neg",
+            "Exp",
+            "Log",
+            "Sqrt",
+            "Floor",
+            "Ceil",
+            "Round",
+            "Sin",
+            "Cos",
+            "Clip",
+        ),
+        *("Not", "Erf", "Reshape", "Squeeze", "Unsqueeze", "Flatten", "Identity"),
+    )
+)
+
+
+def read_graph(data: bytes, in_place: bool = False) -> Graph:
+    """The graph of a model. `in_place`: nodes that work by elements may overwrite an input."""
+    model = _parsed(data)
+    _refuse_what_is_not_supported(model)
+    with collector_at_rest():
+        values = Values(_inferred(model))
+        nodes = [node for node in model.graph.node if node.op_type != "Constant"]
+        names = _node_names(nodes)
+        operators = tuple(_operator(name, node) for name, node in zip(names, nodes, strict=True))
+        drawn = [name for name, node in zip(names, nodes, strict=True) if node.op_type in _DRAWN]
+        used = {name for operator in operators for name in (*operator.inputs, *operator.outputs)}
+        inputs = [name for it in model.graph.input if (name := text_of(it.name)) not in values.constants]
+        outputs = [text_of(it.name) for it in model.graph.output]
+        tensors = {name: values.tensor(name) for name in dict.fromkeys([*inputs, *sorted(used), *outputs])}
+        if in_place:
+            operators = tuple(values.with_pairs(it) if it.type in _ELEMENTWISE else it for it in operators)
+        graph = Graph(
+            version=1,
+            name=usable_name(model.graph.name, "$.graph.name") if model.graph.name else None,
+            tensors=tuple(tensors.values()),
+            operators=operators,
+            inputs=tuple(dict.fromkeys(inputs)),
+            outputs=tuple(dict.fromkeys(outputs)),
+            before=tuple(pairwise(drawn)),
+        )
+    require_valid(graph)
+    return graph
+
+
+def _parsed(data: bytes) -> "onnx.ModelProto":
+    try:
+        import onnx
+
+        damaged: type[Exception] = import_module("google.protobuf.message").DecodeError
+    except ModuleNotFoundError as error:
+        message = "reading ONNX models needs an extra that is not installed: pip install 'memstow[onnx]'"
+        raise InputError.single("missing_extra", error.name or "onnx", message) from None
+    try:
+        return onnx.load_model_from_string(data)
+    except damaged as error:
+        message = f"the model is damaged: {printable(str(error), 200)}"
+        raise InputError.single("damaged", "$", message) from None
+
+
+def _refuse_what_is_not_supported(model: "onnx.ModelProto") -> None:
+    if model.functions:
+        raise InputError.single("not_supported", "$.functions", "functions of a model are not supported")
+    for i, node in enumerate(model.graph.node):
+        if any(it.HasField("g") or it.graphs for it in node.attribute):
+            kind = printable(text_of(node.op_type), 60)
+            message = f"{kind} runs graphs of its own, which is not supported"
+            raise InputError.single("not_supported", f"$.graph.node[{i}]", message)
+
+
+def _inferred(model: "onnx.ModelProto") -> "onnx.ModelProto":
+    """The model with the shapes that inference finds."""
+    from onnx import shape_inference
+
+    try:
+        return shape_inference.infer_shapes(model, check_type=True, strict_mode=True, data_prop=True)
+    except (shape_inference.InferenceError, RuntimeError, ValueError, MemoryError) as error:
+        message = f"the shapes of the model contradict each other: {printable(str(error), 300)}"
+        raise InputError.single("contradicting_shapes", "$.graph", message) from None
+
+
+def _node_names(nodes: "list[onnx.NodeProto]") -> list[str]:
+    """A name for each node: its own where no other has it."""
+    taken: set[str] = set()
+    found = []
+    for i, node in enumerate(nodes):
+        name = (
+            usable_name(node.name, f"$.graph.node[{i}].name")
+            if node.name
+            else f"{text_of(node.op_type)[:900]} {i}"
+        )
+        while name in taken:
+            name = f"{name[:900]} {i}"
+            i += len(nodes)
+        taken.add(name)
+        found.append(name)
+    return found
+
+
+def _operator(name: str, node: "onnx.NodeProto") -> Operator:
+    return Operator(
+        id=name,
+        type=printable(text_of(node.op_type), 1000) or None,
+        inputs=tuple(_named(node.input)),
+        outputs=tuple(_named(node.output)),
+    )
+
+
+def _named(names: "Iterator[str] | list[str]") -> Iterator[str]:
+    """The names, without those of inputs and outputs that are left out."""
+    for name in names:
+        if name:
+            yield usable_name(name, "$.graph.node")
+
+
+FORMAT: Final = GraphFormat(
+    name="onnx", is_json=False, read_graph=read_graph, read_in_place=partial(read_graph, in_place=True)
+)

@@ -1,0 +1,137 @@
+"""The values of an ONNX model: shapes and types by name, and which of them are constants."""
+
+from dataclasses import replace
+from math import prod
+from typing import TYPE_CHECKING, Final
+
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.graph import ElementType, Operator, Tensor
+from memstow.planner.model.problem import LIMIT
+from memstow.planner.reading.printable import shown
+
+if TYPE_CHECKING:
+    import onnx
+
+_TYPES: Final[dict[int, ElementType]] = {
+    1: "float32",
+    2: "uint8",
+    3: "int8",
+    4: "uint16",
+    5: "int16",
+    6: "int32",
+    7: "int64",
+    9: "bool",
+    10: "float16",
+    11: "float64",
+    12: "uint32",
+    13: "uint64",
+    14: "complex64",
+    15: "complex128",
+    16: "bfloat16",
+    17: "float8",
+    18: "float8",
+    19: "float8",
+    20: "float8",
+    21: "uint4",
+    22: "int4",
+    24: "float8",
+}
+_STRING: Final = 8
+_LONGEST_NAME: Final = 1024
+_MOST_DIMENSIONS: Final = 64
+
+
+class Values:
+    """What a model says about its values."""
+
+    def __init__(self, model: "onnx.ModelProto") -> None:
+        graph = model.graph
+        self._types = {text_of(it.name): it.type for it in (*graph.value_info, *graph.output, *graph.input)}
+        self._initial = {text_of(it.name): it for it in graph.initializer}
+        sparse = {text_of(it.values.name) for it in graph.sparse_initializer}
+        computed = {name for node in graph.node if node.op_type == "Constant" for name in node.output if name}
+        self.constants = frozenset(self._initial) | sparse | computed
+        self._tensors: dict[str, Tensor] = {}
+
+    def tensor(self, name: str) -> Tensor:
+        """The tensor of a value; InputError where its size is not known."""
+        found = self._tensors.get(name)
+        if found is None:
+            found = self._tensors[name] = self._made(name)
+        return found
+
+    def with_pairs(self, operator: Operator) -> Operator:
+        """The operator with pairs in place: inputs as large as its only output, of the same type."""
+        if len(operator.outputs) != 1:
+            return operator
+        made = self.tensor(operator.outputs[0])
+        pairs = tuple(
+            (name, made.id)
+            for name in dict.fromkeys(operator.inputs)
+            if (it := self.tensor(name)).kind == "data" == made.kind
+            and it.type == made.type
+            and prod(it.shape or ()) == prod(made.shape or ())
+        )
+        return replace(operator, in_place=pairs)
+
+    def _made(self, name: str) -> Tensor:
+        path = f"$.graph[{shown(name)}]"
+        usable_name(name, path)
+        if name in self.constants:
+            return self._constant(name, path)
+        described = self._types.get(name)
+        if described is None or not described.HasField("tensor_type"):
+            known = described is not None and described.WhichOneof("value") is not None
+            if known:
+                raise InputError.single("not_supported", path, "it is no tensor; only tensors are supported")
+            raise _unknown_shape(path)
+        dense = described.tensor_type
+        if not dense.HasField("shape"):
+            raise _unknown_shape(path)
+        return _tensor(name, tuple(_extent(it, path) for it in dense.shape.dim), dense.elem_type, path)
+
+    def _constant(self, name: str, path: str) -> Tensor:
+        initial = self._initial.get(name)
+        if initial is None or initial.data_type == _STRING:
+            return Tensor(id=name, size=0, kind="constant")
+        if any(extent < 0 for extent in initial.dims):
+            raise InputError.single("damaged", path, "a dimension of a constant is below 0")
+        return replace(_tensor(name, tuple(initial.dims), initial.data_type, path), kind="constant")
+
+
+def _unknown_shape(path: str) -> InputError:
+    return InputError.single("unknown_shape", path, "its shape is not known; give it in the model")
+
+
+def text_of(value: str | bytes) -> str:
+    """A text of the model; protobuf hands out bytes where they are no UTF-8."""
+    return value if isinstance(value, str) else value.decode("utf-8", "backslashreplace")
+
+
+def usable_name(value: str | bytes, path: str) -> str:
+    """The name as an id; InputError where it is too long."""
+    name = text_of(value)
+    if len(name) > _LONGEST_NAME:
+        message = f"a name of {len(name):,} characters is longer than {_LONGEST_NAME:,}; shorten it"
+        raise InputError.single("name_too_long", path[:200], message)
+    return name
+
+
+def _extent(dimension: "onnx.TensorShapeProto.Dimension", path: str) -> int:
+    if not dimension.HasField("dim_value"):
+        named = f" {shown(text_of(dimension.dim_param))}" if dimension.dim_param else ""
+        message = f"the dimension{named} is not known before the model runs; fix it in the model"
+        raise InputError.single("unknown_shape", path, message)
+    if dimension.dim_value < 0:
+        raise InputError.single("unknown_shape", path, f"a dimension is {dimension.dim_value}; fix it")
+    return dimension.dim_value
+
+
+def _tensor(name: str, shape: tuple[int, ...], kind: int, path: str) -> Tensor:
+    element = _TYPES.get(kind)
+    if element is None:
+        what = "strings" if kind == _STRING else f"elements of type {kind}"
+        raise InputError.single("not_supported", path, f"{what} are not supported: their size is not known")
+    if len(shape) > _MOST_DIMENSIONS or prod(shape) * 16 > LIMIT:
+        raise InputError.single("too_large", path, "the tensor has more than 2^62 bytes, or 64 dimensions")
+    return Tensor(id=name, shape=shape, type=element)

@@ -1,0 +1,67 @@
+"""Checks what must hold between the fields of a graph.
+
+In: a graph. Out: all of its issues, each with a code, a path and a way out: elements by themselves, who makes
+and reads what, cycles, views, alternatives.
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Final
+
+from memstow.planner.check import MOST_ISSUES
+from memstow.planner.check import find_issues as find_problem_issues
+from memstow.planner.graph.check.alternatives import alternative_issues
+from memstow.planner.graph.check.cycles import cycle_issues, given_order_issues
+from memstow.planner.graph.check.elements import element_issues
+from memstow.planner.graph.check.flow import flow_issues
+from memstow.planner.graph.check.views import view_issues
+from memstow.planner.graph.lowering import Places, timeless_problem
+from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.model.graph import Graph
+from memstow.planner.model.memory import Memo
+
+_valid: Final = Memo[Graph, bool]()
+
+
+def find_issues(graph: Graph) -> list[Issue]:
+    """All issues of a well-formed graph, up to a thousand."""
+    if _valid.get(graph):
+        return []
+    issues = list(islice(_issues(graph), MOST_ISSUES))
+    if not issues:
+        _valid.note(graph, True)
+    return issues
+
+
+def require_valid(graph: Graph) -> None:
+    """Raise InputError with every issue there is."""
+    issues = find_issues(graph)
+    if issues:
+        raise InputError(issues)
+
+
+def _issues(graph: Graph) -> Iterator[Issue]:
+    sound = True
+    for issue in (*element_issues(graph), *flow_issues(graph)):
+        sound = False
+        yield issue
+    yield from view_issues(graph)
+    yield from _problem_issues(graph)
+    cyclic = False
+    for issue in cycle_issues(graph):
+        cyclic = True
+        yield issue
+    if not cyclic:
+        yield from given_order_issues(graph)
+    if sound and not cyclic:
+        yield from alternative_issues(graph)
+
+
+def _problem_issues(graph: Graph) -> Iterator[Issue]:
+    """Issues of what a graph shares with a problem: pools, alignments, rigid groups, the objective."""
+    places = Places(graph)
+    # The names are checked as those of a graph already.
+    ours = ("duplicate_buffer", "unknown_buffer", "relative_cycle", "two_distances", "pair_of_one")
+    for issue in find_problem_issues(timeless_problem(graph)):
+        if issue.code not in ours:
+            yield Issue(issue.code, places.of_issue(issue.path), issue.message)

@@ -1,0 +1,122 @@
+"""Who makes and who reads each tensor, and which operator must run before which: by index, names left out.
+
+Names that the graph does not have are passed over; `planner.graph.check` reports them.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from typing import Final
+
+from memstow.planner.model.graph import Graph
+from memstow.planner.model.memory import Memo
+
+NOBODY: Final = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Tensors and operators by their index in the document."""
+
+    tensor_index: dict[str, int]
+    operator_index: dict[str, int]
+    producer: Sequence[int]
+    """By tensor, the operator that makes it; `NOBODY` for inputs, constants and states."""
+    readers: Sequence[Sequence[int]]
+    """By tensor, the operators that read it, each once, ascending."""
+    after: Sequence[Sequence[int]]
+    """By operator, those that must run later because they read what it makes, or come later at a state."""
+    before: Sequence[tuple[int, int]]
+    """The pairs of operators that the document orders."""
+
+    def successors(self) -> list[list[int]]:
+        """By operator, all that must run later."""
+        lists = [list(them) for them in self.after]
+        for first, second in self.before:
+            lists[first].append(second)
+        return lists
+
+
+_links: Final = Memo[Graph, Links]()
+
+
+def links_of(graph: Graph) -> Links:
+    """The links of a graph."""
+    links = _links.get(graph)
+    if links is None:
+        links = _make(graph)
+        _links.note(graph, links)
+    return links
+
+
+def topological_order(successors: Sequence[Sequence[int]]) -> list[int]:
+    """An order in which nobody comes before who must be first, as near to the indices as can be.
+
+    Operators in a cycle, and those after one, are missing.
+    """
+    waiting = [0] * len(successors)
+    for them in successors:
+        for other in them:
+            waiting[other] += 1
+    ready = [operator for operator, count in enumerate(waiting) if not count]
+    heapify(ready)
+    order: list[int] = []
+    while ready:
+        operator = heappop(ready)
+        order.append(operator)
+        for other in successors[operator]:
+            waiting[other] -= 1
+            if not waiting[other]:
+                heappush(ready, other)
+    return order
+
+
+def listed_order(graph: Graph) -> list[int]:
+    """The order of the document, or the nearest one that the graph allows."""
+    return topological_order(links_of(graph).successors())
+
+
+def _make(graph: Graph) -> Links:
+    tensor_index = {tensor.id: i for i, tensor in enumerate(graph.tensors)}
+    operator_index = {operator.id: i for i, operator in enumerate(graph.operators)}
+    states = {i for i, tensor in enumerate(graph.tensors) if tensor.kind == "state"}
+    producer = [NOBODY] * len(graph.tensors)
+    readers: list[list[int]] = [[] for _ in graph.tensors]
+    for i, operator in enumerate(graph.operators):
+        for name in dict.fromkeys(operator.inputs):
+            if name in tensor_index:
+                readers[tensor_index[name]].append(i)
+        for name in operator.outputs:
+            tensor = tensor_index.get(name, NOBODY)
+            if tensor != NOBODY and tensor not in states and producer[tensor] == NOBODY:
+                producer[tensor] = i
+    after: list[set[int]] = [set() for _ in graph.operators]
+    for tensor, maker in enumerate(producer):
+        if maker != NOBODY and tensor not in states:
+            after[maker].update(readers[tensor])
+    for first, second in _state_order(graph, tensor_index, states):
+        after[first].add(second)
+    before = [
+        (operator_index[first], operator_index[second])
+        for first, second in graph.before
+        if first in operator_index and second in operator_index
+    ]
+    return Links(tensor_index, operator_index, producer, readers, [sorted(them) for them in after], before)
+
+
+def _state_order(graph: Graph, tensor_index: dict[str, int], states: set[int]) -> Iterator[tuple[int, int]]:
+    """Operators at one state keep their order, unless both only read it."""
+    writer: dict[int, int] = {}
+    reading: dict[int, list[int]] = {}
+    for i, operator in enumerate(graph.operators) if states else ():
+        written = {tensor_index[name] for name in operator.outputs if name in tensor_index} & states
+        read = {tensor_index[name] for name in operator.inputs if name in tensor_index} & states
+        for state in read | written:
+            if state in writer:
+                yield writer[state], i
+        for state in read - written:
+            reading.setdefault(state, []).append(i)
+        for state in written:
+            for reader in reading.pop(state, ()):
+                yield reader, i
+            writer[state] = i

@@ -1,0 +1,98 @@
+"""What each operator of an order needs: live bytes, its temporaries, less what it writes over its inputs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from memstow.planner.graph.arrays import in_place_triples, phase_bytes
+from memstow.planner.graph.storages import Storage, resident_bytes, storages
+from memstow.planner.model.graph import Graph
+
+# With more pairs in one operator that share inputs or outputs, a good set of them counts, not the best.
+_MOST_CHOSEN_FROM: Final = 14
+
+_Pair = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One operator of an order."""
+
+    operator: int
+    bytes: int
+    """What is live while it runs, each byte counted once."""
+    saved: int
+    """What it saves in place."""
+
+
+def steps(graph: Graph, order: Sequence[int]) -> list[Step]:
+    """The operators of an order and what each of them needs."""
+    stored = storages(graph)
+    position = {operator: at for at, operator in enumerate(order)}
+    changes = [0] * (len(order) + 1)
+    lives = [_life(storage, position, len(order)) for storage in stored]
+    for storage, (begin, end) in zip(stored, lives, strict=True):
+        if begin < end:
+            changes[begin] += storage.size
+            changes[end] -= storage.size
+    pairs: dict[int, list[_Pair]] = {}
+    for operator, source, target in in_place_triples(graph, stored):
+        at = position[operator]
+        if lives[source][1] == at + 1 and not stored[source].to_end and lives[target][0] == at:
+            pairs.setdefault(operator, []).append((source, target))
+    sizes = [storage.size for storage in stored]
+    level = resident_bytes(graph)
+    found: list[Step] = []
+    for at, operator in enumerate(order):
+        level += changes[at]
+        saved = most_saved(sizes, pairs.get(operator, []))
+        found.append(Step(operator, level + phase_bytes(graph.operators[operator]) - saved, saved))
+    return found
+
+
+def _life(storage: Storage, position: dict[int, int], count: int) -> tuple[int, int]:
+    """The first operator of the order that has the storage, and the end of the last."""
+    used = [position[it] for it in (*storage.writers, *storage.readers)]
+    begin = 0 if storage.from_start else min((position[it] for it in storage.writers), default=0)
+    return begin, count if storage.to_end else max(used, default=-1) + 1
+
+
+def most_saved(size: Sequence[int], pairs: Sequence[_Pair]) -> int:
+    """The most bytes that pairs save, each input and each output in one of them at most."""
+    return sum(
+        _best(size, part) if len(part) <= _MOST_CHOSEN_FROM else _good(size, part) for part in _parts(pairs)
+    )
+
+
+def _parts(pairs: Sequence[_Pair]) -> list[list[_Pair]]:
+    """The pairs that compete with each other, together."""
+    of_end: dict[tuple[str, int], list[_Pair]] = {}
+    for pair in pairs:
+        ends = ("in", pair[0]), ("out", pair[1])
+        lists = [it for it in (of_end.get(end) for end in ends) if it is not None]
+        part = lists[0] if lists else []
+        if len(lists) == 2 and lists[1] is not part:
+            part.extend(lists[1])
+            for source, target in lists[1]:
+                of_end["in", source] = of_end["out", target] = part
+        part.append(pair)
+        for end in ends:
+            of_end[end] = part
+    return list({id(part): part for part in of_end.values()}.values())
+
+
+def _best(size: Sequence[int], pairs: list[_Pair]) -> int:
+    if not pairs:
+        return 0
+    source, target = pairs[0]
+    apart = [pair for pair in pairs[1:] if pair[0] != source and pair[1] != target]
+    return max(min(size[source], size[target]) + _best(size, apart), _best(size, pairs[1:]))
+
+
+def _good(size: Sequence[int], pairs: list[_Pair]) -> int:
+    saved, used = 0, set[tuple[str, int]]()
+    for source, target in sorted(pairs, key=lambda it: -min(size[it[0]], size[it[1]])):
+        if ("in", source) not in used and ("out", target) not in used:
+            used |= {("in", source), ("out", target)}
+            saved += min(size[source], size[target])
+    return saved

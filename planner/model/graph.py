@@ -1,0 +1,297 @@
+"""A program's graph as it travels: operators, the tensors between them, and what may be chosen.
+
+A graph becomes a problem when its operators have an order (`planner.graph`). These classes are the wire
+schema, version 1; what the fields mean together is checked in `planner.graph`.
+"""
+
+from collections.abc import Iterable, Sequence
+from math import prod
+from typing import Annotated, Final, Literal, SupportsIndex
+
+from pydantic import Field
+
+from memstow.planner.model.model_class import model_class
+from memstow.planner.model.problem import Alignment, Bytes, Count, Id, Pair, Pool
+
+_BITS: Final = {
+    "int4": 4,
+    "uint4": 4,
+    "bool": 8,
+    "int8": 8,
+    "uint8": 8,
+    "float8": 8,
+    "int16": 16,
+    "uint16": 16,
+    "float16": 16,
+    "bfloat16": 16,
+    "int32": 32,
+    "uint32": 32,
+    "float32": 32,
+    "int64": 64,
+    "uint64": 64,
+    "float64": 64,
+    "complex64": 64,
+    "complex128": 128,
+}
+ElementType = Literal[
+    "int4",
+    "uint4",
+    "bool",
+    "int8",
+    "uint8",
+    "float8",
+    "int16",
+    "uint16",
+    "float16",
+    "bfloat16",
+    "int32",
+    "uint32",
+    "float32",
+    "int64",
+    "uint64",
+    "float64",
+    "complex64",
+    "complex128",
+]
+TensorKind = Literal["data", "constant", "state", "external"]
+Order = Literal["given", "free"]
+GIVEN: Final = "given"
+FREE: Final = "free"
+
+_Extent = Annotated[int, Field(strict=True, ge=1, le=1 << 31)]
+_Margin = Annotated[int, Field(strict=True, ge=0, le=1 << 31)]
+_Phase = Annotated[int, Field(strict=True, ge=0, le=1 << 62)]
+
+
+@model_class
+class Tensor:
+    """What operators read and make."""
+
+    id: Id
+    size: Bytes | None = Field(default=None, description="Bytes; default: as shape and type say.")
+    shape: Annotated[tuple[Count, ...], Field(max_length=64)] | None = Field(
+        default=None, description="Elements in each dimension; images are rows x columns x channels."
+    )
+    type: ElementType | None = Field(default=None, description="Type of an element.")
+    kind: TensorKind = Field(
+        default="data",
+        description="data; constant: weights, planned only where `pools` names a place; state: live always; "
+        "external: lies elsewhere and is not planned.",
+    )
+    alignment: Alignment = Field(default=1, description="The address is a multiple of it.")
+    pools: tuple[Id, ...] | None = Field(
+        default=None, description="Allowed pools, preferred first; default: all, in order."
+    )
+
+    def __init__(
+        self,
+        *,
+        id: "str",  # noqa: A002
+        size: "SupportsIndex | None" = None,
+        shape: "Sequence[SupportsIndex] | None" = None,
+        type: "ElementType | None" = None,  # noqa: A002
+        kind: "TensorKind" = "data",
+        alignment: "SupportsIndex" = 1,
+        pools: "list[str] | tuple[str, ...] | None" = None,
+    ) -> None: ...
+
+
+@model_class
+class Temporary:
+    """Memory that an operator needs only while it runs."""
+
+    id: Id
+    size: Bytes
+    phases: tuple[_Phase, _Phase] | None = Field(
+        default=None, description="Half-open range of the operator's phases; default: all of them."
+    )
+    alignment: Alignment = Field(default=1, description="The address is a multiple of it.")
+    pools: tuple[Id, ...] | None = Field(
+        default=None, description="Allowed pools, preferred first; default: all, in order."
+    )
+
+    def __init__(
+        self,
+        *,
+        id: "str",  # noqa: A002
+        size: "SupportsIndex",
+        phases: "Sequence[SupportsIndex] | None" = None,
+        alignment: "SupportsIndex" = 1,
+        pools: "list[str] | tuple[str, ...] | None" = None,
+    ) -> None: ...
+
+
+@model_class
+class Window:
+    """The rows and columns of its first input that an element of its first output is made from."""
+
+    kernel: tuple[_Extent, _Extent] = Field(description="Rows and columns.")
+    stride: tuple[_Extent, _Extent] = (1, 1)
+    padding: tuple[_Margin, _Margin, _Margin, _Margin] = Field(
+        default=(0, 0, 0, 0), description="Top, left, bottom, right."
+    )
+    dilation: tuple[_Extent, _Extent] = (1, 1)
+
+    def __init__(
+        self,
+        *,
+        kernel: "Sequence[SupportsIndex]",
+        stride: "Sequence[SupportsIndex]" = (1, 1),
+        padding: "Sequence[SupportsIndex]" = (0, 0, 0, 0),
+        dilation: "Sequence[SupportsIndex]" = (1, 1),
+    ) -> None: ...
+
+
+@model_class
+class Operator:
+    """A step of the program: it reads its inputs and makes its outputs."""
+
+    id: Id
+    type: str | None = Field(default=None, max_length=1024, description="What it computes; not interpreted.")
+    inputs: tuple[Id, ...] = ()
+    outputs: tuple[Id, ...] = ()
+    temporaries: tuple[Temporary, ...] = ()
+    in_place: tuple[Pair, ...] = Field(
+        default=(), description="Pairs (input, output) where the output may overwrite the input."
+    )
+    cost: Count | None = Field(default=None, description="Work of running it once, in any unit.")
+    window: Window | None = None
+
+    def __init__(
+        self,
+        *,
+        id: "str",  # noqa: A002
+        type: "str | None" = None,  # noqa: A002
+        inputs: "list[str] | tuple[str, ...]" = (),
+        outputs: "list[str] | tuple[str, ...]" = (),
+        temporaries: "Iterable[Temporary]" = (),
+        in_place: "Iterable[tuple[str, str] | list[str]]" = (),
+        cost: "SupportsIndex | None" = None,
+        window: "Window | None" = None,
+    ) -> None: ...
+
+
+@model_class
+class View:
+    """A tensor that lies inside another, at a fixed distance from its begin."""
+
+    tensor: Id
+    of: Id
+    offset: Bytes = Field(default=0, description="Bytes from the begin of `of` to the begin of `tensor`.")
+
+    def __init__(self, *, tensor: "str", of: "str", offset: "SupportsIndex" = 0) -> None: ...
+
+
+@model_class
+class Alternative:
+    """Operators that may take the place of others: stripes, tiles, computing again."""
+
+    id: Id
+    replaces: Annotated[tuple[Id, ...], Field(min_length=1)] = Field(
+        description="Ids of the operators that go."
+    )
+    operators: tuple[Operator, ...] = Field(default=(), description="The operators that come.")
+    tensors: tuple[Tensor, ...] = Field(default=(), description="Tensors that only these operators use.")
+    cost: Count | None = Field(default=None, description="Work of all of its operators together.")
+
+    def __init__(
+        self,
+        *,
+        id: "str",  # noqa: A002
+        replaces: "list[str] | tuple[str, ...]",
+        operators: "Iterable[Operator]" = (),
+        tensors: "Iterable[Tensor]" = (),
+        cost: "SupportsIndex | None" = None,
+    ) -> None: ...
+
+
+@model_class
+class Limits:
+    """What may not be exceeded by choosing alternatives."""
+
+    cost: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = Field(
+        default=None, description="The cost of all operators that run, as a multiple of the cost as given."
+    )
+
+    def __init__(self, *, cost: "float | None" = None) -> None: ...
+
+
+class _Referable:
+    """Slots leave no room for weak references, by which is known whether a graph still lives (`Memo`)."""
+
+    __slots__ = ("__weakref__",)
+
+
+@model_class
+class Graph(_Referable):
+    """A program: operators, the tensors between them, and the memories that these may go to."""
+
+    version: Annotated[int, Field(strict=True, ge=1, le=1)] = Field(description="Version of this schema.")
+    name: str | None = Field(default=None, max_length=1024)
+    pools: tuple[Pool, ...] = Field(
+        default=(), description="As in a problem; empty: one unbounded pool called `memory`."
+    )
+    tensors: tuple[Tensor, ...]
+    operators: tuple[Operator, ...] = Field(description="In the order in which the program runs them.")
+    inputs: tuple[Id, ...] = Field(
+        default=(), description="Tensors that are there before the first operator."
+    )
+    outputs: tuple[Id, ...] = Field(default=(), description="Tensors that are kept after the last operator.")
+    before: tuple[Pair, ...] = Field(
+        default=(), description="Pairs of operators: the first runs before the second."
+    )
+    views: tuple[View, ...] = ()
+    order: Order = Field(
+        default=GIVEN, description="given: operators run as listed; free: in any order that the graph allows."
+    )
+    alternatives: tuple[Alternative, ...] = ()
+    objective: tuple[str, ...] | None = Field(
+        default=None, description="As in a problem. Default: as for a problem with these pools."
+    )
+    limits: Limits | None = None
+
+    def __init__(
+        self,
+        *,
+        tensors: "Iterable[Tensor]",
+        operators: "Iterable[Operator]",
+        inputs: "list[str] | tuple[str, ...]" = (),
+        outputs: "list[str] | tuple[str, ...]" = (),
+        name: "str | None" = None,
+        pools: "Iterable[Pool]" = (),
+        before: "Iterable[tuple[str, str] | list[str]]" = (),
+        views: "Iterable[View]" = (),
+        order: "Order" = "given",
+        alternatives: "Iterable[Alternative]" = (),
+        objective: "list[str] | tuple[str, ...] | None" = None,
+        limits: "Limits | None" = None,
+        version: "SupportsIndex" = 1,
+    ) -> None: ...
+
+    def terms(self) -> tuple[str, ...]:
+        """The objective in force."""
+        if self.objective is not None:
+            return self.objective
+        return ("peak",) if len(self.pools) <= 1 else ("placement_cost", "peak")
+
+
+def shape_bytes(tensor: Tensor) -> int | None:
+    """The bytes of the tensor's elements, packed; None where shape or type is missing."""
+    if tensor.shape is None or tensor.type is None:
+        return None
+    return -(-prod(tensor.shape) * _BITS[tensor.type] // 8)
+
+
+def size_of(tensor: Tensor) -> int:
+    """The bytes of the tensor: its size, else those of its elements; 0 where neither is known."""
+    return tensor.size if tensor.size is not None else shape_bytes(tensor) or 0
+
+
+def is_planned(tensor: Tensor) -> bool:
+    """Whether the tensor is a buffer of the problem that a graph becomes."""
+    return tensor.kind in ("data", "state") or (tensor.kind == "constant" and tensor.pools is not None)
+
+
+def phase_count(operator: Operator) -> int:
+    """The number of phases of an operator: at least one."""
+    return max((it.phases[1] for it in operator.temporaries if it.phases is not None), default=1) or 1

@@ -1,0 +1,105 @@
+"""A survey of a graph, as text and as data: operators, tensors, what each step of its listed order needs."""
+
+from collections import Counter
+from heapq import nlargest
+from typing import Any
+
+from memstow.planner.graph.links import listed_order
+from memstow.planner.graph.steps import Step, steps
+from memstow.planner.model.graph import Graph, is_planned, size_of
+from memstow.planner.show.formatting import count, human, names, plain, table
+from memstow.planner.solve.order_outlook import outlook
+
+
+def graph_facts(graph: Graph, rows: int) -> dict[str, Any]:
+    """The survey as a JSON object."""
+    taken = steps(graph, listed_order(graph))
+    found = outlook(graph)
+    return {
+        "name": graph.name,
+        "order": graph.order,
+        "operators": len(graph.operators),
+        "tensors": dict(Counter(tensor.kind for tensor in graph.tensors)),
+        "temporaries": sum(len(operator.temporaries) for operator in graph.operators),
+        "views": len(graph.views),
+        "in_place": sum(len(operator.in_place) for operator in graph.operators),
+        "before": len(graph.before),
+        "alternatives": len(graph.alternatives),
+        "live": [step.bytes for step in taken],
+        "peak_live": max((step.bytes for step in taken), default=0),
+        "largest": [
+            {"operator": graph.operators[step.operator].id, "bytes": step.bytes, "saved": step.saved}
+            for step in _largest(taken, rows)
+        ],
+        "any_order": None
+        if found is None
+        else {
+            "bound": found.bound,
+            "needed": found.needed,
+            "cut": None if found.cut is None else graph.operators[found.cut].id,
+            "critical": [graph.operators[i].id for i in found.critical[:rows]],
+        },
+    }
+
+
+def graph_survey(graph: Graph, rows: int) -> str:
+    """The survey in words."""
+    taken = steps(graph, listed_order(graph))
+    planned = [tensor for tensor in graph.tensors if is_planned(tensor)]
+    kinds = Counter(tensor.kind for tensor in graph.tensors)
+    listed = ", ".join(f"{number:,} {kind}" for kind, number in kinds.items())
+    lines = [
+        f"graph      {len(graph.operators):,} operators, {len(graph.tensors):,} tensors ({listed})",
+        f"planned    {len(planned):,} tensors of {count(sum(map(size_of, planned)))} bytes in all",
+        f"order      {graph.order}",
+    ]
+    others = [
+        ("temporaries", sum(len(operator.temporaries) for operator in graph.operators)),
+        ("pairs in place", sum(len(operator.in_place) for operator in graph.operators)),
+        ("views", len(graph.views)),
+        ("pairs in before", len(graph.before)),
+        ("alternatives", len(graph.alternatives)),
+    ]
+    if any(number for _, number in others):
+        lines.append("besides    " + ", ".join(f"{number:,} {what}" for what, number in others if number))
+    if taken:
+        most = max(step.bytes for step in taken)
+        lines.append(f"as listed  at most {count(most)} bytes live ({human(most)})")
+    lines += _outlook_lines(graph, rows)
+    largest = _largest(taken, rows)
+    if largest:
+        lines += ["", *_step_table(graph, largest)]
+    return "\n".join(lines)
+
+
+def _outlook_lines(graph: Graph, rows: int) -> list[str]:
+    """What the operators need in the best order."""
+    found = outlook(graph)
+    if found is None:
+        return []
+    by = "" if found.cut is None else f", for {plain(graph.operators[found.cut].id, most=40)} alone"
+    lines = [f"any order  at least {count(found.bound)} bytes ({human(found.bound)}){by}"]
+    if found.needed > found.bound:
+        lines.append(f"best found {count(found.needed)} bytes ({human(found.needed)})")
+    if rows:
+        critical = names([graph.operators[i].id for i in found.critical], rows)
+        lines.append(f"critical   {critical}: the most bytes in the best order")
+    return lines
+
+
+def _largest(taken: list[Step], rows: int) -> list[Step]:
+    return nlargest(rows, taken, key=lambda step: step.bytes)
+
+
+def _step_table(graph: Graph, largest: list[Step]) -> list[str]:
+    header = ("largest steps", "type", "live bytes", "saved in place")
+    rows = [
+        (
+            plain(graph.operators[step.operator].id, most=40),
+            plain(graph.operators[step.operator].type or "-", most=40),
+            count(step.bytes),
+            count(step.saved),
+        )
+        for step in largest
+    ]
+    return table(header, rows, left=2)

@@ -1,0 +1,194 @@
+"""A run for a graph whose operators may run in any order: the best order first, then its places.
+
+Where the problem of the best order does not pack at its live bytes, other orders that need no more are tried.
+"""
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Final
+
+from memstow.planner.backends.registry import name_with_version
+from memstow.planner.graph.arrays import order_instance, start_bytes
+from memstow.planner.graph.links import listed_order
+from memstow.planner.graph.proofs import certificate_of
+from memstow.planner.model.graph import Graph
+from memstow.planner.model.options import Options
+from memstow.planner.model.order_proofs import Cut
+from memstow.planner.model.plan import PLANNED, Plan, Status
+from memstow.planner.processes import machine
+from memstow.planner.solve.better_plan import better
+from memstow.planner.solve.graphs import Callbacks, plan_in_order
+from memstow.planner.solve.order_bounds import NOTHING, OrderBound, claimed
+from memstow.planner.solve.portfolio import DEFAULT_WORK
+from memstow.planner.solve.turns import Progress
+from memstow.solvers.core import Budget
+from memstow.solvers.order.instance import MOST_BYTES, OrderInstance
+from memstow.solvers.order.solver import LeastPeak, OrderListeners, OrderOutcome, OrderTask, order_within
+
+# Of the time or the work that is left: what the search for an order may take, and the first placement.
+_ORDER_SHARE: Final = 0.5
+_FIRST_SHARE: Final = 0.5
+_MOST_TRIES: Final = 64
+_MOST_WORKERS: Final = 8
+_CHECK_SECONDS: Final = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """An order, its live bytes, and the bound of all orders."""
+
+    order: Sequence[int]
+    live: int
+    bound: OrderBound
+
+
+class FreeRun:
+    """One run."""
+
+    def __init__(self, graph: Graph, options: Options, callbacks: Callbacks) -> None:
+        self._graph = graph
+        self._options = options
+        self._callbacks = callbacks
+        self._progress = Progress(callbacks.on_event)
+        self._work = 0
+
+    def plan(self) -> Plan:
+        """The best plan of the best orders."""
+        self._progress.phase("order")
+        instance = order_instance(self._graph)
+        found = self._best_order(instance)
+        best = self._placed(found, found.order, _FIRST_SHARE if self._may_try_others(found) else 1.0)
+        for order in self._other_orders(instance, found, best):
+            plan = self._placed(found, order, _FIRST_SHARE)
+            if better(plan, best):
+                best = plan
+            if self._is_enough(found, best):
+                break
+        return self._stamped(best)
+
+    def _best_order(self, instance: OrderInstance) -> _Found:
+        if _total(instance) >= MOST_BYTES:
+            return _Found(listed_order(self._graph), 0, NOTHING)
+        task = OrderTask(
+            instance,
+            workers=1 if self._options.deterministic else self._workers(),
+            deterministic=self._options.deterministic,
+        )
+        budget = self._budget(_ORDER_SHARE)
+        listeners = OrderListeners(
+            order=lambda _solver, _peak, _order: None,
+            bound=lambda solver, bound: self._progress.bound(bound, solver),
+        )
+        with _cancelling(budget, self._callbacks.cancel):
+            outcome = LeastPeak().solve(task, budget, listeners)
+        self._work += budget.work
+        least = max(outcome.bound, start_bytes(self._graph))
+        bound = _proven(self._graph, outcome, least, budget.work)
+        return _Found(outcome.order, max(outcome.peak, least), bound)
+
+    def _workers(self) -> int:
+        given = self._options.workers
+        return min(machine.processors(), _MOST_WORKERS) if given is None else given
+
+    def _may_try_others(self, found: _Found) -> bool:
+        return len(self._graph.pools) <= 1 and found.live > 0
+
+    def _is_enough(self, found: _Found, plan: Plan) -> bool:
+        """Whether no other order of so many live bytes can have a better plan."""
+        if plan.status is Status.OPTIMAL:
+            return True
+        return plan.status in PLANNED and sum(use.peak for use in plan.pools) <= found.live
+
+    def _other_orders(self, instance: OrderInstance, found: _Found, first: Plan) -> Iterator[Sequence[int]]:
+        """Other orders that need no more, while there is time."""
+        if not self._may_try_others(found) or self._is_enough(found, first):
+            return
+        tried = {tuple(found.order)}
+        for seed in range(1, _MOST_TRIES + 1):
+            budget = self._budget(_FIRST_SHARE)
+            if self._is_over(budget):
+                return
+            with _cancelling(budget, self._callbacks.cancel):
+                order = order_within(instance, found.live, seed, budget)
+            self._work += budget.work
+            if order is not None and tuple(order) not in tried:
+                tried.add(tuple(order))
+                yield order
+
+    def _placed(self, found: _Found, order: Sequence[int], share: float) -> Plan:
+        """The plan of one order, within a share of what is left."""
+        options = self._options
+        if options.deterministic:
+            options = replace(options, work_limit=int(self._work_left() * share))
+        else:
+            options = replace(options, time_limit=max(self._seconds_left() * share, 0.0))
+        plan = plan_in_order(self._graph, order, options, self._callbacks, found.bound)
+        self._work += plan.work
+        return plan
+
+    def _stamped(self, plan: Plan) -> Plan:
+        seconds = 0.0 if self._options.deterministic else round(self._progress.seconds(), 6)
+        return replace(plan, seconds=seconds, work=self._work)
+
+    def _seconds_left(self) -> float:
+        return self._options.time_limit - self._progress.seconds()
+
+    def _work_left(self) -> int:
+        limit = self._options.work_limit
+        return max((DEFAULT_WORK if limit is None else limit) - self._work, 0)
+
+    def _budget(self, share: float) -> Budget:
+        """A share of what is left."""
+        limit = self._options.work_limit
+        if self._options.deterministic:
+            return Budget(-1.0, int(self._work_left() * share))
+        work = -1 if limit is None else int(self._work_left() * share)
+        return Budget(max(self._seconds_left() * share, 0.0), work)
+
+    def _is_over(self, budget: Budget) -> bool:
+        cancel = self._callbacks.cancel
+        if cancel is not None and cancel.is_set():
+            return True
+        if self._options.deterministic:
+            return self._work_left() == 0
+        return budget.spent or self._seconds_left() <= 0.05 * self._options.time_limit
+
+
+def _proven(graph: Graph, outcome: OrderOutcome, bound: int, nodes: int) -> OrderBound:
+    """The bound of all orders, with its proof where that is written out."""
+    if bound > outcome.bound:
+        # What is there from the start and nobody reads.
+        return OrderBound(bound, Cut(operator=None), name_with_version(outcome.solver))
+    certificate = certificate_of(graph, outcome.proof)
+    if certificate is None or not bound:
+        return claimed(outcome.solver, bound, nodes)
+    return OrderBound(bound, certificate, name_with_version(outcome.solver))
+
+
+def _total(instance: OrderInstance) -> int:
+    return sum(instance.size) + sum(instance.extra) + instance.base
+
+
+@contextmanager
+def _cancelling(budget: Budget, cancel: threading.Event | None) -> Iterator[None]:
+    """While native code runs, pass a request to stop on to it."""
+    if cancel is None:
+        yield
+        return
+    ended = threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(_CHECK_SECONDS):
+            if cancel.is_set():
+                budget.cancel()
+                return
+
+    watcher = threading.Thread(target=watch, name="memstow order", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watcher.join()

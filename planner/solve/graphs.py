@@ -1,0 +1,97 @@
+"""Plans of graphs: the order of the operators, then the places of the problem that they become in it."""
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from memstow.planner.graph.check import require_valid
+from memstow.planner.graph.links import listed_order
+from memstow.planner.graph.lowering import lower
+from memstow.planner.model.errors import RefusedPlanError
+from memstow.planner.model.events import Bound, Event, Listener, OnBetter
+from memstow.planner.model.graph import GIVEN, Graph
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Plan, Schedule
+from memstow.planner.solve import engine
+from memstow.planner.solve.order_bounds import NOTHING, OrderBound, with_order_bound
+from memstow.planner.verify import recount
+
+
+@dataclass(frozen=True, slots=True)
+class Callbacks:
+    """Whom a run tells, and who may stop it."""
+
+    on_event: Listener | None = None
+    cancel: threading.Event | None = None
+    on_better: OnBetter | None = None
+
+
+def plan_graph(graph: Graph, options: Options, callbacks: Callbacks) -> Plan:
+    """Solve the graph within the options' limits; the plan has the order of its operators."""
+    require_valid(graph)
+    if graph.order == GIVEN:
+        if graph.alternatives:
+            return plan_in_order(graph, listed_order(graph), options, callbacks, NOTHING)
+        return plan_in_order(graph, listed_order(graph), options, callbacks, None)
+    # Graphs whose order is given do not wait for this import.
+    from memstow.planner.solve.free_orders import FreeRun
+
+    return FreeRun(graph, options, callbacks).plan()
+
+
+def plan_in_order(
+    graph: Graph,
+    order: Sequence[int],
+    options: Options,
+    callbacks: Callbacks,
+    bound: OrderBound | None,
+) -> Plan:
+    """The accepted plan of one order; `bound` is that of all orders, None where there is no other."""
+    schedule = Schedule(order=tuple(graph.operators[i].id for i in order))
+
+    def accepted(plan: Plan) -> Plan:
+        if bound is not None:
+            plan = with_order_bound(graph, plan, bound)
+        return _judged(graph, replace(plan, schedule=schedule), options.hint)
+
+    plan = engine.plan(
+        lower(graph, order),
+        options,
+        _without_bounds(callbacks.on_event) if bound is not None else callbacks.on_event,
+        callbacks.cancel,
+        _passed_on(callbacks.on_better, accepted),
+    )
+    return accepted(plan)
+
+
+def _judged(graph: Graph, plan: Plan, hint: Plan | None) -> Plan:
+    violations = recount(graph, plan, hint)
+    if violations:
+        raise RefusedPlanError(
+            f"the plan of {plan.solver} for a graph was refused; please report it: "
+            + "; ".join(f"{it.code}: {it.message}" for it in violations[:5])
+        )
+    return plan
+
+
+def _passed_on(on_better: OnBetter | None, accepted: Callable[[Plan], Plan]) -> OnBetter | None:
+    """Tells of better plans of the problem as of plans of the graph."""
+    if on_better is None:
+        return None
+
+    def pass_on(make: Callable[[], Plan]) -> None:
+        on_better(lambda: accepted(make()))
+
+    return pass_on
+
+
+def _without_bounds(on_event: Listener | None) -> Listener | None:
+    """Bounds of one order are none of the graph."""
+    if on_event is None:
+        return None
+
+    def hear(event: Event) -> None:
+        if not isinstance(event, Bound):
+            on_event(event)
+
+    return hear

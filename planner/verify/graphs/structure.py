@@ -1,0 +1,43 @@
+"""What a graph must be for a plan to be judged against it: names known, one producer each, nothing twice."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from memstow.planner.model.graph import Graph
+
+
+def structure_errors(graph: Graph) -> Iterator[str]:
+    """Why no plan can be judged against the graph; nothing where one can."""
+    temporaries = [it.id for operator in graph.operators for it in operator.temporaries]
+    tensors = {tensor.id: tensor for tensor in graph.tensors}
+    operators = {operator.id for operator in graph.operators}
+    if len(tensors) + len(set(temporaries)) != len({*tensors, *temporaries}) or (
+        len(tensors) != len(graph.tensors) or len(set(temporaries)) != len(temporaries)
+    ):
+        yield "two tensors or temporaries have one id"
+    if len(operators) != len(graph.operators):
+        yield "two operators have one id"
+    named = [
+        *graph.inputs,
+        *graph.outputs,
+        *(name for view in graph.views for name in (view.tensor, view.of)),
+    ]
+    named += [name for operator in graph.operators for name in (*operator.inputs, *operator.outputs)]
+    named += [name for operator in graph.operators for pair in operator.in_place for name in pair]
+    if any(name not in tensors for name in named):
+        yield "it names a tensor that it does not have"
+        return
+    if any(name not in operators for pair in graph.before for name in pair):
+        yield "it names an operator that it does not have"
+    made = Counter(
+        name for operator in graph.operators for name in operator.outputs if tensors[name].kind != "state"
+    )
+    if any(count > 1 for count in made.values()) or any(made[name] for name in graph.inputs):
+        yield "a tensor has two producers"
+    viewed = {name for view in graph.views for name in (view.tensor, view.of)}
+    for operator in graph.operators:
+        for source, target in operator.in_place:
+            if source not in operator.inputs or target not in operator.outputs:
+                yield f"a pair in place is not of its operator {operator.id!r}"
+            if source in viewed or target in viewed:
+                yield f"a pair in place of {operator.id!r} has a view"

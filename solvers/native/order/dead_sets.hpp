@@ -1,0 +1,46 @@
+// Sets of operators from which no order ends within the limit. Sets are compared whole: equal hashes prove
+// nothing.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/instance.hpp"
+
+namespace memstow::order {
+
+using Word = std::uint64_t;
+
+// A set, and where it must lead: to the set `commit`, or, where that is empty, to any of the next.
+struct DeadSet {
+    std::vector<Word> words, commit;
+};
+
+class DeadSets {
+  public:
+    // Sets of numbers below `size`; takes no more bytes than `most`.
+    DeadSets(Index size, std::size_t most);
+
+    bool has(std::span<const Word> set, Word hash) const;
+    // False where there is no room for one more.
+    bool add(std::span<const Word> set, Word hash);
+    void clear();
+    std::size_t count() const { return count_; }
+    std::span<const Word> operator[](std::size_t k) const { return {&words_[k * width_], width_}; }
+
+  private:
+    std::size_t slot_of(std::span<const Word> set, Word hash) const;
+    void grow();
+
+    struct Slot {
+        std::uint32_t number = 0;  // of the set, from 1; 0: free
+        std::uint32_t hash = 0;
+    };
+    std::size_t width_, most_, count_ = 0;
+    std::vector<Word> words_;
+    std::vector<Word> hashes_;
+    std::vector<Slot> slots_;
+};
+
+}  // namespace memstow::order

@@ -1,0 +1,178 @@
+#include "order/descent.hpp"
+
+#include <algorithm>
+
+#include "core/random.hpp"
+
+namespace memstow::order {
+namespace {
+
+// A commit from further back saves more and costs a larger cut.
+constexpr std::size_t kLongestCommit = 256;
+// Between looks at the clock.
+constexpr std::int64_t kStepsAtOnce = 20'000;
+
+}  // namespace
+
+Descent::Descent(const Graph& graph, const Options& options)
+    : options_(options),
+      state_(graph),
+      cut_(graph),
+      dead_(graph.size(), options.memory),
+      bits_((graph.extra.size() + 63) / 64, 0),
+      sides_(graph.extra.size(), Side::outside) {
+    Random random(options.seed);
+    for (Index v = 0; v < graph.size(); ++v) keys_.push_back(random.next());
+}
+
+void Descent::run(Index v) {
+    state_.run(v);
+    bits_[static_cast<std::size_t>(v) / 64] ^= Word{1} << (v % 64);
+    hash_ ^= keys_[v];
+    sides_[v] = Side::inside;
+}
+
+void Descent::undo_to(std::size_t steps) {
+    while (state_.path().size() > steps) {
+        const Index v = state_.path().back();
+        bits_[static_cast<std::size_t>(v) / 64] ^= Word{1} << (v % 64);
+        hash_ ^= keys_[v];
+        sides_[v] = Side::outside;
+        state_.undo();
+    }
+}
+
+// Runs what frees at least what it takes: only two sets lie in between, and the second has no more live
+// bytes.
+void Descent::run_free() {
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (std::size_t k = 0; k < state_.ready().size(); ++k) {
+            const Index v = state_.ready()[k];
+            const Step step = state_.step(v);
+            ++steps_;
+            if (step.leaves > state_.live() || step.needs > limit_) continue;
+            run(v);
+            changed = true;
+            --k;
+        }
+    }
+}
+
+// Where the path has come down to the live bytes of an earlier set, that one needs no other way than to the
+// set in between with the fewest live bytes. True where the path was changed.
+bool Descent::commit() {
+    std::size_t j = frames_.size();
+    while (j > 0 && frames_[j - 1].live >= state_.live()) --j;
+    if (j == frames_.size()) return false;
+    while (j + 1 < frames_.size() && state_.path().size() - frames_[j].steps > kLongestCommit) ++j;
+    const std::size_t from = frames_[j].steps;
+    const std::vector<Index> run_since(state_.path().begin() + static_cast<std::ptrdiff_t>(from),
+                                       state_.path().end());
+    choices_.resize(frames_[j].choices);
+    frames_[j].choice = frames_[j].choices;
+    frames_.resize(j + 1);
+    for (const Index v : run_since) sides_[v] = Side::open;
+    const std::int64_t before = cut_.steps();
+    cut_.least({run_since, sides_});
+    std::vector<Index> best = cut_.largest();
+    steps_ += (cut_.steps() - before) / 8;
+    for (const Index v : run_since) sides_[v] = Side::inside;
+    const bool changed = best.size() < run_since.size();
+    if (changed) {
+        undo_to(from);
+        std::sort(best.begin(), best.end());
+        for (const Index v : run_since) {
+            if (std::binary_search(best.begin(), best.end(), v)) run(v);
+        }
+    }
+    if (all_kept_) frames_[j].commit = bits_;
+    return changed;
+}
+
+// Goes on from the set at the end of the path. False where it is dead.
+bool Descent::enter() {
+    do {
+        run_free();
+    } while (commit());
+    if (state_.complete()) return true;
+    if (dead_.has(bits_, hash_)) return false;
+    push();
+    return true;
+}
+
+void Descent::push() {
+    frames_.push_back({state_.path().size(), state_.live(), choices_.size(), choices_.size(), {}});
+    for (const Index v : state_.ready()) {
+        const Step step = state_.step(v);
+        ++steps_;
+        if (step.needs > limit_) {
+            least_blocked_ = std::min(least_blocked_, step.needs);
+        } else {
+            const std::uint64_t chance = options_.seed == 0 ? 0 : keys_[v];
+            choices_.push_back({chance == 0 ? step.leaves : 0, chance == 0 ? step.needs : 0, chance, v});
+        }
+    }
+    const auto first = choices_.begin() + static_cast<std::ptrdiff_t>(frames_.back().choices);
+    std::sort(first, choices_.end(), std::greater<>());
+    frames_.back().choice = choices_.size();
+}
+
+// Takes the next choice of the last set that has one. False where there is none.
+bool Descent::back() {
+    while (!frames_.empty()) {
+        Frame& frame = frames_.back();
+        undo_to(frame.steps);
+        if (frame.choice > frame.choices) {
+            run(choices_[--frame.choice].op);
+            choices_.resize(frame.choice);
+            return true;
+        }
+        bury(frame);
+        choices_.resize(frame.choices);
+        frames_.pop_back();
+    }
+    return false;
+}
+
+void Descent::bury(Frame& frame) {
+    if (!dead_.add(bits_, hash_)) ++forgotten_;
+    all_kept_ = all_kept_ && kept_.size() < options_.kept;
+    if (all_kept_) {
+        kept_.push_back({bits_, std::move(frame.commit)});
+    } else {
+        kept_ = {};
+    }
+}
+
+void Descent::start(Bytes limit) {
+    undo_to(0);
+    frames_.clear();
+    choices_.clear();
+    dead_.clear();
+    least_blocked_ = kLimit;
+    limit_ = limit;
+    forgotten_ = 0;
+    kept_.clear();
+    all_kept_ = options_.kept > 0;
+}
+
+Answer Descent::search(Bytes limit, std::int64_t steps, Budget& budget) {
+    const std::int64_t until = steps_ + steps;
+    if (limit != limit_) {
+        start(limit);
+        enter();
+    }
+    std::int64_t counted = steps_;
+    for (;;) {
+        if (state_.complete()) return Answer::found;
+        if (!back()) return Answer::none;
+        enter();
+        if (steps_ - counted < kStepsAtOnce && steps_ < until) continue;
+        budget.count(steps_ - counted);
+        counted = steps_;
+        if (steps_ >= until || budget.spent()) return Answer::stopped;
+    }
+}
+
+}  // namespace memstow::order

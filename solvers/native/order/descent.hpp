@@ -1,0 +1,79 @@
+// Is there an order that needs no more than a limit? A search from the first operator on.
+#pragma once
+
+#include <vector>
+
+#include "core/budget.hpp"
+#include "order/cut.hpp"
+#include "order/dead_sets.hpp"
+#include "order/graph.hpp"
+#include "order/state.hpp"
+
+namespace memstow::order {
+
+enum class Answer { found, none, stopped };
+
+// Depth first. At each set it runs at once what loses nothing (a *commit*): any set that can be reached from
+// it and whose live bytes are the fewest of all sets in between. Sets from which nothing led to the end are
+// remembered.
+class Descent {
+  public:
+    struct Options {
+        std::size_t memory;      // bytes for the sets remembered
+        std::size_t kept = 0;    // the most sets of which the reasons are kept as well
+        std::uint64_t seed = 0;  // not 0: the order of the choices is left to chance
+    };
+    Descent(const Graph& graph, const Options& options);
+
+    // Looks for an order; stops after so many steps, or when the budget is spent, and goes on when asked
+    // again for the same limit.
+    Answer search(Bytes limit, std::int64_t steps, Budget& budget);
+    // The order found.
+    const std::vector<Index>& order() const { return state_.path(); }
+    // After none: no order needs less than this.
+    Bytes least_blocked() const { return least_blocked_; }
+    std::size_t dead_count() const { return dead_.count() + forgotten_; }
+    // The dead sets and their reasons; none where there were too many.
+    const std::vector<DeadSet>& kept() const { return kept_; }
+
+  private:
+    struct Frame {
+        std::size_t steps;  // of the path
+        Bytes live;
+        std::size_t choice, choices;  // the next, and the first, in `choices_`
+        std::vector<Word> commit;     // the set that it leads to, where that is the only one
+    };
+    struct Choice {
+        Bytes leaves, needs;
+        std::uint64_t chance;
+        Index op;
+        auto operator<=>(const Choice&) const = default;
+    };
+
+    void start(Bytes limit);
+    bool enter();
+    void run_free();
+    bool commit();
+    void run(Index v);
+    void undo_to(std::size_t steps);
+    bool back();
+    void push();
+    void bury(Frame& frame);
+
+    Options options_;
+    State state_;
+    Cut cut_;
+    DeadSets dead_;
+    std::vector<Word> bits_, keys_;
+    Word hash_ = 0;
+    std::vector<Frame> frames_;
+    std::vector<Choice> choices_;
+    std::vector<Side> sides_;
+    Bytes limit_ = -1, least_blocked_ = kLimit;
+    std::int64_t steps_ = 0;
+    std::size_t forgotten_ = 0;  // dead sets that had no room
+    bool all_kept_ = true;
+    std::vector<DeadSet> kept_;
+};
+
+}  // namespace memstow::order

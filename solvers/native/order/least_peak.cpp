@@ -1,0 +1,266 @@
+#include "order/least_peak.hpp"
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "order/beam.hpp"
+#include "order/bounds.hpp"
+#include "order/classics.hpp"
+#include "order/descent.hpp"
+#include "order/late.hpp"
+#include "order/state.hpp"
+
+namespace memstow::order {
+namespace {
+
+// Steps of the first turn of a search, and the most of a later one: in between, others may have proven more.
+constexpr std::int64_t kFirstTurn = 4'000;
+constexpr std::int64_t kLongestTurn = 1'000'000;
+constexpr std::size_t kFirstWidth = 4;
+// Orders that a beam holds at once; each takes some tens of bytes for an operator.
+constexpr std::size_t kWidest = 4096;
+constexpr std::size_t kMostInBeam = 4'000'000;
+
+enum class Kind { beam, lowest, middle, highest };
+
+// One way to go on: a beam, or the search at one limit; forwards or backwards.
+struct Way {
+    Kind kind;
+    bool backwards;
+    bool busy = false;
+    std::int64_t spent = 0, turn = kFirstTurn;
+    std::size_t width = kFirstWidth;
+    Bytes limit = -1;
+    std::unique_ptr<Descent> search = {};
+};
+
+class Engine {
+  public:
+    Engine(const Graph& whole, const LeastPeakOptions& options, Budget& budget, const LeastPeakEvents& events)
+        : whole_(whole),
+          options_(options),
+          budget_(budget),
+          events_(events),
+          core_(without_late(whole)),
+          mirror_(mirrored(core_.graph)) {
+        for (const Kind kind : {Kind::beam, Kind::lowest, Kind::highest, Kind::middle}) {
+            for (const bool backwards : {false, true}) ways_.push_back({kind, backwards});
+        }
+    }
+
+    LeastPeak run(const std::vector<Index>& given);
+
+  private:
+    const Graph& graph_of(const Way& way) const { return way.backwards ? mirror_ : core_.graph; }
+    bool closed() const { return result_.bound >= result_.peak || result_.peak <= options_.enough; }
+    void begin(const std::vector<Index>& given);
+    void take_order(std::vector<Index> order);
+    void take_core(std::vector<Index> order, bool backwards);
+    void raise(Bytes bound);
+    Bytes limit_of(Kind kind) const;
+    bool helps(const Way& way) const;
+    Way* next();
+    void work_guarded();
+    void work();
+    void turn(Way& way, std::unique_lock<std::mutex>& lock);
+    void grow_beam(Way& way, std::unique_lock<std::mutex>& lock);
+    void take(Way& way, Answer answer);
+
+    const Graph& whole_;
+    const LeastPeakOptions& options_;
+    Budget& budget_;
+    const LeastPeakEvents& events_;
+    const WithoutLate core_;
+    const Graph mirror_;
+
+    std::mutex mutex_;  // guards all below
+    std::vector<Way> ways_;
+    LeastPeak result_;
+    std::exception_ptr failure_;
+};
+
+void Engine::take_order(std::vector<Index> order) {
+    const Bytes peak = peak_of(whole_, order);
+    if (!result_.order.empty() && peak >= result_.peak) return;
+    result_.peak = peak;
+    result_.order = std::move(order);
+    if (events_.order) events_.order(peak, result_.order);
+}
+
+void Engine::take_core(std::vector<Index> order, bool backwards) {
+    if (order.empty()) return;
+    if (backwards) std::reverse(order.begin(), order.end());
+    for (Index& v : order) v = core_.kept[v];
+    take_order(with_late(whole_, order));
+}
+
+void Engine::raise(Bytes bound) {
+    if (bound <= result_.bound) return;
+    result_.bound = bound;
+    if (events_.bound) events_.bound(bound);
+}
+
+// The classics, and the cuts. Both are needed by all that follows.
+void Engine::begin(const std::vector<Index>& given) {
+    std::vector<Bytes> needs(whole_.extra.size(), kLimit);
+    const auto try_order = [&](const std::vector<Index>& order) {
+        State state(whole_);
+        for (const Index v : order) {
+            needs[v] = std::min(needs[v], state.step(v).needs);
+            state.run(v);
+        }
+        take_order(order);
+    };
+    try_order(given);
+    try_order(least_peak_first(whole_));
+    try_order(depth_first(whole_));
+    const Largest largest = largest_step(whole_);
+    result_.cut = largest.op;
+    result_.cut_bytes = largest.bytes;
+    raise(largest.bytes);
+    if (closed()) return;
+    std::vector<Index> back = least_peak_first(mirrored(whole_));
+    std::reverse(back.begin(), back.end());
+    try_order(back);
+    // At most a part of what is left: a bound that is not the best is one as well.
+    Budget share(budget_.seconds_left() < 0 ? -1 : budget_.seconds_left() / 3,
+                 budget_.work_limit() == std::numeric_limits<std::int64_t>::max()
+                     ? -1
+                     : std::max<std::int64_t>(0, (budget_.work_limit() - budget_.work()) / 3),
+                 &budget_);
+    const Bound cut = cut_bound(whole_, needs, share, [&](Bytes bytes) { raise(bytes); });
+    budget_.count(share.work());
+    result_.cut = cut.op;
+    result_.cut_bytes = cut.bytes;
+}
+
+Bytes Engine::limit_of(Kind kind) const {
+    const Bytes low = result_.bound, high = result_.peak - 1;
+    if (kind == Kind::lowest) return low;
+    return kind == Kind::highest ? high : low + (high - low) / 2;
+}
+
+// Whether the way is worth its time: a beam that is not too wide, or a limit that no other has.
+bool Engine::helps(const Way& way) const {
+    const Bytes low = limit_of(Kind::lowest), high = limit_of(Kind::highest), middle = limit_of(Kind::middle);
+    switch (way.kind) {
+        case Kind::beam:
+            return way.width <= kWidest && way.width * whole_.extra.size() <= kMostInBeam;
+        case Kind::lowest:
+            return true;
+        case Kind::middle:
+            return middle != low && middle != high;
+        case Kind::highest:
+            return high != low;
+    }
+    return false;
+}
+
+// The way that has had the least; null where the others are all at work.
+Way* Engine::next() {
+    Way* best = nullptr;
+    for (Way& way : ways_) {
+        if (way.busy || !helps(way)) continue;
+        if (best == nullptr || way.spent < best->spent) best = &way;
+    }
+    return best;
+}
+
+void Engine::grow_beam(Way& way, std::unique_lock<std::mutex>& lock) {
+    const Bytes bound = result_.bound, peak = result_.peak;
+    lock.unlock();
+    Budget share(-1, -1, &budget_);
+    std::vector<Index> order = beam(graph_of(way), bound, peak, way.width, share);
+    budget_.count(share.work());
+    lock.lock();
+    way.spent += share.work();
+    way.width *= 4;
+    take_core(std::move(order), way.backwards);
+}
+
+void Engine::take(Way& way, Answer answer) {
+    if (answer == Answer::found) {
+        take_core(way.search->order(), way.backwards);
+    } else if (answer == Answer::none && way.search->least_blocked() > result_.bound) {
+        const Bytes bound = std::min(way.search->least_blocked(), result_.peak);
+        result_.refuted = Refuted{bound - 1, way.backwards, way.search->dead_count(), way.search->kept()};
+        raise(bound);
+    }
+}
+
+void Engine::turn(Way& way, std::unique_lock<std::mutex>& lock) {
+    if (way.kind == Kind::beam) return grow_beam(way, lock);
+    if (way.limit < result_.bound || way.limit >= result_.peak || way.kind == Kind::highest) {
+        way.limit = limit_of(way.kind);
+    }
+    const Bytes limit = way.limit;
+    const std::int64_t steps = way.turn;
+    if (way.search == nullptr) {
+        const std::size_t memory = options_.memory / ways_.size();
+        way.search = std::make_unique<Descent>(graph_of(way), Descent::Options{memory, options_.most_kept});
+    }
+    lock.unlock();
+    const Answer answer = way.search->search(limit, steps, budget_);
+    lock.lock();
+    way.spent += steps;
+    way.turn = std::min(2 * way.turn, kLongestTurn);
+    take(way, answer);
+}
+
+void Engine::work() {
+    std::unique_lock lock(mutex_);
+    while (!closed() && !budget_.spent() && !failure_) {
+        Way* way = next();
+        if (way == nullptr) return;
+        way->busy = true;
+        turn(*way, lock);
+        way->busy = false;
+    }
+}
+
+void Engine::work_guarded() {
+    try {
+        work();
+    } catch (...) {
+        const std::lock_guard lock(mutex_);
+        if (!failure_) failure_ = std::current_exception();
+    }
+}
+
+LeastPeak Engine::run(const std::vector<Index>& given) {
+    raise(options_.bound);
+    begin(given);
+    std::vector<std::thread> others;
+    for (int k = 1; k < options_.workers && !closed(); ++k) others.emplace_back([this] { work_guarded(); });
+    work_guarded();
+    for (std::thread& other : others) other.join();
+    if (failure_) std::rethrow_exception(failure_);
+    return std::move(result_);
+}
+
+}  // namespace
+
+LeastPeak least_peak(const Graph& graph, const std::vector<Index>& given, const LeastPeakOptions& options,
+                     Budget& budget, const LeastPeakEvents& events) {
+    if (graph.size() == 0) {
+        const Bytes live = State(graph).live();
+        return {{}, live, live, -1, live, {}};
+    }
+    return Engine(graph, options, budget, events).run(given);
+}
+
+std::vector<Index> order_within(const Graph& graph, Bytes limit, std::uint64_t seed, Budget& budget) {
+    const WithoutLate core = without_late(graph);
+    constexpr std::size_t kMemory = std::size_t{1} << 26;
+    Descent search(core.graph, {kMemory, 0, seed});
+    if (search.search(limit, std::numeric_limits<std::int64_t>::max(), budget) != Answer::found) return {};
+    std::vector<Index> order = search.order();
+    for (Index& v : order) v = core.kept[v];
+    return with_late(graph, order);
+}
+
+}  // namespace memstow::order

@@ -1,0 +1,154 @@
+#include "order/max_flow.hpp"
+
+#include <algorithm>
+
+namespace memstow::order {
+
+void MaxFlow::reset(Index nodes) {
+    arcs_.clear();
+    first_.assign(static_cast<std::size_t>(nodes) + 2, -1);
+}
+
+Index MaxFlow::add_node() {
+    first_.push_back(-1);
+    return static_cast<Index>(first_.size()) - 1;
+}
+
+void MaxFlow::add_arc(Index from, Index to, Bytes capacity) {
+    arcs_.push_back({to, first_[from], capacity});
+    first_[from] = static_cast<Index>(arcs_.size()) - 1;
+    arcs_.push_back({from, first_[to], 0});
+    first_[to] = static_cast<Index>(arcs_.size()) - 1;
+}
+
+bool MaxFlow::find_levels() {
+    level_.assign(first_.size(), -1);
+    queue_.assign(1, kSource);
+    level_[kSource] = 0;
+    for (std::size_t k = 0; k < queue_.size(); ++k) {
+        const Index node = queue_[k];
+        for (Index a = first_[node]; a >= 0; a = arcs_[a].next) {
+            ++steps_;
+            const Index to = arcs_[a].to;
+            if (arcs_[a].room == 0 || level_[to] >= 0) continue;
+            level_[to] = level_[node] + 1;
+            queue_.push_back(to);
+        }
+    }
+    return level_[kSink] >= 0;
+}
+
+// One path from the source to the sink that climbs a level with each arc; 0 where there is none left.
+Bytes MaxFlow::advance(Bytes most) {
+    trail_.clear();
+    Index node = kSource;
+    while (node != kSink) {
+        Index& a = current_[node];
+        while (a >= 0 && (arcs_[a].room == 0 || level_[arcs_[a].to] != level_[node] + 1)) {
+            ++steps_;
+            a = arcs_[a].next;
+        }
+        if (a >= 0) {
+            trail_.push_back(a);
+            node = arcs_[a].to;
+            continue;
+        }
+        if (trail_.empty()) return 0;
+        level_[node] = -1;
+        const Index back = trail_.back();
+        trail_.pop_back();
+        node = arcs_[back ^ 1].to;
+    }
+    for (const Index a : trail_) most = std::min(most, arcs_[a].room);
+    for (const Index a : trail_) {
+        arcs_[a].room -= most;
+        arcs_[a ^ 1].room += most;
+    }
+    return most;
+}
+
+Bytes MaxFlow::push(Bytes enough) {
+    Bytes total = 0;
+    while (total <= enough && find_levels()) {
+        current_ = first_;
+        while (const Bytes more = advance(kEndless)) total += more;
+    }
+    return total;
+}
+
+std::vector<bool> MaxFlow::near_sink() const {
+    std::vector<bool> seen(first_.size(), false);
+    std::vector<Index> queue{kSink};
+    seen[kSink] = true;
+    for (std::size_t k = 0; k < queue.size(); ++k) {
+        for (Index a = first_[queue[k]]; a >= 0; a = arcs_[a].next) {
+            const Index from = arcs_[a].to;
+            if (arcs_[a ^ 1].room == 0 || seen[from]) continue;
+            seen[from] = true;
+            queue.push_back(from);
+        }
+    }
+    return seen;
+}
+
+namespace {
+
+// Takes paths out of a flow, one after the other; what flows in a circle is taken out on the way.
+class Unravelling {
+  public:
+    Unravelling(const std::vector<MaxFlow::Arc>& arcs, std::vector<Index> first)
+        : arcs_(arcs), current_(std::move(first)), flow_(arcs.size(), 0), met_(current_.size(), -1) {
+        for (std::size_t a = 0; a < arcs.size(); a += 2) flow_[a] = arcs[a + 1].room;
+    }
+
+    MaxFlow::Path next() {
+        trail_.clear();
+        Index node = MaxFlow::kSource;
+        while (node != MaxFlow::kSink) {
+            met_[node] = static_cast<Index>(trail_.size());
+            Index& a = current_[node];
+            while (a >= 0 && flow_[a] == 0) a = arcs_[a].next;
+            if (a < 0) return {0, {}};
+            trail_.push_back(a);
+            node = arcs_[a].to;
+            if (met_[node] >= 0) {
+                take(static_cast<std::size_t>(met_[node]));
+                forget(static_cast<std::size_t>(met_[node]));
+            }
+        }
+        MaxFlow::Path path{take(0), trail_};
+        forget(0);
+        return path;
+    }
+
+  private:
+    Bytes take(std::size_t from) {
+        Bytes least = flow_[trail_[from]];
+        for (std::size_t k = from; k < trail_.size(); ++k) least = std::min(least, flow_[trail_[k]]);
+        for (std::size_t k = from; k < trail_.size(); ++k) flow_[trail_[k]] -= least;
+        return least;
+    }
+    void forget(std::size_t from) {
+        for (std::size_t k = from; k < trail_.size(); ++k) met_[arcs_[trail_[k] ^ 1].to] = -1;
+        trail_.resize(from);
+    }
+
+    const std::vector<MaxFlow::Arc>& arcs_;
+    std::vector<Index> current_;
+    std::vector<Bytes> flow_;
+    std::vector<Index> met_, trail_;
+};
+
+}  // namespace
+
+std::vector<MaxFlow::Path> MaxFlow::paths() const {
+    std::vector<Path> result;
+    Unravelling rest(arcs_, first_);
+    for (;;) {
+        Path path = rest.next();
+        if (path.bytes == 0) return result;
+        result.push_back(std::move(path));
+    }
+}
+
+}  // namespace memstow::order

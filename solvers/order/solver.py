@@ -1,0 +1,136 @@
+"""Solvers of orders: the search for the least peak with its proof, and the classics to compare it with."""
+
+from array import array
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, Protocol
+
+from memstow.solvers import _native
+from memstow.solvers.order.certificates import Proof, prove_cut, prove_refuted
+from memstow.solvers.order.instance import OrderInstance, live_bytes
+
+DEAD_SETS_MEMORY: Final = 1 << 28
+"""Bytes for the sets that a search remembers, unless told otherwise."""
+
+_MOST_KEPT: Final = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class OrderTask:
+    """Operators to be ordered, and what is known of it."""
+
+    instance: OrderInstance
+    enough: int | None = None  # an order that needs no more ends the search
+    bound: int = 0  # no order needs less
+    workers: int = 1
+    deterministic: bool = False  # the same order, byte for byte, in each run with the same limit of work
+    memory: int = DEAD_SETS_MEMORY
+
+
+@dataclass(frozen=True, slots=True)
+class OrderListeners:
+    """Callbacks for better orders and better bounds, with the solver's name."""
+
+    order: Callable[[str, int, list[int]], None]
+    bound: Callable[[str, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class OrderOutcome:
+    """An order, what it needs, and the bound that is proven; optimal where both are equal."""
+
+    order: list[int]
+    peak: int
+    bound: int
+    solver: str
+    proof: Proof | None = None  # of the bound; None where it was given
+
+
+class OrderSolver(Protocol):
+    """One way to order operators."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def summary(self) -> str:
+        """What it does, in a line."""
+
+    def solve(self, task: OrderTask, budget: _native.Budget, listeners: OrderListeners) -> OrderOutcome:
+        """The best order within the budget."""
+
+
+class LeastPeak:
+    """Bounds from cuts, beams, and a search with commits in both directions, in native code."""
+
+    name: Final = "order"
+    summary: Final = "the order of operators with the least peak, and the proof that none has less"
+
+    def solve(self, task: OrderTask, budget: _native.Budget, listeners: OrderListeners) -> OrderOutcome:
+        """The best order found, and the bound proven; what was stopped early proves nothing."""
+        result = _native.least_peak(
+            task.instance.native,
+            _native.LeastPeakOptions(
+                enough=-1 if task.enough is None else task.enough,
+                bound=task.bound,
+                workers=1 if task.deterministic else task.workers,
+                memory=task.memory,
+                most_kept=_MOST_KEPT,
+            ),
+            budget,
+            lambda peak, order: listeners.order(self.name, peak, order),
+            lambda bound: listeners.bound(self.name, bound),
+        )
+        return OrderOutcome(result.order, result.peak, result.bound, self.name, _proof_of(task, result))
+
+
+def _proof_of(task: OrderTask, result: _native.LeastPeak) -> Proof | None:
+    refuted = result.refuted
+    if refuted is not None and refuted.limit + 1 == result.bound:
+        return prove_refuted(task.instance, refuted)
+    if result.cut_bytes == result.bound:
+        return prove_cut(task.instance, result.cut, result.bound)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Classic:
+    """A published or plain rule, for comparison: it proves nothing."""
+
+    name: str
+    summary: str
+    rule: Callable[[OrderInstance], list[int]]
+
+    def solve(self, task: OrderTask, budget: _native.Budget, listeners: OrderListeners) -> OrderOutcome:  # noqa: ARG002
+        """The order of the rule, whatever the budget."""
+        order = self.rule(task.instance)
+        peak = max(_native.order_needs(task.instance.native, order), default=live_bytes(task.instance, ()))
+        listeners.order(self.name, peak, order)
+        return OrderOutcome(order, peak, 0, self.name)
+
+
+ORDER_SOLVERS: Final[Mapping[str, OrderSolver]] = MappingProxyType(
+    {
+        it.name: it
+        for it in (
+            LeastPeak(),
+            Classic("given", "the order that the program has", lambda it: list(it.given)),
+            Classic("lpmf", "least peak memory first, as in PyTorch", lambda it: _native.lpmf(it.native)),
+            Classic(
+                "dfs",
+                "depth first from the results: topological by depth",
+                lambda it: _native.depth_first(it.native),
+            ),
+        )
+    }
+)
+
+
+def order_within(
+    instance: OrderInstance, limit: int, seed: int, budget: _native.Budget
+) -> "array[int] | None":
+    """An order within the limit, another for each seed; None where none was found in time."""
+    order = _native.order_within(instance.native, limit, seed, budget)
+    return array("q", order) if order or not instance.operator_count else None

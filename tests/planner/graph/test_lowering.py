@@ -1,0 +1,135 @@
+"""The problem of a graph: what is live when, against a count of its own; and back in the judge."""
+
+from itertools import islice
+
+import pytest
+
+from memstow.planner.graph.arrays import order_instance
+from memstow.planner.graph.links import links_of, listed_order
+from memstow.planner.graph.lowering import listed_problem, lower
+from memstow.planner.graph.program import lower_graph
+from memstow.planner.graph.reading import parse_graph
+from memstow.planner.graph.steps import steps
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.graph import Graph
+from memstow.planner.model.problem import Problem
+from memstow.planner.verify.findings import Findings
+from memstow.planner.verify.graphs.problem import problem_in_order
+from memstow.planner.verify.graphs.replay import replay
+from memstow.solvers.order.instance import bytes_by_step
+from tests.graphs import live_bytes_of, needed, orders, random_graph
+
+SEEDS = range(300)
+
+
+def in_order(graph: Graph, names: list[str]) -> Problem:
+    return lower(graph, [links_of(graph).operator_index[name] for name in names])
+
+
+@pytest.mark.parametrize("chunk", range(10))
+def test_what_is_live_is_what_a_simulation_counts(chunk: int) -> None:
+    for seed in SEEDS[chunk::10]:
+        document = random_graph(seed)
+        graph = parse_graph(document)
+        for order in islice(orders(document), 8):
+            counted = needed(document, order)
+            found = live_bytes_of(in_order(graph, order), len(counted))
+            assert found == counted, (seed, order)
+
+
+def test_the_judge_makes_the_same_problem_by_itself() -> None:
+    for seed in SEEDS:
+        document = random_graph(seed)
+        graph = parse_graph(document)
+        for order in islice(orders(document), 4):
+            findings = Findings()
+            replayed = replay(graph, order, findings)
+            assert replayed is not None, (seed, findings.violations())
+            theirs, ours = problem_in_order(graph, replayed), in_order(graph, order)
+            assert theirs.buffers == ours.buffers
+            assert (theirs.relative, theirs.pools) == (ours.relative, ours.pools)
+            assert set(theirs.in_place) == set(ours.in_place), (seed, order)
+
+
+def test_the_steps_of_a_survey_and_the_arrays_of_a_search_count_the_same() -> None:
+    for seed in SEEDS:
+        document = random_graph(seed)
+        graph = parse_graph(document)
+        instance = order_instance(graph)
+        for names in islice(orders(document), 4):
+            order = [links_of(graph).operator_index[name] for name in names]
+            counted = needed(document, names)[1:]
+            most, at = [], 0
+            for operator in order:
+                phases = [it.phases[1] for it in graph.operators[operator].temporaries if it.phases]
+                end = at + max([1, *phases])
+                most.append(max(counted[at:end]))
+                at = end
+            assert [step.bytes for step in steps(graph, order)] == most, (seed, names)
+            assert bytes_by_step(instance, order) == most, (seed, names)
+
+
+def test_the_judge_refuses_exactly_the_orders_that_the_graph_does_not_allow() -> None:
+    refused = 0
+    for seed in range(60):
+        document = random_graph(seed, most=4)
+        graph = parse_graph(document)
+        allowed = {tuple(order) for order in orders(document)}
+        names = [operator.id for operator in graph.operators]
+        for order in ([*names[i:], *names[:i]] for i in range(len(names))):
+            findings = Findings()
+            assert (replay(graph, order, findings) is not None) == (tuple(order) in allowed), (seed, order)
+            assert bool(findings.total) == (tuple(order) not in allowed)
+            refused += tuple(order) not in allowed
+    assert refused > 20
+
+
+def test_the_listed_order_is_kept_where_it_can_run() -> None:
+    for seed in range(50):
+        graph = parse_graph(random_graph(seed))
+        assert listed_order(graph) == list(range(len(graph.operators)))
+
+
+def test_phases_within_one_operator_are_apart() -> None:
+    graph = parse_graph(
+        {
+            "version": 1,
+            "tensors": [{"id": "x", "size": 1}],
+            "operators": [
+                {
+                    "id": "f",
+                    "inputs": ["x"],
+                    "temporaries": [
+                        {"id": "a", "size": 5, "phases": [0, 2]},
+                        {"id": "b", "size": 7, "phases": [2, 3]},
+                        {"id": "c", "size": 1},
+                    ],
+                },
+                {"id": "g", "inputs": ["x"]},
+            ],
+            "inputs": ["x"],
+        }
+    )
+    lives = {buffer.id: buffer.lifetime for buffer in listed_problem(graph).buffers}
+    assert lives == {"x": (0, 5), "a": (1, 3), "b": (3, 4), "c": (1, 4)}
+
+
+def test_a_program_can_ask_for_any_order_and_is_told_which_is_none() -> None:
+    graph = parse_graph(
+        {
+            "version": 1,
+            "tensors": [{"id": "x", "size": 1}, {"id": "y", "size": 2}, {"id": "z", "size": 2}],
+            "operators": [
+                {"id": "f", "inputs": ["x"], "outputs": ["y"]},
+                {"id": "g", "inputs": ["x"], "outputs": ["z"]},
+                {"id": "h", "inputs": ["y"]},
+            ],
+            "inputs": ["x"],
+        }
+    )
+    lives = {buffer.id: buffer.lifetime for buffer in lower_graph(graph, ["g", "f", "h"]).buffers}
+    assert lives == {"x": (0, 3), "y": (2, 4), "z": (1, 2)}
+    with pytest.raises(InputError, match="'h' needs 'f'"):
+        lower_graph(graph, ["h", "f", "g"])
+    with pytest.raises(InputError, match="each operator of the graph once"):
+        lower_graph(graph, ["f", "f", "g"])

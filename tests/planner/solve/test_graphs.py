@@ -1,0 +1,166 @@
+"""Plans of graphs: the given order, the best order against all orders, and what may be claimed of it."""
+
+import threading
+from dataclasses import replace
+
+import pytest
+
+from memstow.planner.generate.graph import graph as generated
+from memstow.planner.graph.changes import with_order, without_in_place
+from memstow.planner.graph.reading import parse_graph
+from memstow.planner.model.graph import Alternative, Graph, Operator, Tensor
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Plan, Schedule, Status
+from memstow.planner.model.problem import Pool
+from memstow.planner.solve.engine import plan as solve
+from memstow.planner.verify import Standing, judge, verify
+from tests.graphs import Document, most_live, orders, random_graph
+
+QUICK = Options(time_limit=60.0)
+
+
+def forked() -> Graph:
+    """Two branches; the one with the large tensor should run first."""
+    return Graph(
+        tensors=[
+            Tensor(id="x", size=10),
+            *(Tensor(id=name, size=size) for name, size in (("a", 100), ("b", 20), ("c", 5), ("d", 60))),
+            Tensor(id="y", size=1),
+        ],
+        operators=[
+            Operator(id="D", inputs=["x"], outputs=["d"]),
+            Operator(id="A", inputs=["x"], outputs=["a"]),
+            Operator(id="B", inputs=["a"], outputs=["b"]),
+            Operator(id="C", inputs=["b"], outputs=["c"]),
+            Operator(id="Y", inputs=["c", "d"], outputs=["y"]),
+        ],
+        inputs=["x"],
+        outputs=["y"],
+    )
+
+
+def test_the_given_order_is_kept_and_the_best_one_is_found() -> None:
+    given = solve(forked(), QUICK)
+    assert given.schedule is not None
+    assert given.schedule.order == ("D", "A", "B", "C", "Y")
+    assert (given.status, given.objective[0].value) == (Status.OPTIMAL, 180)
+    free = solve(replace(forked(), order="free"), QUICK)
+    assert free.schedule is not None
+    assert free.schedule.order == ("A", "B", "C", "D", "Y")
+    assert (free.status, free.objective[0].value) == (Status.OPTIMAL, 130)
+    for plan, graph in ((given, forked()), (free, replace(forked(), order="free")), (free, forked())):
+        assert verify(graph, plan) == []
+
+
+@pytest.mark.parametrize("chunk", range(6))
+def test_the_best_order_is_that_of_all_orders(chunk: int) -> None:
+    for seed in range(chunk, 60, 6):
+        document = random_graph(seed, most=5)
+        graph = parse_graph(document)
+        plan = solve(graph, QUICK)
+        assert verify(graph, plan) == [], seed
+        assert plan.schedule is not None
+        least = min(most_live(document, order) for order in orders(document))
+        assert plan.objective[0].bound <= least, (seed, least)
+        assert plan.objective[0].bound == least, (seed, least)
+        assert plan.objective[0].value >= least
+
+
+def test_a_plan_that_claims_less_than_every_order_needs_is_refuted() -> None:
+    graph = replace(forked(), order="free")
+    plan = solve(graph, QUICK)
+    listed = solve(forked(), QUICK)
+    # The bound of the listed order is none of the graph: other orders need less.
+    codes = {violation.code.value for violation in verify(graph, listed)}
+    assert codes == {"certificate"}
+    wrong = replace(plan, schedule=Schedule(order=("Y", "A", "B", "C", "D")))
+    assert {violation.code.value for violation in verify(graph, wrong)} == {"order"}
+    missing = replace(plan, schedule=Schedule(order=("A", "B", "C", "D")))
+    assert {violation.code.value for violation in verify(graph, missing)} == {"order"}
+    assert {violation.code.value for violation in verify(graph, replace(plan, schedule=None))} >= {"digest"}
+
+
+def test_the_order_is_a_claim_that_is_checked() -> None:
+    graph = replace(forked(), order="free")
+    claim = judge(graph, solve(graph, QUICK)).claims[0]
+    assert (claim.subject.value, claim.standing) == ("order", Standing.CHECKED)
+
+
+def test_with_several_pools_nothing_is_claimed_of_peaks() -> None:
+    graph = replace(forked(), order="free", pools=(Pool(id="fast", capacity=120), Pool(id="slow", cost=1)))
+    plan = solve(graph, Options(time_limit=5.0, solver="greedy"))
+    assert verify(graph, plan) == []
+    assert [term.term for term in plan.objective] == ["placement_cost", "peak"]
+    assert plan.objective[1].bound == 0
+    assert all(use.bound == 0 for use in plan.pools)
+
+
+def test_that_one_order_does_not_fit_is_no_proof_and_another_is_found() -> None:
+    graph = replace(forked(), pools=(Pool(id="memory", capacity=130),))
+    assert solve(graph, QUICK).status is Status.INFEASIBLE
+    free = solve(replace(graph, order="free"), QUICK)
+    assert free.status is Status.OPTIMAL
+    tight = replace(graph, order="free", pools=(Pool(id="memory", capacity=129),))
+    none = solve(tight, Options(time_limit=1.0))
+    assert none.status is Status.UNKNOWN
+    assert verify(tight, none) == []
+
+
+def test_a_graph_with_alternatives_claims_nothing() -> None:
+    other = Alternative(
+        id="small", replaces=["A"], operators=[Operator(id="A2", inputs=["x"], outputs=["a"])]
+    )
+    for order in ("given", "free"):
+        graph = replace(forked(), order=order, alternatives=(other,))
+        plan = solve(graph, Options(time_limit=2.0))
+        assert (plan.status, plan.objective[0].bound) == (Status.FEASIBLE, 0)
+        assert verify(graph, plan) == []
+        bold = solve(replace(graph, alternatives=()), QUICK)
+        assert {violation.code.value for violation in verify(graph, bold)} == {"certificate"}
+
+
+def test_a_deterministic_run_has_one_answer() -> None:
+    graph = with_order(generated(60, 5, family="wiring"), "free")
+    options = Options(deterministic=True, work_limit=3_000_000)
+    one, other = solve(graph, options), solve(graph, options)
+    assert one == other
+    assert verify(graph, one) == []
+
+
+def test_a_run_that_is_cancelled_returns_what_it_has() -> None:
+    graph = with_order(generated(300, 5, family="wiring"), "free")
+    cancel = threading.Event()
+    cancel.set()
+    plan = solve(graph, Options(time_limit=600.0), cancel=cancel)
+    assert verify(graph, plan) == []
+
+
+def test_better_plans_are_plans_of_the_graph() -> None:
+    graph = replace(forked(), order="free")
+    seen: list[Plan] = []
+    solve(graph, QUICK, on_better=lambda make: seen.append(make()))
+    assert seen
+    assert all(verify(graph, plan) == [] for plan in seen)
+
+
+def test_without_pairs_in_place_none_is_used() -> None:
+    graph = Graph(
+        tensors=[Tensor(id="x", size=8), Tensor(id="y", size=8)],
+        operators=[Operator(id="f", inputs=["x"], outputs=["y"], in_place=[("x", "y")])],
+        inputs=["x"],
+        outputs=["y"],
+    )
+    assert solve(graph, QUICK).objective[0].value == 8
+    assert solve(without_in_place(graph), QUICK).objective[0].value == 16
+
+
+def test_an_empty_graph_has_a_plan() -> None:
+    for order in ("given", "free"):
+        empty: Document = {"version": 1, "tensors": [], "operators": [], "order": order}
+        graph = parse_graph(empty)
+        plan = solve(graph, QUICK)
+        assert verify(graph, plan) == []
+    alone = parse_graph(
+        {"version": 1, "tensors": [{"id": "x", "size": 3}], "operators": [], "inputs": ["x"], "order": "free"}
+    )
+    assert solve(alone, QUICK).objective[0].value == 3

@@ -1,0 +1,208 @@
+"""The judge of proofs that no order needs fewer bytes, against those of the solver and false ones."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from memstow.planner.verify.graphs.chains import Broken, ChainOf
+from memstow.planner.verify.graphs.cut_proof import WayOf, at_the_ends, needed_by
+from memstow.planner.verify.graphs.refuted_proof import DeadOf, check_refuted
+from memstow.planner.verify.graphs.savings import most_saved
+from memstow.planner.verify.graphs.untimed import Stored, Untimed
+from memstow.solvers import _native
+from memstow.solvers.order.certificates import Chain, CutProof, DeadSet, Proof, RefutedProof, prove_cut
+from memstow.solvers.order.instance import OrderInstance, bytes_while
+from memstow.solvers.order.solver import ORDER_SOLVERS, OrderListeners, OrderTask
+from tests.solvers.order.instances import edges_of, instance_of, random_instance, shared_graph
+from tests.solvers.order.least_peak import Sets
+from tests.solvers.order.test_theory import steps_of
+
+
+def bits(ops: Sequence[int] | frozenset[int]) -> int:
+    return sum(1 << op for op in set(ops))
+
+
+def untimed(instance: OrderInstance) -> Untimed:
+    before = [0] * instance.operator_count
+    for first, then in edges_of(instance):
+        before[then] |= 1 << first
+    pairs: list[list[tuple[int, int]]] = [[] for _ in before]
+    for op, source, target in zip(*(instance.in_place[k::3] for k in range(3)), strict=True):
+        pairs[op].append((source, target))
+    storages = [
+        Stored(
+            size,
+            bits(instance.writers_of(s)),
+            bits(instance.writers_of(s) + instance.readers_of(s)),
+            bool(instance.from_start[s]),
+            bool(instance.to_end[s]),
+        )
+        for s, size in enumerate(instance.size)
+    ]
+    return Untimed(instance.extra, storages, before, pairs, instance.base)
+
+
+def chains_of(chains: Sequence[Chain]) -> list[ChainOf]:
+    return [ChainOf(it.bytes, it.storages, it.saving if it.saving >= 0 else None) for it in chains]
+
+
+def dead_of(dead: Sequence[DeadSet]) -> list[DeadOf]:
+    ops, found = 0, []
+    for it in dead:
+        ops ^= bits(it.changes)
+        found.append(DeadOf(ops, bits(it.commit), chains_of(it.chains)))
+    return found
+
+
+def check_dead(instance: OrderInstance, proof: RefutedProof, dead: list[DeadOf]) -> None:
+    check_refuted(untimed(instance), proof.bytes - 1, proof.late, proof.backwards, dead)
+
+
+def check(instance: OrderInstance, proof: Proof | None) -> None:
+    """Raise Broken where the judge does not accept the proof."""
+    graph = untimed(instance)
+    match proof:
+        case CutProof() if proof.operator < 0:
+            found = at_the_ends(graph)
+        case CutProof():
+            ways = [WayOf(way.pairs, chains_of(way.chains)) for way in proof.ways]
+            found = needed_by(graph, proof.operator, ways)
+        case RefutedProof():
+            check_dead(instance, proof, dead_of(proof.dead))
+            found = proof.bytes
+        case _:
+            raise AssertionError(proof)
+    if found < proof.bytes:
+        raise Broken(f"it shows {found}, not {proof.bytes}")
+
+
+def proof_of(instance: OrderInstance) -> Proof | None:
+    listeners = OrderListeners(lambda *_: None, lambda *_: None)
+    outcome = ORDER_SOLVERS["order"].solve(OrderTask(instance), _native.Budget(-1, -1), listeners)
+    assert outcome.peak == outcome.bound
+    assert outcome.proof is not None
+    assert outcome.proof.bytes == outcome.bound
+    return outcome.proof
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_every_proof_of_small_instances_is_accepted(seed: int) -> None:
+    instance = random_instance(Random(seed), 9)
+    check(instance, proof_of(instance))
+
+
+@pytest.mark.parametrize("name", ["darts_cifar", "nasnet_imagenet", "randwire32", "swiftnet", "ws48_eq_1"])
+@pytest.mark.parametrize("in_place", [False, True])
+def test_proofs_of_known_graphs_are_accepted(name: str, in_place: bool) -> None:
+    instance = shared_graph(name, in_place)
+    check(instance, proof_of(instance))
+
+
+def refutations(count: int) -> Iterator[tuple[OrderInstance, RefutedProof]]:
+    """Instances whose least peak no cut proves, with the proof of a search."""
+    seed = 0
+    while count:
+        seed += 1
+        instance = random_instance(Random(seed), 9)
+        proof = proof_of(instance)
+        if isinstance(proof, RefutedProof):
+            count -= 1
+            yield instance, proof
+
+
+def test_no_refutation_proves_more_than_there_is() -> None:
+    for instance, proof in refutations(20):
+        for more in (1, 2, 10):
+            with pytest.raises(Broken):
+                check(instance, replace(proof, bytes=proof.bytes + more))
+
+
+def test_a_refutation_that_lacks_a_set_is_none() -> None:
+    for instance, proof in refutations(20):
+        dead = dead_of(proof.dead)
+        check_dead(instance, proof, dead)
+        for k in range(len(dead)):
+            with pytest.raises(Broken):
+                check_dead(instance, proof, dead[:k] + dead[k + 1 :])
+
+
+def test_changed_refutations_never_prove_a_false_bound() -> None:
+    rng = Random(1)
+    for instance, proof in refutations(20):
+        false = replace(proof, bytes=proof.bytes + 1)
+        for _ in range(30):
+            changed, dead = _changed(rng, instance.operator_count, false)
+            with pytest.raises(Broken):
+                check_dead(instance, changed, dead)
+
+
+def _changed(rng: Random, count: int, proof: RefutedProof) -> tuple[RefutedProof, list[DeadOf]]:
+    dead = dead_of(proof.dead)
+    some = rng.getrandbits(count)
+    match rng.randrange(4):
+        case 0:
+            return replace(proof, backwards=not proof.backwards), dead
+        case 1:
+            return replace(proof, late=tuple(it for it in range(count) if rng.random() < 0.3)), dead
+        case 2:
+            return proof, [*dead, DeadOf(some, ~some & ((1 << count) - 1), ())]
+        case _:
+            last = dead[-1]
+            return proof, [*dead[:-1], replace(last, commit=some & ~last.ops)]
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_cuts_of_all_operators_are_accepted_and_none_is_above_what_it_needs(seed: int) -> None:
+    instance = random_instance(Random(seed), 7)
+    graph = untimed(instance)
+    least = dict[int, int]()
+    for op, done in steps_of(instance):
+        least[op] = min(least.get(op, 1 << 60), bytes_while(instance, op, done))
+    for op, needs in least.items():
+        proof = prove_cut(instance, op, 0)
+        ways = [WayOf(way.pairs, chains_of(way.chains)) for way in proof.ways]
+        assert needed_by(graph, op, ways) <= needs
+        # Whether an output of several writers begins here is left open.
+        if all(len(instance.writers_of(target)) == 1 for _, target in graph.pairs[op]):
+            assert needed_by(graph, op, ways) == needs
+
+
+FORK = instance_of(
+    4,
+    [(1, [0], [1, 2]), (8, [1], [3]), (5, [2], [3]), (2, [3], [])],
+    outputs=[3],
+    in_place=[(3, 1, 3), (3, 2, 3)],
+)
+
+
+def test_a_cut_is_no_more_than_its_chains_show() -> None:
+    graph = untimed(FORK)
+    both = [WayOf([(1, 3)], []), WayOf([(2, 3)], [])]
+    assert needed_by(graph, 3, both) == 8 + 5 + 2 - 2
+    assert needed_by(graph, 3, [WayOf([(1, 3), (2, 3)], [])]) == 8 + 5 + 2 - 4
+    chain = ChainOf(1, [0, 1])
+    for ways, reason in (
+        ([WayOf([], [])], "is missing"),
+        ([WayOf([(2, 3)], [ChainOf(1, [1])]), both[0]], "more bytes than it has"),
+        ([WayOf([(2, 3)], [ChainOf(0, [0])]), both[0]], "no bytes"),
+        ([WayOf([(2, 3)], [ChainOf(1, [0], 1)]), both[0]], "not granted"),
+    ):
+        with pytest.raises(Broken, match=reason):
+            needed_by(graph, 3, ways)
+    assert needed_by(graph, 1, [WayOf([], [])]) == 9
+    assert needed_by(graph, 1, [WayOf([], [])]) == bytes_while(FORK, 1, (0,))
+    with pytest.raises(Broken, match="more bytes than it has"):
+        needed_by(graph, 1, [WayOf([], [chain])])
+    with pytest.raises(Broken, match="need not have begun"):
+        needed_by(graph, 1, [WayOf([], [ChainOf(1, [2])])])
+
+
+def test_the_judge_saves_no_less_than_the_best_pairs() -> None:
+    for seed in range(200):
+        instance = random_instance(Random(seed), 6)
+        sets, graph = Sets(instance), untimed(instance)
+        for op, done in steps_of(instance):
+            saved = sets.saved(op, bits(done))
+            assert saved <= most_saved(instance.size, graph.pairs[op])

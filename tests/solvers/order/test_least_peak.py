@@ -1,0 +1,188 @@
+"""The search for the order with the least peak."""
+
+from array import array
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from memstow.solvers import _native
+from memstow.solvers.order.instance import OrderInstance, bytes_by_step, peak
+from memstow.solvers.order.solver import ORDER_SOLVERS, OrderListeners, OrderOutcome, OrderTask, order_within
+from tests.solvers.order.instances import instance_of, random_instance, shared_graph
+from tests.solvers.order.least_peak import Sets
+
+IGNORED = OrderListeners(lambda *_: None, lambda *_: None)
+
+
+def solved(
+    task: OrderTask, *, work: int = -1, name: str = "order", listeners: OrderListeners = IGNORED
+) -> OrderOutcome:
+    return ORDER_SOLVERS[name].solve(task, _native.Budget(-1, work), listeners)
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_the_least_peak_of_small_instances_is_that_of_all_orders(seed: int) -> None:
+    instance = random_instance(Random(seed), 8)
+    outcome = solved(OrderTask(instance))
+    assert outcome.peak == outcome.bound == peak(instance, outcome.order) == Sets(instance).least_peak()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_native_steps_are_those_of_the_definition(seed: int) -> None:
+    instance = random_instance(Random(seed), 12)
+    for name in ("given", "lpmf", "dfs", "order"):
+        order = solved(OrderTask(instance), name=name).order
+        assert _native.order_needs(instance.native, order) == bytes_by_step(instance, order)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_search_that_is_stopped_early_claims_no_more_than_holds(seed: int) -> None:
+    instance = random_instance(Random(1000 + seed), 9)
+    least = Sets(instance).least_peak()
+    for work in (0, 1, 10, 100, 1000):
+        outcome = solved(OrderTask(instance), work=work)
+        assert outcome.bound <= least <= outcome.peak == peak(instance, outcome.order)
+
+
+REACH = [
+    # name, given, least peak first, least: plain and in place
+    ("swiftnet", 351_232, 388_864, 301_056, 275_968),
+    ("nasnet_imagenet", 5_171_840, 5_469_184, 4_619_904, 4_474_080),
+    ("darts_cifar", 2_064_384, 1_769_472, 1_622_016, 1_622_016),
+    ("randwire32", 3_913_728, 3_913_728, 3_913_728, 3_424_512),
+    ("ws48_eq_1", 1_920, 1_728, 1_472, 1_472),
+    ("ws64_rnd_1", 2_116, 1_732, 1_431, 1_431),
+    ("train_resnet50_b1", 166_133_156, 95_129_092, 95_129_092, 95_129_092),
+    ("train_googlenet_b1", 83_074_148, 51_260_388, 50_423_780, 50_423_780),
+    ("infer_shufflenet", 2_408_448, 2_408_448, 2_408_448, 2_408_448),
+]
+
+
+@pytest.mark.parametrize(("name", "given", "lpmf", "plain", "in_place"), REACH)
+def test_known_graphs_are_proven(name: str, given: int, lpmf: int, plain: int, in_place: int) -> None:
+    task = OrderTask(shared_graph(name, in_place=False))
+    assert solved(task, name="given").peak == given
+    assert solved(task, name="lpmf").peak == lpmf
+    assert (solved(task).peak, solved(task).bound) == (plain, plain)
+    task = OrderTask(shared_graph(name, in_place=True))
+    assert (solved(task).peak, solved(task).bound) == (in_place, in_place)
+
+
+def wired(count: int) -> OrderInstance:
+    """Each operator reads what two earlier ones made, at random: hard to prove from some 100 operators on."""
+    rng = Random(count)
+    readers: list[list[int]] = [[] for _ in range(count)]
+    for v in range(1, count):
+        for it in {rng.randrange(v), rng.randrange(v)}:
+            readers[it].append(v)
+    storages = [(rng.randint(32, 96), [v], readers[v]) for v in range(count)]
+    return instance_of(count, storages, outputs=[count - 1])
+
+
+def test_limited_by_work_two_runs_are_the_same() -> None:
+    task = OrderTask(wired(300), deterministic=True, workers=4)
+    first, second = (solved(task, work=200_000) for _ in range(2))
+    assert first == second
+    assert first.bound < first.peak, "no proof in so little work, or there is nothing to compare"
+
+
+def test_several_workers_find_the_same_proof() -> None:
+    instance = wired(30)
+    alone, together = (solved(OrderTask(instance, workers=workers)) for workers in (1, 3))
+    assert alone.peak == together.peak == together.bound
+
+
+def test_better_orders_and_bounds_are_heard_as_they_are_found() -> None:
+    peaks: list[int] = []
+    bounds: list[int] = []
+    instance = shared_graph("ws64_rnd_1", in_place=False)
+
+    def on_order(name: str, least: int, order: list[int]) -> None:
+        assert (name, peak(instance, order)) == ("order", least)
+        peaks.append(least)
+
+    outcome = solved(
+        OrderTask(instance), listeners=OrderListeners(on_order, lambda _, bound: bounds.append(bound))
+    )
+    assert peaks == sorted(set(peaks), reverse=True)
+    assert bounds == sorted(set(bounds))
+    assert (peaks[-1], bounds[-1]) == (outcome.peak, outcome.bound)
+
+
+def test_a_cancelled_search_ends_with_what_it_has() -> None:
+    budget = _native.Budget(-1, -1)
+    heard: list[int] = []
+
+    def on_order(_: str, least: int, __: list[int]) -> None:
+        heard.append(least)
+        budget.cancel()
+
+    instance = wired(300)
+    outcome = ORDER_SOLVERS["order"].solve(
+        OrderTask(instance), budget, OrderListeners(on_order, IGNORED.bound)
+    )
+    assert outcome.peak == heard[-1] == peak(instance, outcome.order)
+
+
+def test_an_error_of_a_listener_ends_the_search() -> None:
+    def on_order(*_: object) -> None:
+        raise RuntimeError("full")
+
+    with pytest.raises(RuntimeError, match="full"):
+        ORDER_SOLVERS["order"].solve(
+            OrderTask(wired(20), workers=2), _native.Budget(-1, -1), OrderListeners(on_order, IGNORED.bound)
+        )
+
+
+def test_a_search_ends_with_an_order_that_is_good_enough() -> None:
+    instance = wired(300)
+    given = solved(OrderTask(instance), name="given").peak
+    assert solved(OrderTask(instance, enough=given)).peak <= given
+
+
+def test_little_memory_costs_time_and_nothing_else() -> None:
+    instance = shared_graph("ws48_eq_1", in_place=False)
+    outcome = solved(OrderTask(instance, memory=20_000))
+    assert outcome.peak == outcome.bound == 1472
+
+
+def test_other_orders_within_a_limit() -> None:
+    instance = shared_graph("swiftnet", in_place=False)
+    limit = solved(OrderTask(instance)).peak
+    found = [order_within(instance, limit, seed, _native.Budget(-1, -1)) for seed in range(1, 6)]
+    assert all(order is not None and peak(instance, order) == limit for order in found)
+    assert len({tuple(order) for order in found if order is not None}) > 1
+    assert order_within(instance, limit - 1, 1, _native.Budget(-1, -1)) is None
+
+
+def test_without_operators_what_is_always_live_is_the_peak() -> None:
+    instance = instance_of(0, [(5, [], []), (3, [], [])], inputs=[0, 1], outputs=[0], base=2)
+    outcome = solved(OrderTask(instance))
+    assert (outcome.order, outcome.peak, outcome.bound) == ([], 7, 7)
+    assert solved(OrderTask(instance), name="lpmf").peak == 7
+
+
+SIMPLE = instance_of(2, [(5, [0], [1]), (3, [1], [])], outputs=[1])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"before": array("q", [0, 1, 1, 0])}, "wait for each other"),
+        ({"before": array("q")}, "operator 1 reads storage 0 before it is written"),
+        ({"before": array("q", [0, 2])}, "there is no operator 2"),
+        ({"size": array("q", [5, -1])}, "below 0"),
+        ({"size": array("q", [1 << 60, 1 << 60])}, "2\\^61"),
+        ({"size": array("q", [5])}, "differ in length"),
+        ({"reader_start": array("q", [0, 2, 1])}, "not within it"),
+        ({"in_place": array("q", [1, 0])}, "a pair in place has"),
+        ({"in_place": array("q", [1, 1, 0])}, "input of a pair"),
+        ({"in_place": array("q", [1, 0, 0])}, "output of a pair"),
+        ({"given": array("q", [1, 0])}, "given order"),
+        ({"given": array("q", [0])}, "given order"),
+    ],
+)
+def test_arrays_that_make_no_sense_are_refused(change: dict[str, "array[int]"], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        _ = replace(SIMPLE, **change).native  # type: ignore[arg-type]
