@@ -83,23 +83,24 @@ def _cpsat(instance: OrderInstance, seconds: float) -> str:
     model.add_all_different(at)
     for first, then in zip(instance.before[::2], instance.before[1::2], strict=True):
         model.add(at[first] < at[then])
-    intervals = [model.new_fixed_size_interval_var(it, 1, "") for it in at]
-    demands = list(instance.extra)
-    for storage, size in enumerate(instance.size):
+    lives = [model.new_fixed_size_interval_var(it, 1, "") for it in at]
+    demands = [*instance.extra, *instance.size]
+    for storage in range(instance.storage_count):
         writers, readers = instance.writers_of(storage), instance.readers_of(storage)
-        begin, end = model.new_int_var(0, count, ""), model.new_int_var(0, count, "")
-        if instance.from_start[storage]:
+        begin, size, end = (model.new_int_var(0, count, "") for _ in range(3))
+        lives.append(model.new_interval_var(begin, size, end, ""))
+        if instance.from_start[storage] or not writers:
             model.add(begin == 0)
         else:
             model.add_min_equality(begin, [at[it] for it in writers])
-        if instance.to_end[storage]:
+        if not (instance.from_start[storage] or writers):
+            model.add(end == 0)
+        elif instance.to_end[storage]:
             model.add(end == count)
         else:
             model.add_max_equality(end, [0, *(at[it] + 1 for it in (*writers, *readers))])
-        intervals.append(model.new_interval_var(begin, end - begin, end, ""))
-        demands.append(size)
-    peak = model.new_int_var(0, sum(demands) + instance.base, "")
-    model.add_cumulative(intervals, demands, peak)
+    peak = model.new_int_var(0, sum(demands), "")
+    model.add_cumulative(lives, demands, peak)
     model.minimize(peak)
     solver = cp_model.CpSolver()
     solver.parameters.max_time_in_seconds = seconds
