@@ -7,6 +7,7 @@ from pydantic import TypeAdapter
 
 from memstow.api.http.errors import MEDIA_TYPE
 from memstow.api.http.responses import MEDIA_TYPES, JsonObject
+from memstow.planner.model.graph import Graph
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
@@ -193,7 +194,13 @@ _VERDICT: Final[JsonObject] = {
     },
 }
 
-_MODELS: Final[JsonObject] = {"Problem": Problem, "Options": Options, "Plan": Plan, "Target": Target}
+_MODELS: Final[JsonObject] = {
+    "Problem": Problem,
+    "Options": Options,
+    "Plan": Plan,
+    "Target": Target,
+    "Graph": Graph,
+}
 
 TITLES: Final = {
     400: "The body cannot be read.",
@@ -236,6 +243,11 @@ def target() -> JsonObject:
     return {"anyOf": [ref("Target"), named]}
 
 
+def document() -> JsonObject:
+    """The schema of what can be planned."""
+    return {"anyOf": [ref("Problem"), ref("Graph")]}
+
+
 def errors(*statuses: int) -> Responses:
     """The error responses of an operation: these, and those of any operation."""
     return {
@@ -275,16 +287,15 @@ def enveloped(
     members: JsonObject, required: list[str], example: JsonObject, alone: bool = True
 ) -> JsonObject:
     """The request body of an operation: an envelope, and where allowed a problem alone in any format."""
-    schema = {
-        "type": "object",
-        "required": required,
-        "properties": members,
-        "additionalProperties": False,
-    }
-    content: JsonObject = {"application/json": {"schema": schema, "example": example}}
+    schemas = [_envelope(members, required)]
+    if "problem" in members:
+        schemas.append(_graph_envelope(members, required))
     if alone:
         # Told apart by what they hold: only an envelope has a member `problem` without a version beside it.
-        content["application/json"]["schema"] = {"anyOf": [schema, ref("Problem")]}
+        schemas += [ref("Problem"), ref("Graph")]
+    schema = schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
+    content: JsonObject = {"application/json": {"schema": schema, "example": example}}
+    if alone:
         content[MEDIA_TYPES["json"]] = {"schema": ref("Problem"), "example": PROBLEM}
         content[MEDIA_TYPES["csv"]] = {"schema": {"type": "string"}, "example": CSV}
         for name in ("structured", "executorch", "usmp"):
@@ -293,6 +304,26 @@ def enveloped(
                 "example": EXAMPLES_ALONE[name],
             }
     return {"requestBody": {"required": True, "content": content}}
+
+
+def _envelope(members: JsonObject, required: list[str]) -> JsonObject:
+    return {
+        "type": "object",
+        "required": required,
+        "properties": members,
+        "additionalProperties": False,
+    }
+
+
+def _graph_envelope(members: JsonObject, required: list[str]) -> JsonObject:
+    """The same with a graph in the place of the problem, and what changes it."""
+    of_graph: JsonObject = {
+        "graph": ref("Graph"),
+        "order": {"enum": ["given", "free"], "description": "Instead of the order that the graph asks for."},
+        "in_place": {"type": "boolean", "default": True, "description": "false: nobody overwrites an input."},
+    }
+    others = {name: value for name, value in members.items() if name != "problem"}
+    return _envelope(of_graph | others, ["graph" if name == "problem" else name for name in required])
 
 
 EXAMPLES_ALONE: Final[JsonObject] = {

@@ -62,15 +62,18 @@ def read_problem(data: bytes, name: str | None = None) -> Problem:
     return listed_problem(document)
 
 
-def read_document(data: bytes, name: str | None = None) -> "Problem | Graph":
-    """The problem or the graph in the bytes, in the named format or in the one they look like."""
+def read_document(data: bytes, name: str | None = None, *, in_place: bool = False) -> "Problem | Graph":
+    """The problem or the graph in the bytes, in the named format or in the one they look like.
+
+    `in_place`: the operators of a model that work element by element may overwrite an input. A document says
+    itself which operators may.
+    """
     if name is None and not looks_like_json(data):
         name = _binary_format(data) or "csv"
     if name is None:
         return document_of(parse_json(data))
     if name in _OF_GRAPHS:
-        graphs = _graph_format(name)
-        return graphs.read_graph(parse_json(data) if graphs.is_json else data)
+        return _read_graph(data, name, in_place)
     form = _named(name)
     return form.read_problem(_content(form, data))
 
@@ -82,6 +85,14 @@ def read_graph(data: bytes, name: str | None = None) -> "Graph":
         message = "this is a problem, where a graph is expected: a graph has `operators`"
         raise InputError.single("not_a_graph", "$", message)
     return document
+
+
+def _read_graph(data: bytes, name: str, in_place: bool) -> "Graph":
+    form = _graph_format(name)
+    if form.is_json:
+        return form.read_graph(parse_json(data))
+    read = form.read_in_place if in_place and form.read_in_place is not None else form.read_graph
+    return read(data)
 
 
 def document_of(raw: object) -> "Problem | Graph":

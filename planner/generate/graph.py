@@ -12,6 +12,7 @@ from memstow.planner.model.graph import Graph, Operator, Tensor
 _NEIGHBOURS: Final = 4
 _REWIRED: Final = 0.75
 _BLOCKS: Final = 5
+_SMALLEST: Final = 64
 
 
 class _Builder:
@@ -88,9 +89,11 @@ def _chain(builder: _Builder, tensor: str) -> None:
 
 def _cells(builder: _Builder, tensor: str) -> None:
     """Cells of architecture search: blocks that add two operators each, whose results are put together."""
-    before, now = tensor, tensor
+    before, now, size = tensor, tensor, builder.size_of(tensor)
     while builder.left:
-        size = max(64, builder.size_of(now) // builder.chance.pick((1, 1, 2)))
+        size //= builder.chance.pick((1, 1, 2))
+        if size < _SMALLEST:
+            size = builder.size_of(tensor)
         ready = [before, now]
         unused: list[str] = []
         for _ in range(_BLOCKS):

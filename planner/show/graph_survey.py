@@ -7,12 +7,14 @@ from typing import Any
 from memstow.planner.graph.links import listed_order
 from memstow.planner.graph.steps import Step, steps
 from memstow.planner.model.graph import Graph, is_planned, size_of
-from memstow.planner.show.formatting import count, human, plain, table
+from memstow.planner.show.formatting import count, human, names, plain, table
+from memstow.planner.solve.order_outlook import outlook
 
 
 def graph_facts(graph: Graph, rows: int) -> dict[str, Any]:
     """The survey as a JSON object."""
     taken = steps(graph, listed_order(graph))
+    found = outlook(graph)
     return {
         "name": graph.name,
         "order": graph.order,
@@ -29,6 +31,14 @@ def graph_facts(graph: Graph, rows: int) -> dict[str, Any]:
             {"operator": graph.operators[step.operator].id, "bytes": step.bytes, "saved": step.saved}
             for step in _largest(taken, rows)
         ],
+        "any_order": None
+        if found is None
+        else {
+            "bound": found.bound,
+            "needed": found.needed,
+            "cut": None if found.cut is None else graph.operators[found.cut].id,
+            "critical": [graph.operators[i].id for i in found.critical[:rows]],
+        },
     }
 
 
@@ -55,10 +65,26 @@ def graph_survey(graph: Graph, rows: int) -> str:
     if taken:
         most = max(step.bytes for step in taken)
         lines.append(f"as listed  at most {count(most)} bytes live ({human(most)})")
+    lines += _outlook_lines(graph, rows)
     largest = _largest(taken, rows)
     if largest:
         lines += ["", *_step_table(graph, largest)]
     return "\n".join(lines)
+
+
+def _outlook_lines(graph: Graph, rows: int) -> list[str]:
+    """What the operators need in the best order."""
+    found = outlook(graph)
+    if found is None:
+        return []
+    by = "" if found.cut is None else f", for {plain(graph.operators[found.cut].id, most=40)} alone"
+    lines = [f"any order  at least {count(found.bound)} bytes ({human(found.bound)}){by}"]
+    if found.needed > found.bound:
+        lines.append(f"best found {count(found.needed)} bytes ({human(found.needed)})")
+    if rows:
+        critical = names([graph.operators[i].id for i in found.critical], rows)
+        lines.append(f"critical   {critical}: the most bytes in the best order")
+    return lines
 
 
 def _largest(taken: list[Step], rows: int) -> list[Step]:

@@ -6,6 +6,8 @@ from typing import Any, Final
 from memstow.planner import formats
 from memstow.planner.model.plan import Placement, Plan, Status
 from memstow.planner.model.problem import Buffer, Problem
+from tests.graphs import random_graph
+from tests.tflite_models import small_model
 
 PROBLEM: Final = Problem(
     version=1,
@@ -83,7 +85,45 @@ _TARGET: Final[dict[str, Any]] = {
     ],
 }
 
+_GRAPH: Final[dict[str, Any]] = {
+    "version": 1,
+    "pools": [{"id": "p", "capacity": 99}],
+    "tensors": [
+        {"id": "x", "shape": [1, 4, 4, 2], "type": "int8"},
+        {"id": "y", "shape": [2, 2, 3], "type": "int16", "alignment": 4, "pools": ["p"]},
+        {"id": "w", "size": 9, "kind": "constant"},
+    ],
+    "operators": [
+        {
+            "id": "f",
+            "type": "conv",
+            "inputs": ["x", "w"],
+            "outputs": ["y"],
+            "temporaries": [{"id": "t", "size": 7, "phases": [0, 2]}],
+            "in_place": [["x", "y"]],
+            "cost": 5,
+            "window": {"kernel": [2, 2], "stride": [2, 2]},
+        }
+    ],
+    "inputs": ["x"],
+    "outputs": ["y"],
+    "alternatives": [
+        {
+            "id": "other",
+            "replaces": ["f"],
+            "operators": [{"id": "g", "inputs": ["x"], "outputs": ["y", "n"]}],
+            "tensors": [{"id": "n", "size": 1}],
+            "cost": 6,
+        }
+    ],
+    "objective": ["peak"],
+    "limits": {"cost": 1.5},
+}
+
 PROBLEMS: Final = (
+    json.dumps(random_graph(1)).encode(),
+    json.dumps(_GRAPH).encode(),
+    small_model(),
     *(formats.write_problem(PROBLEM, name) for name in ("json", "csv", "structured", "executorch")),
     json.dumps(_RICH).encode(),
     json.dumps(_CADENCE).encode(),

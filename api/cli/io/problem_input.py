@@ -56,7 +56,13 @@ def add_graph_changes(parser: argparse.ArgumentParser) -> None:
         help="run the operators as they are listed, or in any order that the graph allows (default: as the "
         "graph says)",
     )
-    graphs.add_argument(
+    pairs = graphs.add_mutually_exclusive_group()
+    pairs.add_argument(
+        "--in-place",
+        action="store_true",
+        help="of a model: let operators that work element by element overwrite an input",
+    )
+    pairs.add_argument(
         "--no-in-place", action="store_true", help="do not let operators overwrite their inputs"
     )
 
@@ -68,10 +74,14 @@ def read_document(path: str, args: argparse.Namespace) -> "Problem | Graph":
 
     data = _read(path)
     with naming_file(path):
-        document = formats.read_document(data, args.format)
+        document = formats.read_document(data, args.format, in_place=args.in_place)
     if not isinstance(document, Problem):
         return _changed_graph(document, path, args)
-    for option, given in (("--order", args.order is not None), ("--no-in-place", args.no_in_place)):
+    for option, given in (
+        ("--order", args.order is not None),
+        ("--in-place", args.in_place),
+        ("--no-in-place", args.no_in_place),
+    ):
         if given:
             _refuse_for_problem(option)
     if args.target is None and args.capacity is None and not args.fit_only:

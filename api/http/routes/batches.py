@@ -88,7 +88,7 @@ _COLUMNS = (
                 "items": {
                     "type": "object",
                     "required": ["problem"],
-                    "properties": {"name": {"type": "string"}, "problem": schemas.ref("Problem")},
+                    "properties": {"name": {"type": "string"}, "problem": schemas.document()},
                 },
             },
             "settings": {

@@ -14,3 +14,5 @@ class GraphFormat:
     name: str
     is_json: bool
     read_graph: Callable[[Any], Graph]
+    read_in_place: Callable[[bytes], Graph] | None = None
+    """Of a model: the same, with pairs in place for operators that work element by element."""

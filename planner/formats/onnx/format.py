@@ -4,12 +4,13 @@ Ids are the names of the model. Initializers and the results of `Constant` nodes
 """
 
 from collections.abc import Iterator
+from functools import partial
 from importlib import import_module
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from memstow.planner.formats.graph.format import GraphFormat
-from memstow.planner.formats.onnx.values import Values, usable_name
+from memstow.planner.formats.onnx.values import Values, text_of, usable_name
 from memstow.planner.graph.check import require_valid
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph, Operator
@@ -56,8 +57,8 @@ def read_graph(data: bytes, in_place: bool = False) -> Graph:
         operators = tuple(_operator(name, node) for name, node in zip(names, nodes, strict=True))
         drawn = [name for name, node in zip(names, nodes, strict=True) if node.op_type in _DRAWN]
         used = {name for operator in operators for name in (*operator.inputs, *operator.outputs)}
-        inputs = [value.name for value in model.graph.input if value.name not in values.constants]
-        outputs = [value.name for value in model.graph.output]
+        inputs = [name for it in model.graph.input if (name := text_of(it.name)) not in values.constants]
+        outputs = [text_of(it.name) for it in model.graph.output]
         tensors = {name: values.tensor(name) for name in dict.fromkeys([*inputs, *sorted(used), *outputs])}
         if in_place:
             operators = tuple(values.with_pairs(it) if it.type in _ELEMENTWISE else it for it in operators)
@@ -94,7 +95,7 @@ def _refuse_what_is_not_supported(model: "onnx.ModelProto") -> None:
         raise InputError.single("not_supported", "$.functions", "functions of a model are not supported")
     for i, node in enumerate(model.graph.node):
         if any(it.HasField("g") or it.graphs for it in node.attribute):
-            kind = printable(node.op_type, 60)
+            kind = printable(text_of(node.op_type), 60)
             message = f"{kind} runs graphs of its own, which is not supported"
             raise InputError.single("not_supported", f"$.graph.node[{i}]", message)
 
@@ -115,7 +116,11 @@ def _node_names(nodes: "list[onnx.NodeProto]") -> list[str]:
     taken: set[str] = set()
     found = []
     for i, node in enumerate(nodes):
-        name = usable_name(node.name, f"$.graph.node[{i}].name") if node.name else f"{node.op_type[:900]} {i}"
+        name = (
+            usable_name(node.name, f"$.graph.node[{i}].name")
+            if node.name
+            else f"{text_of(node.op_type)[:900]} {i}"
+        )
         while name in taken:
             name = f"{name[:900]} {i}"
             i += len(nodes)
@@ -127,7 +132,7 @@ def _node_names(nodes: "list[onnx.NodeProto]") -> list[str]:
 def _operator(name: str, node: "onnx.NodeProto") -> Operator:
     return Operator(
         id=name,
-        type=printable(node.op_type, 1000) or None,
+        type=printable(text_of(node.op_type), 1000) or None,
         inputs=tuple(_named(node.input)),
         outputs=tuple(_named(node.output)),
     )
@@ -140,4 +145,6 @@ def _named(names: "Iterator[str] | list[str]") -> Iterator[str]:
             yield usable_name(name, "$.graph.node")
 
 
-FORMAT: Final = GraphFormat(name="onnx", is_json=False, read_graph=read_graph)
+FORMAT: Final = GraphFormat(
+    name="onnx", is_json=False, read_graph=read_graph, read_in_place=partial(read_graph, in_place=True)
+)

@@ -46,9 +46,9 @@ class Values:
 
     def __init__(self, model: "onnx.ModelProto") -> None:
         graph = model.graph
-        self._types = {it.name: it.type for it in (*graph.value_info, *graph.output, *graph.input)}
-        self._initial = {it.name: it for it in graph.initializer}
-        sparse = {it.values.name for it in graph.sparse_initializer}
+        self._types = {text_of(it.name): it.type for it in (*graph.value_info, *graph.output, *graph.input)}
+        self._initial = {text_of(it.name): it for it in graph.initializer}
+        sparse = {text_of(it.values.name) for it in graph.sparse_initializer}
         computed = {name for node in graph.node if node.op_type == "Constant" for name in node.output if name}
         self.constants = frozenset(self._initial) | sparse | computed
         self._tensors: dict[str, Tensor] = {}
@@ -103,8 +103,14 @@ def _unknown_shape(path: str) -> InputError:
     return InputError.single("unknown_shape", path, "its shape is not known; give it in the model")
 
 
-def usable_name(name: str, path: str) -> str:
+def text_of(value: str | bytes) -> str:
+    """A text of the model; protobuf hands out bytes where they are no UTF-8."""
+    return value if isinstance(value, str) else value.decode("utf-8", "backslashreplace")
+
+
+def usable_name(value: str | bytes, path: str) -> str:
     """The name as an id; InputError where it is too long."""
+    name = text_of(value)
     if len(name) > _LONGEST_NAME:
         message = f"a name of {len(name):,} characters is longer than {_LONGEST_NAME:,}; shorten it"
         raise InputError.single("name_too_long", path[:200], message)
@@ -113,7 +119,7 @@ def usable_name(name: str, path: str) -> str:
 
 def _extent(dimension: "onnx.TensorShapeProto.Dimension", path: str) -> int:
     if not dimension.HasField("dim_value"):
-        named = f" {shown(dimension.dim_param)}" if dimension.dim_param else ""
+        named = f" {shown(text_of(dimension.dim_param))}" if dimension.dim_param else ""
         message = f"the dimension{named} is not known before the model runs; fix it in the model"
         raise InputError.single("unknown_shape", path, message)
     if dimension.dim_value < 0:

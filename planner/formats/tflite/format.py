@@ -5,6 +5,7 @@ operator that calls it. Sizes are rounded up to 16 bytes. Weights are constants;
 """
 
 from collections.abc import Sequence
+from functools import partial
 from math import prod
 from typing import Final, Literal
 
@@ -148,4 +149,6 @@ def _pairs(operator: ModelOperator, subgraph: Subgraph) -> tuple[tuple[str, str]
     )
 
 
-FORMAT: Final = GraphFormat(name="tflite", is_json=False, read_graph=read_graph)
+FORMAT: Final = GraphFormat(
+    name="tflite", is_json=False, read_graph=read_graph, read_in_place=partial(read_graph, in_place=True)
+)
