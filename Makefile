@@ -13,7 +13,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 SOURCES := $(shell find memstow/__init__.py planner solvers api -name '*.py' | LC_ALL=C sort | cksum | cut -d' ' -f1)
 INSTALLED := $(VENV)/.memstow-installed-$(SOURCES)
 # Includes the folders, so that added and deleted files are noticed.
-NATIVE := $(shell find solvers/native \( -type d -o -name '*.[ch]pp' \) 2>/dev/null)
+NATIVE := $(shell find solvers/native planner/place/judge \( -type d -o -name '*.[ch]pp' \) 2>/dev/null)
 NATIVE_TESTS := $(shell find tests/native \( -type d -o -name '*.[ch]pp' \) 2>/dev/null)
 CXX_FILES := $(filter %.cpp %.hpp,$(NATIVE) $(NATIVE_TESTS))
 SANITIZE ?= address,undefined
@@ -26,7 +26,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 .DELETE_ON_ERROR:
 # Parallel steps would install into the same environment.
 .NOTPARALLEL:
-.PHONY: test serve install lint audit format types native-check bench bench-hard bench-order bench-work wheel-check fuzz clean
+.PHONY: test serve install lint audit format types native-check bench bench-hard bench-order bench-work wheel-check fuzz contract clean
 
 test: install
 	$(BIN)/python -m pytest $(ARGS)
@@ -124,6 +124,10 @@ wheel-check: $(TOOLS)
 
 fuzz: install
 	MEMSTOW_FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/python -m pytest tests -k fuzz --timeout 0 $(ARGS)
+
+# Compares the running service with docs/openapi.json, with and without keys. Takes some minutes; see ARGS=--help.
+contract: install
+	$(BIN)/python -m tests.api.contract $(ARGS)
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

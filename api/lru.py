@@ -1,14 +1,32 @@
-"""A cache that drops the least recently used values, limited in bytes."""
+"""A cache that drops the least recently used values, limited in bytes, in all and for each owner."""
 
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
 from typing import Final, Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 _OVERHEAD: Final = 500
+# One owner may fill this part.
+_SHARE: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry(Generic[V]):
+    value: V
+    size: int
+    owner: str | None
+
+
+@dataclass(slots=True)
+class _Owned(Generic[K]):
+    """The keys of one owner, the least recently used first, and the bytes of their values."""
+
+    keys: OrderedDict[K, None] = field(default_factory=OrderedDict)
+    bytes: int = 0
 
 
 class LruCache(Generic[K, V]):
@@ -19,29 +37,46 @@ class LruCache(Generic[K, V]):
         self._size_of = size_of
         self._bytes = 0
         self._lock = threading.Lock()
-        self._values: OrderedDict[K, V] = OrderedDict()
+        self._values: OrderedDict[K, _Entry[V]] = OrderedDict()
+        self._owned: dict[str, _Owned[K]] = {}
 
     def get(self, key: K) -> V | None:
         """The value of this key."""
         with self._lock:
-            value = self._values.get(key)
-            if value is not None:
-                self._values.move_to_end(key)
-            return value
+            entry = self._values.get(key)
+            if entry is None:
+                return None
+            self._values.move_to_end(key)
+            if entry.owner is not None:
+                self._owned[entry.owner].keys.move_to_end(key)
+            return entry.value
 
-    def put(self, key: K, value: V) -> None:
-        """Store a value, and drop the least recently used."""
-        size = self._size(key, value)
-        if size > self._most:
+    def put(self, key: K, value: V, owner: str | None = None) -> None:
+        """Store a value, and drop the least recently used, first those of the owner beyond its share."""
+        size = self._size_of(key, value) + _OVERHEAD
+        share = self._most if owner is None else int(self._most * _SHARE)
+        if size > share:
             return
         with self._lock:
-            old = self._values.pop(key, None)
-            if old is not None:
-                self._bytes -= self._size(key, old)
-            self._values[key] = value
+            if key in self._values:
+                self._drop(key)
+            self._values[key] = _Entry(value, size, owner)
             self._bytes += size
+            if owner is not None:
+                owned = self._owned.setdefault(owner, _Owned())
+                owned.keys[key] = None
+                owned.bytes += size
+                while owned.bytes > share:
+                    self._drop(next(iter(owned.keys)))
             while self._bytes > self._most:
-                self._bytes -= self._size(*self._values.popitem(last=False))
+                self._drop(next(iter(self._values)))
 
-    def _size(self, key: K, value: V) -> int:
-        return self._size_of(key, value) + _OVERHEAD
+    def _drop(self, key: K) -> None:
+        entry = self._values.pop(key)
+        self._bytes -= entry.size
+        if entry.owner is not None:
+            owned = self._owned[entry.owner]
+            del owned.keys[key]
+            owned.bytes -= entry.size
+            if not owned.keys:
+                del self._owned[entry.owner]

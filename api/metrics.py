@@ -1,5 +1,7 @@
 """What the service counts, for Prometheus."""
 
+from collections.abc import Mapping
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 _FAST = (0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
@@ -28,6 +30,11 @@ class Metrics:
         self.running = Gauge(
             "memstow_jobs_running", "Jobs that run, in the whole store.", registry=self.registry
         )
+        self.stored_bytes = Gauge(
+            "memstow_stored_bytes",
+            "Bytes of the problems, hints, plans and events of all jobs, in the whole store.",
+            registry=self.registry,
+        )
         self.solving = Gauge("memstow_solving", "Jobs that run in this server.", registry=self.registry)
         self.solved = Histogram(
             "memstow_solve_seconds",
@@ -53,6 +60,12 @@ class Metrics:
         )
         self.taken_over = Counter(
             "memstow_jobs_taken_over", "Jobs of a dead server put back.", registry=self.registry
+        )
+        self.cluster_workers = Gauge(
+            "memstow_cluster_workers",
+            "Workers of the cluster, by what they are good for.",
+            ("standing",),
+            registry=self.registry,
         )
         self.shortages = Counter(
             "memstow_shortages",
@@ -81,6 +94,11 @@ class Metrics:
         self.solved.labels((solver or "none").split(" ")[0], status).observe(seconds)
         if status == "feasible" and gap is not None:
             self.gap.observe(gap)
+
+    def count_cluster_workers(self, counts: Mapping[str, int]) -> None:
+        """The workers of the cluster, by what they are good for."""
+        for standing, count in counts.items():
+            self.cluster_workers.labels(standing).set(count)
 
     def text(self) -> bytes:
         """All of it in the text format."""

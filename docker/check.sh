@@ -41,7 +41,7 @@ docker info > /dev/null 2>&1 || missing "no engine answers (START_ENGINE=1 start
 image=${IMAGE:-}
 if [ -z "$image" ]; then
   image=memstow:check
-  base=${BASE:-python:3.13-slim-bookworm}
+  base=${BASE:-$(sed -n 's/^ARG BASE=//p' Dockerfile)}
   if ! docker image inspect "$base" > /dev/null 2>&1 && ! docker pull -q "$base" > /dev/null 2>&1; then
     command -v debootstrap > /dev/null || missing "$base cannot be pulled and debootstrap is not installed"
     debootstrap --variant=minbase --include=ca-certificates,python3,python3-venv bookworm "$work/root" > "$work/debootstrap" 2>&1 \

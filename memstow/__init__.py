@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from memstow.planner.exports import export as export
     from memstow.planner.formats import (
         read_graph as read_graph,
         read_plan as read_plan,
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
         ReuseCost as ReuseCost,
     )
     from memstow.planner.model.target import Target as Target
+    from memstow.planner.place.places import Places as Places, place as place
     from memstow.planner.solve.engine import plan as plan
     from memstow.planner.solve.recheck import recheck as recheck
     from memstow.planner.targets.by_name import shipped_target as shipped_target
@@ -87,6 +89,7 @@ __version__ = "0.1.0"
 
 # The public names by the module that defines them; `as` above makes them public to type checkers as well.
 _HOMES: Final = {
+    "memstow.planner.exports": ("export",),
     "memstow.planner.formats": (
         "read_graph",
         "read_plan",
@@ -139,6 +142,7 @@ _HOMES: Final = {
         "Reserved",
         "ReuseCost",
     ),
+    "memstow.planner.place.places": ("Places", "place"),
     "memstow.planner.solve.engine": ("plan",),
     "memstow.planner.solve.recheck": ("recheck",),
     "memstow.planner.targets.by_name": ("shipped_target",),

@@ -1,5 +1,6 @@
 """The native core of memstow."""
 
+from array import array
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum, IntEnum
 from typing import Final
@@ -361,3 +362,17 @@ def order_within(instance: OrderInstance, limit: int, seed: int, budget: Budget)
 def order_needs(instance: OrderInstance, order: Sequence[int]) -> list[int]: ...
 def lpmf(instance: OrderInstance) -> list[int]: ...
 def depth_first(instance: OrderInstance) -> list[int]: ...
+class PlacedColumns:
+    """Offsets by buffer, as bytes of 64-bit integers."""
+
+    @property
+    def offsets(self) -> bytes: ...
+
+def place_columns(
+    sizes: array[int],
+    begins: array[int],
+    ends: array[int],
+    alignments: array[int],
+    placements: int,
+    budget: Budget,
+) -> PlacedColumns: ...

@@ -3,6 +3,7 @@
 Solvers call the core directly; everything else calls it through this module.
 """
 
+from array import array
 from collections.abc import Sequence
 
 from memstow.solvers import _native
@@ -18,6 +19,7 @@ __all__ = [
     "conflicting_at_once",
     "live_at_once",
     "most_occupied",
+    "place_columns",
     "pool_peaks",
     "unplaceable",
 ]
@@ -51,3 +53,18 @@ def conflicting_at_once(instance: Instance, pools: Sequence[bool], unit: int, no
 def unplaceable(instance: Instance, items: Sequence[int], height: int, budget: Budget) -> list[int]:
     """Of items that do not fit below the height, a subset that does not fit either, as small as possible."""
     return _native.dead_set(instance.native, items, height, budget).items
+
+
+def place_columns(
+    sizes: "array[int]",
+    begins: "array[int]",
+    ends: "array[int]",
+    alignments: "array[int]",
+    placements: int,
+) -> bytes:
+    """Offsets of buffers in one pool without an end, by greedy passes: 64-bit integers.
+
+    The columns are valid; `alignments` has one entry for each buffer, or one for all. About this many
+    placements are tried.
+    """
+    return _native.place_columns(sizes, begins, ends, alignments, placements, Budget(-1.0, -1)).offsets

@@ -1,13 +1,16 @@
 """Native solvers that lower the height of a single pool: an exact search and an improver."""
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TypeVar
 
 from memstow.solvers import _native
 from memstow.solvers.greedy import layout_from
 from memstow.solvers.instance import UNBOUNDED, Instance
 from memstow.solvers.solver import Listeners, Outcome, Proof, Task, TermKind
 
+# Tables of conflicts grow with the square of this.
+MOST_ITEMS: Final = _native.MOST_ITEMS
+_Options = TypeVar("_Options", _native.ExactOptions, _native.ImproveOptions)
 _HEIGHTS: Final = {TermKind.PEAK, TermKind.POOL_PEAK, TermKind.MAX_PEAK}
 
 
@@ -40,14 +43,27 @@ def height_reporter(task: Task, listeners: Listeners, name: str) -> Callable[[in
     return on_height
 
 
-# Tables of conflicts grow with the square of this.
-MOST_ITEMS = _native.MOST_ITEMS
-
-
 def largest_part(task: Task) -> tuple[int, bool]:
     """The items of the largest component, and whether a component that decides is full at all times."""
     reach = _native.exact_reach(task.instance.native, None, 0)
     return reach.largest, reach.level
+
+
+def _bound(task: Task) -> int:
+    """The proven bound on the height."""
+    return task.lower_bounds[0] if task.lower_bounds else 0
+
+
+def _options(kind: type[_Options], task: Task) -> _Options:
+    """The options of native code, of its search or its improver."""
+    return kind(
+        limit=task.instance.capacity[0],
+        fit_only=not task.terms,
+        bound=_bound(task),
+        workers=task.workers,
+        deterministic=task.deterministic,
+        seed=task.seed,
+    )
 
 
 class Exact:
@@ -56,18 +72,18 @@ class Exact:
     name = "exact"
     summary = "exact search of one pool: proves optimality or that nothing fits"
     supports = (
-        "one pool, independent parts of up to 4,096 buffers or full at all times; "
+        f"one pool, independent parts of up to {MOST_ITEMS:,} buffers or full at all times; "
         "the peak alone, no reuse costs or moves"
     )
 
     def declines(self, task: Task) -> str | None:
         """It handles one pool and its height, and components that are not too large."""
         reason = reason_to_decline(task)
-        if reason is None and task.instance.item_count > MOST_ITEMS:
-            bound = task.lower_bounds[0] if task.lower_bounds else 0
-            if not _native.exact_reach(task.instance.native, task.start, bound).searchable:
-                reason = f"more than {MOST_ITEMS} buffers in each independent part that decides"
-        return reason
+        if reason is not None or task.instance.item_count <= MOST_ITEMS:
+            return reason
+        if _native.exact_reach(task.instance.native, task.start, _bound(task)).searchable:
+            return None
+        return f"more than {MOST_ITEMS} buffers in each independent part that decides"
 
     def solve(self, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:
         """The lowest layout found, and the heights proven to be too low."""
@@ -75,14 +91,7 @@ class Exact:
         result = _native.exact(
             task.instance.native,
             task.start,
-            _native.ExactOptions(
-                limit=capacity,
-                fit_only=not task.terms,
-                bound=task.lower_bounds[0] if task.lower_bounds else 0,
-                workers=task.workers,
-                deterministic=task.deterministic,
-                seed=task.seed,
-            ),
+            _options(_native.ExactOptions, task),
             budget,
             height_reporter(task, listeners, self.name),
             lambda value: listeners.bound(self.name, value),
@@ -121,14 +130,7 @@ class Improve:
         result = _native.improve(
             task.instance.native,
             task.start,
-            _native.ImproveOptions(
-                limit=capacity,
-                fit_only=not task.terms,
-                bound=task.lower_bounds[0] if task.lower_bounds else 0,
-                workers=task.workers,
-                deterministic=task.deterministic,
-                seed=task.seed,
-            ),
+            _options(_native.ImproveOptions, task),
             budget,
             height_reporter(task, listeners, self.name),
         )

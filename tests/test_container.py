@@ -1,16 +1,18 @@
 """The files in docker/ agree with the service that they start and watch; docker/check.sh runs the image."""
 
-import json
 import re
+import shutil
+import subprocess
 import tomllib
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from memstow.api.http.settings import PREFIX, Settings, load
-from memstow.api.metrics import Metrics
 
 yaml = pytest.importorskip("yaml")
 
@@ -49,8 +51,110 @@ def test_every_container_of_ours_is_confined_and_set_up_by_settings_that_exist(n
     for service in servers(name).values():
         for variable in service["environment"]:
             assert variable.removeprefix(PREFIX).lower() in Settings.model_fields
+        handles = service["ulimits"]["nofile"]
+        assert handles["soft"] == handles["hard"] > Settings().max_connections
         seconds = float(service["stop_grace_period"].removesuffix("s"))
         assert seconds > Settings().grace_seconds, "the server ends by itself before it is killed"
+
+
+@pytest.mark.parametrize("name", COMPOSED)
+def test_compose_takes_the_file(name: str) -> None:
+    program = shutil.which("docker-compose")
+    if program is None:
+        pytest.skip("docker-compose is not here (Debian: apt-get install docker-compose)")
+    ran = subprocess.run(
+        [program, "-f", name, "config", "--quiet"],
+        cwd=ROOT / "docker",
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+
+
+@pytest.mark.parametrize("name", COMPOSED)
+def test_every_container_has_limits_and_every_foreign_image_is_pinned(name: str) -> None:
+    for service in read(name)["services"].values():
+        assert re.fullmatch(r"\d+[mg]", service["mem_limit"])
+        assert service["pids_limit"] > 0
+        if service["image"] != "memstow":
+            assert re.fullmatch(r"[\w./-]+:[\w.-]+@sha256:[0-9a-f]{64}", service["image"])
+
+
+def test_what_solves_on_one_server_fits_into_its_memory() -> None:
+    (service,) = servers("compose.yaml").values()
+    given = service["environment"]
+    solves = (int(given["MEMSTOW_SLOTS"]) + 1) * int(given["MEMSTOW_SOLVE_MEMORY"])
+    assert solves + Settings().body_memory < int(service["mem_limit"].removesuffix("g")) << 30
+    settings = load({name: str(value) for name, value in given.items()})
+    assert settings.slots == 2
+
+
+def test_what_solves_on_a_worker_fits_into_its_memory() -> None:
+    services = read("compose.cluster.yaml")["services"]
+    worker = services["worker"]
+    threads = int(worker["command"][worker["command"].index("--nthreads") + 1])
+    for server in servers("compose.cluster.yaml").values():
+        solves = threads * int(server["environment"]["MEMSTOW_SOLVE_MEMORY"])
+        assert solves < int(worker["mem_limit"].removesuffix("g")) << 30
+
+
+def test_the_base_is_pinned_and_what_is_installed_has_hashes() -> None:
+    text = (ROOT / "Dockerfile").read_text()
+    assert re.search(r"^ARG BASE=\S+@sha256:[0-9a-f]{64}$", text, re.MULTILINE)
+    assert "pip download --require-hashes" in text
+    assert "PIP_NO_INDEX=1" in text, "nothing comes from elsewhere after that"
+    assert "/livez" in text
+    ignored = (ROOT / ".dockerignore").read_text()
+    assert "!docker/requirements.txt" in ignored
+
+
+def requirements() -> dict[str, str]:
+    """The packages that the image may install, and their versions; each has hashes."""
+    found: dict[str, str] = {}
+    for entry in re.split(r"\n(?=\S)", (ROOT / "docker" / "requirements.txt").read_text()):
+        if entry.startswith("#"):
+            continue
+        pinned = re.match(r"([\w.-]+)==(\S+)", entry)
+        assert pinned, entry
+        assert re.search(r"--hash=sha256:[0-9a-f]{64}", entry), entry
+        found[canonicalize_name(pinned[1])] = pinned[2]
+    return found
+
+
+def test_the_hashes_are_of_the_versions_that_were_tested() -> None:
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    pinned = [line.split("==") for line in lines if line and not line.startswith("#")]
+    tested = {canonicalize_name(name): version for name, version in pinned}
+    image = requirements()
+    assert image.items() <= tested.items(), "run docker/pin.sh"
+
+
+def test_the_image_finds_whatever_it_needs_among_them() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    extras = project["project"]["optional-dependencies"]
+    wanted = [*project["build-system"]["requires"], *project["project"]["dependencies"], "cmake", "ninja"]
+    for extra in ("service", "postgres", "dask", "cpsat", "milp", "otel"):
+        wanted += extras[extra]
+    seen: set[tuple[str, str]] = set()
+    missing: set[str] = set()
+    left = [(Requirement(text), "") for text in wanted]
+    while left:
+        requirement, extra = left.pop()
+        name = canonicalize_name(requirement.name)
+        applies = requirement.marker is None or requirement.marker.evaluate({"extra": extra})
+        if name == "memstow" or not applies:
+            continue
+        if name not in requirements():
+            missing.add(name)
+        for chosen in ("", *requirement.extras):
+            if (name, chosen) not in seen:
+                seen.add((name, chosen))
+                for text in metadata.requires(name) or ():
+                    left.append((Requirement(text), chosen))
+    assert not missing, "run docker/pin.sh"
+    assert len(seen) > 40
 
 
 @pytest.mark.parametrize("name", COMPOSED)
@@ -59,7 +163,7 @@ def test_ports_are_open_to_this_machine_only_and_lead_to_the_service(name: str) 
         for port in service.get("ports", ()):
             address, _, inside = port.split(":")
             assert address == "127.0.0.1"
-            if service.get("image") == "memstow":
+            if service["image"] == "memstow":
                 assert inside == image_environment()["MEMSTOW_PORT"]
 
 
@@ -73,12 +177,14 @@ def test_volumes_and_files_that_are_mounted_exist(name: str) -> None:
                 assert (ROOT / "docker" / source).is_file()
             else:
                 assert source in composed["volumes"]
+        for secret in service.get("secrets", ()):
+            assert secret in composed["secrets"]
         assert set(service.get("depends_on", ())) <= composed["services"].keys()
 
 
 def test_prometheus_asks_every_replica() -> None:
     replicas = servers("compose.cluster.yaml").keys()
-    (job,) = read("prometheus.yaml")["scrape_configs"]
+    (job,) = read("prometheus/prometheus.yaml")["scrape_configs"]
     targets = [target.split(":") for entry in job["static_configs"] for target in entry["targets"]]
     assert {host for host, _ in targets} == replicas
     assert {port for _, port in targets} == {image_environment()["MEMSTOW_PORT"]}
@@ -111,35 +217,3 @@ def test_the_image_has_cp_sat_unless_it_is_built_without() -> None:
         set(extras[1].split(","))
         <= tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"].keys()
     )
-
-
-def test_the_dashboard_asks_for_figures_that_there_are() -> None:
-    metrics = Metrics()
-    metrics.requests.labels("GET", "/", "200").inc()
-    metrics.latency.labels("/").observe(0.1)
-    metrics.solve_ended("exact", "feasible", 1.0, 0.1)
-    metrics.cache.labels("hit").inc()
-    metrics.killed.labels("stuck").inc()
-    metrics.store_errors.labels("OperationalError").inc()
-    metrics.connections_refused.labels("memory_full").inc()
-    labels_of: dict[str, set[str]] = {}
-    for family in text_string_to_metric_families(metrics.text().decode()):
-        for sample in family.samples:
-            labels_of.setdefault(sample.name, {"instance", "job"}).update(sample.labels)
-    panels = json.loads((ROOT / "docker" / "grafana" / "memstow.json").read_text())["panels"]
-    expressions = [target["expr"] for panel in panels for target in panel["targets"]]
-    asked = set()
-    for expression in expressions:
-        names = re.findall(r"memstow_\w+", expression)
-        assert names, expression
-        asked.update(names)
-        grouped = re.findall(r"by \(([^)]*)\)", expression)
-        matched = re.findall(r"\{([^}]*)\}", expression)
-        used = {label.strip() for group in grouped for label in group.split(",")}
-        used |= {match.split("=")[0].rstrip("!~") for text in matched for match in text.split(",")}
-        for name in names:
-            assert name in labels_of, expression
-            assert used <= labels_of[name], expression
-    families = {re.sub(r"_(bucket|count|sum|total|created)$", "", name) for name in labels_of}
-    shown = {re.sub(r"_(bucket|count|sum|total)$", "", name) for name in asked}
-    assert families == shown, "every figure has its place on the dashboard"

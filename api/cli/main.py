@@ -31,7 +31,9 @@ COMMANDS: Final = (
     "schema",
     "serve",
     "keys",
+    "admin",
     "db",
+    "cmake-dir",
     "completion",
     "version",
 )
@@ -65,7 +67,8 @@ def build_parser(commands: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="store_true", help="print the version")
     added = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
     for command in commands:
-        import_module(f"memstow.api.cli.commands.{command}").add(added)
+        module = command.replace("-", "_")
+        import_module(f"memstow.api.cli.commands.{module}").add(added)
     return parser
 
 
@@ -109,6 +112,7 @@ def _dispatch(arguments: Sequence[str]) -> int:
     # Making the parsers of all commands takes longer than some commands do.
     parser = build_parser([name for name in COMMANDS if name in arguments[:1]] or COMMANDS)
     args = parser.parse_args(arguments)
+    args.words = list(arguments)
     if args.version:
         from memstow.api.cli.commands import version
 

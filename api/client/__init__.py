@@ -89,6 +89,10 @@ class Client:
         """Stop a job and keep its best plan, or remove all of it."""
         self._run(self._exchange.stop(job, discard))
 
+    def administer(self, method: str, path: str) -> JsonObject:
+        """The answer to a request for administrators, such as GET /v1/admin/queue."""
+        return self._run(self._exchange.administer(method, path))
+
     def events(self, job: str, after: int = 0) -> Iterator[JobEvent]:
         """The events of a job up to its end, over as many connections as it takes."""
         events = self._exchange.events(job, after)
@@ -182,6 +186,10 @@ class AsyncClient:
     async def stop(self, job: str, *, discard: bool = False) -> None:
         """Stop a job and keep its best plan, or remove all of it."""
         await self._run(self._exchange.stop(job, discard))
+
+    async def administer(self, method: str, path: str) -> JsonObject:
+        """The answer to a request for administrators, such as GET /v1/admin/queue."""
+        return await self._run(self._exchange.administer(method, path))
 
     async def events(self, job: str, after: int = 0) -> AsyncIterator[JobEvent]:
         """The events of a job up to its end, over as many connections as it takes."""

@@ -108,8 +108,8 @@ class Exchange:
         answer = yield from self._send(
             _problem_request("/v1/plan", problem, options, {}, _idempotency_header(None))
         )
-        if answer.status_code == 202:
-            job = str(answer.json()["id"])
+        job = _unfinished_job(answer)
+        if job is not None:
             yield Follow(job)
             return (yield from self.result(job, problem))
         return formats.read_plan(answer.content, problem_of(problem), "json")
@@ -142,6 +142,12 @@ class Exchange:
     def stop(self, job: str, discard: bool) -> Flow[None]:
         """Stop a job and keep its best plan, or remove all of it."""
         yield from self._send(Request("DELETE", f"/v1/jobs/{job}" + ("?discard=true" if discard else "")))
+
+    def administer(self, method: str, path: str) -> Flow[JsonObject]:
+        """The answer to a request for administrators."""
+        answer = yield from self._send(Request(method, path))
+        document: JsonObject = answer.json()
+        return document
 
     def events(self, job: str, after: int) -> "EventStream":
         """The events of a job after a number."""
@@ -207,6 +213,15 @@ class EventStream:
         """Seconds to wait before the next connection: none after a stream that lasted."""
         soon = time.monotonic() - self._begin < _SHORTEST_STREAM_SECONDS
         return _pause(self._failures, self._refusal) if soon or self._refusal is not None else 0.0
+
+
+def _unfinished_job(answer: httpx2.Response) -> str | None:
+    """The job that still works on the plan: of a response without one, or with the best plan so far."""
+    if answer.status_code == httpx2.codes.ACCEPTED:
+        return str(answer.json()["id"])
+    if answer.headers.get("memstow-final") == "false":
+        return str(answer.headers["location"]).rpartition("/")[2]
+    return None
 
 
 def _raise_unless_retried(attempt: int, attempts: int, reply: Reply) -> None:

@@ -14,15 +14,16 @@ from memstow.api.http import errors, schemas
 from memstow.api.http.bodies import MemoryBudget
 from memstow.api.http.middleware import RequestMiddleware
 from memstow.api.http.responses import JsonObject
-from memstow.api.http.routes import batches, health, home, jobs, plan, reference, tools
+from memstow.api.http.routes import admin, batches, health, home, jobs, keys, plan, reference, tools
 from memstow.api.http.service import DrainSignal, open_service
 from memstow.api.http.settings import Settings
 from memstow.api.metrics import Metrics
 
 _DESCRIPTION = """Plans where every buffer of a program lives in memory: which pool, at which offset.
 
-Every error is `application/problem+json`. Bodies may be gzip. Where the server has keys, send
-`Authorization: Bearer KEY`."""
+Every error is `application/problem+json`. Bodies may be gzip; large responses and event streams are zstd or
+gzip where the client accepts that. Where the server has keys, send `Authorization: Bearer KEY` or
+`X-API-Key: KEY`."""
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
@@ -45,14 +46,22 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         Middleware(RequestBodyLimitMiddleware, max_body_size=chosen.max_body),
     ]
     if chosen.cors_origins:
-        allowed = ["GET", "POST", "DELETE"]
+        allowed = ["GET", "POST", "PATCH", "DELETE"]
         middleware.append(
             Middleware(
                 CORSMiddleware,
                 allow_origins=chosen.cors_origins,
                 allow_methods=allowed,
                 allow_headers=["*"],
-                expose_headers=["Location", "ETag", "Retry-After", "X-Request-ID", "Memstow-Cache"],
+                expose_headers=[
+                    "Location",
+                    "ETag",
+                    "Retry-After",
+                    "X-Request-ID",
+                    "Memstow-Cache",
+                    "Memstow-Final",
+                    "Preference-Applied",
+                ],
             )
         )
     app = FastAPI(
@@ -65,10 +74,12 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         redoc_url=None,
         openapi_url="/openapi.json",
         redirect_slashes=False,
+        # Spans of ours tell more, and never what a body holds.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     app.state.drain = drain
     app.state.metrics = metrics
-    groups = (plan, jobs, batches, tools, reference, health, home)
+    groups = (plan, jobs, batches, tools, reference, keys, admin, health, home)
     errors.install_handlers(app, [route for group in groups for route in group.router.routes])
     for group in groups:
         app.include_router(group.router)
@@ -87,7 +98,10 @@ def _openapi(app: FastAPI) -> JsonObject:
             for name, schema in {**components.get("schemas", {}), **schemas.schemas()}.items()
             if name not in ("HTTPValidationError", "ValidationError")
         }
-        components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
-        made["security"] = [{"key": []}, {}]
+        components["securitySchemes"] = {
+            "key": {"type": "http", "scheme": "bearer"},
+            "header": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
+        }
+        made["security"] = [{"key": []}, {"header": []}, {}]
         app.openapi_schema = made
     return app.openapi_schema

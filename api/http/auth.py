@@ -1,45 +1,66 @@
-"""Authentication: the caller of a request, by API key or without one, and how often they may call."""
+"""Authentication: the caller of a request, by API key or without one."""
 
 import time
-from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from ipaddress import ip_address
-from math import ceil
 from typing import Final
 
 from starlette.requests import Request
 
 from memstow.api.http.errors import ApiError
 from memstow.api.http.settings import EVERYONE, Settings
-from memstow.api.store.keys import Key, Keys, Scope
+from memstow.api.store.credentials import Credential, credential_of
+from memstow.api.store.keys import Key, Keys, Quota, Role
 
 # How long a key is cached before the store is asked again: a revoked one works no longer than this.
 _CACHE_SECONDS: Final = 2.0
 _MOST_CACHED: Final = 10_000
-_MOST_BUCKETS: Final = 10_000
 _LOCAL_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
+
+
+_NO_QUOTA: Final = Quota()
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
     """The caller of a request, and what their key allows."""
 
-    key_id: str | None
-    scopes: frozenset[Scope]
+    key: Key | None
+    credential: Credential | None
+    role: Role
+    shares_cache: bool = False
+
+    @property
+    def cache_owner(self) -> str | None:
+        """Whose cached plans they may have; None: those of everyone."""
+        return None if self.shares_cache else self.key_id
+
+    @property
+    def key_id(self) -> str | None:
+        """The key whose jobs are theirs."""
+        return None if self.key is None else self.key.owner
+
+    @property
+    def quota(self) -> Quota:
+        """What their jobs may take."""
+        return _NO_QUOTA if self.key is None else self.key.quota
 
     @property
     def admin(self) -> bool:
         """Whether they may see the jobs of everyone."""
-        return Scope.ADMIN in self.scopes
+        return self.role is Role.ADMIN
 
     def may_see(self, key_id: str | None) -> bool:
         """Whether they may see a job of this key."""
         return self.admin or self.key_id == key_id
 
 
-_ANYONE: Final = Caller(None, frozenset(Scope))
+_ANYONE: Final = Caller(None, None, Role.ADMIN)
+
+
+class UnknownKeyError(Exception):
+    """The key of a request is not known, or it is revoked or has expired."""
 
 
 class Authenticator:
@@ -48,43 +69,44 @@ class Authenticator:
     def __init__(self, settings: Settings, keys: Keys) -> None:
         self._settings = settings
         self._keys = keys
-        self._cached: dict[str, tuple[Key | None, float]] = {}
+        self._cached: dict[str, tuple[Caller, float]] = {}
         self._any_keys: tuple[bool, float] = (False, float("-inf"))
 
     def known_caller(self, request: Request) -> Caller | None:
         """The caller, if that is known without asking the store."""
         now = time.monotonic()
-        text = _key_text(request)
+        text = key_text(request)
         if text is None:
             there_are_keys, at = self._any_keys
             return self._without_key(request, there_are_keys) if now - at < _CACHE_SECONDS else None
-        key, at = self._cached.get(text, (None, float("-inf")))
-        return _caller(key) if now - at < _CACHE_SECONDS else None
+        cached = self._cached.get(text)
+        return cached[0] if cached is not None and now - cached[1] < _CACHE_SECONDS else None
 
     def look_up(self, request: Request) -> Caller:
-        """The caller, by the store; waits for it."""
+        """The caller, by the store; waits for it. UnknownKeyError when the key opens nothing."""
         now = time.monotonic()
-        text = _key_text(request)
+        text = key_text(request)
         if text is None:
             self._any_keys = (self._keys.any(), now)
             return self._without_key(request, self._any_keys[0])
         key = self._keys.find(text)
+        if key is None:
+            self._cached.pop(text, None)
+            raise UnknownKeyError
         if len(self._cached) >= _MOST_CACHED:
             self._cached.clear()
-        if key is not None:
-            self._cached[text] = (key, now)
-        else:
-            self._cached.pop(text, None)
-        return _caller(key)
+        caller = Caller(key, credential_of(text), key.role, self._settings.share_cache)
+        self._cached[text] = (caller, now)
+        return caller
 
     def _without_key(self, request: Request, there_are_keys: bool) -> Caller:
         anonymous = self._settings.anonymous
         if there_are_keys or anonymous == "never":
-            raise _unauthorized("send a key: Authorization: Bearer msk_...")
+            raise unauthorized("send a key: Authorization: Bearer msk_...")
         if anonymous == EVERYONE:
             return _ANYONE
         if not is_loopback(self._settings.host):
-            raise _unauthorized("there are no keys yet: the operator makes one with `memstow keys create`")
+            raise unauthorized("there are no keys yet: the operator makes one with `memstow keys create`")
         # Against DNS rebinding: no page from elsewhere gets here by a name that leads to this machine.
         host = request.headers.get("host", "").lower()
         name = host if host.endswith("]") else host.rpartition(":")[0] or host
@@ -106,51 +128,25 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def require(caller: Caller, scope: Scope) -> None:
-    """Refuse a caller whose key does not have the scope."""
-    if scope not in caller.scopes and not caller.admin:
-        raise ApiError(403, "missing_scope", f"this needs a key with the scope `{scope.value}`")
+def require(caller: Caller, role: Role) -> None:
+    """Refuse a caller whose key does not have the role."""
+    if not caller.role.includes(role):
+        raise ApiError(
+            403,
+            "missing_role",
+            f"this needs a key with the role `{role.value}`; this one has `{caller.role.value}`",
+        )
 
 
-def _caller(key: Key | None) -> Caller:
-    if key is None:
-        raise _unauthorized("this key is not known here, or it was revoked")
-    return Caller(key.id, key.scopes)
-
-
-def _unauthorized(detail: str) -> ApiError:
+def unauthorized(detail: str) -> ApiError:
+    """The error for a request without a key that opens anything."""
     return ApiError(401, "unauthorized", detail, headers={"WWW-Authenticate": 'Bearer realm="memstow"'})
 
 
-def _key_text(request: Request) -> str | None:
+def key_text(request: Request) -> str | None:
+    """The text of the key in a request; None where there is none."""
     given = request.headers.get("authorization")
     if given is None:
         return request.headers.get("x-api-key")
     kind, _, text = given.partition(" ")
     return text.strip() if kind.lower() == "bearer" else ""
-
-
-class RateLimit:
-    """A bucket of tokens for each key, in the memory of this server."""
-
-    def __init__(self, rate: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self._rate = rate
-        self._burst = burst
-        self._clock = clock
-        self._buckets: OrderedDict[str | None, tuple[float, float]] = OrderedDict()
-
-    def count(self, key: str | None) -> None:
-        """Count one request; ApiError when there were too many."""
-        now = self._clock()
-        tokens, at = self._buckets.pop(key, (float(self._burst), now))
-        tokens = min(self._burst, tokens + (now - at) * self._rate)
-        self._buckets[key] = (tokens - 1 if tokens >= 1 else tokens, now)
-        if len(self._buckets) > _MOST_BUCKETS:
-            self._buckets.popitem(last=False)
-        if tokens < 1:
-            raise ApiError(
-                429,
-                "rate_limited",
-                f"more than the {self._rate:g} requests a second that the setting `key_rate` allows",
-                headers={"Retry-After": str(max(1, ceil((1 - tokens) / self._rate)))},
-            )

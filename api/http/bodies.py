@@ -2,6 +2,7 @@
 
 import asyncio
 import zlib
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from typing import Any, Final
 
@@ -17,6 +18,8 @@ from memstow.api.http.settings import Settings
 UNCOUNTED: Final = 1 << 16
 _SCOPE_KEY: Final = "memstow.body_memory"
 _RETRY_SECONDS: Final = 2
+# One key may fill this part of the memory for bodies.
+_KEY_SHARE: Final = 0.5
 
 
 class MemoryBudget:
@@ -26,12 +29,13 @@ class MemoryBudget:
         self.limit = limit
         self.used = 0
         self._gauge = gauge
+        self._by_key: Counter[str] = Counter()
 
-    def resize(self, before: int, after: int) -> None:
+    def resize(self, before: int, after: int, key: str | None = None) -> None:
         """Change one reservation from `before` to `after` bytes; a ApiError when there is no room.
 
-        A request that has the budget to itself always gets what it needs, so that one document larger
-        than the budget can still be read.
+        A request that has the budget, or the share of its key, to itself always gets what it needs, so that
+        one document larger than that can still be read.
         """
         others = self.used - before
         if after > before and others and others + after > self.limit:
@@ -42,21 +46,50 @@ class MemoryBudget:
                 "try again",
                 headers={"Retry-After": str(_RETRY_SECONDS)},
             )
+        if key is not None:
+            self._resize_share(key, before, after)
         self.used = others + after
         if self._gauge is not None:
             self._gauge.set(self.used)
+
+    def _resize_share(self, key: str, before: int, after: int) -> None:
+        others = self._by_key[key] - before
+        share = int(self.limit * _KEY_SHARE)
+        if after > before and others and others + after > share:
+            raise ApiError(
+                429,
+                "key_memory_full",
+                f"bodies of other requests of this key fill its {share:,} bytes, "
+                "half of the setting `body_memory`; try again",
+                headers={"Retry-After": str(_RETRY_SECONDS)},
+            )
+        self._by_key[key] = others + after
+        if not self._by_key[key]:
+            del self._by_key[key]
+
+    def charge_to(self, key: str, size: int) -> None:
+        """Count these bytes, which are reserved already, as those of a key."""
+        if size:
+            self._by_key[key] += size
 
 
 class Reservation:
     """The part of the budget that one request uses, until it is released."""
 
-    __slots__ = ("_budget", "_request", "_reserved", "_response")
+    __slots__ = ("_budget", "_key", "_request", "_reserved", "_response")
 
     def __init__(self, budget: MemoryBudget) -> None:
         self._budget = budget
+        self._key: str | None = None
         self._request = 0
         self._response = 0
         self._reserved = 0
+
+    def charge_to(self, key: str) -> None:
+        """Count it as that of a key, from now on."""
+        if self._key is None:
+            self._key = key
+            self._budget.charge_to(key, self._reserved)
 
     def add_request(self, size: int) -> None:
         """Count more bytes of the request body."""
@@ -74,7 +107,7 @@ class Reservation:
     def _resize(self, request: int, response: int) -> None:
         needed = max(0, request - UNCOUNTED) + max(0, response - UNCOUNTED)
         if needed != self._reserved:
-            self._budget.resize(self._reserved, needed)
+            self._budget.resize(self._reserved, needed, self._key)
             self._reserved = needed
         self._request, self._response = request, response
 

@@ -10,6 +10,7 @@ from typing import Final, Protocol
 
 import structlog
 
+from memstow.api.http.addresses import network_of
 from memstow.api.http.errors import ApiError
 from memstow.api.http.settings import Settings
 from memstow.api.metrics import Metrics
@@ -19,6 +20,8 @@ _OTHER_HANDLES: Final = 96
 _HANDLES_PER_JOB: Final = 8
 _LONGEST_INTERVAL: Final = 1.0
 _LOG_SECONDS: Final = 1.0
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 log = structlog.get_logger("memstow.http")
 
@@ -36,6 +39,7 @@ class ConnectionLimits:
     min_rate: int
     linger_seconds: float
     max_dropped: int
+    proxies: tuple[Network, ...] = ()
 
     @property
     def check_interval(self) -> float:
@@ -61,6 +65,7 @@ def limits_of(settings: Settings) -> ConnectionLimits:
         linger_seconds=settings.linger_seconds,
         # The rest of a body somewhat too large is read, so that its client sees the 413.
         max_dropped=2 * settings.max_body,
+        proxies=tuple(map(ipaddress.ip_network, settings.trusted_proxies)),
     )
 
 
@@ -85,10 +90,10 @@ class Connections:
 
     def add(self, connection: Checked, host: str | None) -> ApiError | None:
         """Add a new connection; the problem when there are too many."""
-        address = _network(host)
+        address = network_of(host)
         if len(self._open) >= self.limits.max_connections:
             return self._too_many("too_many_connections", host, "max_connections")
-        if self._by_address[address] >= self.limits.max_per_address:
+        if self._by_address[address] >= self.limits.max_per_address and not self._is_proxy(host):
             return self._too_many("too_many_from_address", host, "max_connections_per_address")
         self._open[connection] = address
         self._by_address[address] += 1
@@ -119,6 +124,13 @@ class Connections:
             "connection_refused", reason=reason, address=host, not_logged=self._unlogged.pop(reason, 0)
         )
 
+    def _is_proxy(self, host: str | None) -> bool:
+        """Whether all clients of a proxy come from this address."""
+        if host is None or not self.limits.proxies:
+            return False
+        address = ipaddress.ip_address(host.partition("%")[0])
+        return any(address in network for network in self.limits.proxies)
+
     def _too_many(self, reason: str, host: str | None, setting: str) -> ApiError:
         self.refused(reason, host)
         return ApiError(
@@ -139,11 +151,3 @@ class Connections:
         self._timer = None
         if self._open:
             self._check_later()
-
-
-def _network(host: str | None) -> str:
-    """What counts as one address: of IPv6 a network of 64 bits, which one customer has."""
-    if host is None or ":" not in host:
-        return host or ""
-    address = ipaddress.IPv6Address(host.partition("%")[0])
-    return str(ipaddress.IPv6Network((int(address) >> 64 << 64, 64)))

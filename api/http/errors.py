@@ -14,9 +14,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
 
+from memstow.api import tracing
+from memstow.api.store.accounts import KeyQuotaError, QueueFullError, StoreFullError
 from memstow.api.store.database import StoreError
 from memstow.api.store.idempotency import KeyReusedError
-from memstow.api.store.queue import QueueFullError
 from memstow.api.workers.executor import ChildError
 from memstow.planner.model.errors import DeclinedError, InputError, Issue, MemstowError, RefusedPlanError
 from memstow.planner.reading.messages import of_one_value
@@ -27,6 +28,11 @@ TYPE: Final = "urn:memstow:problem:"
 RETRY_SECONDS: Final = 1
 # Where the id of a request is in its scope.
 REQUEST_ID: Final = "memstow.request_id"
+# Where a scope says that the request is HEAD, which is handled like GET.
+IS_HEAD: Final = "memstow.is_head"
+
+# Of more issues than this only the number is told.
+_LISTED: Final = 100
 
 log = structlog.get_logger("memstow.http")
 
@@ -74,10 +80,15 @@ def error_response(error: ApiError, request_id: str | None) -> Response:
     }
     if request_id is not None:
         document["instance"] = f"urn:memstow:request:{request_id}"
+    trace = tracing.trace_id()
+    if trace is not None:
+        document["trace"] = trace
     if error.issues:
         document["errors"] = [
-            {"code": it.code, "path": it.path, "message": it.message} for it in error.issues
+            {"code": it.code, "path": it.path, "message": it.message} for it in error.issues[:_LISTED]
         ]
+    if len(error.issues) > _LISTED:
+        document["error_count"] = len(error.issues)
     return Response(json.dumps(document), error.status, error.headers, MEDIA_TYPE)
 
 
@@ -104,6 +115,16 @@ def api_error_of(error: Exception) -> ApiError:  # noqa: C901  (one case a line)
                 "queue_full",
                 "as many jobs wait as the setting `max_queued` allows; try again later",
                 headers={"Retry-After": "5"},
+            )
+        case KeyQuotaError():
+            return _quota_error(error)
+        case StoreFullError():
+            return ApiError(
+                507,
+                "store_full",
+                "the jobs in the store take as many bytes as the setting `max_stored_bytes` allows; remove "
+                "finished jobs (DELETE with ?discard=true) or try again later",
+                headers={"Retry-After": "60"},
             )
         case KeyReusedError():
             return ApiError(
@@ -152,6 +173,8 @@ def install_handlers(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
         ApiError,
         MemstowError,
         QueueFullError,
+        KeyQuotaError,
+        StoreFullError,
         KeyReusedError,
         RequestValidationError,
         HTTPException,
@@ -164,6 +187,18 @@ def _allowed_methods(request: Request, routes: Sequence[BaseRoute]) -> list[str]
     matching = (it for it in routes if it.matches(request.scope)[0] is not Match.NONE)
     methods = {method for route in matching for method in getattr(route, "methods", None) or ()}
     return sorted(methods or {"GET"})
+
+
+def _quota_error(error: KeyQuotaError) -> ApiError:
+    allowed = f"the {error.limit:,} of `{error.own}` of this key, or of the setting `{error.setting}`,"
+    if error.own == "max_queued":
+        detail = f"as many jobs of this key would wait as {allowed} allow; try again when some have run"
+        return ApiError(429, "key_queue_full", detail, headers={"Retry-After": "5"})
+    detail = (
+        f"the jobs of this key take more bytes in the store than {allowed} allow; remove finished ones "
+        "(DELETE with ?discard=true)"
+    )
+    return ApiError(429, "key_store_full", detail, headers={"Retry-After": "60"})
 
 
 def _from_input_error(error: InputError) -> ApiError:

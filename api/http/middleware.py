@@ -12,8 +12,17 @@ import structlog
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from memstow.api import tracing
+from memstow.api.http.audit import begin_record, write_record
 from memstow.api.http.bodies import UNCOUNTED, MemoryBudget, reservation_of, reserve
-from memstow.api.http.errors import REQUEST_ID, ApiError, api_error_of, error_response
+from memstow.api.http.compression import (
+    CompressedBody,
+    coding_for,
+    is_compressible,
+    is_stream,
+    with_vary,
+)
+from memstow.api.http.errors import IS_HEAD, REQUEST_ID, ApiError, api_error_of, error_response
 from memstow.api.http.settings import Settings
 from memstow.api.metrics import Metrics
 
@@ -47,13 +56,26 @@ _HEALTH: Final = ("/livez", "/readyz")
 class _Sender:
     """Sends one response: adds headers, keeps its body within the memory budget, and measures."""
 
-    __slots__ = ("_begin", "_receive", "_request_id", "_scope", "_send", "replaced", "seconds", "status")
+    __slots__ = (
+        "_begin",
+        "_compressed",
+        "_headers",
+        "_receive",
+        "_request_id",
+        "_scope",
+        "_send",
+        "replaced",
+        "seconds",
+        "status",
+    )
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send, request_id: str) -> None:
+    def __init__(self, scope: Scope, receive: Receive, send: Send, request_id: str, headers: Headers) -> None:
         self._scope = scope
         self._receive = receive
         self._send = send
         self._request_id = request_id
+        self._headers = headers
+        self._compressed: CompressedBody | None = None
         self._begin = time.perf_counter()
         self.replaced = False
         self.status = 0
@@ -66,6 +88,17 @@ class _Sender:
         if message["type"] == "http.response.start":
             await self._start(message)
             return
+        if self._compressed is None or message["type"] != "http.response.body":
+            await self._send_body(message)
+            return
+        body, more = message.get("body", b""), message.get("more_body", False)
+        if IS_HEAD not in self._scope:
+            async for piece in self._compressed.pieces(body, more):
+                await self._send_body({**message, "body": piece, "more_body": True})
+        if not more:
+            await self._send({**message, "body": b""})
+
+    async def _send_body(self, message: Message) -> None:
         body = message.get("body", b"")
         if len(body) <= UNCOUNTED:
             await self._send(message)
@@ -92,6 +125,12 @@ class _Sender:
             return
         self.status = message["status"]
         self.seconds = time.perf_counter() - self._begin
+        if is_compressible(self.status, own):
+            headers = with_vary(headers)
+            coding = coding_for(self._headers)
+            if coding is not None:
+                self._compressed = CompressedBody(coding, is_stream(own))
+                headers = self._compressed.headers(headers)
         headers += [pair for pair in _DEFAULTS if pair[0] not in own]
         headers.append((b"x-request-id", self._request_id.encode()))
         message["headers"] = headers
@@ -117,15 +156,19 @@ class RequestMiddleware:
             return
         if scope["method"] == "HEAD":
             # Handled like GET; the server leaves the body out.
-            scope = {**scope, "method": "GET"}
+            scope = {**scope, "method": "GET", IS_HEAD: True}
         headers = Headers(scope=scope)
         given = headers.get("x-request-id", "")
         request_id = given if _ID.fullmatch(given) else _new_id()
         scope[REQUEST_ID] = request_id
+        begin_record(scope)
         reservation = reserve(scope, self._body_memory)
-        sender = _Sender(scope, receive, send, request_id)
+        sender = _Sender(scope, receive, send, request_id, headers)
         self._concurrent += 1
-        with structlog.contextvars.bound_contextvars(request=request_id):
+        with (
+            tracing.request(scope["method"], scope["path"], headers) as span,
+            structlog.contextvars.bound_contextvars(request=request_id, **tracing.log_ids()),
+        ):
             try:
                 refused = self._refused(scope, headers)
                 if refused is not None:
@@ -139,7 +182,9 @@ class RequestMiddleware:
             finally:
                 self._concurrent -= 1
                 reservation.release()
-                self._record(scope, sender)
+                route = getattr(scope.get("route"), "path", "none")
+                tracing.end_request(span, scope["method"], route, sender.status)
+                self._record(scope, route, sender)
 
     def _refused(self, scope: Scope, headers: Headers) -> ApiError | None:
         if self._concurrent > self._max_concurrent and scope["path"] not in _HEALTH:
@@ -168,10 +213,10 @@ class RequestMiddleware:
                 )
         return None
 
-    def _record(self, scope: Scope, sender: _Sender) -> None:
-        route = getattr(scope.get("route"), "path", "none")
+    def _record(self, scope: Scope, route: str, sender: _Sender) -> None:
         status = sender.status or 499
         seconds = sender.seconds
         self._metrics.requests.labels(scope["method"][:10], route, str(status)).inc()
         self._metrics.latency.labels(route).observe(seconds)
+        write_record(scope, status)
         log.info("request", method=scope["method"], route=route, status=status, seconds=round(seconds, 6))

@@ -10,6 +10,7 @@ from memstow.api.http.bodies import read_body
 from memstow.api.http.errors import ApiError
 from memstow.api.http.responses import MEDIA_TYPES
 from memstow.api.http.service import Service
+from memstow.api.operations import plan_forms
 from memstow.api.operations.encoding import OPTION_NAMES
 from memstow.api.operations.requests import BodyForm, QueryValue
 from memstow.api.store.job import Job
@@ -36,7 +37,30 @@ async def _service(request: Request) -> Service:
 CurrentService = Annotated[Service, Depends(_service)]
 FormatOfBody = Annotated[
     str | None,
-    Query(description="Format of a body that is a problem alone."),
+    Query(
+        description="Format of a body that is a problem alone.",
+        json_schema_extra={"enum": list(formats.names())},
+    ),
+]
+FormatOfPlan = Annotated[
+    str | None,
+    Query(
+        alias="output_format",
+        description="Format of the plan.",
+        json_schema_extra={"enum": list(plan_forms.names())},
+    ),
+]
+SOURCE_PARAMETERS: Final = [
+    {"name": name, "in": "query", "description": description, "schema": schema, "required": False}
+    for name, description, schema in (
+        ("prefix", "How the names in source code begin; default: plan.", {"type": "string"}),
+        (
+            "section",
+            "POOL=SECTION: the section for the arena of a pool in source code; may be repeated.",
+            {"type": "array", "items": {"type": "string"}},
+        ),
+        ("header", "The name by which C source code includes the header.", {"type": "string"}),
+    )
 ]
 OPTION_PARAMETERS: Final = [
     {
@@ -95,7 +119,7 @@ async def read_problem_body(
 ) -> tuple[bytes, BodyForm]:
     """The body of a request for a plan, and its form; an envelope may have these further members."""
     name = format_of(request, chosen)
-    require_known(request, *OPTION_NAMES, "format", "output_format")
+    require_known(request, *OPTION_NAMES, "format", "output_format", *plan_forms.PARAMETERS)
     body = await read_body(request, service.settings)
     options = {
         option: _query_value(request.query_params[option])
@@ -130,21 +154,17 @@ def _query_value(text: str) -> QueryValue:
 
 def output_format(request: Request, chosen: str | None) -> str:
     """The format of the plan in the response."""
-    if chosen is not None:
-        if chosen not in formats.plan_names():
-            raise ApiError(422, "unknown_format", f"plans can be had as {', '.join(formats.plan_names())}")
-        return chosen
-    return "csv" if request.headers.get("accept", "").lower().startswith("text/csv") else "json"
+    if chosen is not None and chosen not in plan_forms.names():
+        raise ApiError(422, "unknown_format", f"plans can be had as {', '.join(plan_forms.names())}")
+    by_accept = "csv" if request.headers.get("accept", "").lower().startswith("text/csv") else "json"
+    query = request.query_params
+    sections = query.getlist("section")
+    return plan_forms.form_of(chosen or by_accept, query.get("prefix"), sections, query.get("header"))
 
 
 def wants_fresh(request: Request) -> bool:
     """Whether the response must not come from the cache."""
     return "no-cache" in request.headers.get("cache-control", "").lower()
-
-
-def wants_job(request: Request) -> bool:
-    """Whether the client wants a job at once."""
-    return "respond-async" in request.headers.get("prefer", "")
 
 
 async def find_job(service: Service, caller: Caller, job: str) -> Job:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -12,6 +13,7 @@ from memstow.api.lru import LruCache
 from memstow.api.operations.results import Document
 from memstow.api.store.job import Job, timestamp
 
+_TAG: Final = re.compile(r'(?:W/)?"[^"]*"')
 _VENDOR: Final = "application/vnd.memstow."
 MEDIA_TYPES: Final = {
     "json": f"{_VENDOR}problem+json",
@@ -20,6 +22,8 @@ MEDIA_TYPES: Final = {
     "executorch": f"{_VENDOR}executorch+json",
     "usmp": f"{_VENDOR}usmp+json",
 }
+SOURCE_CODE: Final = "text/plain; charset=utf-8"
+"""The media type of plans as source code."""
 
 
 JsonObject = dict[str, Any]
@@ -42,8 +46,15 @@ class PlanBody:
 
 def plan_body(plan: bytes, name: str) -> PlanBody:
     """The body for a plan in the format of this name."""
-    media_type = "application/json" if name == "json" else MEDIA_TYPES[name]
+    media_type = "application/json" if name == "json" else MEDIA_TYPES.get(name, SOURCE_CODE)
     return PlanBody(plan, media_type, f'"{hashlib.sha256(plan).hexdigest()[:32]}"')
+
+
+def matching_tag(given: str, etag: str) -> str | None:
+    """The tag of an If-None-Match that names the same plan, if there is one; compared weakly (RFC 9110)."""
+    if given.strip() == "*":
+        return etag
+    return next((tag for tag in _TAG.findall(given) if tag.removeprefix("W/") == etag), None)
 
 
 # The body itself, because a hash would take as long as a small solve; and the parameters of the request.
@@ -52,7 +63,7 @@ RecentPlans = LruCache[RequestKey, PlanBody]
 
 
 def recent_plans(most_bytes: int) -> RecentPlans:
-    """Plans of at most so many bytes, with their requests."""
+    """A cache of plans by their requests, limited to this many bytes."""
     return LruCache(most_bytes, lambda key, plan: len(key[0]) + len(plan.body))
 
 

@@ -6,13 +6,15 @@ from typing import Any, Final
 from pydantic import TypeAdapter
 
 from memstow.api.http.errors import MEDIA_TYPE
+from memstow.api.http.response_schemas import JOB_SCHEMA, PROBLEM_DOCUMENT, VERDICT_SCHEMA
 from memstow.api.http.responses import MEDIA_TYPES, JsonObject
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.model.target import Target
-from memstow.planner.verify import Code, Standing, Subject
+from memstow.planner.solve.portfolio import AUTO
+from memstow.solvers.registry import names
 
 Responses = dict[int | str, JsonObject]
 """The responses of an operation, by status."""
@@ -28,6 +30,7 @@ PROBLEM: Final[JsonObject] = {
         {"id": "output", "size": 1024, "lifetime": [4, 6]},
     ],
 }
+SOURCE_CODE: Final = "#define PLAN_OFFSET_input 8192u\n#define PLAN_SIZE_input 4096u\n"
 CSV: Final = "id,lower,upper,size\ninput,0,2,4096\nconv1,1,3,8192\n"
 PLAN: Final[JsonObject] = {
     "status": "optimal",
@@ -64,6 +67,17 @@ PLAN: Final[JsonObject] = {
     "solver": "greedy lowest/size",
     "prover": "live bytes",
     "seconds": 0.002,
+}
+PLAN_CSV: Final = "id,lower,upper,size,offset\ninput,0,2,4096,8192\nconv1,1,3,8192,0\n"
+PLAN_HEADERS: Final[JsonObject] = {
+    "Memstow-Final": {
+        "description": "For the plan of a job: whether it can still become better (`false`) or not (`true`).",
+        "schema": {"enum": ["true", "false"]},
+    },
+    "Location": {
+        "description": "The job that made the plan, if there is one, and goes on where it is not final.",
+        "schema": {"type": "string"},
+    },
 }
 VERDICT: Final[JsonObject] = {
     "valid": True,
@@ -105,95 +119,6 @@ JOB: Final[JsonObject] = {
     "error": None,
 }
 
-_PROBLEM_DOCUMENT: Final[JsonObject] = {
-    "type": "object",
-    "description": "RFC 9457. `errors` lists every issue with its code and its JSON path.",
-    "required": ["type", "title", "status", "detail", "code"],
-    "properties": {
-        "type": {"type": "string"},
-        "title": {"type": "string"},
-        "status": {"type": "integer"},
-        "detail": {"type": "string"},
-        "code": {"type": "string"},
-        "instance": {"type": "string"},
-        "errors": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": ["code", "path", "message"],
-                "properties": {
-                    "code": {"type": "string"},
-                    "path": {"type": "string"},
-                    "message": {"type": "string"},
-                },
-            },
-        },
-    },
-}
-_NULLABLE_TIME: Final = {"type": ["string", "null"], "format": "date-time"}
-_NULLABLE_WHOLE: Final = {"type": ["integer", "null"]}
-_NULLABLE_TEXT: Final = {"type": ["string", "null"]}
-_JOB: Final[JsonObject] = {
-    "type": "object",
-    "required": list(JOB),
-    "properties": {
-        "id": {"type": "string"},
-        "state": {"enum": ["queued", "running", "done", "failed", "cancelled"]},
-        "priority": {"type": "integer"},
-        "name": _NULLABLE_TEXT,
-        "setting": _NULLABLE_TEXT,
-        "batch": _NULLABLE_TEXT,
-        "digest": {"type": "string"},
-        "buffers": {"type": "integer"},
-        "options": {"type": "object"},
-        **dict.fromkeys(("created", "started", "improved", "finished", "expires"), _NULLABLE_TIME),
-        "status": _NULLABLE_TEXT,
-        "objective": {**_NULLABLE_TEXT, "description": "The first term; `value`, `bound`, `gap` are its."},
-        "value": _NULLABLE_WHOLE,
-        "peak": _NULLABLE_WHOLE,
-        "bound": _NULLABLE_WHOLE,
-        "gap": {"type": ["number", "null"]},
-        "solver": _NULLABLE_TEXT,
-        "error": _NULLABLE_TEXT,
-    },
-}
-
-_VERDICT: Final[JsonObject] = {
-    "type": "object",
-    "required": list(VERDICT),
-    "properties": {
-        "valid": {"type": "boolean"},
-        "checked": {"type": "boolean", "description": "Whether no claim was left unchecked."},
-        "violations": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": ["code", "message", "buffers", "pool"],
-                "properties": {
-                    "code": {"enum": [code.value for code in Code]},
-                    "message": {"type": "string"},
-                    "buffers": {"type": "array", "items": {"type": "string"}},
-                    "pool": _NULLABLE_TEXT,
-                },
-            },
-        },
-        "claims": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": list(VERDICT["claims"][0]),
-                "properties": {
-                    "subject": {"enum": [subject.value for subject in Subject]},
-                    "name": {**_NULLABLE_TEXT, "description": "The pool or the term that it is about."},
-                    "says": {"type": "string"},
-                    "standing": {"enum": [standing.value for standing in Standing]},
-                    "by": {"type": "string", "description": "What checked it, or who claims it."},
-                },
-            },
-        },
-    },
-}
-
 _MODELS: Final[JsonObject] = {
     "Problem": Problem,
     "Options": Options,
@@ -203,32 +128,40 @@ _MODELS: Final[JsonObject] = {
 }
 
 TITLES: Final = {
-    400: "The body cannot be read.",
+    400: "The body cannot be read, or this is not a request of HTTP/1.1.",
     401: "A key is needed, or the one sent is not known.",
     403: "The key may not do this.",
     404: "There is no such thing, or it is not yours.",
     405: "This path takes other methods.",
-    406: "There is no plan, so it cannot be had in this form.",
     408: "The body came too slowly.",
     409: "Not in this state.",
+    410: "What the `Idempotency-Key` made was removed since.",
     413: "Larger than a setting allows.",
+    414: "The URL is too long.",
     415: "A media type or encoding that is not taken.",
     422: "What the request says is wrong; every issue is listed.",
+    431: "The headers are too large.",
     429: "Too much for now; `Retry-After` says when to come again.",
     500: "A defect of memstow.",
-    503: "Not now: the store is away or the server is ending.",
+    503: "Not now: the store is away, the server is full or ending; `Retry-After` says when to come again.",
+    507: "The store has as many bytes as it may.",
 }
 # Statuses that any operation may respond with.
-_ALWAYS: Final = (401, 403, 408, 413, 422, 429, 500, 503)
+_ALWAYS: Final = (400, 401, 403, 408, 413, 414, 422, 429, 431, 500, 503)
+
+
+WITHOUT_KEY: Final[JsonObject] = {"security": []}
+"""Of operations that need no key."""
 
 
 def schemas() -> JsonObject:
     """The schemas that operations refer to."""
-    found: JsonObject = {"ProblemDocument": _PROBLEM_DOCUMENT, "Job": _JOB, "Verdict": _VERDICT}
+    found: JsonObject = {"ProblemDocument": PROBLEM_DOCUMENT, "Job": JOB_SCHEMA, "Verdict": VERDICT_SCHEMA}
     for name, model in _MODELS.items():
         made = TypeAdapter(model).json_schema(ref_template="#/components/schemas/{model}")
         found |= made.pop("$defs", {})
         found[name] = made
+    found["Options"]["properties"]["solver"]["enum"] = [AUTO, *names()]
     return found
 
 
@@ -243,9 +176,16 @@ def target() -> JsonObject:
     return {"anyOf": [ref("Target"), named]}
 
 
-def document() -> JsonObject:
-    """The schema of what can be planned."""
-    return {"anyOf": [ref("Problem"), ref("Graph")]}
+def problem() -> JsonObject:
+    """The schema of a member `problem`."""
+    text = {"type": "string", "description": "A problem in another format, as text."}
+    return {"anyOf": [ref("Problem"), ref("Graph"), text]}
+
+
+def plan() -> JsonObject:
+    """The schema of a member `plan` or `hint`."""
+    text = {"type": "string", "description": "A plan in another format, as text."}
+    return {"anyOf": [ref("Plan"), text]}
 
 
 def errors(*statuses: int) -> Responses:
@@ -277,10 +217,20 @@ def answers(
     media_type: str = "application/json",
     *failures: int,
     also: Responses | None = None,
+    as_text: str | None = None,
+    as_source: str | None = None,
+    headers: JsonObject | None = None,
 ) -> Responses:
-    """The responses of an operation."""
+    """The responses of an operation; with examples in CSV and in C where it can be those as well."""
     content = {media_type: {"schema": schema or {}, "example": example}}
-    return {status: {"description": description, "content": content}, **(also or {}), **errors(*failures)}
+    if as_text is not None:
+        content["text/csv"] = {"schema": {"type": "string"}, "example": as_text}
+    if as_source is not None:
+        content["text/plain"] = {"schema": {"type": "string"}, "example": as_source}
+    success: JsonObject = {"description": description, "content": content}
+    if headers is not None:
+        success["headers"] = headers
+    return {status: success, **(also or {}), **errors(*failures)}
 
 
 def enveloped(

@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import Context
@@ -17,7 +18,9 @@ from typing import cast
 
 import structlog
 import uvicorn
+from fastapi import FastAPI
 
+from memstow.api import tracing
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.http import logs
 from memstow.api.http.app import create_app
@@ -27,13 +30,15 @@ from memstow.api.http.large_blocks import return_large_blocks
 from memstow.api.http.protocol import LimitedProtocol
 from memstow.api.http.service import DrainSignal
 from memstow.api.http.settings import EVERYONE, Settings
+from memstow.api.http.settings_checks import require_certificate
 from memstow.api.http.sockets import listening_on
-from memstow.api.store.database import Database
+from memstow.api.store.database import PRIVATE, Database, StoreError
 from memstow.api.store.keys import Keys
 from memstow.api.store.migrate import upgrade
 from memstow.planner.model.errors import InputError
 
 _BACKLOG = 2048
+_DATABASE_RETRY_SECONDS = 1.0
 # Threads that compute hand over to the event loop this often.
 _SWITCH_SECONDS = 0.001
 
@@ -59,7 +64,8 @@ class _Server(uvicorn.Server):
         for listener in sockets or ():
             host, port = listener.getsockname()[:2]
             shown = f"[{host}]" if ":" in host else host
-            log.info("listening", url=f"http://{shown}:{port}", pid=os.getpid())
+            scheme = "https" if self.config.is_ssl else "http"
+            log.info("listening", url=f"{scheme}://{shown}:{port}", pid=os.getpid())
 
 
 def _nothing_more(_number: int, _frame: FrameType | None) -> None:
@@ -70,10 +76,11 @@ def serve(settings: Settings) -> int:
     """Serve until a signal to end; returns the exit code."""
     if not (_reached_by_whom_it_may(settings) or settings.store_exists):
         raise _no_keys(settings)
+    require_certificate(settings)
     # The address first: where it cannot be had, no folder is made.
     with _listening(settings) as sockets, _sole_owner(settings):
-        _require_usable(settings)
         logs.set_up(settings.log_level, settings.log_format)
+        _require_usable(settings)
         # The command line runs without; a server that runs for weeks must not.
         gc.enable()
         sys.setswitchinterval(_SWITCH_SECONDS)
@@ -81,32 +88,52 @@ def serve(settings: Settings) -> int:
         app = create_app(settings)
         gc.collect()
         gc.freeze()
-        connections = Connections(limits_of(settings), app.state.metrics)
-        # uvicorn calls it as it would call a class of its own.
-        protocol = cast(type[asyncio.Protocol], partial(LimitedProtocol, connections=connections))
-        config = uvicorn.Config(
-            app,
-            http=protocol,
-            ws="none",
-            lifespan="on",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            date_header=True,
-            backlog=_BACKLOG,
-            timeout_keep_alive=ceil(settings.idle_seconds),
-            timeout_graceful_shutdown=max(1, int(settings.grace_seconds)),
-        )
+        config = server_config(app, settings, Connections(limits_of(settings), app.state.metrics))
         server = _Server(config, app.state.drain)
         for number in (signal.SIGTERM, signal.SIGINT):
             # uvicorn raises the signal again at its end, which would make the exit code that of a failure.
             signal.signal(number, _nothing_more)
-        try:
-            server.run(sockets)
-        except SystemExit:
-            # The log says why it could not start; uvicorn's own code would mean something else of memstow.
-            return Exit.DEFECT
+        with _traces(settings):
+            try:
+                server.run(sockets)
+            except SystemExit:
+                # The log says why it could not start; uvicorn's code would mean something else of memstow.
+                return Exit.DEFECT
     return Exit.DONE
+
+
+def server_config(app: FastAPI, settings: Settings, connections: Connections) -> uvicorn.Config:
+    """How uvicorn serves the app."""
+    # uvicorn calls it as it would call a class of its own.
+    protocol = cast(type[asyncio.Protocol], partial(LimitedProtocol, connections=connections))
+    return uvicorn.Config(
+        app,
+        http=protocol,
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=True,
+        backlog=_BACKLOG,
+        proxy_headers=bool(settings.trusted_proxies),
+        forwarded_allow_ips=list(settings.trusted_proxies),
+        ssl_certfile=settings.tls_cert,
+        ssl_keyfile=settings.tls_key,
+        timeout_keep_alive=ceil(settings.idle_seconds),
+        timeout_graceful_shutdown=max(1, int(settings.grace_seconds)),
+    )
+
+
+@contextmanager
+def _traces(settings: Settings) -> Iterator[None]:
+    """Traces from here to the end of the server, if they are wanted."""
+    if settings.trace_url is not None:
+        tracing.start(settings.trace_url, settings.trace_share)
+    try:
+        yield
+    finally:
+        tracing.stop()
 
 
 @contextmanager
@@ -127,7 +154,10 @@ def _sole_owner(settings: Settings) -> Iterator[None]:
         yield
         return
     settings.data.mkdir(parents=True, exist_ok=True)
-    with (settings.data / "lock").open("w") as file:
+    # Without O_TRUNC, and private from the first moment.
+    handle = os.open(settings.data / "lock", os.O_RDWR | os.O_CREAT, PRIVATE)
+    with os.fdopen(handle, "w") as file:
+        os.fchmod(handle, PRIVATE)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -143,11 +173,30 @@ def _require_usable(settings: Settings) -> None:
     """Check before the start that the store works, and that strangers need a key."""
     database = Database(settings.store_url, connections=1)
     try:
+        _wait_for_database(database, settings.database_seconds)
         upgrade(database)
         if not (_reached_by_whom_it_may(settings) or Keys(database).any()):
             raise _no_keys(settings)
     finally:
         database.close()
+
+
+def _wait_for_database(database: Database, seconds: float) -> None:
+    """Wait until the database answers; StoreError with what to look at when it does not in time."""
+    end = time.monotonic() + seconds
+    while not database.sqlite:
+        try:
+            with database.read():
+                return
+        except StoreError as error:
+            left = end - time.monotonic()
+            if left <= 0:
+                message = (
+                    f"the database did not answer for {seconds:g} s (setting `database_seconds`): {error}"
+                )
+                raise StoreError(message) from error
+            log.warning("waiting_for_database", seconds_left=round(left, 1), error=str(error))
+            time.sleep(min(_DATABASE_RETRY_SECONDS, left))
 
 
 def _reached_by_whom_it_may(settings: Settings) -> bool:

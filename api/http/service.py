@@ -10,20 +10,23 @@ from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 import structlog
 from starlette.requests import Request
 
-from memstow.api.http.auth import Authenticator, Caller, RateLimit, require
+from memstow.api import tracing
+from memstow.api.http.auth import Caller, unauthorized
 from memstow.api.http.bodies import reservation_of
+from memstow.api.http.callers import Callers
 from memstow.api.http.errors import ApiError
 from memstow.api.http.responses import recent_plans
 from memstow.api.http.settings import Settings
 from memstow.api.http.threads import STORE_THREADS, Threads
 from memstow.api.metrics import Metrics
-from memstow.api.operations.operations import Operation, warm_up
+from memstow.api.operations.operations import Operation, TooManyChoicesError, warm_up
 from memstow.api.operations.requests import Limits
+from memstow.api.store.administration import Administration
 from memstow.api.store.cache_writer import CacheWriter
 from memstow.api.store.claims import Claims
 from memstow.api.store.database import Database, StoreError
 from memstow.api.store.job_events import JobEvents
-from memstow.api.store.keys import Keys, Scope
+from memstow.api.store.keys import Keys, Role
 from memstow.api.store.migrate import upgrade
 from memstow.api.store.plan_cache import PlanCache
 from memstow.api.store.queue import Queue
@@ -32,12 +35,15 @@ from memstow.api.workers.executor import RunControl
 from memstow.api.workers.isolated_run import ChildExecutor
 from memstow.api.workers.quick_solve import FastPath
 from memstow.api.workers.runner import Runner
+from memstow.api.workers.scratch import Scratch, remove_abandoned
 
 if TYPE_CHECKING:
     from memstow.api.workers.dask.executor import DaskExecutor
 
 # Reading a large body in a child takes seconds, never minutes.
 _READ_SECONDS: Final = 120.0
+# The longest search while others wait for theirs.
+_SLICE_SECONDS: Final = 5.0
 _DOCUMENTS_AT_ONCE: Final = 4
 _LAG_SECONDS: Final = 0.5
 
@@ -90,8 +96,9 @@ async def open_service(settings: Settings, metrics: Metrics, drain: DrainSignal)
     def on_killed(reason: str) -> None:
         metrics.killed.labels(reason).inc()
 
-    children = ChildExecutor(on_killed)
-    cluster = _cluster(settings, on_killed)
+    await threads.for_store(remove_abandoned)
+    children = ChildExecutor(on_killed, Scratch())
+    cluster = _cluster(settings, metrics, on_killed)
     hub = EventHub(store.events, threads.for_store)
     runner = Runner(
         store.database,
@@ -115,7 +122,9 @@ async def open_service(settings: Settings, metrics: Metrics, drain: DrainSignal)
 async def _open_store(settings: Settings, metrics: Metrics, threads: Threads) -> Store:
     if settings.database is None:
         settings.data.mkdir(parents=True, exist_ok=True)
-    database = Database(settings.store_url, connections=STORE_THREADS + settings.slots + 4)
+    database = Database(
+        settings.store_url, connections=STORE_THREADS + settings.runner_settings().threads + 4
+    )
     database.on_error = lambda kind: metrics.store_errors.labels(kind).inc()
     await threads.for_store(upgrade, database)
     claims, cache = Claims(database), PlanCache(database)
@@ -124,7 +133,7 @@ async def _open_store(settings: Settings, metrics: Metrics, threads: Threads) ->
         await threads.for_store(claims.requeue_all, settings.keep_seconds)
     return Store(
         database=database,
-        queue=Queue(database, settings.max_queued),
+        queue=Queue(database, settings.quotas(), settings.short_seconds),
         claims=claims,
         events=JobEvents(database),
         keys=Keys(database),
@@ -133,12 +142,14 @@ async def _open_store(settings: Settings, metrics: Metrics, threads: Threads) ->
     )
 
 
-def _cluster(settings: Settings, on_killed: Callable[[str], None]) -> "DaskExecutor | None":
+def _cluster(settings: Settings, metrics: Metrics, on_killed: Callable[[str], None]) -> "DaskExecutor | None":
     if settings.executor == "local":
         return None
     from memstow.api.workers.dask.executor import DaskExecutor
 
-    return DaskExecutor(settings.scheduler or "", settings.lease_seconds, on_killed)
+    return DaskExecutor(
+        settings.scheduler or "", settings.lease_seconds, on_killed, metrics.count_cluster_workers
+    )
 
 
 class Service:
@@ -162,6 +173,7 @@ class Service:
         self.events = store.events
         self.keys = store.keys
         self.cache = store.cache
+        self.administration = Administration(store.database)
         self.children = children
         self.hub = hub
         self.runner = runner
@@ -173,8 +185,7 @@ class Service:
         self._threads = threads
         self._store = store
         self._cluster = cluster
-        self._authenticator = Authenticator(settings, store.keys)
-        self._rate = RateLimit(settings.key_rate, settings.key_burst)
+        self.callers = Callers(settings, store.keys, threads.for_store, hub)
         self._document_reads = asyncio.Semaphore(_DOCUMENTS_AT_ONCE)
         self._lag = asyncio.create_task(self._watch_lag())
 
@@ -202,6 +213,7 @@ class Service:
         else:
             await asyncio.to_thread(self.runner.drain, 2.0)
         self._lag.cancel()
+        await self.callers.stop()
         await asyncio.to_thread(self._close)
         log.info("stopped")
 
@@ -227,32 +239,53 @@ class Service:
                 reservation_of(request.scope).require_response(len(found))
             return found
 
-    async def compute(self, call: Callable[[], T]) -> T:
-        """A call that computes for a moment."""
-        return await self._threads.for_computing(call)
+    async def compute(self, call: Callable[[], T], share: str) -> T:
+        """A call that computes for a moment; its time counts for this share."""
+        return await self._threads.for_computing(share, call)
 
-    async def perform(
-        self, operation: Operation[Q, R], request: Q, size: int, extra_seconds: float = 0.0
+    async def perform(self, operation: Operation[Q, R], request: Q, size: int, share: str) -> R:
+        """Carry out an operation: in this process when body and problem are small, else in a child."""
+        most = self.settings.fast_choices
+        with tracing.span(operation.name):
+            if size <= self.settings.fast_body:
+                with contextlib.suppress(TooManyChoicesError):
+                    return await self.compute(lambda: operation.perform(request, most), share)
+            return await self._threads.for_reading(share, lambda: self._in_child(operation, request, 0.0))
+
+    async def search(
+        self, operation: Operation[Q, R], request_for: Callable[[float], Q], seconds: float, share: str
     ) -> R:
-        """Carry out an operation: in this process when the body is small, else in a child.
+        """Carry out an operation in which solvers search for so long, or less while other callers wait."""
 
-        One that may take extra seconds, besides reading its body, runs in a child whatever the size.
-        """
-        if size <= self.settings.fast_body and not extra_seconds:
-            return await self._threads.for_computing(lambda: operation.perform(request))
-        control = RunControl(memory=self.settings.solve_memory, seconds=_READ_SECONDS + extra_seconds)
-        return await self._threads.for_child(lambda: self.children.run(operation, request, control))
+        def run(others_wait: bool) -> R:
+            given = min(seconds, _SLICE_SECONDS) if others_wait else seconds
+            return self._in_child(operation, request_for(given), given)
+
+        with tracing.span(operation.name):
+            return await self._threads.for_searching(share, run)
+
+    def _in_child(self, operation: Operation[Q, R], request: Q, extra_seconds: float) -> R:
+        seconds = _READ_SECONDS + extra_seconds
+        control = RunControl(memory=self.settings.solve_memory, seconds=seconds)
+        return self.children.run(operation, request, control)
 
     # Callers
 
-    async def caller(self, request: Request, scope: Scope = Scope.PLAN) -> Caller:
+    async def caller(self, request: Request, role: Role = Role.SOLVE) -> Caller:
         """The caller of a request; ApiError when the request is not allowed, or one too many."""
-        caller = self._authenticator.known_caller(request)
-        if caller is None:
-            caller = await self.in_thread(self._authenticator.look_up, request)
-        require(caller, scope)
-        self._rate.count(caller.key_id)
+        return await self.callers.of(request, role)
+
+    async def administrator(self, request: Request) -> Caller:
+        """The caller of an operation that is for admin keys only, even where others need no key."""
+        caller = await self.caller(request, Role.ADMIN)
+        if caller.key is None:
+            raise unauthorized("this needs a key with the role `admin`; on the command line it needs none")
         return caller
+
+    async def end_invalid_keys(self) -> None:
+        """End the jobs and the streams of keys that are revoked or have expired."""
+        await self.in_thread(self.runner.end_invalid_keys)
+        await self.callers.check_streams()
 
     def limits_of(self, caller: Caller) -> Limits:
         """The limits for this caller."""
@@ -276,9 +309,10 @@ class Service:
             return "cluster_unavailable"
         try:
             async with asyncio.timeout(2.0):
-                return None if await self.in_thread(self.queue.has_room) else "queue_full"
+                await self.in_thread(self.keys.any)
         except (StoreError, TimeoutError):
             return "store_unavailable"
+        return None
 
     async def _watch_lag(self) -> None:
         loop = asyncio.get_running_loop()

@@ -4,13 +4,14 @@ import os
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from memstow.api.http.settings_checks import require_consistent
 from memstow.api.operations.requests import Limits
+from memstow.api.store.accounts import Quotas
 from memstow.api.store.database import FILE, url_of
 from memstow.api.workers.job_steps import JobLimits
 from memstow.api.workers.runner import RunnerSettings
@@ -19,7 +20,6 @@ from memstow.planner.model.suggestion import closest_match
 from memstow.planner.processes import machine
 from memstow.planner.reading.messages import of_one_value
 from memstow.planner.reading.printable import shown
-from memstow.planner.reading.scheduler_address import check_scheduler
 from memstow.planner.reading.source import read_bytes
 
 PREFIX: Final = "MEMSTOW_"
@@ -30,6 +30,7 @@ _OTHERS: Final = frozenset(
         *("FUZZ_SECONDS", "FUZZ_SEED", "AGREEMENT", "GAPS"),
     }
 )
+_OPTIONAL: Final = frozenset({"database", "scheduler", "tls_cert", "tls_key", "trace_url"})
 EVERYONE: Final = "everyone"
 # The code of an issue about a name that is no setting.
 UNKNOWN: Final = "unknown_setting"
@@ -58,6 +59,18 @@ class Settings(BaseModel):
         description="Who may use the server without a key while there was never one, or after "
         "`memstow keys reset`: whoever is on this machine, nobody, or everyone who can reach it.",
     )
+    tls_cert: Path | None = Field(
+        None, description="File of the certificate, with its chain, to serve HTTPS by; needs `tls_key`."
+    )
+    tls_key: Path | None = Field(None, description="File of the key of that certificate.")
+    trusted_proxies: tuple[str, ...] = Field(
+        (),
+        description="Addresses and networks of proxies: their `X-Forwarded-For` and `X-Forwarded-Proto` are "
+        "believed, and they may open more connections than `max_connections_per_address`.",
+    )
+    database_seconds: Seconds = Field(
+        60.0, description="Seconds for which the start waits for a `database` that does not answer."
+    )
     cors_origins: tuple[str, ...] = Field(
         (), description="Origins whose pages may call the server from a browser; none by default."
     )
@@ -66,6 +79,13 @@ class Settings(BaseModel):
     )
     log_format: Literal["auto", "text", "json"] = Field(
         "auto", description="The log as text for people or as JSON; auto: text in a terminal, JSON elsewhere."
+    )
+    trace_url: str | None = Field(
+        None,
+        description="Where traces are sent, by OTLP over HTTP, such as http://collector:4318/v1/traces.",
+    )
+    trace_share: Annotated[float, Field(ge=0, le=1)] = Field(
+        1.0, description="Share of requests that are traced; where a `traceparent` comes in, it decides."
     )
 
     max_body: Size = Field(32 << 20, description="Bytes of a request body, also after unpacking.")
@@ -121,7 +141,10 @@ class Settings(BaseModel):
         description="Allowed pools, summed over all buffers, of the largest problem tried inside the server.",
     )
     fast_threads: int = Field(2, ge=1, le=64, description="Problems tried inside the server at once.")
-    fast_waiting: Number = Field(256, description="Requests that may wait for one of these threads.")
+    fast_waiting: Number = Field(
+        256,
+        description="Requests that may wait for these threads, and as many for child processes of each kind.",
+    )
     sync_seconds: Seconds = Field(
         30.0, description="Seconds `POST /v1/plan` waits before it answers with a job."
     )
@@ -132,6 +155,11 @@ class Settings(BaseModel):
         le=256,
         description="Jobs that run at once; 0: none on this server.",
     )
+    short_seconds: Seconds = Field(
+        2.0,
+        description="Longest time limit of a short job; one slot for each 8, besides them, takes only short "
+        "jobs. 0: none.",
+    )
     executor: Literal["local", "dask"] = Field(
         "local", description="Where jobs run: on this machine, or on a cluster of Dask."
     )
@@ -139,6 +167,9 @@ class Settings(BaseModel):
         None, description="Where the scheduler of that cluster is: tcp://host:8786, or tls://host:8786."
     )
     max_queued: Number = Field(10_000, description="Jobs that may wait.")
+    max_stored_bytes: Size = Field(
+        50 << 30, description="Bytes of the problems, hints, plans and events of all jobs, as stored."
+    )
     max_attempts: int = Field(
         3,
         ge=1,
@@ -154,14 +185,27 @@ class Settings(BaseModel):
     keep_seconds: Seconds = Field(7 * 86_400.0, description="Seconds a finished job is kept.")
     max_plans: Number = Field(10_000, description="Plans the cache keeps in the store.")
     cache_memory: int = Field(32 << 20, ge=0, le=1 << 40, description="Bytes of answers kept in memory.")
+    share_cache: bool = Field(
+        False, description="Whether keys may be answered with plans that other keys have asked for."
+    )
 
     key_rate: Annotated[float, Field(gt=0, le=1e6)] = Field(
         1_000.0, description="Requests a second of one key, or of all without a key."
     )
     key_burst: Number = Field(2_000, description="Requests one key may send at once.")
+    key_cache_bytes: Size = Field(
+        256 << 20, description="Bytes of plans the cache keeps in the store for one key."
+    )
+    failed_keys: Number = Field(
+        30, description="Keys that open nothing, from one address in a minute, before it gets 429."
+    )
     key_running: Number = Field(64, description="Jobs of one key that run at once.")
+    key_queued: Number = Field(5_000, description="Jobs of one key that may wait.")
+    key_stored_bytes: Size = Field(
+        10 << 30, description="Bytes of the documents of all jobs of one key, as stored."
+    )
     key_time_limit: Seconds = Field(
-        3600.0, description="Seconds that one solve of a key without scope admin may take."
+        3600.0, description="Seconds that one solve of a key without the role `admin` may take."
     )
 
     @property
@@ -185,14 +229,25 @@ class Settings(BaseModel):
             max_batch=self.max_batch,
         )
 
+    def quotas(self) -> Quotas:
+        """What the store takes."""
+        return Quotas(
+            max_queued=self.max_queued,
+            max_stored_bytes=self.max_stored_bytes,
+            key_queued=self.key_queued,
+            key_stored_bytes=self.key_stored_bytes,
+        )
+
     def runner_settings(self) -> RunnerSettings:
         """How the queue is processed."""
         return RunnerSettings(
             slots=self.slots,
+            short_seconds=self.short_seconds,
             key_running=self.key_running,
             lease_seconds=self.lease_seconds,
             keep_seconds=self.keep_seconds,
             max_plans=self.max_plans,
+            key_cache_bytes=self.key_cache_bytes,
             limits=JobLimits(
                 solve_memory=self.solve_memory,
                 max_time_limit=self.max_time_limit,
@@ -200,6 +255,7 @@ class Settings(BaseModel):
                 fast_seconds=self.fast_seconds,
                 fast_body=self.fast_body,
                 fast_choices=self.fast_choices,
+                share_cache=self.share_cache,
             ),
         )
 
@@ -248,29 +304,8 @@ def load(
             )
             for it in error.errors(include_url=False)
         ) from None
-    _require_cluster(settings)
-    _require_room_for_a_body(settings)
+    require_consistent(settings)
     return settings
-
-
-def _require_cluster(settings: Settings) -> None:
-    """Refuse a cluster without an address, or without what it needs installed."""
-    if settings.executor == "local":
-        return
-    if settings.scheduler is None:
-        message = "with the executor `dask` it takes the address of a scheduler, such as tcp://host:8786"
-        raise InputError.single("no_scheduler", "scheduler", message)
-    check_scheduler(settings.scheduler, "scheduler")
-    if find_spec("distributed") is None:
-        message = "the executor `dask` needs more than is installed: pip install 'memstow[dask]'"
-        raise InputError.single("missing_extra", "distributed", message)
-
-
-def _require_room_for_a_body(settings: Settings) -> None:
-    """One body of the largest size must fit into the memory for all bodies."""
-    if settings.body_memory < settings.max_body:
-        message = f"must be at least the {settings.max_body} bytes of the setting `max_body`"
-        raise InputError.single("bad_setting", "body_memory", message)
 
 
 def printed(settings: Settings) -> str:
@@ -308,7 +343,7 @@ def _file(path: Path) -> Mapping[str, object]:
 
 
 def _from_text(field: str, text: str) -> object:
-    """The value in a variable: a list is written with commas; an empty database or scheduler is none."""
-    if field == "cors_origins":
+    """The value in a variable: a list is written with commas; an empty text may mean none."""
+    if field in ("cors_origins", "trusted_proxies"):
         return tuple(part.strip() for part in text.split(",") if part.strip())
-    return None if field in ("database", "scheduler") and not text else text
+    return None if field in _OPTIONAL and not text else text

@@ -1,16 +1,19 @@
 """Jobs from requests: the draft, the idempotency key, and the plan to start from."""
 
 import hashlib
+import json
 from dataclasses import replace
 from typing import Final
 
 from starlette.requests import Request
 
+from memstow.api import tracing
 from memstow.api.http.auth import Caller
 from memstow.api.http.errors import ApiError
 from memstow.api.http.requests import wants_fresh
 from memstow.api.http.responses import JsonObject
 from memstow.api.http.service import Service
+from memstow.api.operations.encoding import cache_key_of_owner, cache_key_with_hint
 from memstow.api.operations.results import ValidatedRequest
 from memstow.api.store.idempotency import IdempotencyKey
 from memstow.api.store.job import Draft
@@ -42,22 +45,43 @@ async def find_submitted(service: Service, key: IdempotencyKey | None) -> str | 
     return None if key is None else await service.in_thread(service.queue.find_submitted, key)
 
 
+def require_priority(caller: Caller, priority: int) -> None:
+    """Refuse a priority above what the key of the caller was given; a lower one is for everyone."""
+    most = caller.quota.max_priority or 0
+    if priority > most and caller.key is not None and not caller.admin:
+        message = f"{priority} is more than the {most} that this key was given as its `max_priority`"
+        raise InputError.single("over_limit", "$.priority", message)
+
+
+def removed_error() -> ApiError:
+    """The error for an Idempotency-Key whose job or batch was removed since."""
+    return ApiError(
+        410,
+        "job_removed",
+        "what this Idempotency-Key made was removed; to solve it again, send the request with another",
+    )
+
+
 def draft_for(caller: Caller, validated: ValidatedRequest, *, fresh: bool) -> Draft:
     """The job for a validated request."""
+    require_priority(caller, validated.priority)
+    options = json.loads(validated.options)
     return Draft(
         problem=validated.problem,
         digest=validated.digest,
-        cache_key=validated.cache_key,
+        cache_key=cache_key_of_owner(validated.cache_key, caller.cache_owner),
         buffers=validated.buffers,
         options=validated.options,
         hint=validated.hint,
         plan=validated.plan,
         priority=validated.priority,
+        time_limit=None if options["deterministic"] else options["time_limit"],
         key_id=caller.key_id,
         name=validated.name,
         setting=validated.setting,
         term=validated.term,
         fresh=fresh,
+        trace=tracing.traceparent(),
     )
 
 
@@ -71,8 +95,7 @@ async def draft_of(service: Service, caller: Caller, request: Request, validated
         raise InputError.single("two_hints", "$.hint_job", message)
     # The job may be about another problem: its plan is a hint like any other.
     hint = await _plan_of_job(service, caller, validated.hint_job)
-    key = hashlib.sha256(b"%b\n%b" % (draft.cache_key.encode(), hint)).hexdigest()
-    return replace(draft, hint=hint, cache_key=key)
+    return replace(draft, hint=hint, cache_key=cache_key_with_hint(draft.cache_key, hint))
 
 
 async def _plan_of_job(service: Service, caller: Caller, job: object) -> bytes:

@@ -6,60 +6,60 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Final, ParamSpec, TypeVar
 
-from memstow.api.http.errors import ApiError
+from memstow.api import tracing
+from memstow.api.http.shares import FairSlots
 
 STORE_THREADS: Final = 8
-_CHILD_THREADS: Final = 2
+_READERS: Final = 2
+_SEARCHERS: Final = 2
+# A caller leaves a searcher to the others, because one may be busy for long.
+_MOST_SEARCHERS_EACH: Final = 1
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 class Threads:
-    """The thread pools of one server, each with a limit on the calls that wait for it."""
+    """The thread pools of one server; those that compute are shared fairly between callers."""
 
     def __init__(self, fast_threads: int, most_waiting: int) -> None:
         self._store = ThreadPoolExecutor(STORE_THREADS, "memstow store")
-        self._fast = _LimitedPool(fast_threads, "memstow fast", most_waiting)
-        self._child = _LimitedPool(_CHILD_THREADS, "memstow child", most_waiting)
+        self._fast = _FairPool("memstow fast", fast_threads, most_waiting)
+        self._readers = _FairPool("memstow reader", _READERS, most_waiting)
+        self._searchers = _FairPool("memstow searcher", _SEARCHERS, most_waiting, _MOST_SEARCHERS_EACH)
 
     async def for_store(self, call: Callable[P, T], /, *arguments: P.args, **named: P.kwargs) -> T:
         """A call that waits for the store."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._store, partial(call, *arguments, **named))
+        return await loop.run_in_executor(self._store, tracing.carried(partial(call, *arguments, **named)))
 
-    async def for_computing(self, call: Callable[[], T]) -> T:
+    async def for_computing(self, share: str, call: Callable[[], T]) -> T:
         """A call that computes for a moment."""
-        return await self._fast.run(call)
+        async with self._fast.slots.slot(share):
+            return await self._fast.run(call)
 
-    async def for_child(self, call: Callable[[], T]) -> T:
-        """A call that waits for a child process."""
-        return await self._child.run(call)
+    async def for_reading(self, share: str, call: Callable[[], T]) -> T:
+        """A call that waits for a child process which reads a large body."""
+        async with self._readers.slots.slot(share):
+            return await self._readers.run(call)
+
+    async def for_searching(self, share: str, call: Callable[[bool], T]) -> T:
+        """A call that waits for a child process in which solvers search; it is told whether others wait."""
+        async with self._searchers.slots.slot(share):
+            return await self._searchers.run(partial(call, self._searchers.slots.others_wait(share)))
 
     def close(self) -> None:
         """Drop all calls that have not started."""
-        for pool in (self._store, self._fast.pool, self._child.pool):
+        for pool in (self._store, self._fast.pool, self._readers.pool, self._searchers.pool):
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-class _LimitedPool:
-    """Threads that refuse calls when too many are not finished."""
+class _FairPool:
+    """Threads, and the slots by which callers share them."""
 
-    def __init__(self, threads: int, name: str, most_waiting: int) -> None:
+    def __init__(self, name: str, threads: int, most_waiting: int, most_each: int | None = None) -> None:
         self.pool = ThreadPoolExecutor(threads, name)
-        self._most_waiting = most_waiting
-        self._waiting = 0
+        self.slots = FairSlots(threads, most_waiting, most_each)
 
     async def run(self, call: Callable[[], T]) -> T:
-        if self._waiting >= self._most_waiting:
-            raise ApiError(
-                429,
-                "busy",
-                "as many requests wait as the setting `fast_waiting` allows; try again",
-                headers={"Retry-After": "1"},
-            )
-        self._waiting += 1
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self.pool, call)
-        finally:
-            self._waiting -= 1
+        return await asyncio.get_running_loop().run_in_executor(self.pool, tracing.carried(call))

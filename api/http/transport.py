@@ -27,8 +27,9 @@ class CountingTransport(asyncio.Transport):
             self.inner.write(data)
 
     def write_eof(self) -> None:
-        """Tell the client that nothing more will come."""
-        self.inner.write_eof()
+        """Tell the client that nothing more will come, where that can be said: not within TLS."""
+        if self.inner.can_write_eof():
+            self.inner.write_eof()
 
     def close(self) -> None:
         """Ask the protocol to close the connection."""

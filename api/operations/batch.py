@@ -1,4 +1,4 @@
-"""Reads the body of a batch: every problem with every setting is a job."""
+"""Reads the body of a batch: every problem with every setting is a job, and each is read once."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,9 +16,15 @@ from memstow.api.operations.body import (
     over_limit,
 )
 from memstow.api.operations.documents import digest_of
-from memstow.api.operations.encoding import cache_key
+from memstow.api.operations.encoding import (
+    cache_key_of_parts,
+    hint_key,
+    options_to_text,
+    ordered_key,
+    plan_to_bytes,
+)
 from memstow.api.operations.requests import Limits
-from memstow.api.operations.results import ValidatedBatch
+from memstow.api.operations.results import BatchProblem, BatchSetting, ValidatedBatch, ValidatedRequest
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Problem
@@ -59,13 +65,51 @@ def read_batch(body: bytes, limits: Limits) -> ValidatedBatch:
     options = [_options_of(issues, entry, limits) for entry in settings]
     if issues:
         raise InputError(issues)
-    jobs = tuple(
-        replace(request.validated(), name=_stored_name(entry), setting=_stored_name(setting))
-        for entry, problem in zip(listed, problems, strict=True)
-        if problem is not None
-        for request, setting in zip(_requests(problem, options), settings, strict=True)
+    return ValidatedBatch(
+        None if name is None else printable(name, LONGEST_NAME),
+        priority or 0,
+        tuple(_written(entry, it) for entry, it in zip(listed, problems, strict=True) if it is not None),
+        tuple(_setting(entry, it) for entry, it in zip(settings, options, strict=True) if it is not None),
     )
-    return ValidatedBatch(None if name is None else printable(name, LONGEST_NAME), priority or 0, jobs)
+
+
+def jobs_of(batch: ValidatedBatch) -> list[ValidatedRequest]:
+    """The jobs of a batch, which share what they have in common."""
+    hint_keys = [hint_key(setting.hint) for setting in batch.settings]
+    return [
+        replace(
+            problem.request,
+            options=setting.options,
+            hint=setting.hint,
+            cache_key=cache_key_of_parts(
+                problem.ordered_key if setting.deterministic else problem.key, setting.options, hint_of_key
+            ),
+            priority=batch.priority,
+            setting=setting.name,
+        )
+        for problem in batch.problems
+        for setting, hint_of_key in zip(batch.settings, hint_keys, strict=True)
+    ]
+
+
+def _written(entry: _Entry, problem: "Problem | Graph") -> BatchProblem:
+    """Written once, because a batch may have a thousand settings."""
+    key = digest_of(problem)
+    parsed = ParsedRequest(problem=problem, options=Options(), digest=key, cache_key="")
+    return BatchProblem(
+        request=replace(parsed.validated(), name=_stored_name(entry)),
+        key=key,
+        ordered_key=ordered_key(problem, key),
+    )
+
+
+def _setting(entry: _Entry, options: Options) -> BatchSetting:
+    return BatchSetting(
+        name=_stored_name(entry),
+        options=options_to_text(options),
+        hint=None if options.hint is None else plan_to_bytes(options.hint),
+        deterministic=options.deterministic,
+    )
 
 
 def _problem_of(issues: list[Issue], entry: _Entry, limits: Limits) -> "Problem | Graph | None":
@@ -76,15 +120,6 @@ def _problem_of(issues: list[Issue], entry: _Entry, limits: Limits) -> "Problem 
 def _options_of(issues: list[Issue], entry: _Entry, limits: Limits) -> Options | None:
     place = f"settings[{entry.index}].options"
     return collect(issues, place, lambda: options_within(entry.content, limits))
-
-
-def _requests(problem: "Problem | Graph", options: list[Options | None]) -> list[ParsedRequest]:
-    key = digest_of(problem)
-    return [
-        ParsedRequest(problem=problem, options=it, digest=key, cache_key=cache_key(problem, it, key))
-        for it in options
-        if it is not None
-    ]
 
 
 def _stored_name(entry: _Entry) -> str:

@@ -28,6 +28,8 @@ OPTION_NAMES: Final = (
     "workers",
     "memory_limit",
 )
+# Characters of a cache key that say which version it is of.
+MARK_LENGTH: Final = 12
 _NO_PROBLEM: Final = Problem(version=1, buffers=())
 
 
@@ -60,18 +62,55 @@ def cache_key(problem: "Problem | Graph", options: Options, problem_digest: str)
     A deterministic run may depend on the order in which the problem is written. Any other plan serves every
     problem with the same digest.
     """
-    key = problem_digest
-    if options.deterministic:
-        written = document_bytes(replace(problem, name=None))
-        key = f"{key} {hashlib.sha256(written).hexdigest()}"
+    key = ordered_key(problem, problem_digest) if options.deterministic else problem_digest
     return cache_key_of(key, options)
+
+
+def ordered_key(problem: "Problem | Graph", problem_digest: str) -> str:
+    """The key of a problem together with the order in which it is written."""
+    written = document_bytes(replace(problem, name=None))
+    return f"{problem_digest} {hashlib.sha256(written).hexdigest()}"
 
 
 def cache_key_of(problem_key: str, options: Options) -> str:
     """The cache key for a problem with this key."""
-    hint = "-" if options.hint is None else plan_to_bytes(options.hint).decode()
-    parts = [memstow.__version__, problem_key, options_to_text(options), hint]
-    return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+    hint = None if options.hint is None else plan_to_bytes(options.hint)
+    return cache_key_of_parts(problem_key, options_to_text(options), hint_key(hint))
+
+
+def cache_key_of_parts(problem_key: str, options: str, hint_of_key: str) -> str:
+    """The cache key from texts that may be part of many keys."""
+    parts = [problem_key, options, hint_of_key]
+    return _of_this_version("\n".join(parts).encode("utf-8", "surrogatepass"))
+
+
+def cache_key_with_hint(key: str, hint: bytes) -> str:
+    """The cache key of a request with this one whose hint was found later."""
+    return _of_this_version(b"%b\n%b" % (key.encode(), hint))
+
+
+def cache_key_of_owner(key: str, owner: str | None) -> str:
+    """The cache key of a request of this owner; None: of whoever shares the cache."""
+    return key if owner is None else _of_this_version(f"{owner}\n{key}".encode())
+
+
+def is_of_this_version(key: str) -> bool:
+    """Whether the request of this cache key came to this version of memstow: others may plan differently."""
+    return key.startswith(_version_mark())
+
+
+def _of_this_version(content: bytes) -> str:
+    mark = _version_mark()
+    return mark + hashlib.sha256(content).hexdigest()[len(mark) :]
+
+
+def _version_mark() -> str:
+    return hashlib.sha256(memstow.__version__.encode()).hexdigest()[:MARK_LENGTH]
+
+
+def hint_key(hint: bytes | None) -> str:
+    """What of a hint is part of the cache key."""
+    return "-" if hint is None else hashlib.sha256(hint).hexdigest()
 
 
 def in_order(buffers: Sequence[str], plan: Plan) -> Plan:

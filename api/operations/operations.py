@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
+from memstow.api.operations import plan_forms
 from memstow.api.operations.batch import read_batch
 from memstow.api.operations.body import (
     collect,
@@ -32,8 +33,8 @@ from memstow.api.operations.results import Document, SolveResult, ValidatedBatch
 from memstow.api.operations.solve import OnUpdate, solve
 from memstow.planner import formats
 from memstow.planner.model.errors import InputError, Issue
-from memstow.planner.model.plan import Plan
-from memstow.planner.model.problem import Problem
+from memstow.planner.model.plan import PLANNED, Plan
+from memstow.planner.model.problem import Problem, choice_count
 from memstow.planner.processes.frames import Message
 from memstow.planner.reading.parse import parse_plan
 
@@ -51,7 +52,12 @@ class Operation(Generic[Q, R]):
     name: str
     request: type[Q]
     result: type[R]
-    perform: Callable[[Q], R]
+    perform: Callable[[Q, int | None], R]
+    """Carries it out; TooManyChoicesError when the problem has more choices than this number."""
+
+
+class TooManyChoicesError(Exception):
+    """The problem takes too long for this process."""
 
 
 def warm_up() -> None:
@@ -69,22 +75,22 @@ def perform_by_name(name: str, message: Message, on_update: OnUpdate, cancel: th
     request = decode(operation.request, message)
     if isinstance(request, SolveRequest):
         return encode(solve(request, on_update, cancel))
-    return encode(operation.perform(request))
+    return encode(operation.perform(request, None))
 
 
-def _solve(request: SolveRequest) -> SolveResult:
+def _solve(request: SolveRequest, _most_choices: int | None) -> SolveResult:
     return solve(request, lambda _update: None, threading.Event())
 
 
-def _read(request: ReadRequest) -> ValidatedRequest:
+def _read(request: ReadRequest, _most_choices: int | None) -> ValidatedRequest:
     return parse_request(request.body, request.form, request.limits).validated()
 
 
-def _read_batch(request: ReadBatchRequest) -> ValidatedBatch:
+def _read_batch(request: ReadBatchRequest, _most_choices: int | None) -> ValidatedBatch:
     return read_batch(request.body, request.limits)
 
 
-def _verify(request: VerifyRequest) -> Document:
+def _verify(request: VerifyRequest, most_choices: int | None) -> Document:
     from memstow.planner.verify import judge
     from memstow.planner.verify.verdict import as_data
 
@@ -98,6 +104,7 @@ def _verify(request: VerifyRequest) -> Document:
     hint = None if raw.get("hint") is None else _plan_of(issues, raw, "hint", problem)
     if issues or problem is None or plan is None:
         raise InputError(issues)
+    _require_few(problem_of(problem), most_choices)
     verdict = judge(problem, plan, hint)
     if request.recheck_seconds is not None:
         from memstow.planner.solve.recheck import recheck
@@ -120,11 +127,12 @@ def _plan_of(
     return collect(issues, member, read) if member in raw else None
 
 
-def _inspect(request: InspectRequest) -> Document:
+def _inspect(request: InspectRequest, most_choices: int | None) -> Document:
     from memstow.planner.show.survey import facts
 
     document = parse_document_body(request.body, request.form, request.limits)
     problem = problem_of(document)
+    _require_few(problem, most_choices)
     report = facts(problem, request.rows)
     if not isinstance(document, Problem):
         from memstow.planner.show.graph_survey import graph_facts
@@ -137,14 +145,26 @@ def _inspect(request: InspectRequest) -> Document:
     return _json_document(report)
 
 
-def _convert(request: ConvertRequest) -> Document:
+def _convert(request: ConvertRequest, most_choices: int | None) -> Document:
     problem = problem_of(parse_document_body(request.body, request.form, request.limits))
+    _require_few(problem, most_choices)
     return Document(formats.write_problem(problem, request.to), request.to)
 
 
-def _rewrite_plan(request: RewritePlanRequest) -> Document:
-    document, plan = document_from(request.problem), plan_from_bytes(request.plan)
-    return Document(formats.write_plan(problem_of(document, plan), plan, request.to), request.to)
+def _rewrite_plan(request: RewritePlanRequest, most_choices: int | None) -> Document:
+    plan = plan_from_bytes(request.plan)
+    if plan.status not in PLANNED:
+        return Document(request.plan, "json")
+    problem = problem_of(document_from(request.problem), plan)
+    _require_few(problem, most_choices)
+    if most_choices is not None and plan_forms.takes_long(problem, request.to):
+        raise TooManyChoicesError
+    return Document(plan_forms.write(problem, plan, request.to), request.to)
+
+
+def _require_few(problem: Problem, most_choices: int | None) -> None:
+    if most_choices is not None and choice_count(problem) > most_choices:
+        raise TooManyChoicesError
 
 
 def _json_document(data: object) -> Document:

@@ -39,13 +39,35 @@ class ValidatedRequest:
     plan: bytes | None = None  # the best plan of the quick attempt
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchProblem:
+    """One problem of a batch, in the form that the store keeps."""
+
+    request: ValidatedRequest  # without options
+    key: str
+    """What of the problem is part of the cache key."""
+    ordered_key: str
+    """The same for a deterministic run, which may depend on the order of the buffers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchSetting:
+    """One setting of a batch, in the form that the store keeps."""
+
+    name: str
+    options: str
+    hint: bytes | None
+    deterministic: bool
+
+
 @dataclass(frozen=True, slots=True)
 class ValidatedBatch:
-    """A batch that was read and found correct."""
+    """A batch that was read and found correct: each problem and each setting once, however many pairs."""
 
     name: str | None
     priority: int
-    jobs: tuple[ValidatedRequest, ...]
+    problems: tuple[BatchProblem, ...]
+    settings: tuple[BatchSetting, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,18 +5,22 @@ and is dropped when another attempt has begun since: a result is written once, e
 wrongly taken for dead.
 """
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, RowMapping, and_, delete, or_, select, update
+from sqlalchemy import Connection, RowMapping, and_, or_, select, update
 from sqlalchemy.sql.elements import ColumnElement
 
+from memstow.api.store.accounts import ANONYMOUS, count, count_started
+from memstow.api.store.bodies import read_body
+from memstow.api.store.control import paused_since
 from memstow.api.store.database import Database, now
-from memstow.api.store.documents import read_documents, save_document
-from memstow.api.store.job import JOB_COLUMNS, OVER, Job, JobEvent, Progress, State, Stop, job_from_row
-from memstow.api.store.job_events import append_events, done_event
-from memstow.api.store.tables import jobs
+from memstow.api.store.documents import read_plan, save_plan
+from memstow.api.store.endings import Ending, cancel_job, figures_of, finish_job, remove_jobs
+from memstow.api.store.job import JOB_COLUMNS, Job, JobEvent, Progress, State, Stop, job_from_row
+from memstow.api.store.job_events import append_events
+from memstow.api.store.notices import announce
+from memstow.api.store.tables import accounts, jobs, keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +39,18 @@ class Claims:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def claim(self, owner: str, most_per_key: int, passed_over: Collection[str] = ()) -> ClaimedJob | None:
-        """The next job by priority and age, now running for `owner`.
+    def claim(
+        self, owner: str, most_per_key: int, passed_over: Collection[str] = (), *, short_only: bool = False
+    ) -> ClaimedJob | None:
+        """The next job by priority, turn of its key, and age, now running for `owner`.
 
         Passed over are these jobs, jobs of a key that has its share running, and jobs equal to one that is
         running: when that is done, they have its answer.
         """
         with self._database.write() as connection:
-            row = _next_row(connection, most_per_key, passed_over)
+            if paused_since(connection) is not None:
+                return None
+            row = _next_row(connection, most_per_key, passed_over, short_only)
             if row is None:
                 return None
             values = {
@@ -54,14 +62,15 @@ class Claims:
             }
             connection.execute(update(jobs).where(jobs.c.id == row["id"]).values(values))
             job = job_from_row({**row, **values})
-            documents = read_documents(connection, job.id)
-        return ClaimedJob(job, documents["problem"], documents.get("hint"), documents.get("plan"))
+            problem, hint = (read_body(connection, row["account"], row[name]) for name in ("problem", "hint"))
+            plan = read_plan(connection, job.id)
+        return ClaimedJob(job, problem or b"", hint, plan)
 
     def heartbeat(self, running: Iterable[tuple[str, int]]) -> dict[str, Stop | None]:
         """Show that these jobs (id, attempt) are alive; what their owners ask for, None for a lost claim."""
         stops: dict[str, Stop | None] = {}
         with self._database.write() as connection:
-            for job, attempt in running:
+            for job, attempt in sorted(running):
                 mine = _held(job, attempt)
                 connection.execute(update(jobs).where(mine).values(beat=jobs.c.beat + 1))
                 stop = connection.execute(select(jobs.c.stop).where(mine)).scalar()
@@ -76,14 +85,22 @@ class Claims:
             )
             return {row.id: (row.attempt, row.beat) for row in rows}
 
-    def requeue(self, job: str, attempt: int, keep_seconds: float, *, lost: bool = False) -> bool:
+    def requeue(
+        self,
+        job: str,
+        attempt: int,
+        keep_seconds: float,
+        *,
+        lost: bool = False,
+        ran_seconds: float = 0.0,
+    ) -> bool:
         """Put a job back into the queue, unless the claim is lost.
 
         A job whose owner asked for its end is cancelled instead, and kept for `keep_seconds` with its best
         plan. `lost` counts the attempt among those whose process was lost.
         """
         with self._database.write() as connection:
-            return _requeue(connection, job, attempt, keep_seconds, lost=lost)
+            return _requeue(connection, job, attempt, keep_seconds, lost, ran_seconds)
 
     def requeue_all(self, keep_seconds: float) -> int:
         """Put every running job back, as `requeue` does: for a store that no other server works on."""
@@ -98,50 +115,91 @@ class Claims:
         with self._database.write() as connection:
             if not _holds(connection, job, attempt):
                 return False
-            values = _figures(progress)
+            values = figures_of(progress)
             if progress.plan is not None or progress.value is not None:
                 values["improved"] = now()
             if values:
                 connection.execute(update(jobs).where(jobs.c.id == job).values(values))
             if progress.plan is not None:
-                save_document(connection, job, "plan", progress.plan)
+                save_plan(connection, job, progress.plan)
             append_events(connection, job, events)
             return True
 
-    def finish(
-        self,
-        job: str,
-        attempt: int,
-        state: State,
-        progress: Progress,
-        events: Sequence[JobEvent],
-        keep_seconds: float,
-        error: str | None = None,
-    ) -> bool:
+    def finish(self, job: str, attempt: int, ending: Ending) -> bool:
         """Write the end of a job; False, and nothing is written, when the claim is lost."""
         with self._database.write() as connection:
             if not _holds(connection, job, attempt):
                 return False
-            finish_job(connection, job, state, progress, events, keep_seconds, error)
+            finish_job(connection, job, State.RUNNING, ending)
             return True
 
 
-def _next_row(connection: Connection, most_per_key: int, passed_over: Collection[str]) -> RowMapping | None:
-    running = connection.execute(
-        select(jobs.c.key_id, jobs.c.cache_key, jobs.c.fresh).where(jobs.c.state == State.RUNNING)
-    ).all()
-    shares = Counter(row.key_id for row in running if row.key_id is not None)
-    full = [key for key, count in shares.items() if count >= most_per_key]
-    equal = list({row.cache_key for row in running})
-    wanted = select(*JOB_COLUMNS).where(jobs.c.state == State.QUEUED)
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """An account with a job that may be claimed, and the highest priority of such jobs."""
+
+    account: str
+    priority: int
+    running: int
+    turn: float
+    most_running: int | None
+
+
+def _candidates(
+    connection: Connection, most_per_key: int, claimable: ColumnElement[bool]
+) -> list[_Candidate]:
+    """The accounts by turn: of equal priority, who has fewest running, then who has used least."""
+    priority = (
+        select(jobs.c.priority)
+        .where(jobs.c.account == accounts.c.id, claimable)
+        .order_by(jobs.c.priority.desc())
+        .limit(1)
+        .correlate(accounts)
+        .scalar_subquery()
+    )
+    rows = connection.execute(
+        select(accounts.c.id, accounts.c.running, accounts.c.turn, keys.c.max_running, priority.label("top"))
+        .outerjoin(keys, keys.c.id == accounts.c.id)
+        .where(accounts.c.queued > 0)
+    )
+    found = []
+    for row in rows:
+        own = most_per_key if row.max_running is None else row.max_running
+        most = None if row.id == ANONYMOUS else own
+        if row.top is not None and (most is None or row.running < most):
+            found.append(_Candidate(row.id, row.top, row.running, row.turn, most))
+    return sorted(found, key=lambda it: (-it.priority, it.running, it.turn, it.account))
+
+
+def _claimable(connection: Connection, passed_over: Collection[str], short_only: bool) -> ColumnElement[bool]:
+    """The condition on jobs that may be claimed now."""
+    equal = connection.execute(select(jobs.c.cache_key).where(jobs.c.state == State.RUNNING)).scalars().all()
+    condition = jobs.c.state == State.QUEUED
+    if short_only:
+        condition = and_(condition, jobs.c.short == 1)
     if passed_over:
-        wanted = wanted.where(jobs.c.id.not_in(passed_over))
-    if full:
-        wanted = wanted.where(or_(jobs.c.key_id.is_(None), jobs.c.key_id.not_in(full)))
+        condition = and_(condition, jobs.c.id.not_in(passed_over))
     if equal:
-        wanted = wanted.where(or_(jobs.c.fresh == 1, jobs.c.cache_key.not_in(equal)))
-    wanted = wanted.order_by(jobs.c.priority.desc(), jobs.c.created, jobs.c.id).limit(1)
-    return connection.execute(wanted.with_for_update(skip_locked=True)).mappings().first()
+        condition = and_(condition, or_(jobs.c.fresh == 1, jobs.c.cache_key.not_in(set(equal))))
+    return condition
+
+
+def _next_row(
+    connection: Connection, most_per_key: int, passed_over: Collection[str], short_only: bool
+) -> RowMapping | None:
+    claimable = _claimable(connection, passed_over, short_only)
+    for candidate in _candidates(connection, most_per_key, claimable):
+        wanted = (
+            select(*JOB_COLUMNS, jobs.c.account, jobs.c.problem, jobs.c.hint)
+            .where(jobs.c.account == candidate.account, jobs.c.priority == candidate.priority, claimable)
+            .order_by(jobs.c.created, jobs.c.id)
+            .limit(1)
+        )
+        row = connection.execute(wanted.with_for_update(skip_locked=True)).mappings().first()
+        # Another server may have taken it, or the last place of the account, in the meantime.
+        if row is not None and count_started(connection, candidate.account, candidate.most_running):
+            return row
+    return None
 
 
 def _held(job: str, attempt: int) -> ColumnElement[bool]:
@@ -155,67 +213,26 @@ def _holds(connection: Connection, job: str, attempt: int) -> bool:
 
 
 def _requeue(
-    connection: Connection, job: str, attempt: int, keep_seconds: float, *, lost: bool = False
-) -> bool:
-    held = _held(job, attempt)
-    stop = connection.execute(select(jobs.c.stop).where(held).with_for_update()).scalar()
-    if stop is None:
-        return False
-    if Stop(stop) is not Stop.NO:
-        stop_job(connection, job, State.QUEUED, Stop(stop) is Stop.DISCARD, keep_seconds)
-        return False
-    values = {"state": State.QUEUED, "owner": None, "losses": jobs.c.losses + int(lost)}
-    connection.execute(update(jobs).where(held).values(values))
-    return True
-
-
-def _saved_figures(connection: Connection, job: str) -> Progress:
-    """The figures of the best plan in the store."""
-    row = connection.execute(select(jobs.c.status, jobs.c.value, jobs.c.bound).where(jobs.c.id == job)).one()
-    return Progress(status=row.status, value=row.value, bound=row.bound)
-
-
-def _figures(progress: Progress) -> dict[str, int | float | str]:
-    names = ("value", "bound", "peak", "solver", "status")
-    return {name: it for name in names if (it := getattr(progress, name)) is not None}
-
-
-def finish_job(
     connection: Connection,
     job: str,
-    state: State,
-    progress: Progress,
-    events: Sequence[JobEvent],
+    attempt: int,
     keep_seconds: float,
-    error: str | None,
-) -> None:
-    """Write the end of a job."""
-    at = now()
-    connection.execute(
-        update(jobs)
-        .where(jobs.c.id == job)
-        .values(
-            **_figures(progress),
-            state=state,
-            finished=at,
-            expires=at + keep_seconds,
-            owner=None,
-            error=error,
-        )
-    )
-    if progress.plan is not None:
-        save_document(connection, job, "plan", progress.plan)
-    append_events(connection, job, events, last=True)
-
-
-def stop_job(connection: Connection, job: str, state: State, discard: bool, keep_seconds: float) -> None:
-    """End a job that no server runs; ask the server that runs it to."""
-    if state in OVER or state is State.QUEUED:
-        if discard:
-            connection.execute(delete(jobs).where(jobs.c.id == job))
-        elif state is State.QUEUED:
-            done = done_event(State.CANCELLED, _saved_figures(connection, job))
-            finish_job(connection, job, State.CANCELLED, Progress(), [done], keep_seconds, None)
-        return
-    stop = Stop.DISCARD if discard else Stop.KEEP
-    connection.execute(update(jobs).where(jobs.c.id == job).values(stop=stop))
+    lost: bool = False,
+    ran_seconds: float = 0.0,
+) -> bool:
+    held = _held(job, attempt)
+    row = connection.execute(select(jobs.c.stop, jobs.c.account).where(held).with_for_update()).first()
+    if row is None:
+        return False
+    match Stop(row.stop):
+        case Stop.KEEP:
+            cancel_job(connection, job, State.RUNNING, keep_seconds, ran_seconds)
+            return False
+        case Stop.DISCARD:
+            remove_jobs(connection, [job], ran_seconds)
+            return False
+    values = {"state": State.QUEUED, "owner": None, "losses": jobs.c.losses + int(lost)}
+    connection.execute(update(jobs).where(held).values(values))
+    count(connection, row.account, queued=1, running=-1, seconds=ran_seconds)
+    announce(connection)
+    return True

@@ -1,23 +1,31 @@
 """The connection to the store: SQLite in a folder, or PostgreSQL by URL. All its failures are StoreError."""
 
+import os
+import tempfile
+import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from sqlite3 import SQLITE_BUSY, SQLITE_LOCKED
 from sqlite3 import OperationalError as SQLiteError
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, Engine, Table, create_engine, event
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from memstow.api import tracing
 from memstow.planner.model.errors import InputError, MemstowError
 
 FILE: Final = "memstow.sqlite"
-_LOCK_SECONDS: Final = 5.0
+# The mode of files of the store.
+PRIVATE: Final = 0o600
+# How long a transaction waits for another that writes.
+_LOCK_SECONDS: Final = 20.0
 _WRITES: Final = "memstow_writes"
 _TRY_SECONDS: Final = 0.005
 # SQLite puts details of an error code above these bits.
@@ -35,7 +43,12 @@ class Database:
         self.url = _parsed(url)
         self.sqlite = self.url.get_backend_name() == "sqlite"
         self.on_error: Callable[[str], None] = lambda _kind: None
-        self.engine = _engine(self.url, connections, lock_seconds)
+        self.driver_options = _driver_options(self.sqlite, lock_seconds)
+        self.engine = _engine(self.url, connections, lock_seconds, self.driver_options)
+        self._lock_seconds = lock_seconds
+        # SQLite has one writer at a time. Threads that wait for it at its file look again from time to time,
+        # and some of them never in the right moment; here they are woken.
+        self._writer = threading.Lock()
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -52,7 +65,8 @@ class Database:
     @contextmanager
     def _transaction(self, writes: bool) -> Iterator[Connection]:
         try:
-            with self.engine.connect() as connection:
+            turn = self._turn_to_write() if writes and self.sqlite else nullcontext()
+            with tracing.span("store"), turn, self.engine.connect() as connection:
                 connection.execution_options(**{_WRITES: writes})
                 with connection.begin():
                     yield connection
@@ -60,6 +74,16 @@ class Database:
             self.on_error(type(error).__name__)
             # Further lines may hold values of the statement, which are not for logs.
             raise StoreError(_first_line(error)) from error
+
+    @contextmanager
+    def _turn_to_write(self) -> Iterator[None]:
+        if not self._writer.acquire(timeout=self._lock_seconds):
+            self.on_error("Busy")
+            raise StoreError(f"another transaction writes since {self._lock_seconds:g} s")
+        try:
+            yield
+        finally:
+            self._writer.release()
 
     def close(self) -> None:
         """Close every connection."""
@@ -93,14 +117,18 @@ def _bad_url(reason: str) -> InputError:
     return InputError.single("bad_database", "database", f"{reason}; an example: postgresql://user@host/name")
 
 
-def _engine(url: URL, connections: int, lock_seconds: float) -> Engine:
-    sqlite = url.get_backend_name() == "sqlite"
-    driver: dict[str, bool | float | str]
+def _driver_options(sqlite: bool, lock_seconds: float) -> dict[str, bool | float | str]:
+    """What the driver of the database is told about every connection."""
     if sqlite:
-        driver = {"check_same_thread": False, "timeout": lock_seconds}
-    else:
-        timeouts = f"-c lock_timeout={int(lock_seconds * 1000)} -c statement_timeout=30000"
-        driver = {"connect_timeout": 5, "options": timeouts}
+        return {"check_same_thread": False, "timeout": lock_seconds}
+    timeouts = f"-c lock_timeout={int(lock_seconds * 1000)} -c statement_timeout=30000"
+    return {"connect_timeout": 5, "options": timeouts}
+
+
+def _engine(
+    url: URL, connections: int, lock_seconds: float, driver_options: dict[str, bool | float | str]
+) -> Engine:
+    sqlite = url.get_backend_name() == "sqlite"
     try:
         engine = create_engine(
             url,
@@ -108,25 +136,28 @@ def _engine(url: URL, connections: int, lock_seconds: float) -> Engine:
             max_overflow=0,
             pool_timeout=lock_seconds,
             pool_pre_ping=not sqlite,
-            connect_args=driver,
+            connect_args=driver_options,
         )
     except (NoSuchModuleError, ModuleNotFoundError):
         raise InputError.single(
             "missing_extra", "database", "PostgreSQL needs psycopg: pip install 'memstow[postgres]'"
         ) from None
     if sqlite:
-        _set_up_sqlite(engine, lock_seconds)
+        _set_up_sqlite(engine, Path(url.database or ""), lock_seconds)
     return engine
 
 
-def _set_up_sqlite(engine: Engine, lock_seconds: float) -> None:
+def _set_up_sqlite(engine: Engine, file: Path, lock_seconds: float) -> None:
+    @event.listens_for(engine, "do_connect")
+    def before_connect(*_: object) -> None:
+        make_private(file)
+
     @event.listens_for(engine, "connect")
     def connect(connection: Any, _entry: ConnectionPoolEntry) -> None:
         # Transactions are begun below: the driver would begin them late, after a first read.
         connection.isolation_level = None
         cursor = connection.cursor()
-        cursor.execute("PRAGMA auto_vacuum=INCREMENTAL")
-        write_ahead(cursor, lock_seconds)
+        set_file_up(cursor, lock_seconds)
         for pragma in ("synchronous=FULL", "foreign_keys=ON"):
             cursor.execute(f"PRAGMA {pragma}")
         cursor.close()
@@ -137,15 +168,41 @@ def _set_up_sqlite(engine: Engine, lock_seconds: float) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
-def write_ahead(cursor: Any, seconds: float) -> None:
-    """Switch the file to a write-ahead log, which lasts.
+def make_private(file: Path) -> None:
+    """Create a file that only its owner may read, or take the right from others if it is there.
+
+    SQLite gives new files beside its own, of the log and of the shared memory, the same mode. The file itself
+    is not opened: to close it would end the locks that SQLite has on it in this process.
+    """
+    # What cannot be created or changed is told when SQLite opens it.
+    with suppress(OSError):
+        if not file.exists():
+            handle, made = tempfile.mkstemp(prefix=f".{file.name}-", dir=file.parent)
+            os.close(handle)
+            try:
+                # Of several threads the first creates it.
+                with suppress(FileExistsError):
+                    os.link(made, file)
+            finally:
+                os.unlink(made)
+        for one in (file, *(file.with_name(f"{file.name}-{kind}") for kind in ("wal", "shm"))):
+            with suppress(FileNotFoundError):
+                if one.stat().st_mode & 0o077:
+                    one.chmod(PRIVATE)
+
+
+def set_file_up(cursor: Any, seconds: float) -> None:
+    """Let the file shrink and have a write-ahead log, which both last.
 
     While another connection creates the file or switches it, SQLite refuses at once, whatever its timeout, to
-    avoid a deadlock: this retries.
+    avoid a deadlock: this retries. On a file that is set up already nothing is written, or every connection
+    would wait for whoever writes.
     """
     end = time.monotonic() + seconds
     while True:
         try:
+            if cursor.execute("PRAGMA page_count").fetchone() == (0,):
+                cursor.execute("PRAGMA auto_vacuum=INCREMENTAL")
             if cursor.execute("PRAGMA journal_mode").fetchone() != ("wal",):
                 cursor.execute("PRAGMA journal_mode=WAL")
         except SQLiteError as error:
@@ -162,3 +219,17 @@ def _first_line(error: Exception) -> str:
     original = getattr(error, "orig", None) or error
     lines = str(original).splitlines()
     return f"{type(original).__name__}: {lines[0][:200] if lines else ''}"
+
+
+def insert_or_update(
+    connection: Connection,
+    table: Table,
+    row: Mapping[str, object],
+    changes: Mapping[str, object],
+) -> None:
+    """Insert a row, or make these changes to the one with the same primary key, even if it just arrives."""
+    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+    statement = dialect.insert(table).values(dict(row))
+    connection.execute(
+        statement.on_conflict_do_update(index_elements=list(table.primary_key.columns), set_=dict(changes))
+    )

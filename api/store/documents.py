@@ -1,4 +1,4 @@
-"""Problems, hints and plans of jobs in the store, compressed."""
+"""Plans of jobs in the store; and how all documents there are compressed."""
 
 import zlib
 from typing import Final
@@ -7,6 +7,7 @@ from sqlalchemy import Connection, and_, insert, select, update
 
 from memstow.api.store.tables import documents
 
+PLAN: Final = "plan"
 # The fastest level: JSON shrinks to a fifth already, and problems come by the hundred a second.
 _LEVEL: Final = 1
 
@@ -21,16 +22,16 @@ def decompress(body: bytes | memoryview) -> bytes:
     return zlib.decompress(body)
 
 
-def read_documents(connection: Connection, job: str, *kinds: str) -> dict[str, bytes]:
-    """The documents of a job by kind: all, or those of some kinds."""
-    wanted = select(documents.c.kind, documents.c.body).where(documents.c.job_id == job)
-    if kinds:
-        wanted = wanted.where(documents.c.kind.in_(kinds))
-    return {row.kind: decompress(row.body) for row in connection.execute(wanted)}
+def read_plan(connection: Connection, job: str) -> bytes | None:
+    """The plan of a job."""
+    wanted = select(documents.c.body).where(documents.c.job_id == job, documents.c.kind == PLAN)
+    body = connection.execute(wanted).scalar()
+    return None if body is None else decompress(body)
 
 
-def save_document(connection: Connection, job: str, kind: str, body: bytes) -> None:
-    """Write a document of a job, in place of the one before."""
-    where = and_(documents.c.job_id == job, documents.c.kind == kind)
-    if not connection.execute(update(documents).where(where).values(body=compress(body))).rowcount:
-        connection.execute(insert(documents).values(job_id=job, kind=kind, body=compress(body)))
+def save_plan(connection: Connection, job: str, plan: bytes) -> None:
+    """Write the plan of a job, in place of the one before."""
+    where = and_(documents.c.job_id == job, documents.c.kind == PLAN)
+    body = compress(plan)
+    if not connection.execute(update(documents).where(where).values(body=body)).rowcount:
+        connection.execute(insert(documents).values(job_id=job, kind=PLAN, body=body))

@@ -1,11 +1,14 @@
 """Idempotency keys: a request that is sent again makes no second job."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from sqlalchemy import Connection, insert, select
 
-from memstow.api.store.database import now
+from memstow.api.store.clock import read_time
 from memstow.api.store.tables import idempotency
+
+_KEPT_SECONDS: Final = 86_400.0
 
 
 class KeyReusedError(Exception):
@@ -46,6 +49,6 @@ def save_target(connection: Connection, key: IdempotencyKey | None, target: str)
                 name=key.name,
                 fingerprint=key.fingerprint,
                 target=target,
-                created=now(),
+                kept_until=read_time(connection) + _KEPT_SECONDS,
             )
         )

@@ -47,12 +47,14 @@ class Draft:
     hint: bytes | None = None
     plan: bytes | None = None  # the best so far
     priority: int = 0
+    time_limit: float | None = None  # None: its run ends by its work
     key_id: str | None = None
     batch_id: str | None = None
     name: str | None = None
     setting: str | None = None
     term: str | None = None
     fresh: bool = False  # must not be answered from the cache
+    trace: str | None = None  # the span of the request, as W3C writes it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +88,7 @@ class Job:
     attempt: int
     losses: int
     stop: Stop
+    trace: str | None
 
     @property
     def over(self) -> bool:

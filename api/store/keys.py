@@ -1,42 +1,97 @@
-"""API keys. The store holds only their hashes: a copy of it opens nothing.
+"""API keys. The store holds only hashes of their secrets: a copy of it opens nothing.
 
-A key is `msk_ID_SECRET`. The secret has 256 random bits: a plain SHA-256 of it cannot be reversed, and a
-slow hash would only slow down every request.
+While a key is rotated it has two secrets, of one id: its jobs
+stay its own.
 """
 
-import hashlib
 import hmac
 import secrets
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final, TypedDict
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, and_, delete, insert, or_, select, update
 
+from memstow.api.store.command_line_changes import take_changes
+from memstow.api.store.credentials import Credential, credential_of, hash_of, text_of
 from memstow.api.store.database import Database, now
 from memstow.api.store.tables import keys
+from memstow.planner.model.errors import InputError
+from memstow.planner.reading.printable import shown
 
-_PREFIX = "msk"
+_AT_ONCE: Final = 500
 
 
-class Scope(StrEnum):
-    """What the holder of a key may do."""
+class Role(StrEnum):
+    """What the holder of a key may do. Each role includes those before it."""
 
-    PLAN = "plan"
-    """Plan, and see one's own jobs."""
+    READ = "read"
+    """See jobs and their plans, and start nothing."""
+    SOLVE = "solve"
+    """Plan, and end one's own jobs."""
     ADMIN = "admin"
-    """See and end the jobs of everyone, and read the metrics."""
+    """See and end the jobs of everyone, read the metrics, manage keys and servers."""
+
+    def includes(self, other: "Role") -> bool:
+        """Whether this role may do what the other may."""
+        return _RANKS[self] >= _RANKS[other]
 
 
-@dataclass(frozen=True, slots=True)
+_RANKS: Final = {role: rank for rank, role in enumerate(Role)}
+# Earlier versions wrote lists of scopes.
+_ROLES: Final = {
+    **{role.value: role for role in Role},
+    "plan": Role.SOLVE,
+    "admin plan": Role.ADMIN,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quota:
+    """What the jobs of one key may take; None: what the settings say of every key."""
+
+    max_queued: int | None = None
+    max_running: int | None = None
+    max_stored_bytes: int | None = None
+    max_priority: int | None = None
+
+
+class KeyChanges(TypedDict, total=False):
+    """What can be set of a key; a limit that is None is that of the settings."""
+
+    name: str
+    role: Role
+    expires: float | None
+    max_queued: int | None
+    max_running: int | None
+    max_stored_bytes: int | None
+    max_priority: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
     """A key, without its secret."""
 
     id: str
     name: str
-    scopes: frozenset[Scope]
+    role: Role
+    reads: str | None
     created: float
+    used: float | None
+    expires: float | None
     revoked: float | None
+    previous_until: float | None
+    quota: Quota
+
+    @property
+    def owner(self) -> str:
+        """The id of the key whose jobs it sees: its own, or that of the key it reads."""
+        return self.reads or self.id
+
+    def valid_at(self, at: float) -> bool:
+        """Whether it opens anything at this time."""
+        return self.revoked is None and (self.expires is None or at < self.expires)
 
 
 class Keys:
@@ -45,21 +100,86 @@ class Keys:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def create(self, name: str, scopes: frozenset[Scope]) -> tuple[Key, str]:
-        """A new key, and its text, which is not stored."""
+    # Change
+
+    def create(
+        self, name: str, role: Role = Role.SOLVE, reads: str | None = None, more: KeyChanges | None = None
+    ) -> tuple[Key, str]:
+        """A new key, and its text, which is not stored; one with the role `read` may read another's jobs."""
         identity, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
-        with self._database.write() as connection:
-            created = now()
-            connection.execute(
-                insert(keys).values(
-                    id=identity,
-                    name=name,
-                    hash=_hash(secret),
-                    scopes=" ".join(sorted(scopes)),
-                    created=created,
-                )
+        if reads is not None and role is not Role.READ:
+            raise InputError.single(
+                "not_a_reader", "reads", "only a key with the role `read` reads another's"
             )
-        return Key(identity, name, scopes, created, None), f"{_PREFIX}_{identity}_{secret}"
+        values: dict[str, object] = {
+            **_columns(more or {}),
+            "name": name,
+            "scopes": role,
+            "id": identity,
+            "hash": hash_of(secret),
+            "created": now(),
+        }
+        with self._database.write() as connection:
+            connection.execute(insert(keys).values(**values, reads=_owner(connection, reads)))
+            row = connection.execute(select(keys).where(keys.c.id == identity)).one()
+        return _key(row), text_of(identity, secret)
+
+    def change(self, identity: str, changes: KeyChanges) -> bool:
+        """Change a key; False when there is no key of this id that is not revoked."""
+        active = and_(keys.c.id == identity, keys.c.revoked.is_(None))
+        with self._database.write() as connection:
+            row = connection.execute(select(keys.c.reads).where(active)).first()
+            if row is None:
+                return False
+            if row.reads is not None and changes.get("role", Role.READ) is not Role.READ:
+                raise InputError.single("not_a_reader", "role", "this key reads the jobs of another")
+            connection.execute(update(keys).where(active).values(**_columns(changes), id=identity))
+            return True
+
+    def rotate(self, identity: str, overlap: float) -> str | None:
+        """The text of the key with a new secret; None when there is no valid key of this id.
+
+        The secret before works for so many seconds more; one before that ends at once.
+        """
+        secret = secrets.token_urlsafe(32)
+        at = now()
+        with self._database.write() as connection:
+            rotated = connection.execute(
+                update(keys)
+                .where(keys.c.id == identity, _is_valid(at))
+                .values(hash=hash_of(secret), previous_hash=keys.c.hash, previous_until=at + overlap)
+            )
+        return text_of(identity, secret) if rotated.rowcount else None
+
+    def revoke(self, identity: str) -> bool:
+        """Revoke a key; False when there is none of this id that is not revoked."""
+        with self._database.write() as connection:
+            revoked = connection.execute(
+                update(keys).where(keys.c.id == identity, keys.c.revoked.is_(None)).values(revoked=now())
+            )
+            return bool(revoked.rowcount)
+
+    def reset(self) -> bool:
+        """Remove all keys, so that the service is as before the first; False while one is valid."""
+        with self._database.write() as connection:
+            if connection.execute(select(keys.c.id).where(_is_valid(now())).limit(1)).first() is not None:
+                return False
+            connection.execute(delete(keys))
+            return True
+
+    def note_use(self, used: dict[str, float]) -> None:
+        """Write when these keys were last used."""
+        with self._database.write() as connection:
+            # The same order everywhere, so that two servers never wait for each other.
+            for identity, at in sorted(used.items()):
+                later = or_(keys.c.used.is_(None), keys.c.used < at)
+                connection.execute(update(keys).where(keys.c.id == identity, later).values(used=at))
+
+    def take_changes(self) -> "list[dict[str, str]]":
+        """What the command line has changed since a server last asked."""
+        return take_changes(self._database)
+
+    # Look
 
     def list(self) -> "list[Key]":
         """All keys, revoked ones too, oldest first."""
@@ -67,48 +187,95 @@ class Keys:
             rows = connection.execute(select(keys).order_by(keys.c.created, keys.c.id))
             return [_key(row) for row in rows]
 
-    def revoke(self, identity: str) -> bool:
-        """Revoke a key; False when there is no valid key of this id."""
-        with self._database.write() as connection:
-            revoked = connection.execute(
-                update(keys).where(keys.c.id == identity, keys.c.revoked.is_(None)).values(revoked=now())
-            )
-            return bool(revoked.rowcount)
+    def get(self, identity: str) -> Key | None:
+        """The key of this id, even if it is revoked."""
+        with self._database.read() as connection:
+            row = connection.execute(select(keys).where(keys.c.id == identity)).first()
+        return None if row is None else _key(row)
 
     def any(self) -> bool:
         """Whether there is a key, revoked ones too: revoking the last one must not open the service."""
         with self._database.read() as connection:
             return connection.execute(select(keys.c.id).limit(1)).first() is not None
 
-    def reset(self) -> bool:
-        """Remove all keys, so that the service is as before the first; False while one is not revoked."""
-        with self._database.write() as connection:
-            valid = select(keys.c.id).where(keys.c.revoked.is_(None)).limit(1)
-            if connection.execute(valid).first() is not None:
-                return False
-            connection.execute(delete(keys))
-            return True
+    def valid_ids(self) -> frozenset[str]:
+        """The ids of the keys that open something now."""
+        with self._database.read() as connection:
+            return frozenset(connection.execute(select(keys.c.id).where(_is_valid(now()))).scalars())
 
     def find(self, text: str) -> Key | None:
-        """The key with this text, unless it is revoked."""
-        prefix, _, rest = text.partition("_")
-        identity, _, secret = rest.partition("_")
-        if not (identity.isalnum() and identity.isascii()):
-            identity = ""
+        """The key with this text, if it is valid."""
+        credential = credential_of(text) or Credential("", hash_of(text))
         with self._database.read() as connection:
-            row = connection.execute(select(keys).where(keys.c.id == identity)).first()
+            row = connection.execute(select(keys).where(keys.c.id == credential.id)).first()
         # Compared even where there is no such key: the time must not reveal whether there is one.
-        known = row.hash if row is not None else _hash("")
-        same = hmac.compare_digest(known, _hash(secret))
-        if row is None or not same or prefix != _PREFIX or row.revoked is not None:
+        if row is None:
+            hmac.compare_digest(hash_of(""), credential.hash)
             return None
-        return _key(row)
+        return _key(row) if _opens(row, credential, now()) else None
+
+    def still_valid(self, credentials: Collection[Credential]) -> set[Credential]:
+        """Those of these credentials that open something now."""
+        wanted = list(credentials)
+        at = now()
+        valid: set[Credential] = set()
+        with self._database.read() as connection:
+            for start in range(0, len(wanted), _AT_ONCE):
+                part = wanted[start : start + _AT_ONCE]
+                rows = connection.execute(select(keys).where(keys.c.id.in_({it.id for it in part})))
+                by_id = {row.id: row for row in rows}
+                valid |= {it for it in part if it.id in by_id and _opens(by_id[it.id], it, at)}
+        return valid
 
 
-def _hash(secret: str) -> str:
-    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+def _owner(connection: Connection, reads: str | None) -> str | None:
+    """The key whose jobs a reader of this key sees."""
+    if reads is None:
+        return None
+    row = connection.execute(select(keys.c.id, keys.c.reads).where(keys.c.id == reads)).first()
+    if row is None:
+        raise InputError.single("no_such_key", "reads", f"there is no key {shown(reads)}")
+    return str(row.reads or row.id)
+
+
+def is_invalid(at: float) -> ColumnElement[bool]:
+    """The condition on a row: the key opens nothing at this time."""
+    return or_(keys.c.revoked.is_not(None), keys.c.expires <= at)
+
+
+def _is_valid(at: float) -> ColumnElement[bool]:
+    return and_(keys.c.revoked.is_(None), or_(keys.c.expires.is_(None), keys.c.expires > at))
+
+
+def _opens(row: Any, credential: Credential, at: float) -> bool:
+    same = hmac.compare_digest(row.hash, credential.hash)
+    previous = row.previous_hash is not None and hmac.compare_digest(row.previous_hash, credential.hash)
+    in_time = previous and at < row.previous_until
+    return (same or in_time) and row.scopes in _ROLES and _key(row).valid_at(at)
+
+
+def _columns(changes: KeyChanges) -> dict[str, object]:
+    values: dict[str, object] = dict(changes)
+    if "role" in values:
+        values["scopes"] = values.pop("role")
+    return values
 
 
 def _key(row: Any) -> Key:
-    scopes = frozenset(Scope(scope) for scope in row.scopes.split())
-    return Key(row.id, row.name, scopes, row.created, row.revoked)
+    return Key(
+        id=row.id,
+        name=row.name,
+        role=_ROLES.get(row.scopes, Role.READ),
+        reads=row.reads,
+        created=row.created,
+        used=row.used,
+        expires=row.expires,
+        revoked=row.revoked,
+        previous_until=row.previous_until,
+        quota=Quota(
+            max_queued=row.max_queued,
+            max_running=row.max_running,
+            max_stored_bytes=row.max_stored_bytes,
+            max_priority=row.max_priority,
+        ),
+    )

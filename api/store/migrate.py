@@ -9,6 +9,8 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 
 from memstow.api.store.database import Database
+from memstow.planner.model.errors import InputError
+from memstow.planner.reading.printable import printable
 
 # Any number will do, as long as nothing else in the database takes the same advisory lock.
 _LOCK = 7_266_353_041
@@ -27,6 +29,7 @@ def upgrade(database: Database) -> tuple[str | None, str | None]:
             connection.execute(text("SET LOCAL statement_timeout = 0"))
             connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
         before = _revision(connection)
+        _require_known(before)
         config = _config()
         config.attributes["connection"] = connection
         if before != newest():
@@ -43,6 +46,18 @@ def current(database: Database) -> str | None:
 def newest() -> str | None:
     """The revision this version needs."""
     return ScriptDirectory.from_config(_config()).get_current_head()
+
+
+def _require_known(revision: str | None) -> None:
+    """Refuse a store that a newer version has migrated: there is no way back but its backup."""
+    known = {script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()}
+    if revision is not None and revision not in known:
+        raise InputError.single(
+            "newer_schema",
+            f"schema version {printable(revision, 40)}",
+            f"a newer version of memstow has migrated this store; this one knows versions up to {newest()}: "
+            "install the newer one, or restore the backup from before its start",
+        )
 
 
 def _revision(connection: Connection) -> str | None:

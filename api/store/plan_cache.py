@@ -1,16 +1,21 @@
-"""The cache of plans: by problem, options and version; and the best plan of each problem."""
+"""The cache of plans: by problem, options and version; and the best plan of each problem.
 
+Entries of one owner, a key, are apart from those of others: what an answer is, and how soon it comes, must
+not tell who asked the same before. Their names say whose they are, by a hash.
+"""
+
+import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import select, update
 
 from memstow.api.lru import LruCache
-from memstow.api.operations.encoding import plan_from_bytes
+from memstow.api.operations.encoding import MARK_LENGTH, plan_from_bytes
 from memstow.api.operations.results import SolveResult
-from memstow.api.store.database import Database, now
+from memstow.api.store.database import Database, insert_or_update, now
 from memstow.api.store.documents import compress, decompress
 from memstow.api.store.tables import best, plans
 from memstow.planner.model.objective import MOVES, parse_term
@@ -30,6 +35,18 @@ class CachedPlan:
     result: SolveResult
     cache_key: str | None
     best: bool
+    owner: str | None = None
+
+
+def owned(name: str, owner: str | None) -> str:
+    """The name of an entry for this owner; None: for whoever shares the cache.
+
+    The beginning stays, since cache keys begin with the mark of the version that they are of.
+    """
+    if owner is None:
+        return name
+    hashed = hashlib.sha256(f"{owner}\n{name}".encode()).hexdigest()
+    return name[:MARK_LENGTH] + hashed[MARK_LENGTH:]
 
 
 class PlanCache:
@@ -71,11 +88,13 @@ class PlanCache:
             body = connection.execute(select(best.c.body).where(best.c.digest == digest)).scalar()
         return None if body is None else decompress(body)
 
-    def remember_proven(self, cache_key: str, digest: str, plan: bytes, found: bool) -> None:
+    def remember_proven(
+        self, cache_key: str, digest: str, plan: bytes, found: bool, owner: str | None
+    ) -> None:
         """Keep a proven answer in memory, and its plan, if there is one, as the best of the problem."""
-        self._proven_answers.put(cache_key, plan)
+        self._proven_answers.put(cache_key, plan, owner)
         if found:
-            self._proven_plans.put(digest, plan)
+            self._proven_plans.put(digest, plan, owner)
 
     def proven_answer(self, cache_key: str) -> bytes | None:
         """The proven answer to this request, if it is in memory."""
@@ -86,17 +105,19 @@ class PlanCache:
         with self._database.write() as connection:
             # The same order everywhere, so that two replicas never wait for each other.
             for one in sorted(added, key=lambda it: (it.cache_key or "", it.digest)):
-                row = {"digest": one.digest, "body": compress(one.result.plan), "used": now()}
+                row = {
+                    "digest": one.digest,
+                    "body": compress(one.result.plan),
+                    "used": now(),
+                    "key_id": one.owner,
+                }
                 if one.cache_key is not None:
-                    connection.execute(delete(plans).where(plans.c.cache_key == one.cache_key))
                     figures = asdict(one.result)
                     del figures["plan"]
-                    connection.execute(
-                        insert(plans).values(cache_key=one.cache_key, said=json.dumps(figures), **row)
-                    )
+                    answer = {"cache_key": one.cache_key, "said": json.dumps(figures), **row}
+                    insert_or_update(connection, plans, answer, answer)
                 if one.best:
-                    connection.execute(delete(best).where(best.c.digest == one.digest))
-                    connection.execute(insert(best).values(**row))
+                    insert_or_update(connection, best, row, row)
 
 
 def _is_better(known: bytes, cached: bytes) -> bool:

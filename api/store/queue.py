@@ -5,22 +5,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, and_, delete, func, insert, or_, select
+from sqlalchemy import Connection, and_, delete, insert, or_, select
 from sqlalchemy.exc import IntegrityError
 
-from memstow.api.store.claims import stop_job
+from memstow.api.store.accounts import ANONYMOUS, Quotas, Totals, count_submitted, read_totals, require_room
+from memstow.api.store.bodies import read_body, store_bodies
 from memstow.api.store.database import Database, StoreError, now
-from memstow.api.store.documents import compress, read_documents
+from memstow.api.store.documents import PLAN, compress, read_plan
+from memstow.api.store.endings import stop_job
 from memstow.api.store.idempotency import IdempotencyKey, find_target, save_target
 from memstow.api.store.job import JOB_COLUMNS, Batch, Draft, Job, State, Stop, job_from_row
+from memstow.api.store.notices import announce
 from memstow.api.store.tables import batches, documents, jobs
 
 if TYPE_CHECKING:
     from sqlalchemy import Select
-
-
-class QueueFullError(Exception):
-    """The queue has no room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +36,10 @@ class Filter:
 class Queue:
     """The jobs of one store."""
 
-    def __init__(self, database: Database, most_queued: int) -> None:
+    def __init__(self, database: Database, quotas: Quotas, short_seconds: float = 0.0) -> None:
         self._database = database
-        self._most_queued = most_queued
+        self._quotas = quotas
+        self._short_seconds = short_seconds
 
     # Submit
 
@@ -47,8 +47,7 @@ class Queue:
         """The id of the job, and whether it is new; QueueFullError when there is no room."""
 
         def add(connection: Connection) -> str:
-            self._require_room(connection, 1)
-            return _add_jobs(connection, [draft])[0]
+            return self._add_jobs(connection, [draft])[0]
 
         return self._once(key, add)
 
@@ -58,10 +57,9 @@ class Queue:
         """The id of the batch, and whether it is new: all of its jobs are in the queue, or none."""
 
         def add(connection: Connection) -> str:
-            self._require_room(connection, len(drafts))
             batch = uuid.uuid4().hex
             connection.execute(insert(batches).values(id=batch, key_id=key_id, name=name, created=now()))
-            _add_jobs(connection, drafts, batch)
+            self._add_jobs(connection, drafts, batch)
             return batch
 
         return self._once(key, add)
@@ -89,9 +87,47 @@ class Queue:
                 raise
             return target, False
 
-    def _require_room(self, connection: Connection, wanted: int) -> None:
-        if _count(connection, State.QUEUED) + wanted > self._most_queued:
-            raise QueueFullError
+    def _add_jobs(
+        self, connection: Connection, drafts: Sequence[Draft], batch: str | None = None
+    ) -> list[str]:
+        """Add jobs of one key, unless that goes beyond a quota."""
+        account = drafts[0].key_id or ANONYMOUS
+        # Before the documents are compressed, and again with their bytes.
+        require_room(connection, account, self._quotas, len(drafts))
+        given = [it for draft in drafts for it in (draft.problem, draft.hint) if it is not None]
+        stored = store_bodies(connection, account, given)
+        # Ids in the order of the drafts: of jobs with the same priority and age, the smaller id is first.
+        stem = uuid.uuid4().hex
+        names = [stem] if len(drafts) == 1 else [f"{stem[:24]}{i:08x}" for i in range(len(drafts))]
+        plans = [None if draft.plan is None else compress(draft.plan) for draft in drafts]
+        created = now()
+        rows = [
+            {
+                **_columns(draft),
+                "id": name,
+                "account": account,
+                "batch_id": batch,
+                "short": int(draft.time_limit is not None and draft.time_limit <= self._short_seconds),
+                "problem": stored.digests[draft.problem],
+                "hint": None if draft.hint is None else stored.digests[draft.hint],
+                "bytes": 0 if plan is None else len(plan),
+                "created": created,
+            }
+            for name, draft, plan in zip(names, drafts, plans, strict=True)
+        ]
+        connection.execute(insert(jobs), rows)
+        bodies = [
+            {"job_id": name, "kind": PLAN, "body": plan}
+            for name, plan in zip(names, plans, strict=True)
+            if plan is not None
+        ]
+        if bodies:
+            connection.execute(insert(documents), bodies)
+        size = stored.size + sum(0 if plan is None else len(plan) for plan in plans)
+        count_submitted(connection, account, len(drafts), size)
+        require_room(connection, account, self._quotas)
+        announce(connection)
+        return names
 
     # Look
 
@@ -104,7 +140,11 @@ class Queue:
     def document(self, job: str, kind: str) -> bytes | None:
         """The problem, the hint or the plan of a job."""
         with self._database.read() as connection:
-            return read_documents(connection, job, kind).get(kind)
+            if kind == PLAN:
+                return read_plan(connection, job)
+            column = jobs.c.problem if kind == "problem" else jobs.c.hint
+            row = connection.execute(select(jobs.c.account, column).where(jobs.c.id == job)).first()
+            return None if row is None else read_body(connection, row[0], row[1])
 
     def page(self, wanted: Filter, limit: int) -> list[Job]:
         """Jobs, newest first."""
@@ -116,14 +156,14 @@ class Queue:
             )
             return [job_from_row(row) for row in rows.mappings()]
 
-    def counts(self) -> dict[State, int]:
-        """The number of queued and of running jobs."""
+    def totals(self) -> Totals:
+        """The number of queued and of running jobs, and the bytes of all."""
         with self._database.read() as connection:
-            return {state: _count(connection, state) for state in (State.QUEUED, State.RUNNING)}
+            return read_totals(connection)
 
     def has_room(self) -> bool:
         """Whether one more job would be accepted."""
-        return self.counts()[State.QUEUED] < self._most_queued
+        return self.totals().queued < self._quotas.max_queued
 
     def batch(self, batch: str) -> Batch | None:
         """The batch with this id."""
@@ -156,7 +196,10 @@ class Queue:
         """Stop every job of a batch."""
         with self._database.write() as connection:
             rows = connection.execute(
-                select(jobs.c.id, jobs.c.state).where(jobs.c.batch_id == batch).with_for_update()
+                select(jobs.c.id, jobs.c.state)
+                .where(jobs.c.batch_id == batch)
+                .order_by(jobs.c.id)
+                .with_for_update()
             ).all()
             for row in rows:
                 stop_job(connection, row.id, State(row.state), discard, keep_seconds)
@@ -164,46 +207,25 @@ class Queue:
                 connection.execute(delete(batches).where(batches.c.id == batch))
 
 
-def _add_jobs(connection: Connection, drafts: Sequence[Draft], batch: str | None = None) -> list[str]:
-    # Ids in the order of the drafts: of jobs with the same priority and age, the smaller id is first.
-    stem = uuid.uuid4().hex
-    names = [stem] if len(drafts) == 1 else [f"{stem[:24]}{i:08x}" for i in range(len(drafts))]
-    created = now()
-    rows = [
-        {
-            "id": name,
-            "state": State.QUEUED,
-            "priority": draft.priority,
-            "key_id": draft.key_id,
-            "batch_id": batch,
-            "name": draft.name,
-            "setting": draft.setting,
-            "digest": draft.digest,
-            "cache_key": draft.cache_key,
-            "buffers": draft.buffers,
-            "options": draft.options,
-            "fresh": int(draft.fresh),
-            "term": draft.term,
-            "created": created,
-            "attempt": 0,
-            "beat": 0,
-            "stop": Stop.NO,
-        }
-        for name, draft in zip(names, drafts, strict=True)
-    ]
-    connection.execute(insert(jobs), rows)
-    bodies = [
-        {"job_id": name, "kind": kind, "body": compress(body)}
-        for name, draft in zip(names, drafts, strict=True)
-        for kind, body in (("problem", draft.problem), ("hint", draft.hint), ("plan", draft.plan))
-        if body is not None
-    ]
-    connection.execute(insert(documents), bodies)
-    return names
-
-
-def _count(connection: Connection, state: State) -> int:
-    return connection.execute(select(func.count()).where(jobs.c.state == state)).scalar_one()
+def _columns(draft: Draft) -> dict[str, str | int | None]:
+    """What the row of a job takes from its draft as it is, and what is the same for every new job."""
+    return {
+        "state": State.QUEUED,
+        "priority": draft.priority,
+        "key_id": draft.key_id,
+        "name": draft.name,
+        "setting": draft.setting,
+        "digest": draft.digest,
+        "cache_key": draft.cache_key,
+        "buffers": draft.buffers,
+        "options": draft.options,
+        "fresh": int(draft.fresh),
+        "term": draft.term,
+        "attempt": 0,
+        "beat": 0,
+        "stop": Stop.NO,
+        "trace": draft.trace,
+    }
 
 
 def _filtered(query: "Select[Any]", wanted: Filter) -> "Select[Any]":

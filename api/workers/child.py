@@ -4,7 +4,6 @@ Started as `python -m memstow.api.workers.child EVENTS`, the number of the pipe 
 Standard input brings the request and perhaps a request to stop; its end means that the parent is gone.
 """
 
-import errno
 import os
 import sys
 import threading
@@ -12,14 +11,15 @@ from typing import Final
 
 from memstow.api.operations import operations
 from memstow.api.operations.messages import encode_issues, encode_update
+from memstow.api.workers.executor import SHORTAGE
+from memstow.api.workers.shortage import is_of_server, is_of_server_or_run
 from memstow.planner.model.errors import InputError, MemstowError
+from memstow.planner.processes import lifeline
 from memstow.planner.processes.child import Sender, serve_request
 from memstow.planner.processes.frames import Message
 
-# Never due to the limits of the run itself.
-_SHORTAGES: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EDQUOT})
-# Due to its memory limit, or to the machine: tried again, but not for ever.
-_PERHAPS_SHORTAGES: Final = frozenset({errno.EAGAIN, errno.ENOMEM})
+# What may take longer has a lower priority than what a caller may be waiting for.
+_LONG_SECONDS: Final = 15.0
 
 
 def main(arguments: list[str]) -> None:
@@ -27,6 +27,8 @@ def main(arguments: list[str]) -> None:
     sender = Sender(int(arguments[0]))
 
     def answer(request: Message, cancel: threading.Event) -> Message:
+        if request["seconds"] > _LONG_SECONDS:
+            lifeline.step_back()
         result = operations.perform_by_name(
             request["operation"],
             request["request"],
@@ -47,10 +49,10 @@ def _failed(error: Exception) -> Message:
         return {"kind": "done", "issues": encode_issues(error)}
     if isinstance(error, MemoryError):
         return {"kind": "done", "failure": "memory"}
-    if isinstance(error, OSError) and error.errno in _SHORTAGES:
-        return {"kind": "done", "failure": "shortage", "message": str(error)}
-    too_many = isinstance(error, RuntimeError) and "can't start new thread" in str(error)
-    if too_many or (isinstance(error, OSError) and error.errno in _PERHAPS_SHORTAGES):
+    if is_of_server(error):
+        return {"kind": "done", "failure": SHORTAGE, "message": str(error)}
+    if is_of_server_or_run(error):
+        # Tried again, but not for ever.
         return {"kind": "done", "failure": "child_lost", "message": str(error)}
     if isinstance(error, MemstowError):
         return {"kind": "done", "declined": type(error).__name__, "message": str(error)[:2000]}

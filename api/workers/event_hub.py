@@ -36,6 +36,11 @@ class _Stream:
         """Whether there will be no more events."""
         return self.removed or (bool(self.events) and self.events[-1].kind == _LAST)
 
+    def wake_readers(self) -> None:
+        """Let those who wait look again."""
+        changed, self.changed = self.changed, asyncio.Event()
+        changed.set()
+
 
 class EventHub:
     """The event streams of one server. Lives in the event loop."""
@@ -60,13 +65,23 @@ class EventHub:
         for stream in self._streams.values():
             stream.changed.set()
 
-    async def follow(self, job: str, after: int = 0) -> AsyncIterator[StoredEvent]:
-        """The events of a job after number `after`, up to its last event or the end of the server."""
+    def wake_readers(self) -> None:
+        """Let every reader look whether its stream has ended."""
+        for stream in self._streams.values():
+            stream.wake_readers()
+
+    async def follow(
+        self, job: str, after: int = 0, has_ended: Callable[[], bool] = lambda: False
+    ) -> AsyncIterator[StoredEvent]:
+        """The events of a job after number `after`, up to its last event or the end of the server.
+
+        A reader whose stream `has_ended` gets no more; it looks when it is woken.
+        """
         stream = self._streams.setdefault(job, _Stream())
         stream.readers += 1
         self._ensure_polling()
         try:
-            while not self.closing.is_set():
+            while not (self.closing.is_set() or has_ended()):
                 changed = stream.changed
                 for event in stream.events[_index_after(stream.events, after) :]:
                     yield event
@@ -124,8 +139,7 @@ class EventHub:
                 stream.events += await self._in_thread(self._events.after, job, seen)
             else:
                 continue
-            changed, stream.changed = stream.changed, asyncio.Event()
-            changed.set()
+            stream.wake_readers()
 
 
 def _index_after(events: list[StoredEvent], number: int) -> int:

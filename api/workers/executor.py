@@ -7,7 +7,7 @@ from typing import Final, Protocol, TypeVar
 from memstow.api.operations.messages import decode, decode_issues
 from memstow.api.operations.operations import Operation
 from memstow.api.operations.results import SolveUpdate
-from memstow.planner.model.errors import MemstowError
+from memstow.planner.model.errors import MemstowError, MissingBackEndError
 from memstow.planner.processes.frames import Message
 
 Q = TypeVar("Q")
@@ -26,12 +26,21 @@ class ChildError(MemstowError):
         self.code = code
 
 
+class MissingError(ChildError):
+    """A run whose solver is not installed where it ran."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("declined", message)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunControl:
     """The limits of a run, and the functions that are called while it goes on, many times a second."""
 
     memory: int
     seconds: float
+    memory_rule: str = "the setting `solve_memory`"
+    """What set the limit on memory, for messages."""
     on_update: Callable[[SolveUpdate], None] = lambda _update: None
     stop_requested: Callable[[], bool] = lambda: False
     """Whether it should end with the best plan so far."""
@@ -62,6 +71,8 @@ def result_from(done: Message, operation: Operation[Q, R], control: RunControl) 
         return decode(operation.result, done["result"])
     if "issues" in done:
         raise decode_issues(done["issues"])
+    if done.get("declined") == MissingBackEndError.__name__:
+        raise MissingError(str(done.get("message")))
     if "declined" in done:
         raise ChildError("declined", str(done.get("message")))
     if done.get("failure") == "memory":
@@ -71,5 +82,5 @@ def result_from(done: Message, operation: Operation[Q, R], control: RunControl) 
 
 def out_of_memory(control: RunControl) -> ChildError:
     """The error for a run that went beyond its memory limit."""
-    message = f"needs more than the {control.memory >> 20} MiB that the setting `solve_memory` allows"
+    message = f"needs more than the {control.memory >> 20} MiB that {control.memory_rule} allows"
     return ChildError("out_of_memory", message)

@@ -7,9 +7,12 @@ from typing import Final
 import structlog
 
 from memstow.api.metrics import Metrics
+from memstow.api.store.cache_bounds import bound_cache_of_keys
 from memstow.api.store.claims import Claims
+from memstow.api.store.clock import StoreClock
 from memstow.api.store.database import Database, StoreError
-from memstow.api.store.job import State, Stop
+from memstow.api.store.job import Stop
+from memstow.api.store.key_jobs import end_jobs_of_invalid_keys
 from memstow.api.store.queue import Queue
 from memstow.api.store.retention import remove_expired
 from memstow.api.workers.job_run import JobRun, Shutdown
@@ -33,8 +36,10 @@ class Housekeeper:
         lease_seconds: float,
         keep_seconds: float,
         max_plans: int,
+        key_cache_bytes: int = 1 << 50,
         running: Callable[[], dict[str, JobRun]],
         on_requeued: Callable[[], None],
+        on_change: Callable[[str], None] = lambda _job: None,
     ) -> None:
         self._database = database
         self._queue = queue
@@ -43,10 +48,13 @@ class Housekeeper:
         self._lease_seconds = lease_seconds
         self._keep_seconds = keep_seconds
         self._max_plans = max_plans
+        self._key_cache_bytes = key_cache_bytes
         self._running = running
         self._on_requeued = on_requeued
+        self._on_change = on_change
         # Of each running job elsewhere: attempt and heartbeats, and since when they have not changed.
         self._seen: dict[str, tuple[tuple[int, int], float]] = {}
+        self._clock = StoreClock(database)
         self._expired_at = 0.0
 
     def serve(self, shutdown: Shutdown) -> None:
@@ -55,16 +63,29 @@ class Housekeeper:
             try:
                 self._send_heartbeats()
                 self._take_over()
+                self.end_invalid_keys()
                 if time.monotonic() - self._expired_at > _EXPIRE_SECONDS:
+                    self._clock.advance()
                     remove_expired(self._database, self._max_plans)
+                    bound_cache_of_keys(self._database, self._key_cache_bytes)
                     self._expired_at = time.monotonic()
-                counts = self._queue.counts()
-                self._metrics.queued.set(counts[State.QUEUED])
-                self._metrics.running.set(counts[State.RUNNING])
+                totals = self._queue.totals()
+                self._metrics.queued.set(totals.queued)
+                self._metrics.running.set(totals.running)
+                self._metrics.stored_bytes.set(totals.bytes)
             except StoreError as error:
                 log.warning("store_error", during="heartbeat", error=str(error))
             except Exception:
                 log.exception("defect")
+
+    def end_invalid_keys(self) -> None:
+        """End the jobs of keys that are revoked or have expired; those that run here at once."""
+        ended = end_jobs_of_invalid_keys(self._database, self._keep_seconds)
+        runs = self._running()
+        for job in ended:
+            if job in runs:
+                runs[job].request_stop(Stop.KEEP)
+            self._on_change(job)
 
     def _send_heartbeats(self) -> None:
         runs = self._running()

@@ -12,6 +12,7 @@ import structlog
 from memstow.api.operations.messages import decode_update, encode
 from memstow.api.operations.operations import Operation
 from memstow.api.workers.executor import SHORTAGE, ChildError, RunControl, out_of_memory, result_from
+from memstow.api.workers.scratch import Scratch
 from memstow.planner.processes.frames import Message
 from memstow.planner.processes.process import Process
 from memstow.planner.processes.session import EndedError, MemoryLimitError, Session
@@ -29,8 +30,11 @@ log = structlog.get_logger("memstow.jobs")
 class ChildExecutor:
     """Starts children, and keeps a spare one that has started up."""
 
-    def __init__(self, on_killed: Callable[[str], None] = lambda _reason: None) -> None:
+    def __init__(
+        self, on_killed: Callable[[str], None] = lambda _reason: None, scratch: Scratch | None = None
+    ) -> None:
         self.on_killed = on_killed
+        self._scratch = scratch
         self._lock = threading.Lock()
         self._spare: Process | None = None
         self._running: set[Process] = set()
@@ -45,7 +49,7 @@ class ChildExecutor:
                 self._spare.close()
                 self._spare = None
             try:
-                self._spare = _start_child()
+                self._spare = _start_child(self._scratch)
             except _NOT_STARTED as error:
                 log.warning("no_spare_child", error=str(error))
 
@@ -57,6 +61,8 @@ class ChildExecutor:
             self._spare = None
         for process in ended:
             process.close()
+        if self._scratch is not None:
+            self._scratch.close()
 
     def run(self, operation: Operation[Q, R], request: Q, control: RunControl) -> R:
         """The result of the operation; its own errors, or ChildError when there is no result."""
@@ -89,15 +95,16 @@ class ChildExecutor:
                 spare.close()
                 spare = None
             try:
-                process = spare or _start_child()
+                process = spare or _start_child(self._scratch)
             except _NOT_STARTED as error:
                 raise ChildError(SHORTAGE, f"the solving process could not be started: {error}") from error
             self._running.add(process)
             return process
 
 
-def _start_child() -> Process:
-    return Process([sys.executable, "-P", "-m", "memstow.api.workers.child", "{events}"])
+def _start_child(scratch: Scratch | None) -> Process:
+    command = [sys.executable, "-P", "-m", "memstow.api.workers.child", "{events}"]
+    return Process(command, None if scratch is None else scratch.path)
 
 
 class _Supervisor:

@@ -14,6 +14,7 @@ from memstow.api.operations.messages import event_data, event_name
 from memstow.api.operations.results import SolveResult, SolveUpdate
 from memstow.api.store.claims import ClaimedJob, Claims
 from memstow.api.store.database import StoreError
+from memstow.api.store.endings import Ending
 from memstow.api.store.job import Job, JobEvent, Progress, State, Stop
 from memstow.api.store.job_events import done_event
 from memstow.planner.model.events import Bound, Event, Incumbent
@@ -151,7 +152,9 @@ class JobRun:
         def write() -> None:
             if self._changed or events:
                 self._claims.record(self.job.id, self.job.attempt, self._progress, events)
-            self._claims.requeue(self.job.id, self.job.attempt, self._keep_seconds, lost=lost)
+            self._claims.requeue(
+                self.job.id, self.job.attempt, self._keep_seconds, lost=lost, ran_seconds=self._seconds()
+            )
 
         self.with_retries(write)
         log.info("job_put_back")
@@ -160,16 +163,27 @@ class JobRun:
         """Write the end of the job: with this result, or with the progress so far."""
         job = self.job
         if self.stop is Stop.DISCARD:
-            self.with_retries(lambda: self._claims.requeue(job.id, job.attempt, self._keep_seconds))
+            self.with_retries(
+                lambda: self._claims.requeue(
+                    job.id, job.attempt, self._keep_seconds, ran_seconds=self._seconds()
+                )
+            )
             return
         progress = self._progress if result is None else _progress_of(result)
-        events = [*self._events, done_event(state, progress)]
-        written = self.with_retries(
-            lambda: self._claims.finish(
-                job.id, job.attempt, state, progress, events, self._keep_seconds, error
-            )
+        ending = Ending(
+            state=state,
+            progress=progress,
+            events=[*self._events, done_event(state, progress)],
+            keep_seconds=self._keep_seconds,
+            error=error,
+            ran_seconds=self._seconds(),
         )
+        written = self.with_retries(lambda: self._claims.finish(job.id, job.attempt, ending))
         log.info("job_finished", state=state.value, status=progress.status, written=written)
+
+    def _seconds(self) -> float:
+        """How long it has run."""
+        return time.monotonic() - self.begin
 
     def with_retries(self, call: Callable[[], T]) -> T | None:
         """The result of a call of the store, repeated while it is away. None when the server ends first."""

@@ -7,16 +7,17 @@ from typing import Final
 
 import structlog
 
+from memstow.api import tracing
 from memstow.api.metrics import Metrics
 from memstow.api.operations.documents import buffer_ids, document_from
-from memstow.api.operations.encoding import bytes_in_order, plan_from_bytes
+from memstow.api.operations.encoding import bytes_in_order, is_of_this_version, plan_from_bytes
 from memstow.api.operations.operations import SOLVE
 from memstow.api.operations.requests import SolveRequest
 from memstow.api.operations.results import SolveResult
 from memstow.api.operations.solve import try_briefly
 from memstow.api.store.database import StoreError
 from memstow.api.store.job import State, Stop
-from memstow.api.store.plan_cache import CachedPlan, PlanCache
+from memstow.api.store.plan_cache import CachedPlan, PlanCache, owned
 from memstow.api.workers.executor import SHORTAGE, ChildError, Executor, RunControl
 from memstow.api.workers.job_run import LARGEST_COMPARED, JobRun, Shutdown
 from memstow.planner.model.plan import Status, gap_of
@@ -39,6 +40,7 @@ class JobLimits:
     fast_seconds: float
     fast_body: int
     fast_choices: int
+    share_cache: bool = False
 
 
 class JobSteps:
@@ -82,7 +84,9 @@ class JobSteps:
         if job.fresh:
             return None
         deterministic = bool(json.loads(job.options)["deterministic"])
-        cached = run.with_retries(lambda: self._cache.answer(job.cache_key, job.digest, deterministic))
+        cached = run.with_retries(
+            lambda: self._cache.answer(job.cache_key, self._problem(run), deterministic)
+        )
         if cached is None:
             return None
         self._metrics.cache.labels("hit").inc()
@@ -96,7 +100,15 @@ class JobSteps:
         if run.job.batch_id is not None:
             # Jobs of a batch are compared with each other: none may start from another's plan.
             return None
-        return run.with_retries(lambda: self._cache.best_of(run.job.digest))
+        return run.with_retries(lambda: self._cache.best_of(self._problem(run)))
+
+    def _owner(self, run: JobRun) -> str | None:
+        """Whose entries of the cache the job may use."""
+        return None if self._limits.share_cache else run.job.key_id
+
+    def _problem(self, run: JobRun) -> str:
+        """The name of the problem in the cache; the job's own key names its owner already."""
+        return owned(run.job.digest, self._owner(run))
 
     def _quick_try(self, run: JobRun, known: bytes | None) -> tuple[SolveResult | None, bool]:
         """The result of a short attempt in this thread, and whether it is final."""
@@ -105,7 +117,9 @@ class JobSteps:
         if tried_before or len(claimed.problem) > self._limits.fast_body:
             return None, False
         limits = self._limits
-        return try_briefly(self._request(run, known), limits.fast_seconds, limits.fast_choices, run.on_update)
+        request = self._request(run, known)
+        with tracing.solve(run.on_update) as on_event:
+            return try_briefly(request, limits.fast_seconds, limits.fast_choices, on_event)
 
     def _run_isolated(self, run: JobRun, known: bytes | None) -> SolveResult:
         """The result of a run in a process of its own, here or on a cluster."""
@@ -113,16 +127,19 @@ class JobSteps:
         options = json.loads(run.job.options)
         allowed = self._limits.max_time_limit
         seconds = allowed if options["deterministic"] else min(options["time_limit"], allowed)
-        memory = options.get("memory_limit") or self._limits.solve_memory
-        control = RunControl(
-            memory=min(memory, self._limits.solve_memory),
-            seconds=seconds + _MARGIN_SECONDS,
-            on_update=run.on_update,
-            stop_requested=lambda: run.stop is not Stop.NO or shutdown.ending.is_set(),
-            kill_requested=lambda: run.lost or shutdown.stopped.is_set() or run.stop is Stop.DISCARD,
-            tick=run.flush,
-        )
-        return self._executor.run(SOLVE, self._request(run, known), control)
+        asked, most = options.get("memory_limit"), self._limits.solve_memory
+        by_option = asked is not None and asked < most
+        with tracing.solve(run.on_update) as on_update:
+            control = RunControl(
+                memory=asked if by_option else most,
+                memory_rule=f"the {'option `memory_limit`' if by_option else 'setting `solve_memory`'}",
+                seconds=seconds + _MARGIN_SECONDS,
+                on_update=on_update,
+                stop_requested=lambda: run.stop is not Stop.NO or shutdown.ending.is_set(),
+                kill_requested=lambda: run.lost or shutdown.stopped.is_set() or run.stop is Stop.DISCARD,
+                tick=run.flush,
+            )
+            return self._executor.run(SOLVE, self._request(run, known), control)
 
     @staticmethod
     def _request(run: JobRun, known: bytes | None) -> SolveRequest:
@@ -168,10 +185,11 @@ class JobSteps:
         if result.status == Status.UNKNOWN.value:
             return
         job = run.job
-        key = job.cache_key if complete else None
+        # With servers of several versions on one store the request may have come to another one.
+        key = job.cache_key if complete and is_of_this_version(job.cache_key) else None
         try:
             best = self._is_best(run, result)
-            self._cache.store([CachedPlan(job.digest, result, key, best)])
+            self._cache.store([CachedPlan(self._problem(run), result, key, best, self._owner(run))])
         except StoreError as error:
             log.warning("store_error", during="keep", error=str(error))
         except (MemoryError, OSError) as error:
@@ -182,5 +200,5 @@ class JobSteps:
         """Whether the cache has no better plan for the problem."""
         if result.status == Status.INFEASIBLE.value or len(result.plan) >= LARGEST_COMPARED:
             return True
-        stored = run.with_retries(lambda: self._cache.best_of(run.job.digest))
+        stored = run.with_retries(lambda: self._cache.best_of(self._problem(run)))
         return stored is None or not better(plan_from_bytes(stored), plan_from_bytes(result.plan))

@@ -8,16 +8,20 @@ import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import ceil
 from typing import Final
 
 import structlog
 
+from memstow.api import tracing
 from memstow.api.metrics import Metrics
 from memstow.api.store.claims import ClaimedJob, Claims
 from memstow.api.store.database import Database, StoreError
-from memstow.api.store.job import State, Stop
+from memstow.api.store.job import Job, State, Stop
+from memstow.api.store.notices import Notices
 from memstow.api.store.plan_cache import PlanCache
 from memstow.api.store.queue import Queue
+from memstow.api.workers.bell import Bell
 from memstow.api.workers.executor import Executor
 from memstow.api.workers.housekeeper import Housekeeper
 from memstow.api.workers.job_run import JobRun, Shutdown
@@ -26,8 +30,10 @@ from memstow.api.workers.shortage import Backoff, is_shortage
 from memstow.planner.model.errors import InputError, MemstowError, RefusedPlanError
 
 _RETRY_SECONDS: Final = 1.0
-# Other servers submit jobs too: the store is asked this often.
+# Other servers submit jobs too: without notices from them the store is asked this often.
 _POLL_SECONDS: Final = 0.5
+_POLL_WITH_NOTICES_SECONDS: Final = 15.0
+_SLOTS_PER_SHORT_SLOT: Final = 8
 
 log = structlog.get_logger("memstow.jobs")
 
@@ -37,11 +43,23 @@ class RunnerSettings:
     """How the queue is processed, from the settings of the server."""
 
     slots: int
+    short_seconds: float
     key_running: int
     lease_seconds: float
     keep_seconds: float
     max_plans: int
+    key_cache_bytes: int = 1 << 50
     limits: JobLimits
+
+    @property
+    def short_slots(self) -> int:
+        """Slots besides the others, for short jobs only: they never wait behind long ones."""
+        return ceil(self.slots / _SLOTS_PER_SHORT_SLOT) if self.short_seconds else 0
+
+    @property
+    def threads(self) -> int:
+        """The threads that run jobs."""
+        return self.slots + self.short_slots
 
 
 class Runner:
@@ -73,30 +91,34 @@ class Runner:
             metrics,
             lease_seconds=settings.lease_seconds,
             keep_seconds=settings.keep_seconds,
+            key_cache_bytes=settings.key_cache_bytes,
             max_plans=settings.max_plans,
             running=self._running_jobs,
             on_requeued=self.wake,
+            on_change=on_change,
         )
         self._lock = threading.Lock()
         self._runs: dict[str, JobRun] = {}
-        self._wake = threading.Condition()
-        self._wake_calls = 0
+        self._bell, self._short_bell = Bell(), Bell()
+        self._notices = Notices(database, self.wake)
         self._threads: list[threading.Thread] = []
         self._backoff = Backoff()
 
     def start(self) -> None:
         """Start the threads."""
         for number in range(self._settings.slots):
-            self._start_thread(self._serve, f"memstow worker {number}")
+            self._start_thread(lambda: self._serve(self._bell, False), f"memstow worker {number}")
+        for number in range(self._settings.short_slots):
+            self._start_thread(lambda: self._serve(self._short_bell, True), f"memstow short worker {number}")
         self._start_thread(lambda: self._housekeeper.serve(self._shutdown), "memstow housekeeper")
         if self._settings.slots:
+            self._start_thread(lambda: self._notices.serve(self._shutdown.stopped), "memstow notices")
             self._executor.prepare()
 
     def wake(self) -> None:
-        """There is a new job."""
-        with self._wake:
-            self._wake_calls += 1
-            self._wake.notify()
+        """There may be a job to claim."""
+        self._bell.ring()
+        self._short_bell.ring()
 
     def running(self) -> int:
         """The number of jobs that this server runs."""
@@ -108,6 +130,10 @@ class Runner:
         run = self._running_jobs().get(job)
         if run is not None:
             run.request_stop(stop)
+
+    def end_invalid_keys(self) -> None:
+        """End the jobs of keys that are revoked or have expired, now rather than with the next heartbeat."""
+        self._housekeeper.end_invalid_keys()
 
     def drain(self, seconds: float) -> None:
         """Claim nothing new; after this time put the running jobs back with their best plans."""
@@ -131,8 +157,8 @@ class Runner:
 
     def _stop_claiming(self) -> None:
         self._shutdown.draining.set()
-        with self._wake:
-            self._wake.notify_all()
+        self._bell.ring_for_all()
+        self._short_bell.ring_for_all()
 
     def _start_thread(self, target: Callable[[], None], name: str) -> None:
         thread = threading.Thread(target=target, name=name, daemon=True)
@@ -145,16 +171,18 @@ class Runner:
 
     # One worker
 
-    def _serve(self) -> None:
+    def _serve(self, bell: Bell, short_only: bool) -> None:
         while not self._shutdown.draining.is_set():
-            calls_before = self._wake_calls
+            rings_before = bell.rings
             with self._lock:
                 seconds, delayed = self._backoff.seconds(), self._backoff.delayed_jobs()
             if seconds:
                 self._shutdown.draining.wait(seconds)
                 continue
             try:
-                claimed = self._claims.claim(self.name, self._settings.key_running, delayed)
+                claimed = self._claims.claim(
+                    self.name, self._settings.key_running, delayed, short_only=short_only
+                )
             except StoreError as error:
                 log.warning("store_error", during="take", error=str(error))
                 self._shutdown.stopped.wait(_RETRY_SECONDS)
@@ -165,31 +193,41 @@ class Runner:
                 self._shutdown.stopped.wait(_RETRY_SECONDS)
                 continue
             if claimed is not None:
+                # There may be another for another thread.
+                bell.ring()
                 self._run(claimed)
-            else:
-                self._wait_for_job(calls_before)
+            elif not self._shutdown.draining.is_set():
+                bell.wait(rings_before, self._poll_seconds())
 
-    def _wait_for_job(self, calls_before: int) -> None:
-        with self._wake:
-            if self._wake_calls == calls_before and not self._shutdown.draining.is_set():
-                self._wake.wait(_POLL_SECONDS)
+    def _poll_seconds(self) -> float:
+        """Seconds after which the store is asked for a job though nothing was heard of one."""
+        longest = _POLL_WITH_NOTICES_SECONDS if self._notices.reliable else _POLL_SECONDS
+        with self._lock:
+            delayed = self._backoff.next_job_seconds()
+        return longest if delayed is None else min(longest, delayed)
 
     def _run(self, claimed: ClaimedJob) -> None:
         job = claimed.job
         run = JobRun(claimed, self._claims, self._shutdown, self._settings.keep_seconds, self._on_change)
         with self._lock:
+            before = self._runs.get(job.id)
             self._runs[job.id] = run
+        if before is not None:
+            # Taken from this server, and claimed by it again before it noticed.
+            before.lost = True
         self._metrics.solving.inc()
-        structlog.contextvars.bind_contextvars(job=job.id, attempt=job.attempt)
         try:
-            short = self._answer(run)
+            with tracing.job(job.trace, job.created if job.attempt == 1 else None, _about(job)):
+                structlog.contextvars.bind_contextvars(job=job.id, attempt=job.attempt, **tracing.log_ids())
+                short = self._answer(run)
             with self._lock:
                 (self._backoff.shortage if short else self._backoff.success)(job.id)
         finally:
             structlog.contextvars.clear_contextvars()
             self._metrics.solving.dec()
             with self._lock:
-                self._runs.pop(job.id, None)
+                if self._runs.get(job.id) is run:
+                    del self._runs[job.id]
             self._on_change(job.id)
             # Equal jobs and those of the same key may have waited for this one.
             self.wake()
@@ -218,6 +256,10 @@ class Runner:
             run.put_back()
         else:
             run.finish(State.CANCELLED)
+
+
+def _about(job: Job) -> tracing.Attributes:
+    return {"memstow.job": job.id, "memstow.attempt": job.attempt, "memstow.buffers": job.buffers}
 
 
 def _error_text(error: MemstowError) -> str:

@@ -10,26 +10,34 @@ from typing import Final
 
 from memstow.api.workers.executor import SHORTAGE, ChildError
 
-_ERRORS: Final = frozenset(
-    {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC, errno.EDQUOT}
-)
+# Never due to the limits of a run itself.
+_OF_SERVER: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EDQUOT})
+# Due to the memory limit of a run, or to the server.
+_OF_SERVER_OR_RUN: Final = frozenset({errno.EAGAIN, errno.ENOMEM})
 _FIRST_SECONDS: Final = 0.5
 _MOST_SECONDS: Final = 30.0
 # Jobs that are remembered; more of them than this cannot be tried in the longest delay.
 _MOST_JOBS: Final = 500
 
 
+def is_of_server(error: BaseException) -> bool:
+    """Whether the server lacks something, whatever the limits of the run."""
+    return isinstance(error, OSError) and error.errno in _OF_SERVER
+
+
+def is_of_server_or_run(error: BaseException) -> bool:
+    """Whether the server lacks something, or the run has met its memory limit."""
+    if isinstance(error, RuntimeError):
+        # Python has no other sign of too many threads.
+        return "can't start new thread" in str(error)
+    return isinstance(error, OSError) and error.errno in _OF_SERVER_OR_RUN
+
+
 def is_shortage(error: BaseException) -> bool:
     """Whether a run could not start or go on because the server lacks something."""
-    match error:
-        case ChildError():
-            return error.code == SHORTAGE
-        case OSError():
-            return error.errno in _ERRORS
-        case RuntimeError():
-            # Python has no other sign of too many threads.
-            return "can't start new thread" in str(error)
-    return isinstance(error, MemoryError)
+    if isinstance(error, ChildError):
+        return error.code == SHORTAGE
+    return isinstance(error, MemoryError) or is_of_server(error) or is_of_server_or_run(error)
 
 
 class Backoff:
@@ -71,6 +79,11 @@ class Backoff:
         """Jobs that this server should not claim yet."""
         now = self._clock()
         return [job for job, (_, until) in self._jobs.items() if now < until]
+
+    def next_job_seconds(self) -> float | None:
+        """Seconds until the first of these may be claimed again; None: there are none."""
+        now = self._clock()
+        return min((until - now for _, until in self._jobs.values() if now < until), default=None)
 
 
 def _delay(count: int) -> float:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.request import urlopen
@@ -18,9 +18,14 @@ from memstow.planner.generate.network import network
 
 
 @contextmanager
-def running(command: list[str], port: int) -> Iterator[int]:
-    """A server until the block ends; its process."""
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+def running(command: list[str], port: int, environment: Mapping[str, str] | None = None) -> Iterator[int]:
+    """A server until the block ends; its process. These variables are added to its environment."""
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, **(environment or {})},
+    )
     try:
         end = time.monotonic() + 60
         while time.monotonic() < end:

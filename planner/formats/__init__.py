@@ -135,6 +135,10 @@ def read_plan(data: bytes, problem: Problem, name: str | None = None) -> Plan:
             raise _no_plans(name)
         return form.read_plan(_content(form, data), problem)
     raw = parse_json(data)
+    if isinstance(raw, dict) and "plan" in raw:
+        from memstow.planner.formats.lock import is_lock
+
+        raw = raw["plan"] if is_lock(raw) else raw
     if isinstance(raw, list) or (isinstance(raw, dict) and "buffers" in raw and "placements" not in raw):
         message = "this is a problem, where a plan is expected: the problem is named before its plan"
         raise InputError.single("not_a_plan", "$", message)

@@ -1,7 +1,6 @@
 """The answer as it travels: where every buffer is, what that costs, and how good it is known to be."""
 
 from collections.abc import Iterable, Iterator
-from enum import StrEnum
 from typing import Annotated, Final, Literal, SupportsIndex
 
 from pydantic import ConfigDict, Field
@@ -10,21 +9,10 @@ from pydantic.dataclasses import dataclass
 from memstow.planner.model.model_class import model_class
 from memstow.planner.model.order_proofs import Cut, RefutedOrders
 from memstow.planner.model.problem import Bytes, Count, Id, Problem, Time
+from memstow.planner.model.status import PLANNED as PLANNED
+from memstow.planner.model.status import Status as Status
 
 _CONFIG = ConfigDict(extra="forbid", allow_inf_nan=False, defer_build=True)
-
-
-class Status(StrEnum):
-    """What is known about the plan."""
-
-    OPTIMAL = "optimal"
-    FEASIBLE = "feasible"
-    INFEASIBLE = "infeasible"
-    UNKNOWN = "unknown"
-
-
-PLANNED: Final = frozenset({Status.OPTIMAL, Status.FEASIBLE})
-"""With these there is a plan."""
 
 
 @model_class
@@ -59,7 +47,7 @@ class Live:
     bytes: Annotated[int, Field(strict=True, ge=0)]
     time: Time | None = Field(
         default=None,
-        description="The first moment with so many; null: nothing in this pool has a lifetime.",
+        description="The first moment with this many; null: nothing in this pool has a lifetime.",
     )
 
 

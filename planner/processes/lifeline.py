@@ -44,6 +44,12 @@ def be_modest() -> None:
         file.write("1000")
 
 
+def step_back() -> None:
+    """Lower the priority further: long work should not slow down short work in other children."""
+    with contextlib.suppress(OSError):
+        os.nice(_NICER)
+
+
 def limit_memory(limit: int) -> None:
     """Set a hard limit well above this one, which the parent enforces."""
     import resource

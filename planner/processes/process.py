@@ -65,8 +65,9 @@ class Group(ABC):
 class Process(Group):
     """A child started from a command, in a session of its own."""
 
-    def __init__(self, command: Sequence[str]) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    def __init__(self, command: Sequence[str], parent: Path | None = None) -> None:
+        """Start it; its temporary folder is made in `parent`, or where the system has such folders."""
+        self.folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
         try:
             self.events, events = os.pipe()
         except OSError:

@@ -98,7 +98,7 @@ def name_and_size(name: str, size: int, room: int) -> str:
 
 
 def fill_lines(entries: Iterable[str], room: int, most: int, more: str) -> list[str]:
-    """Entries side by side in at most so many lines; `more` ends the last if some are left out."""
+    """Entries side by side in at most this many lines; `more` ends the last if some are left out."""
     lines: list[str] = []
     line = ""
     for entry in entries:

@@ -43,10 +43,18 @@ def plan_report(problem: Problem, plan: Plan, width: int, glyphs: Glyphs) -> str
 
 
 def _plan_lines(problem: Problem, plan: Plan, width: int, glyphs: Glyphs) -> list[str]:
+    bases = {pool.id: pool.base for pool in problem.pools if pool.base is not None}
     lines = table(
-        ("pool", "capacity", "peak", "bound", "gap"),
+        ("pool", "capacity", "peak", "bound", "gap", *(["addresses"] if bases else [])),
         [
-            (plain(use.pool, most=40), _capacity(use), count(use.peak), count(use.bound), _gap(plan, use))
+            (
+                plain(use.pool, most=40),
+                _capacity(use),
+                count(use.peak),
+                count(use.bound),
+                _gap(plan, use),
+                *([_addresses(bases.get(use.pool), use.peak)] if bases else []),
+            )
             for use in plan.pools
         ],
     )
@@ -78,6 +86,11 @@ def _verdict(plan: Plan) -> str:
 
 def _capacity(use: PoolUse) -> str:
     return "unlimited" if use.capacity is None else count(use.capacity)
+
+
+def _addresses(base: int | None, peak: int) -> str:
+    """From the base of the pool to behind its last buffer."""
+    return "" if base is None or not peak else f"{base:#x}-{base + peak:#x}"
 
 
 def _gap(plan: Plan, use: PoolUse) -> str:

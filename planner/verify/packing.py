@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from memstow.planner.model.ranges import Range
 from memstow.planner.verify.layout import Layout
-from memstow.planner.verify.problem_index import ALONE, Grid, ProblemIndex
+from memstow.planner.verify.problem_index import ALONE, ProblemIndex
 
 Prefer = Callable[[int, int], int]
 """Ranks a pool for a body that would end there at that offset: the lowest rank is taken."""
@@ -141,11 +141,11 @@ class Packing:
         taken.sort()
         if not self._steps.spend(len(taken) + 1):
             return None
-        start = _aligned(grid, start)
+        start = grid.lowest_from(start)
         for below, above in taken:
             # A start strictly between the two would share a byte.
             if below < start < above:
-                start = _aligned(grid, above)
+                start = grid.lowest_from(above)
         return start if start <= highest else None
 
     def _in_the_way(self, buffer: int, delta: int, size: int, pool: int) -> list[Range]:
@@ -176,7 +176,3 @@ class Packing:
 
 def _meet(one: Sequence[Range], other: Sequence[Range]) -> bool:
     return any(begin < last and first < end for begin, end in one for first, last in other)
-
-
-def _aligned(grid: Grid, least: int) -> int:
-    return least + (grid.first - least) % grid.step

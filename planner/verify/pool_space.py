@@ -74,12 +74,13 @@ def _lowest_end(index: ProblemIndex, buffer: int, pool: int) -> int:
     it = index.buffers[buffer]
     if it.offset is not None:
         return it.offset + it.size
-    step, offset = index.grid(it.alignment, pool)
+    grid = index.grid(it.alignment, pool)
+    offset = grid.first
     for begin, end in index.reserved[pool]:
         if offset + it.size <= begin:
             break
         if offset < end:
-            offset += -((offset - end) // step) * step
+            offset = grid.lowest_from(end)
     return offset + it.size
 
 
@@ -139,7 +140,7 @@ class EmptyPools:
         for begin, end in index.reserved[pool]:
             largest = max(largest, min(begin, limit) - start)
             if start < end:
-                start = _aligned(grid, end)
+                start = grid.lowest_from(end)
         return max(largest, limit - start)
 
     def _try(self, buffer: int, pool: int) -> bool:
@@ -154,7 +155,7 @@ class EmptyPools:
         if len(pins) > 1:
             return False
         start = max(-least for least in shift.values())
-        start = max(pins) if pins else _aligned(grid, start)
+        start = max(pins) if pins else grid.lowest_from(start)
         return self._place(pool, start, grid, shift, pinned=bool(pins))
 
     def _place(self, pool: int, start: int, grid: Grid, shift: dict[int, int], pinned: bool) -> bool:
@@ -176,8 +177,4 @@ class EmptyPools:
                 return True
             if pinned:
                 return False
-            start = _aligned(grid, max(past))
-
-
-def _aligned(grid: Grid, least: int) -> int:
-    return least + (grid.first - least) % grid.step
+            start = grid.lowest_from(max(past))

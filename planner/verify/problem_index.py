@@ -25,6 +25,10 @@ class Grid(NamedTuple):
     step: int
     first: int
 
+    def lowest_from(self, least: int) -> int:
+        """The lowest offset that is at least this one and congruent to those of the grid."""
+        return least + (self.first - least) % self.step
+
 
 def both(one: Grid, other: Grid) -> Grid | None:
     """The offsets on both grids, if there are any."""

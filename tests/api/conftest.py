@@ -1,5 +1,7 @@
 """What the tests of the service share: a PostgreSQL where there is one, and servers of their own."""
 
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,6 +9,8 @@ import pytest
 
 from tests.api import postgres
 from tests.api.serving import Server
+
+NAME_ON_CERTIFICATE = "planner.example.com"
 
 
 @pytest.fixture(scope="session")
@@ -33,3 +37,22 @@ def server(tmp_path: Path) -> Iterator[Server]:
     made = Server(tmp_path / "data")
     yield made
     made.kill()
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a certificate of the name in the examples, and its key."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not here")
+    folder = tmp_path_factory.mktemp("tls")
+    command = (
+        "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -keyout key.pem -out chain.pem"
+    )
+    names = f"subjectAltName=DNS:{NAME_ON_CERTIFICATE},DNS:localhost,IP:127.0.0.1"
+    subprocess.run(
+        ["openssl", *command.split(), "-subj", f"/CN={NAME_ON_CERTIFICATE}", "-addext", names],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+    )
+    return folder

@@ -30,6 +30,13 @@ class Server:
     def start(self, **settings: object) -> "Server":
         """Start, and wait until it listens."""
         self._settings |= settings
+        self.launch()
+        wait_for(lambda: self._listening() or not self.alive(), "the server to listen")
+        assert self.url, self.log()
+        return self
+
+    def launch(self) -> None:
+        """Start its process."""
         given = {"port": 0, "data": self.data, "lease_seconds": 2, "slots": 1, **self._settings}
         environment = {name: value for name, value in os.environ.items() if not name.startswith("MEMSTOW_")}
         environment |= {f"MEMSTOW_{name.upper()}": str(value) for name, value in given.items()}
@@ -42,12 +49,9 @@ class Server:
                 stdout=subprocess.DEVNULL,
                 stderr=log,
             )
-        wait_for(lambda: self._listening() or not self.alive(), "the server to listen")
-        assert self.url, self.log()
-        return self
 
     def _listening(self) -> bool:
-        found = re.search(r"http://[^\"]+", self.log())
+        found = re.search(r"https?://[^\"]+", self.log())
         self.url = found.group() if found else ""
         return bool(found)
 

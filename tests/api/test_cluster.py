@@ -4,8 +4,6 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
 
@@ -20,6 +18,7 @@ from memstow.planner.verify import verify
 from tests import processes
 from tests.api.asking import events, has_plan, job_of, over, submit
 from tests.api.http.conftest import hard
+from tests.api.on_cluster import LEASE, LONG, attempts, begun, ends_of, solving, start
 from tests.api.serving import Server
 from tests.planner.bench.farm import ROOT, Farm
 from tests.processes import children_of, wait_ended
@@ -28,48 +27,11 @@ from tests.waiting import PATIENCE, wait_for
 if find_spec("distributed") is None:
     pytest.skip("needs Dask: pip install 'memstow[dask]'", allow_module_level=True)
 
-LONG = 300.0
-# A worker on a busy machine says nothing for longer than one would wait for it here.
-LEASE = 30
-
-
-@contextmanager
-def start(server: Server, farm: Farm, **settings: object) -> Iterator[httpx2.Client]:
-    """A client of the server, which sends its solves to the cluster."""
-    given = {"executor": "dask", "scheduler": farm.address, "lease_seconds": LEASE, **settings}
-    with server.start(**given).client() as client:
-        wait_for(lambda: client.get("/readyz").status_code == 200, "the cluster to be there")
-        yield client
-
-
-def begun(client: httpx2.Client, farm: Farm, problem: dict[str, Any], **options: Any) -> str:
-    """The id of a job that a worker solves, and of which there is a plan."""
-    job = submit(client, problem, **options)
-    wait_for(lambda: solving(farm), "a worker to solve it")
-    wait_for(lambda: has_plan(client, job), "a first plan")
-    return job
-
-
-def solving(farm: Farm) -> list[int]:
-    """Children of workers that solve."""
-    alive = [worker for worker in farm.workers if worker.poll() is None]
-    return [child for worker in alive for child in processes.solving(worker.pid)]
-
 
 def value_of(client: httpx2.Client, job: str) -> int:
     """Of the best plan that is kept: the job tells of better ones a moment before they are."""
     value: int = client.get(f"/v1/jobs/{job}/plan").json()["objective"][0]["value"]
     return value
-
-
-def ends_of(client: httpx2.Client, job: str) -> int:
-    """How often the events of a job that is over say so."""
-    return [event.kind for event in events(client, job)].count("done")
-
-
-def attempts(server: Server) -> list[int]:
-    """The attempts that a server has begun."""
-    return [it["attempt"] for it in server.events() if it["event"] == "job_started"]
 
 
 def require_valid(problem: dict[str, Any], found: Any) -> None:

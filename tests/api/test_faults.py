@@ -21,6 +21,7 @@ import pytest
 from memstow.api.http.schemas import PROBLEM
 from memstow.api.metrics import Metrics
 from memstow.api.store import database as store
+from memstow.api.store.accounts import Quotas
 from memstow.api.store.claims import Claims
 from memstow.api.store.migrate import upgrade
 from memstow.api.store.queue import Queue
@@ -456,7 +457,7 @@ def test_a_clock_that_jumps_takes_no_job_away(server: Server, monkeypatch: pytes
     server.data.mkdir()
     database = store.Database(store.url_of(server.data))
     upgrade(database)
-    queue, claims = Queue(database, 10), Claims(database)
+    queue, claims = Queue(database, Quotas(max_queued=10)), Claims(database)
     job, _ = queue.submit(draft())
     claims.claim(uuid.uuid4().hex, 9)
     housekeeper = Housekeeper(

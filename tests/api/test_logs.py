@@ -13,7 +13,7 @@ import structlog
 
 from memstow.api.http import logs
 from memstow.api.store.database import Database, url_of
-from memstow.api.store.keys import Keys, Scope
+from memstow.api.store.keys import Keys, Role
 from memstow.api.store.migrate import upgrade
 from tests.api.http.conftest import hard
 from tests.api.serving import Server
@@ -40,7 +40,7 @@ def make_key(data: Path) -> str:
     data.mkdir()
     database = Database(url_of(data))
     upgrade(database)
-    _, text = Keys(database).create(PRIVATE, frozenset(Scope))
+    _, text = Keys(database).create(PRIVATE, Role.ADMIN)
     database.close()
     return text
 
@@ -102,8 +102,9 @@ def test_what_happens_to_a_job_carries_its_id(keyed: tuple[Server, str]) -> None
         wait_for(lambda: client.get(f"/v1/jobs/{job}").json()["state"] == "done", "the job to end")
     wait_for(lambda: any(it["event"] == "job_finished" for it in server.events()), "the line")
     lines = [event for event in server.events() if event.get("job") == job]
-    assert [line["event"] for line in lines] == ["job_started", "job_finished"]
-    assert lines[-1]["state"] == "done"
+    # Of the request and of its job, whichever writes first.
+    assert sorted(line["event"] for line in lines) == ["audit", "job_finished", "job_started"]
+    assert next(line for line in lines if line["event"] == "job_finished")["state"] == "done"
     assert PRIVATE not in server.log()
 
 

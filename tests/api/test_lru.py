@@ -45,3 +45,25 @@ def test_what_is_larger_than_all_the_room_drives_nothing_out() -> None:
     recent.put("b", bytes(11))
     assert recent.get("a") is not None
     assert recent.get("b") is None
+
+
+def test_one_owner_fills_half_and_drives_out_only_its_own() -> None:
+    recent = of(4)
+    recent.put("theirs", bytes(10), "two")
+    for name in "abc":
+        recent.put(name, bytes(10), "one")
+    assert [recent.get(name) is not None for name in "abc"] == [False, True, True]
+    assert recent.get("theirs") is not None
+    recent.put("b", bytes(10), "two")
+    recent.put("d", bytes(10), "one")
+    assert recent.get("c") is not None, "b is no longer counted as that of the first"
+
+
+def test_of_all_owners_together_the_least_recently_used_goes_first() -> None:
+    recent = of(3)
+    for owner in ("one", "two", "three"):
+        recent.put(owner, bytes(10), owner)
+    assert recent.get("one") is not None
+    recent.put("four", bytes(10), "four")
+    assert recent.get("two") is None
+    assert recent.get("one") is not None

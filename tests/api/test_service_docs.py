@@ -1,5 +1,6 @@
 """docs/service.md says what is so: its examples run, and every operation and setting is there."""
 
+import ast
 import json
 import os
 import re
@@ -51,6 +52,38 @@ def test_the_examples_run(running: Server, tmp_path: Path) -> None:
     assert "event: done" in ran.stdout
     plan = json.loads((tmp_path / "plan.json").read_text())
     assert plan["status"] == "optimal"
+
+
+def test_the_examples_for_operators_run(tmp_path: Path) -> None:
+    if shutil.which("curl") is None:
+        pytest.skip("curl is not here")
+    (block,) = (
+        it for it in re.findall(r"^```sh\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL) if "/v1/keys" in it
+    )
+    data = tmp_path / "data"
+    create = ["keys", "create", "--name", "operator", "--role", "admin", "--data", str(data)]
+    made = subprocess.run(
+        [sys.executable, "-m", "memstow.api.cli.main", *create], check=True, capture_output=True, text=True
+    )
+    server = Server(data).start()
+    try:
+        script = block.replace("localhost:8080", server.url.removeprefix("http://"))
+        script = re.sub(r"^(curl -s) (.*)$", r"\1Sf \2; echo", script, flags=re.MULTILINE)
+        ran = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", script],
+            cwd=tmp_path,
+            env=os.environ | {"MEMSTOW_KEY": made.stdout.strip()},
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+    finally:
+        server.kill()
+    assert (ran.returncode, ran.stderr) == (0, "")
+    answers = [json.loads(line) for line in ran.stdout.splitlines() if line]
+    assert len(answers) == block.count("curl ") - 1, "one is in a file"
+    assert answers[-1]["draining"] is True
 
 
 def test_the_first_problem_is_one_everywhere(running: Server) -> None:
@@ -106,5 +139,31 @@ def test_every_setting_is_documented_with_its_default() -> None:
 def test_every_operation_is_documented() -> None:
     for path in create_app(Settings()).openapi()["paths"]:
         place = re.sub(r"\{\w+\}", "", path).rstrip("/") or "localhost:8080/"
-        for part in filter(None, re.split(r"/(?=$)|(?<=jobs/)|(?<=batches/)", place)):
+        for part in filter(None, re.split(r"/(?=$)|(?<=jobs/)|(?<=batches/)|(?<=keys/)", place)):
             assert part.strip("/") in PAGE, path
+
+
+def _codes_of_errors() -> set[str]:
+    """The codes that the service answers with: the names in the calls that make errors."""
+    makers = {"ApiError", "ChildError", "_refuse", "_too_many"}
+    codes = set()
+    for file in (*(ROOT / "api" / "http").rglob("*.py"), *(ROOT / "api" / "workers").rglob("*.py")):
+        for call in ast.walk(ast.parse(file.read_text())):
+            if isinstance(call, ast.Call) and _name_of(call.func) in makers:
+                texts = [str(it.value) for it in call.args if isinstance(it, ast.Constant)]
+                codes |= set([it for it in texts if re.fullmatch(r"[a-z]+(_[a-z]+)*", it)][:1])
+    return codes - {"http_error"}
+
+
+def _name_of(called: ast.expr) -> str:
+    return called.id if isinstance(called, ast.Name) else getattr(called, "attr", "")
+
+
+def test_every_code_of_an_error_is_documented() -> None:
+    rows = re.findall(r"^\| \d{3} \| (`.*?`) \| .* \|$", PAGE, re.MULTILINE)
+    documented = {code for row in rows for code in re.findall(r"`(\w+)`", row)}
+    found = _codes_of_errors()
+    assert len(found) > 30
+    assert found - documented == set()
+    program = "".join(file.read_text() for file in (ROOT / "api").rglob("*.py"))
+    assert {code for code in documented if f'"{code}"' not in program} == set(), "nothing answers with it"

@@ -149,6 +149,13 @@ def _add_where(parser: argparse.ArgumentParser) -> None:
     where.add_argument(
         "--scheduler", metavar="URL", help="address of the cluster's scheduler, such as tcp://host:8786"
     )
+    where.add_argument(
+        "--scheduler-wait",
+        type=real(0, LONGEST_RUN),
+        default=60.0,
+        metavar="S",
+        help="how long to wait for a scheduler that is lost (default: 60)",
+    )
 
 
 class Progress(Line):
@@ -198,8 +205,8 @@ def run(args: argparse.Namespace) -> int:
     journal = Journal(folder, args.resume)
     try:
         replace_file(folder / PATHS, paths_file(folder, args.paths))
-        executor = _executor(args)
         progress = Progress(sys.stderr) if is_terminal(sys.stderr) else None
+        executor = _executor(args, progress)
 
         def work(cancel: "threading.Event") -> "Tally":
             hear = progress.hear if progress else lambda _tally: None
@@ -220,7 +227,7 @@ def run(args: argparse.Namespace) -> int:
     return Exit.DONE if sum(journal.endings.values()) and not tally.lost else Exit.USAGE
 
 
-def _executor(args: argparse.Namespace) -> "Executor":
+def _executor(args: argparse.Namespace, progress: Progress | None) -> "Executor":
     from memstow.planner.model.errors import InputError, MissingBackEndError
     from memstow.planner.reading.scheduler_address import check_scheduler
 
@@ -238,9 +245,15 @@ def _executor(args: argparse.Namespace) -> "Executor":
         raise MissingBackEndError(
             "--executor dask needs distributed; install with: pip install 'memstow[dask]'"
         )
-    from memstow.planner.bench.runs.dask_executor import Cluster
+    from memstow.planner.bench.runs.dask_executor import ClusterExecutor
+    from memstow.planner.show.formatting import plain
 
-    return Cluster(check_scheduler(args.scheduler, "--scheduler"))
+    def say(text: str) -> None:
+        if progress is not None:
+            progress.clear()
+        print_error(plain(text))
+
+    return ClusterExecutor(check_scheduler(args.scheduler, "--scheduler"), args.scheduler_wait, say)
 
 
 def print_notes(tally: "Tally") -> None:

@@ -1,6 +1,7 @@
-"""`memstow db`: the schema of the store."""
+"""`memstow db`: the schema of the store, and copies of it."""
 
 import argparse
+from pathlib import Path
 
 from memstow.api.cli.commands.serve import add_store, load
 from memstow.api.cli.exit_codes import Exit
@@ -12,9 +13,9 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
     parser = add_command(
         commands,
         "db",
-        "migrate the store of the service to the schema of this version, or show its version",
-        details="`memstow serve` does the same when it starts.",
-        examples="memstow db upgrade\nmemstow db status",
+        "migrate the store of the service to the schema of this version, show its version, or back it up",
+        details="`memstow serve` migrates the store when it starts.",
+        examples="memstow db upgrade\nmemstow db status\nmemstow db backup memstow-backup.sqlite",
     )
     kinds = parser.add_subparsers(title="actions", metavar="ACTION", dest="action", required=True)
     for name, summary in (
@@ -26,6 +27,16 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
         )
         add_store(action)
         action.set_defaults(run=run)
+    backup = add_command(
+        kinds,
+        "backup",
+        "copy the store to a new file, also while the server runs",
+        details="For the store in a folder. Copy a PostgreSQL database with pg_dump.",
+        examples="memstow db backup memstow-backup.sqlite\nmemstow db backup today.sqlite --data plans",
+    )
+    backup.add_argument("file", type=Path, metavar="FILE", help="file to write; must not exist")
+    add_store(backup)
+    backup.set_defaults(run=run_backup)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -48,4 +59,20 @@ def run(args: argparse.Namespace) -> int:
             print(f"schema version {migrate.current(database) or 'none'}, newest {migrate.newest()}")
     finally:
         database.close()
+    return Exit.DONE
+
+
+def run_backup(args: argparse.Namespace) -> int:
+    """Copy the store."""
+    settings = load(args)
+    from memstow.api.store.backup import back_up
+    from memstow.api.store.database import FILE
+    from memstow.planner.model.errors import InputError
+
+    if settings.database is not None:
+        raise InputError.single("not_a_folder", "database", "copy a PostgreSQL database with pg_dump")
+    if not settings.store_exists:
+        raise InputError.single("no_store", str(settings.data), "there is no store in this folder")
+    size = back_up(settings.data / FILE, args.file)
+    print(f"wrote {size:,} bytes to {args.file}")
     return Exit.DONE

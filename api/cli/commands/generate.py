@@ -9,7 +9,7 @@ from memstow.api.cli.io.output import WRITABLE, format_of, refuse_unwritable, wr
 from memstow.planner.generate.features import FEATURES
 
 # Arguments that are not parameters of the generator.
-_OURS = {"command", "version", "kind", "output", "output_format", "run"}
+_OURS = {"command", "version", "kind", "output", "output_format", "run", "words"}
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:

@@ -30,6 +30,7 @@ memstow serve
 memstow serve --port 9000 --data /var/lib/memstow
 memstow serve --config memstow.toml
 memstow serve --executor dask --scheduler tcp://localhost:8786
+memstow serve --tls-cert chain.pem --tls-key key.pem
 memstow serve --print-settings > memstow.toml
 """,
     )
@@ -44,6 +45,8 @@ memstow serve --print-settings > memstow.toml
     parser.add_argument(
         "--scheduler", metavar="URL", help="address of the cluster's scheduler, such as tcp://host:8786"
     )
+    parser.add_argument("--tls-cert", metavar="FILE", help="certificate with its chain, to serve HTTPS")
+    parser.add_argument("--tls-key", metavar="FILE", help="key of that certificate")
     parser.add_argument("--print-settings", action="store_true", help="print the effective settings and exit")
     parser.set_defaults(run=run)
 
@@ -58,7 +61,8 @@ def add_store(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the service until it is stopped."""
-    settings = load(args, host=args.host, port=args.port, executor=args.executor, scheduler=args.scheduler)
+    names = ("host", "port", "executor", "scheduler", "tls_cert", "tls_key")
+    settings = load(args, **{name: getattr(args, name) for name in names})
     if args.print_settings:
         from memstow.api.http.settings import printed
 

@@ -16,7 +16,7 @@ from memstow.api.cli.io.arguments import (
     real,
     whole,
 )
-from memstow.api.cli.io.output import add_results, check_results, write_results
+from memstow.api.cli.io.lock_file import LockFile, add_lock, refuse_odd_locks
 from memstow.api.cli.io.problem_input import (
     add_changes,
     add_graph_changes,
@@ -27,6 +27,7 @@ from memstow.api.cli.io.problem_input import (
     refuse_two_stdins,
     warn_if_terminal,
 )
+from memstow.api.cli.io.results import add_results, check_names, check_results, write_results
 from memstow.api.cli.io.terminal import is_terminal, print_error
 from memstow.planner.show.formatting import plain
 
@@ -55,6 +56,7 @@ memstow solve model.csv --capacity 64KiB --output plan.json
 memstow solve model.json --target stm32h743
 memstow solve model.json --time-limit 60 --gap 0.01
 memstow solve model.json --picture plan.svg
+memstow solve model.json --output model.h --output model.c --prefix model --lock model.lock
 memstow solve model.json --json | memstow verify model.json -
 memstow solve - --format csv --output-format csv < model.csv
 memstow solve model.json --server http://localhost:8080
@@ -65,6 +67,7 @@ memstow solve model.json --server http://localhost:8080
     add_graph_changes(parser)
     _add_search(parser)
     _add_limits(parser)
+    add_lock(parser)
     _add_server(parser)
     add_results(parser)
     parser.set_defaults(run=run)
@@ -140,11 +143,16 @@ def _add_server(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Read the problem, solve it, and write the plan."""
     refuse_two_stdins(args.file, args.hint, args.target)
+    refuse_odd_locks(args)
     check_results(args)
     warn_if_terminal(args.file)
     document = read_document(args.file, args)
+    check_names(args, problem_of(document))
     options = _options(args, problem_of(document))
-    plan, interrupted = _plan(args, document, options)
+    if args.lock is None:
+        plan, interrupted = _plan(args, document, options)
+    else:
+        plan, interrupted = _locked_plan(args, document, options)
     write_results(args, problem_of(document, plan), plan)
     if interrupted:
         print_error(
@@ -170,6 +178,31 @@ def _options(args: argparse.Namespace, problem: "Problem") -> "Options":
         workers=args.workers,
         hint=None if args.hint is None else read_plan(args.hint, problem),
     )
+
+
+def _locked_plan(
+    args: argparse.Namespace, document: "Problem | Graph", options: "Options"
+) -> "tuple[Plan, bool]":
+    """The plan in the lock if it holds, else a new one, which is written to the lock."""
+    from memstow.planner.model.errors import InputError
+    from memstow.planner.model.plan import PLANNED
+    from memstow.planner.model.problem import Problem
+
+    if not isinstance(document, Problem):
+        message = (
+            "a lock is for a problem, and this is a graph: write its problem with `memstow convert` first"
+        )
+        raise InputError.single("not_a_problem", "--lock", message)
+    lock = LockFile(args.lock, document, options)
+    if lock.plan is not None:
+        return lock.plan, False
+    if args.locked:
+        lock.refuse(args.words)
+    plan, interrupted = _plan(args, document, lock.options)
+    # What is found until Ctrl-C depends on when that was.
+    if plan.status in PLANNED and not interrupted:
+        lock.write(plan)
+    return plan, interrupted
 
 
 def _plan(args: argparse.Namespace, document: "Problem | Graph", options: "Options") -> "tuple[Plan, bool]":

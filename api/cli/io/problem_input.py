@@ -72,7 +72,7 @@ def read_document(path: str, args: argparse.Namespace) -> "Problem | Graph":
     from memstow.planner import formats
     from memstow.planner.model.problem import Problem
 
-    data = _read(path)
+    data = read_bytes_of(path)
     with naming_file(path):
         document = formats.read_document(data, args.format, in_place=args.in_place)
     if not isinstance(document, Problem):
@@ -137,7 +137,7 @@ def read_target(name: str) -> "Target":
     if name in shipped():
         return shipped_target(name)
     try:
-        data = _read(name)
+        data = read_bytes_of(name)
     except InputError as error:
         raise InputError(_with_shipped(name, issue) for issue in error.issues) from None
     with naming_file(name):
@@ -163,7 +163,7 @@ def read_plan(path: str, problem: "Problem", form: str | None = None) -> "Plan":
     """The plan for this problem in the file."""
     from memstow.planner import formats
 
-    data = _read(path)
+    data = read_bytes_of(path)
     with naming_file(path):
         return formats.read_plan(data, problem, form)
 
@@ -208,7 +208,8 @@ def refuse_two_stdins(*paths: str | None) -> None:
         raise InputError.single("two_stdins", "arguments", "only one of the files can be standard input (-)")
 
 
-def _read(path: str) -> bytes:
+def read_bytes_of(path: str) -> bytes:
+    """What is in the file, or on standard input."""
     from memstow.planner.model.errors import InputError
     from memstow.planner.reading.source import read_bytes
 

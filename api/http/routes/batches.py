@@ -1,16 +1,14 @@
 """Batches: many problems with many settings, each pair of them a job."""
 
-import csv
-import io
-from collections import Counter
-from dataclasses import replace
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from memstow.api.http import schemas
+from memstow.api.http.audit import note_affected
 from memstow.api.http.auth import Caller
+from memstow.api.http.batch_documents import COLUMNS, batch_document, results, results_csv
 from memstow.api.http.bodies import read_body
 from memstow.api.http.errors import ApiError
 from memstow.api.http.requests import (
@@ -18,13 +16,23 @@ from memstow.api.http.requests import (
     require_json,
     require_known,
 )
-from memstow.api.http.responses import JsonObject, job_json, json_response
+from memstow.api.http.responses import JsonObject, json_response
 from memstow.api.http.service import Service
-from memstow.api.http.submission import IDEMPOTENCY_PARAMETER, draft_for, find_submitted, idempotency_key_of
+from memstow.api.http.shares import share_of
+from memstow.api.http.submission import (
+    IDEMPOTENCY_PARAMETER,
+    draft_for,
+    find_submitted,
+    idempotency_key_of,
+    removed_error,
+    require_priority,
+)
+from memstow.api.operations.batch import jobs_of
 from memstow.api.operations.operations import READ_BATCH
 from memstow.api.operations.requests import ReadBatchRequest
 from memstow.api.store.idempotency import IdempotencyKey
-from memstow.api.store.job import Batch, Job, State, Stop, timestamp
+from memstow.api.store.job import Batch, Job, State, Stop
+from memstow.api.store.keys import Role
 
 router = APIRouter(tags=["batches"])
 
@@ -52,20 +60,22 @@ _SCHEMA: JsonObject = {
         "table": {"type": "object", "description": "By problem, then by setting."},
     },
 }
-_COLUMNS = (
-    "problem",
-    "setting",
-    "job",
-    "state",
-    "status",
-    "value",
-    "peak",
-    "bound",
-    "gap",
-    "solver",
-    "seconds",
-    "error",
-)
+_NAME: JsonObject = {"type": "string", "minLength": 1, "maxLength": 200}
+_ROW: JsonObject = {"type": "object", "required": list(COLUMNS)}
+_RESULT: JsonObject = {
+    **dict.fromkeys(COLUMNS),
+    "problem": "first",
+    "setting": "quick",
+    "job": schemas.JOB_ID,
+    "state": "done",
+    "status": "optimal",
+    "value": 12288,
+    "peak": 12288,
+    "bound": 12288,
+    "gap": 0.0,
+    "solver": "exact",
+    "seconds": 0.1,
+}
 
 
 @router.post(
@@ -76,11 +86,11 @@ _COLUMNS = (
     "compared.",
     status_code=202,
     response_class=Response,
-    responses=schemas.answers(202, "The batch.", _EXAMPLE, _SCHEMA, "application/json", 400, 415),
+    responses=schemas.answers(202, "The batch.", _EXAMPLE, _SCHEMA, "application/json", 400, 410, 415, 507),
     openapi_extra={"parameters": [IDEMPOTENCY_PARAMETER]}
     | schemas.enveloped(
         {
-            "name": {"type": "string", "minLength": 1, "maxLength": 200},
+            "name": _NAME,
             "priority": {"type": "integer", "minimum": -100, "maximum": 100, "default": 0},
             "problems": {
                 "type": "array",
@@ -88,7 +98,8 @@ _COLUMNS = (
                 "items": {
                     "type": "object",
                     "required": ["problem"],
-                    "properties": {"name": {"type": "string"}, "problem": schemas.document()},
+                    "properties": {"name": _NAME, "problem": schemas.problem()},
+                    "additionalProperties": False,
                 },
             },
             "settings": {
@@ -97,7 +108,8 @@ _COLUMNS = (
                 "items": {
                     "type": "object",
                     "required": ["options"],
-                    "properties": {"name": {"type": "string"}, "options": schemas.ref("Options")},
+                    "properties": {"name": _NAME, "options": schemas.ref("Options")},
+                    "additionalProperties": False,
                 },
             },
         },
@@ -114,23 +126,29 @@ _COLUMNS = (
     ),
 )
 async def submit_batch(request: Request, service: CurrentService) -> Response:
-    """Put in."""
+    """Submit."""
+    require_known(request)
     caller = await service.caller(request)
     service.require_open()
     require_json(request)
     body = await read_body(request, service.settings)
     key = await service.in_thread(idempotency_key_of, request, caller, body)
-    batch = await find_submitted(service, key) or await _submit(service, caller, body, key)
-    document = await _batch_json(service, caller, batch)
-    return json_response(document, 202, {"Location": f"/v1/batches/{batch}"})
+    batch = await find_submitted(service, key)
+    if batch is None:
+        batch = await _submit(service, caller, share_of(caller, request), body, key)
+    elif await service.in_thread(service.queue.batch, batch) is None:
+        raise removed_error()
+    note_affected(request.scope, batch=batch)
+    return await _batch_response(service, request, caller, batch, is_new=True)
 
 
-async def _submit(service: Service, caller: Caller, body: bytes, key: IdempotencyKey | None) -> str:
+async def _submit(
+    service: Service, caller: Caller, share: str, body: bytes, key: IdempotencyKey | None
+) -> str:
     read = ReadBatchRequest(body=body, limits=service.limits_of(caller))
-    validated = await service.perform(READ_BATCH, read, len(body))
-    drafts = [
-        replace(draft_for(caller, job, fresh=True), priority=validated.priority) for job in validated.jobs
-    ]
+    validated = await service.perform(READ_BATCH, read, len(body), share)
+    require_priority(caller, validated.priority)
+    drafts = [draft_for(caller, job, fresh=True) for job in jobs_of(validated)]
     batch, _ = await service.in_thread(service.queue.submit_batch, caller.key_id, validated.name, drafts, key)
     service.runner.wake()
     return batch
@@ -145,8 +163,9 @@ async def _submit(service: Service, caller: Caller, body: bytes, key: Idempotenc
 )
 async def get_batch(request: Request, service: CurrentService, batch: str) -> Response:
     """Look."""
-    caller = await service.caller(request)
-    return json_response(await _batch_json(service, caller, batch))
+    require_known(request)
+    caller = await service.caller(request, Role.READ)
+    return await _batch_response(service, request, caller, batch)
 
 
 @router.get(
@@ -157,10 +176,17 @@ async def get_batch(request: Request, service: CurrentService, batch: str) -> Re
     responses=schemas.answers(
         200,
         "The results.",
-        {"results": [{"problem": "first", "setting": "quick", "job": schemas.JOB_ID, "status": "optimal"}]},
-        {"type": "object"},
+        {"results": [_RESULT]},
+        {
+            "type": "object",
+            "required": ["results"],
+            "properties": {
+                "results": {"type": "array", "items": {"type": "object", "required": list(COLUMNS)}}
+            },
+        },
         "application/json",
         404,
+        as_text=f"{','.join(COLUMNS)}\nfirst,quick,{schemas.JOB_ID},done,optimal,12288,12288,12288,0.0,exact,0.1,\n",
     ),
 )
 async def get_results(
@@ -171,16 +197,15 @@ async def get_results(
 ) -> Response:
     """Results."""
     require_known(request, "format")
-    caller = await service.caller(request)
+    caller = await service.caller(request, Role.READ)
     _, jobs = await _find_batch(service, caller, batch)
-    rows = [_row(job) for job in jobs]
-    if format == "json":
-        return json_response({"results": rows})
-    text = io.StringIO()
-    writer = csv.DictWriter(text, _COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return Response(text.getvalue().encode(), media_type="text/csv")
+
+    def written() -> Response:
+        if format == "json":
+            return json_response({"results": results(jobs)})
+        return Response(results_csv(jobs), media_type="text/csv")
+
+    return await service.compute(written, share_of(caller, request))
 
 
 @router.delete(
@@ -208,13 +233,14 @@ async def end_batch(
     require_known(request, "discard")
     caller = await service.caller(request)
     _, jobs = await _find_batch(service, caller, batch)
+    note_affected(request.scope, batch=batch)
     await service.in_thread(service.queue.stop_batch, batch, discard, service.settings.keep_seconds)
     for job in jobs:
         if job.state is State.RUNNING:
             service.runner.request_stop(job.id, Stop.DISCARD if discard else Stop.KEEP)
     if discard:
         return Response(None, 204)
-    return json_response(await _batch_json(service, caller, batch))
+    return await _batch_response(service, request, caller, batch)
 
 
 async def _find_batch(service: Service, caller: Caller, batch: str) -> tuple[Batch, list[Job]]:
@@ -227,39 +253,11 @@ async def _find_batch(service: Service, caller: Caller, batch: str) -> tuple[Bat
     return found, await service.in_thread(service.queue.batch_jobs, batch)
 
 
-async def _batch_json(service: Service, caller: Caller, batch: str) -> JsonObject:
+async def _batch_response(
+    service: Service, request: Request, caller: Caller, batch: str, *, is_new: bool = False
+) -> Response:
     found, jobs = await _find_batch(service, caller, batch)
-    table: dict[str, JsonObject] = {}
-    for job in jobs:
-        cell = job_json(job)
-        table.setdefault(job.name or "", {})[job.setting or ""] = {
-            "job": job.id,
-            **{
-                name: cell[name]
-                for name in ("state", "status", "value", "peak", "bound", "gap", "solver", "error")
-            },
-        }
-    return {
-        "id": found.id,
-        "name": found.name,
-        "created": timestamp(found.created),
-        "jobs": len(jobs),
-        "states": dict(Counter(job.state.value for job in jobs)),
-        "done": all(job.over for job in jobs),
-        "table": table,
-    }
-
-
-def _row(job: Job) -> JsonObject:
-    cell = job_json(job)
-    took = None if job.started is None or job.finished is None else round(job.finished - job.started, 3)
-    return {
-        "problem": job.name,
-        "setting": job.setting,
-        "job": job.id,
-        "seconds": took,
-        **{
-            name: cell[name]
-            for name in ("state", "status", "value", "peak", "bound", "gap", "solver", "error")
-        },
-    }
+    status, headers = (202, {"Location": f"/v1/batches/{batch}"}) if is_new else (200, None)
+    return await service.compute(
+        lambda: json_response(batch_document(found, jobs), status, headers), share_of(caller, request)
+    )

@@ -6,9 +6,9 @@ from starlette.responses import Response
 
 from memstow.api.http import schemas
 from memstow.api.http.errors import ApiError
-from memstow.api.http.requests import CurrentService
+from memstow.api.http.requests import CurrentService, require_known
 from memstow.api.http.responses import json_response
-from memstow.api.store.keys import Scope
+from memstow.api.store.keys import Role
 
 router = APIRouter(tags=["health"])
 
@@ -19,24 +19,28 @@ _SCHEMA = {"type": "object", "required": ["status"], "properties": {"status": {"
 @router.get(
     "/livez",
     operation_id="livez",
+    openapi_extra=schemas.WITHOUT_KEY,
     summary="Whether the process lives",
     response_class=Response,
     responses=schemas.answers(200, "It lives.", _OK, _SCHEMA),
 )
-async def livez() -> Response:
+async def livez(request: Request) -> Response:
     """Live."""
+    require_known(request)
     return json_response(_OK)
 
 
 @router.get(
     "/readyz",
     operation_id="readyz",
-    summary="Whether it should get requests: store and cluster answer, the queue has room, it is not ending",
+    openapi_extra=schemas.WITHOUT_KEY,
+    summary="Whether it should get requests: store and cluster answer, it is not ending",
     response_class=Response,
     responses=schemas.answers(200, "It should.", _OK, _SCHEMA),
 )
-async def readyz(service: CurrentService) -> Response:
+async def readyz(request: Request, service: CurrentService) -> Response:
     """Ready."""
+    require_known(request)
     reason = await service.not_ready()
     if reason is not None:
         raise ApiError(503, reason, f"not ready: {reason.replace('_', ' ')}", headers={"Retry-After": "1"})
@@ -47,7 +51,7 @@ async def readyz(service: CurrentService) -> Response:
     "/metrics",
     operation_id="metrics",
     summary="The figures of this server, for Prometheus",
-    description="Where there are keys, this needs one with the scope `admin`.",
+    description="Where there are keys, this needs one with the role `admin`.",
     response_class=Response,
     responses=schemas.answers(
         200, "The figures.", "memstow_jobs_queued 0.0\n", {"type": "string"}, "text/plain"
@@ -55,5 +59,6 @@ async def readyz(service: CurrentService) -> Response:
 )
 async def metrics(request: Request, service: CurrentService) -> Response:
     """Metrics."""
-    await service.caller(request, Scope.ADMIN)
+    require_known(request)
+    await service.caller(request, Role.ADMIN)
     return Response(service.metrics.text(), media_type=CONTENT_TYPE_LATEST)

@@ -7,6 +7,7 @@ from starlette.responses import HTMLResponse
 
 import memstow
 from memstow.api.http import schemas
+from memstow.api.http.requests import require_known
 
 router = APIRouter(tags=["start"])
 
@@ -41,10 +42,12 @@ pre {{ background: #f3f3f3; padding: 1rem; overflow: auto }}</style>
 @router.get(
     "/",
     operation_id="start",
+    openapi_extra=schemas.WITHOUT_KEY,
     summary="A page with links",
     response_class=HTMLResponse,
     responses=schemas.answers(200, "The page.", "<!doctype html>", {"type": "string"}, "text/html"),
 )
 async def start(request: Request) -> HTMLResponse:
     """The page, with commands for the address that it was asked for at."""
+    require_known(request)
     return HTMLResponse(_PAGE.replace(_HERE, escape(request.url.netloc)))

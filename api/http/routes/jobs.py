@@ -11,28 +11,36 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.responses import Response
 
 from memstow.api.http import schemas
-from memstow.api.http.errors import ApiError, NoMoreEventsError
+from memstow.api.http.audit import note_affected
+from memstow.api.http.auth import Caller
+from memstow.api.http.errors import IS_HEAD, ApiError, NoMoreEventsError
+from memstow.api.http.job_plans import FINAL, plan_of_job
 from memstow.api.http.requests import (
     OPTION_PARAMETERS,
+    SOURCE_PARAMETERS,
     CurrentService,
     FormatOfBody,
+    FormatOfPlan,
     find_job,
     output_format,
     read_problem_body,
     require_known,
     service_of,
 )
-from memstow.api.http.responses import job_json, job_path, job_response, json_response
-from memstow.api.http.routes.plan import plan_of_job
+from memstow.api.http.responses import job_json, job_path, job_response, json_response, matching_tag
+from memstow.api.http.shares import share_of
 from memstow.api.http.submission import (
     IDEMPOTENCY_PARAMETER,
     draft_of,
     find_submitted,
     idempotency_key_of,
+    removed_error,
 )
+from memstow.api.operations import plan_forms
 from memstow.api.operations.operations import READ
 from memstow.api.operations.requests import ReadRequest
 from memstow.api.store.job import Job, State, Stop
+from memstow.api.store.keys import Role
 from memstow.api.store.queue import Filter
 
 router = APIRouter(tags=["jobs"])
@@ -48,7 +56,7 @@ _JOB = schemas.ref("Job")
     "`Idempotency-Key` the same request may be sent again: it is the same job.",
     status_code=202,
     response_class=Response,
-    responses=schemas.answers(202, "The job.", schemas.JOB, _JOB, "application/json", 400, 415),
+    responses=schemas.answers(202, "The job.", schemas.JOB, _JOB, "application/json", 400, 410, 415, 507),
     openapi_extra={
         "parameters": [
             *OPTION_PARAMETERS,
@@ -56,7 +64,7 @@ _JOB = schemas.ref("Job")
         ],
         **schemas.enveloped(
             {
-                "problem": schemas.ref("Problem"),
+                "problem": schemas.problem(),
                 "target": schemas.target(),
                 "options": schemas.ref("Options"),
                 "priority": {"type": "integer", "minimum": -100, "maximum": 100, "default": 0},
@@ -72,7 +80,7 @@ async def submit(
     service: CurrentService,
     format: FormatOfBody = None,  # noqa: A002
 ) -> Response:
-    """Put in."""
+    """Submit."""
     caller = await service.caller(request)
     service.require_open()
     body, form = await read_problem_body(request, service, format, "priority", "hint_job")
@@ -82,13 +90,15 @@ async def submit(
         job = earlier
     else:
         read = ReadRequest(body=body, form=form, limits=service.limits_of(caller))
-        validated = await service.perform(READ, read, len(body))
+        validated = await service.perform(READ, read, len(body), share_of(caller, request))
         draft = await draft_of(service, caller, request, validated)
         job, _ = await service.in_thread(service.queue.submit, draft, key)
         service.runner.wake()
+    note_affected(request.scope, job=job)
     found = await service.in_thread(service.queue.get, job)
-    headers = {"Location": job_path(job)}
-    return json_response({"id": job}, 202, headers) if found is None else job_response(found, 202, headers)
+    if found is None:
+        raise removed_error()
+    return job_response(found, 202, {"Location": job_path(job)})
 
 
 @router.get(
@@ -118,7 +128,7 @@ async def list_jobs(
 ) -> Response:
     """List."""
     require_known(request, "state", "batch", "digest", "limit", "cursor")
-    caller = await service.caller(request)
+    caller = await service.caller(request, Role.READ)
     wanted = Filter(
         key_id=None if caller.admin else caller.key_id,
         state=state,
@@ -128,7 +138,12 @@ async def list_jobs(
     )
     found = await service.in_thread(service.queue.page, wanted, limit)
     following = _cursor_at(found[-1]) if len(found) == limit else None
-    return json_response({"jobs": [job_json(job) for job in found], "next": following})
+
+    def page() -> Response:
+        return json_response({"jobs": [job_json(job) for job in found], "next": following})
+
+    # Five hundred jobs take longer to write than other requests should wait.
+    return await service.compute(page, share_of(caller, request))
 
 
 @router.get(
@@ -140,7 +155,8 @@ async def list_jobs(
 )
 async def get_job(request: Request, service: CurrentService, job: str) -> Response:
     """Look."""
-    caller = await service.caller(request)
+    require_known(request)
+    caller = await service.caller(request, Role.READ)
     return job_response(await find_job(service, caller, job))
 
 
@@ -155,7 +171,8 @@ async def get_job(request: Request, service: CurrentService, job: str) -> Respon
 )
 async def get_problem(request: Request, service: CurrentService, job: str) -> Response:
     """The problem."""
-    caller = await service.caller(request)
+    require_known(request)
+    caller = await service.caller(request, Role.READ)
     found = await find_job(service, caller, job)
     body = await service.document(request, found.id, "problem")
     if body is None:
@@ -179,19 +196,25 @@ async def get_problem(request: Request, service: CurrentService, job: str) -> Re
         404,
         409,
         also={304: {"description": "The plan is the one you have."}},
+        as_text=schemas.PLAN_CSV,
+        as_source=schemas.SOURCE_CODE,
+        headers=schemas.PLAN_HEADERS,
     ),
+    openapi_extra={"parameters": SOURCE_PARAMETERS},
 )
 async def get_plan(
     request: Request,
     service: CurrentService,
     job: str,
-    format: Annotated[str | None, Query(description="json, csv or structured.")] = None,  # noqa: A002
+    output_format_name: FormatOfPlan = None,
+    format: Annotated[str | None, Query(description="The same as output_format.")] = None,  # noqa: A002
 ) -> Response:
     """The plan."""
-    require_known(request, "format")
-    caller = await service.caller(request)
+    require_known(request, "output_format", "format", *plan_forms.PARAMETERS)
+    caller = await service.caller(request, Role.READ)
     found = await find_job(service, caller, job)
-    plan = await plan_of_job(request, service, found.id, output_format(request, format))
+    to = output_format(request, output_format_name or format)
+    plan = await plan_of_job(service, request, caller, found.id, to)
     if plan is None:
         if found.error is not None:
             raise ApiError(409, "job_failed", found.error)
@@ -204,10 +227,12 @@ async def get_plan(
     headers = {
         "ETag": plan.etag,
         "Cache-Control": "private, no-cache",
-        "Memstow-Final": "true" if found.over else "false",
+        "Vary": "Accept",
+        FINAL: "true" if found.over else "false",
     }
-    if plan.etag in request.headers.get("if-none-match", ""):
-        return Response(None, 304, headers)
+    held = matching_tag(", ".join(request.headers.getlist("if-none-match")), plan.etag)
+    if held is not None:
+        return Response(None, 304, headers | {"ETag": held})
     return Response(plan.body, 200, headers, plan.media_type)
 
 
@@ -217,6 +242,7 @@ class _Position:
 
     job: str
     after: int
+    caller: Caller
 
 
 async def _position(
@@ -225,8 +251,9 @@ async def _position(
     last_event_id: Annotated[str | None, Header(description="The last event that was received.")] = None,
 ) -> _Position:
     """A dependency, because errors and 204 are possible only before the stream begins."""
+    require_known(request)
     service = service_of(request)
-    caller = await service.caller(request)
+    caller = await service.caller(request, Role.READ)
     service.require_open()
     found = await find_job(service, caller, job)
     given = last_event_id or ""
@@ -235,7 +262,7 @@ async def _position(
         last = await service.in_thread(service.events.last_numbers, [found.id])
         if after >= last.get(found.id, 0):
             raise NoMoreEventsError
-    return _Position(found.id, after)
+    return _Position(found.id, after, caller)
 
 
 @router.get(
@@ -263,11 +290,15 @@ async def events(
 ) -> AsyncIterator[ServerSentEvent]:
     """Follow."""
     service = service_of(request)
+    if request.scope.get(IS_HEAD):
+        # The headers are all there is to send.
+        return
     service.metrics.streams.inc()
     try:
-        yield ServerSentEvent(comment="memstow", retry=1000)
-        async for event in service.hub.follow(position.job, position.after):
-            yield ServerSentEvent(id=str(event.number), event=event.kind, raw_data=event.data)
+        with service.callers.watch(position.caller) as watch:
+            yield ServerSentEvent(comment="memstow", retry=1000)
+            async for event in service.hub.follow(position.job, position.after, lambda: watch.ended):
+                yield ServerSentEvent(id=str(event.number), event=event.kind, raw_data=event.data)
     finally:
         service.metrics.streams.dec()
 
@@ -297,6 +328,7 @@ async def end_job(
     require_known(request, "discard")
     caller = await service.caller(request)
     found = await find_job(service, caller, job)
+    note_affected(request.scope, job=found.id)
     await service.in_thread(service.queue.stop, found.id, discard, service.settings.keep_seconds)
     service.runner.request_stop(found.id, Stop.DISCARD if discard else Stop.KEEP)
     service.hub.notify(found.id)

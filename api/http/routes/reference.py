@@ -17,6 +17,7 @@ from memstow.api.http.requests import (
     require_known,
 )
 from memstow.api.http.responses import JsonObject, json_response
+from memstow.api.store.keys import Role
 from memstow.planner.model.schema import KINDS, schema
 
 router = APIRouter(tags=["reference"])
@@ -36,7 +37,8 @@ router = APIRouter(tags=["reference"])
 )
 async def list_solvers(request: Request, service: CurrentService) -> Response:
     """Solvers."""
-    await service.caller(request)
+    require_known(request)
+    await service.caller(request, Role.READ)
     return json_response({"solvers": await service.in_thread(_solvers)})
 
 
@@ -56,11 +58,13 @@ def _solvers() -> list[JsonObject]:
 async def get_schema(
     request: Request,
     service: CurrentService,
-    kind: Annotated[str, Query(description="problem, options, plan or target.")] = "problem",
+    kind: Annotated[
+        str, Query(description="The kind of document.", json_schema_extra={"enum": list(KINDS)})
+    ] = "problem",
 ) -> Response:
     """Schema."""
     require_known(request, "kind")
-    await service.caller(request)
+    await service.caller(request, Role.READ)
     if kind not in KINDS:
         raise ApiError(422, "unknown_schema", f"use one of {', '.join(KINDS)}")
     return json_response(await service.in_thread(schema, kind))
@@ -80,7 +84,8 @@ async def get_schema(
 )
 async def list_targets(request: Request, service: CurrentService) -> Response:
     """Targets."""
-    await service.caller(request)
+    require_known(request)
+    await service.caller(request, Role.READ)
     return json_response({"targets": await service.in_thread(_targets)})
 
 
@@ -105,7 +110,8 @@ def _targets() -> list[JsonObject]:
 )
 async def list_examples(request: Request, service: CurrentService) -> Response:
     """Examples."""
-    await service.caller(request)
+    require_known(request)
+    await service.caller(request, Role.READ)
     return json_response({"examples": [{"name": name, "path": f"/v1/examples/{name}"} for name in EXAMPLES]})
 
 
@@ -120,7 +126,8 @@ async def list_examples(request: Request, service: CurrentService) -> Response:
 )
 async def get_example(request: Request, service: CurrentService, name: str) -> Response:
     """Example."""
-    await service.caller(request)
+    require_known(request)
+    await service.caller(request, Role.READ)
     if name not in EXAMPLES:
         raise ApiError(404, "no_such_example", f"there are {', '.join(EXAMPLES)}")
     return json_response(EXAMPLES[name])
@@ -129,6 +136,7 @@ async def get_example(request: Request, service: CurrentService, name: str) -> R
 @router.get(
     "/version",
     operation_id="get_version",
+    openapi_extra=schemas.WITHOUT_KEY,
     summary="The version",
     response_class=Response,
     responses=schemas.answers(
@@ -138,8 +146,9 @@ async def get_example(request: Request, service: CurrentService, name: str) -> R
         {"type": "object", "required": ["name", "version"]},
     ),
 )
-async def get_version() -> Response:
+async def get_version(request: Request) -> Response:
     """Version."""
+    require_known(request)
     return json_response(
         {"name": "memstow", "version": memstow.__version__, "python": platform.python_version()}
     )

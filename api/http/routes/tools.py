@@ -1,5 +1,6 @@
 """Tools that respond at once: verify a plan, inspect a problem, convert it."""
 
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
@@ -18,6 +19,7 @@ from memstow.api.http.requests import (
 )
 from memstow.api.http.responses import document_response
 from memstow.api.http.service import Service
+from memstow.api.http.shares import share_of
 from memstow.api.operations.operations import CONVERT, INSPECT, VERIFY
 from memstow.api.operations.requests import BodyForm, ConvertRequest, InspectRequest, VerifyRequest
 from memstow.planner import formats
@@ -25,7 +27,7 @@ from memstow.planner import formats
 router = APIRouter(tags=["tools"])
 
 _ALONE = schemas.enveloped(
-    {"problem": schemas.ref("Problem"), "target": schemas.target()},
+    {"problem": schemas.problem(), "target": schemas.target()},
     ["problem"],
     {"problem": schemas.PROBLEM},
 )
@@ -50,10 +52,10 @@ _ALONE = schemas.enveloped(
     ),
     openapi_extra=schemas.enveloped(
         {
-            "problem": schemas.ref("Problem"),
+            "problem": schemas.problem(),
             "target": schemas.target(),
-            "plan": schemas.ref("Plan"),
-            "hint": schemas.ref("Plan"),
+            "plan": schemas.plan(),
+            "hint": schemas.plan(),
         },
         ["problem", "plan"],
         {"problem": schemas.PROBLEM, "plan": schemas.PLAN},
@@ -73,9 +75,15 @@ async def verify(
     caller = await service.caller(request)
     require_json(request)
     body = await read_body(request, service.settings)
-    seconds = _bounded(service, caller, time_limit) if recheck else None
-    verify = VerifyRequest(body=body, limits=service.limits, recheck_seconds=seconds)
-    return document_response(await service.perform(VERIFY, verify, len(body), seconds or 0.0))
+    share = share_of(caller, request)
+    verify = VerifyRequest(body=body, limits=service.limits)
+    if not recheck:
+        return document_response(await service.perform(VERIFY, verify, len(body), share))
+    most = _bounded(service, caller, time_limit)
+    found = await service.search(
+        VERIFY, lambda seconds: replace(verify, recheck_seconds=seconds), most, share
+    )
+    return document_response(found)
 
 
 @router.post(
@@ -111,9 +119,15 @@ async def inspect(
     caller = await service.caller(request)
     form = BodyForm(format=format_of(request, format))
     body = await read_body(request, service.settings)
-    seconds = _bounded(service, caller, time_limit) if needs else None
-    inspect = InspectRequest(body=body, form=form, limits=service.limits, rows=rows, needs_seconds=seconds)
-    return document_response(await service.perform(INSPECT, inspect, len(body), seconds or 0.0))
+    share = share_of(caller, request)
+    inspect = InspectRequest(body=body, form=form, limits=service.limits, rows=rows)
+    if not needs:
+        return document_response(await service.perform(INSPECT, inspect, len(body), share))
+    most = _bounded(service, caller, time_limit)
+    found = await service.search(
+        INSPECT, lambda seconds: replace(inspect, needs_seconds=seconds), most, share
+    )
+    return document_response(found)
 
 
 @router.post(
@@ -128,18 +142,20 @@ async def inspect(
 async def convert(
     request: Request,
     service: CurrentService,
-    to: Annotated[str, Query(description="json, csv, structured, executorch or usmp.")] = "csv",
+    to: Annotated[
+        str, Query(description="Format of the result.", json_schema_extra={"enum": list(formats.names())})
+    ] = "csv",
     format: FormatOfBody = None,  # noqa: A002
 ) -> Response:
     """Convert."""
     require_known(request, "to", "format")
-    await service.caller(request)
+    caller = await service.caller(request)
     if to not in formats.names():
         raise ApiError(422, "unknown_format", f"use one of {', '.join(formats.names())}")
     form = BodyForm(format=format_of(request, format))
     body = await read_body(request, service.settings)
     convert = ConvertRequest(body=body, form=form, limits=service.limits, to=to)
-    return document_response(await service.perform(CONVERT, convert, len(body)))
+    return document_response(await service.perform(CONVERT, convert, len(body), share_of(caller, request)))
 
 
 def _bounded(service: Service, caller: Caller, seconds: float) -> float:

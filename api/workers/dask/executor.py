@@ -1,34 +1,34 @@
-"""Runs operations on a cluster of Dask distributed: each a task of its own, supervised from here.
+"""Runs operations on a cluster of Dask distributed: each a call of its own, supervised from here.
 
-Dask decides which worker gets a task. It would start the task of a lost worker again, without the best plan;
-here such a run is over, and its job goes on from the best plan. A scheduler that is lost takes its runs with
-it: they wait until it is back, and go on from their best plan.
+Dask would start the call of a lost worker again, without the best plan; here such a run is over, and its job
+goes on from the best plan. A scheduler that is lost takes its runs with it: they wait until it is back, and
+go on from their best plan.
 """
 
-import asyncio
-import contextlib
+import json
 import logging
 import threading
-import uuid
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Final, TypeVar
+from functools import partial
+from typing import Final, TypeVar
 
 import structlog
-from distributed import CancelledError, Client, Queue
+from distributed import Client, Queue
 
 from memstow.api.operations.messages import encode
 from memstow.api.operations.operations import Operation
 from memstow.api.operations.requests import SolveRequest
 from memstow.api.workers.dask.remote_run import LostError, Run
 from memstow.api.workers.dask.worker import MOST_WAITING, perform, stop
-from memstow.api.workers.executor import ChildError, RunControl, result_from
+from memstow.api.workers.executor import ChildError, MissingError, RunControl, result_from
+from memstow.planner.cluster.call import Call
+from memstow.planner.cluster.cluster import Cluster, Hooks
+from memstow.planner.cluster.needs import Needs, needs_of
+from memstow.planner.cluster.roster import Notice
+from memstow.planner.cluster.survey import INBOXES
 from memstow.planner.processes.frames import GarbageError, Reader, pack
 
-_CONNECT_SECONDS: Final = 5.0
-_RETRY_SECONDS: Final = 0.5
-_CLOSE_SECONDS: Final = 2.0
 _POLL_SECONDS: Final = 0.05
 # Heartbeats in the time after which a worker is given up.
 _HEARTBEATS: Final = 4
@@ -40,63 +40,67 @@ log = structlog.get_logger("memstow.cluster")
 
 
 class DaskExecutor:
-    """The cluster behind one scheduler. All calls of Dask are made in the event loop of one thread."""
+    """The cluster behind one scheduler."""
 
-    def __init__(self, scheduler: str, lease_seconds: float, on_killed: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        scheduler: str,
+        lease_seconds: float,
+        on_killed: Callable[[str], None],
+        on_workers: Callable[[Mapping[str, int]], None] = lambda _counts: None,
+    ) -> None:
         self.on_killed = on_killed
-        self._scheduler = scheduler
         self._lease_seconds = lease_seconds
-        self._inbox = f"memstow-{uuid.uuid4().hex}"
-        self._runs: dict[str, Run] = {}
-        self._client: Client | None = None
+        self._inbox = ""
         self._closed = threading.Event()
-        self._loop = asyncio.new_event_loop()
-        self._thread: threading.Thread | None = None
-        self._connection: asyncio.Task[None] | None = None
+        self._started = False
+        self._cluster = Cluster(scheduler, lease_seconds, Hooks(_log_notice, on_workers, self._listen))
 
     @property
     def connected(self) -> bool:
         """Whether the scheduler can be reached."""
-        client = self._client
-        return client is not None and client.status == "running"
+        return self._cluster.connected
 
     def prepare(self) -> None:
         """Start the thread that connects to the scheduler."""
-        if self._thread is None:
+        if not self._started:
+            self._started = True
             _set_up_log()
-            self._thread = threading.Thread(target=self._run_loop, name="memstow cluster", daemon=True)
-            self._thread.start()
+            self._cluster.start()
 
     def close(self) -> None:
         """Leave the cluster; its runs are called off."""
         self._closed.set()
-        if self._thread is None:
-            self._loop.close()
-            return
-        self._in_loop(self._end)
-        self._thread.join(_CLOSE_SECONDS)
+        self._cluster.close()
 
     def run(self, operation: Operation[Q, R], request: Q, control: RunControl) -> R:
         """The result of the operation; its own errors, or ChildError when there is no result."""
+        needs = _needs(request)
         try:
             while True:
                 self._await_connection(control)
-                run = Run(control, self._lease_seconds, self._send_stop)
-                self._in_loop(self._begin, run, self._packed(operation.name, request, control))
+                run = Run(control, self._lease_seconds)
+                call = self._call(operation.name, request, control, needs, run)
+                self._cluster.begin(call)
                 try:
-                    return result_from(run.wait(), operation, control)
+                    return result_from(run.wait(partial(self._cluster.send, call, stop)), operation, control)
                 except LostError:
                     log.warning("cluster_lost_run")
-                    if run.plan is not None and isinstance(request, SolveRequest):
-                        request = replace(request, known_plan=run.plan)
+                except MissingError as error:
+                    log.warning("cluster_missing", worker=run.worker, message=str(error))
+                    self._cluster.note_lack(run.worker or "", needs)
                 finally:
-                    self._in_loop(self._leave, run)
+                    if run.silent and run.worker is not None:
+                        self._cluster.suspect(run.worker)
+                    self._cluster.leave(call)
+                if run.plan is not None and isinstance(request, SolveRequest):
+                    request = replace(request, known_plan=run.plan)
         except ChildError as error:
             self.on_killed(error.code)
             raise
 
-    def _packed(self, operation: str, request: object, control: RunControl) -> bytes:
-        return pack(
+    def _call(self, operation: str, request: object, control: RunControl, needs: Needs, run: Run) -> Call:
+        message = pack(
             {
                 "kind": "run",
                 "operation": operation,
@@ -106,6 +110,14 @@ class DaskExecutor:
                 "heartbeat": self._lease_seconds / _HEARTBEATS,
             }
         )
+        return Call(
+            perform,
+            lambda name: (name, self._inbox, message),
+            needs,
+            run,
+            begins=True,
+            waits_for_version=True,
+        )
 
     def _await_connection(self, control: RunControl) -> None:
         while not self.connected:
@@ -114,117 +126,35 @@ class DaskExecutor:
                 raise ChildError("killed", "called off while the cluster was away")
             control.tick()
 
-    def _in_loop(self, call: Callable[..., None], *arguments: Any) -> None:
-        # RuntimeError: the loop has ended, and all runs with it.
-        with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(call, *arguments)
-
-    def _send_stop(self, run: Run) -> None:
-        self._in_loop(self._call_stop, run)
-
-    # In the event loop
-
-    def _run_loop(self) -> None:
-        runner = asyncio.Runner(loop_factory=lambda: self._loop)
-        with runner:
-            runner.run(self._keep_connected())
-
-    def _end(self) -> None:
-        if self._connection is not None:
-            self._connection.cancel()
-
-    async def _keep_connected(self) -> None:
-        self._connection = asyncio.current_task()
-        while not self._closed.is_set():
-            try:
-                await self._stay_connected()
-            except (Exception, asyncio.CancelledError) as error:
-                # Dask has many exceptions for a scheduler that is not there.
-                if self._closed.is_set():
-                    return
-                log.warning("cluster_away", scheduler=self._scheduler, error=str(error)[:500])
-            await asyncio.sleep(_RETRY_SECONDS)
-
-    async def _stay_connected(self) -> None:
-        """Connect to the scheduler; returns when the connection is lost."""
-        client = await Client(
-            self._scheduler, asynchronous=True, set_as_default=False, timeout=_CONNECT_SECONDS, name="memstow"
-        )
-        try:
-            inbox = await Queue(self._inbox, client=client, maxsize=MOST_WAITING)
-            listening = asyncio.create_task(self._listen(inbox))
-            self._client = client
-            log.info("cluster_connected", scheduler=self._scheduler)
-            try:
-                while self.connected and not listening.done():
-                    await asyncio.sleep(_POLL_SECONDS)
-                log.warning("cluster_lost", scheduler=self._scheduler)
-            finally:
-                self._lose()
-                inbox.close()
-                listening.cancel()
-                await asyncio.gather(listening, return_exceptions=True)
-        finally:
-            await client.close(timeout=_CLOSE_SECONDS)
-
-    async def _listen(self, inbox: Queue) -> None:
+    async def _listen(self, client: Client) -> None:
+        """Hand on what workers send, in the thread of the cluster."""
+        self._inbox = f"{INBOXES}{client.id}"
+        inbox = await Queue(self._inbox, client=client, maxsize=MOST_WAITING)
         while True:
-            data = await inbox.get()
-            try:
-                (bundle,) = Reader().feed(data)
-            except (GarbageError, ValueError, TypeError) as error:
-                log.warning("cluster_garbage", error=str(error)[:500])
-                continue
-            run = self._runs.get(bundle.get("run", ""))
-            if run is not None:
-                run.receive(bundle["messages"])
+            self._receive(await inbox.get())
 
-    def _lose(self) -> None:
-        self._client = None
-        for run in self._runs.values():
-            run.lose()
-        self._runs.clear()
-
-    def _begin(self, run: Run, request: bytes) -> None:
-        client = self._client
-        if client is None or not self.connected:
-            run.lose()
-            return
-        self._runs[run.name] = run
-        with warnings.catch_warnings():
-            # A large problem is sent with its task, which Dask warns of.
-            warnings.filterwarnings("ignore", message="Sending large graph", category=UserWarning)
-            run.future = client.submit(
-                perform, run.name, self._inbox, request, key=f"memstow-solve-{run.name}", pure=False
-            )
-        run.following = asyncio.ensure_future(self._follow(run))
-
-    async def _follow(self, run: Run) -> None:
+    def _receive(self, data: bytes) -> None:
         try:
-            await run.future
-        except (asyncio.CancelledError, CancelledError):
-            # Released by us, or lost with the connection.
-            run.lose()
-        except Exception as error:
-            run.end(f"{type(error).__name__}: {error}")
-        else:
-            run.end(None)
+            (bundle,) = Reader().feed(data)
+        except (GarbageError, ValueError, TypeError) as error:
+            log.warning("cluster_garbage", error=str(error)[:500])
+            return
+        call = self._cluster.call_of(bundle.get("run", ""))
+        if call is not None and isinstance(call.ends, Run):
+            call.ends.receive(bundle["messages"])
+            call.worker = call.ends.begun_by
 
-    def _leave(self, run: Run) -> None:
-        self._runs.pop(run.name, None)
-        if run.following is not None:
-            run.following.cancel()
-        if run.future is not None and self._client is not None:
-            # The worker ends a run whose task was released.
-            run.future.release()
-            run.future = None
 
-    def _call_stop(self, run: Run) -> None:
-        if self._client is not None and run.worker is not None:
-            # Kept, because the event loop keeps no task alive.
-            run.stopping = asyncio.ensure_future(
-                self._client.run(stop, run.name, workers=[run.worker], on_error="ignore")
-            )
+def _needs(request: object) -> Needs:
+    if not isinstance(request, SolveRequest):
+        return Needs()
+    options = json.loads(request.options)
+    return needs_of(options["solver"], options["deterministic"])
+
+
+def _log_notice(notice: Notice) -> None:
+    tell = log.info if notice.kind in ("connected", "worker_back") else log.warning
+    tell(f"cluster_{notice.kind}", message=notice.text)
 
 
 def _set_up_log() -> None:

@@ -13,9 +13,9 @@ from distributed.core import Status
 
 from memstow.api.operations.messages import decode, encode, encode_issues, encode_update
 from memstow.api.operations.operations import OPERATIONS
-from memstow.api.workers.executor import ChildError, RunControl
+from memstow.api.workers.executor import ChildError, MissingError, RunControl
 from memstow.api.workers.isolated_run import ChildExecutor
-from memstow.planner.model.errors import InputError
+from memstow.planner.model.errors import InputError, MissingBackEndError
 from memstow.planner.processes.frames import Message, Reader, pack
 
 # The most bundles that may wait for a server; one that lets more pile up is taken to be gone.
@@ -71,6 +71,8 @@ def _last_message(run: Callable[[], Message]) -> Message:
         return {"kind": "done", "result": run()}
     except InputError as error:
         return {"kind": "done", "issues": encode_issues(error)}
+    except MissingError as error:
+        return {"kind": "done", "declined": MissingBackEndError.__name__, "message": str(error)}
     except ChildError as error:
         return {"kind": "done", "failure": error.code, "message": str(error)}
 
@@ -110,10 +112,11 @@ class Outbox:
                 self._send()
                 self._closed.wait(_COLLECT_SECONDS)
             self._send()
-            self._queue.close()
         except Exception:
             # Dask has many exceptions for a server that cannot be reached: the run is of no use to anybody.
             self.lost = True
+        finally:
+            self._queue.close()
 
     def _send(self) -> None:
         self._news.clear()

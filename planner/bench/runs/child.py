@@ -102,6 +102,10 @@ def perform(task: Task, memory: int, tell: Tell) -> Message:
     """Do one run."""
     reset_peak_memory()
     solver = task.solver
+    if solver.command is None and solver.name in BACK_ENDS:
+        missing = BACK_ENDS[solver.name].how_to_get()
+        if missing is not None:
+            return {"missing": f"solver {solver.name!r} needs {missing}"}
     try:
         problem = problem_of(task.source, solver.options)
     except InputError as error:

@@ -44,8 +44,8 @@ class RunBatch:
     def finish(self, over: Message) -> None:
         """End the current run with this result."""
         result: Message = {"seconds": self.seconds}
-        if "unreadable" in over:
-            result["unreadable"] = over["unreadable"]
+        if "unreadable" in over or "missing" in over:
+            result |= {name: over[name] for name in ("unreadable", "missing") if name in over}
         else:
             # Bytes travel as they are: as a part of other JSON it would be written and read once more.
             result["line"] = to_line(record_of(self._task, self._events, over)).encode()

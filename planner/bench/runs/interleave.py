@@ -121,7 +121,10 @@ class _Pairs:
                 raise _CancelledError
         if self._cancel.is_set():
             raise _CancelledError
-        return future.result()[0]
+        result = future.result()[0]
+        if result.missing is not None:
+            raise LostError(result.missing)
+        return result
 
     def _keep(self, journal: Journal, source: InstanceSource, result: Result, turn: int) -> None:
         if result.line is None:

@@ -15,9 +15,10 @@ from memstow.planner.bench.instances.sources import Instances
 from memstow.planner.bench.records.journal import Journal, RecordedWhen
 from memstow.planner.bench.runs.executor import Executor
 from memstow.planner.bench.runs.progress import Tally
-from memstow.planner.bench.runs.supervisors import TOGETHER_SECONDS, Result, StoppedError
+from memstow.planner.bench.runs.supervisors import TOGETHER_SECONDS, NotRunError, Result, StoppedError
 from memstow.planner.bench.runs.task import SolverRequest, Task, tasks_of
-from memstow.planner.model.errors import MemstowError
+from memstow.planner.cluster.call import NoWorkerError
+from memstow.planner.model.errors import MemstowError, MissingBackEndError
 
 _TICK: Final = 0.1
 _TRIES: Final = 3
@@ -72,6 +73,9 @@ class _Run:
         while (more or self._running) and not self._cancel.is_set():
             while more and len(self._running) < self._executor.window:
                 more = self._submit(self._bundle(tasks))
+            if not self._running:
+                # The cluster is away.
+                self._cancel.wait(_TICK)
             done, _ = wait(self._running, timeout=_TICK, return_when=FIRST_COMPLETED)
             for future in done:
                 self._take(future, self._running.pop(future))
@@ -112,20 +116,34 @@ class _Run:
     def _take(self, future: Future[list[Result]], bundle: list[_Try]) -> None:
         try:
             results = future.result()
-        except StoppedError:
-            return
         except Exception as error:
-            self._together = 1
-            for one in bundle:
-                self._try_again(one, error)
+            self._fail(bundle, error)
             return
         for one, result in zip(bundle, results, strict=False):
-            self._keep(one.task, result)
+            if result.missing is None:
+                self._keep(one.task, result)
+            else:
+                self._try_again(one, MissingBackEndError(result.missing))
         self._retries.extend(bundle[len(results) :])
         if len(results) < len(bundle):
             self._together = len(results)
         elif len(bundle) == self._together and sum(one.seconds for one in results) < TOGETHER_SECONDS / 2:
             self._together = min(2 * self._together, _MOST_TOGETHER)
+
+    def _fail(self, bundle: list[_Try], error: Exception) -> None:
+        if isinstance(error, StoppedError):
+            return
+        if isinstance(error, NotRunError):
+            self._retries.extend(bundle)
+            return
+        self._together = 1
+        if isinstance(error, NoWorkerError):
+            # The others may need something else.
+            self._lose(bundle[0].task, error)
+            self._retries.extend(bundle[1:])
+            return
+        for one in bundle:
+            self._try_again(one, error)
 
     def _keep(self, task: Task, result: Result) -> None:
         if result.line is None:
@@ -144,8 +162,11 @@ class _Run:
     def _try_again(self, one: _Try, error: Exception) -> None:
         if one.number < _TRIES:
             self._retries.append(_Try(one.task, one.number + 1))
-            return
-        what = f"{one.task.source.name} by {one.task.solver.name}"
+        else:
+            self._lose(one.task, error)
+
+    def _lose(self, task: Task, error: Exception) -> None:
+        what = f"{task.source.name} by {task.solver.name}"
         message = f"{what} is lost: {type(error).__name__}: {error}"[:500]
         self._tally.lost += 1
         if self._tally.lost >= _MOST_LOST and not self._tally.done:

@@ -22,16 +22,21 @@ class LostError(MemstowError):
     """A run whose supervisors died again and again."""
 
 
+class NotRunError(MemstowError):
+    """Runs that were not done, for a reason that has nothing to do with them."""
+
+
 class StoppedError(MemstowError):
     """A run that was cancelled."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The result of a task: a record, or why the instance cannot be read."""
+    """The result of a task: a record, or why there is none."""
 
     line: str | None = None
-    unreadable: str | None = None
+    unreadable: str | None = None  # why the instance cannot be read
+    missing: str | None = None  # what the solver needs and is not installed there
     seconds: float = 0.0
 
 
@@ -108,7 +113,12 @@ def perform_some(tasks: Sequence[Task]) -> list[Result]:
 
 def _result(values: Message) -> Result:
     line: bytes | None = values.get("line")
-    return Result(None if line is None else line.decode(), values.get("unreadable"), values["seconds"])
+    return Result(
+        None if line is None else line.decode(),
+        values.get("unreadable"),
+        values.get("missing"),
+        values["seconds"],
+    )
 
 
 def _ignore(_message: Message) -> None:

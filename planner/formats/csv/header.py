@@ -20,6 +20,7 @@ _MEANINGS: Final = {
     "gaps": "gaps",
     "pool": "pool",
     "offset": "offset",
+    "address": "address",
 }
 # A column of this name holds the last moment of a life, not the first after it.
 _INCLUSIVE: Final = "end"

@@ -3,14 +3,15 @@
 A life is half-open, [lower, upper); a column called `end` instead of `upper` holds the last moment, and then
 gaps end at their last moment too. A gap `7-9` is a range of the life in which the buffer holds nothing;
 `7-9@2:13` one in which it holds only its bytes [2, 13). An offset pins the buffer. Plans are the same lines
-with the offset of every buffer, or just `id,pool,offset` where the lines could not hold the buffers.
+with the offset of every buffer, or just `id,pool,offset` where the lines could not hold the buffers, with the
+absolute `address` if a pool has a base.
 """
 
 import csv
 import io
 import re
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final, TypedDict
 
@@ -27,18 +28,17 @@ from memstow.planner.formats.csv.gaps import (
 )
 from memstow.planner.formats.csv.header import Columns
 from memstow.planner.formats.csv.lines import CellError, Lines, number
+from memstow.planner.formats.csv.plan_reading import read_plan
 from memstow.planner.formats.format import Format, Refusals
 from memstow.planner.formats.plain_problem import against_moments, live_ranges, refuse_beyond_buffers
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.memory import collector_at_rest
-from memstow.planner.model.plan import REPEATED, Placement, Plan, Status
-from memstow.planner.model.problem import DEFAULT_POOL, LIMIT, Buffer, Problem
+from memstow.planner.model.plan import Plan
+from memstow.planner.model.problem import DEFAULT_POOL, Buffer, Problem
 from memstow.planner.reading.parse import parse_problem
 from memstow.planner.reading.paths import Path, parse_path
-from memstow.planner.reading.printable import shown
 
 _PROBLEM: Final = ("id", "lower", "upper", "size", "alignment", "gaps", "offset")
-_PLAN: Final = ("id", "lower", "upper", "size", "alignment", "gaps", "pool", "offset")
 # How a message ends that names the buffer that has an id already.
 _BUFFER: Final = re.compile(r"(?<=is already the id of )buffers\[(\d+)\](?=; give)")
 # Of the fields a line is turned into: the column they came from.
@@ -179,11 +179,23 @@ def write_plan(problem: Problem, plan: Plan) -> bytes:
     at = {placement.buffer: placement.offset for placement in plan.placements}
     whole = len(at) == len(plan.placements) == len(problem.buffers)
     if refusals or len(problem.pools) > 1 or not whole or not all(b.id in at for b in problem.buffers):
-        placed = ([p.buffer, p.pool, str(p.offset)] for p in plan.placements)
-        return _text(["id", "pool", "offset"], placed)
+        placed = [[it.buffer, it.pool, str(it.offset)] for it in plan.placements]
+        return _text(*_with_addresses(problem, plan, ["id", "pool", "offset"], placed))
     if header[-1] == "offset":
         header, rows = header[:-1], [row[:-1] for row in rows]
-    return _text([*header, "offset"], ([*row, str(at[row[0]])] for row in rows))
+    rows = [[*row, str(at[row[0]])] for row in rows]
+    return _text(*_with_addresses(problem, plan, [*header, "offset"], rows))
+
+
+def _with_addresses(
+    problem: Problem, plan: Plan, header: list[str], rows: list[list[str]]
+) -> tuple[list[str], list[list[str]]]:
+    """The same with absolute addresses, if there are any; a row begins with the id of its buffer."""
+    bases = {pool.id: pool.base for pool in problem.pools if pool.base is not None}
+    if not bases:
+        return header, rows
+    addresses = {it.buffer: f"{bases[it.pool] + it.offset:#x}" for it in plan.placements if it.pool in bases}
+    return [*header, "address"], [[*row, addresses.get(row[0], "")] for row in rows]
 
 
 def _rows(problem: Problem, windows: Windows, refusals: Refusals) -> tuple[list[str], list[list[str]]]:
@@ -229,62 +241,6 @@ def _text(header: list[str], rows: Iterable[list[str]]) -> bytes:
     writer.writerow(header)
     writer.writerows(rows)
     return text.getvalue().encode()
-
-
-def read_plan(data: bytes, problem: Problem) -> Plan:
-    """The plan of a CSV: what else its lines say of the buffers is for the problem to say."""
-    placements: list[Placement] = []
-    line_of: dict[str, int] = {}
-    with collector_at_rest():
-        lines = Lines(data, _PLAN, ("id", "offset"))
-        where = lines.columns.position
-        c_pool = lines.columns.of("pool")
-        if c_pool is None and len(problem.pools) > 1:
-            message = "there is no column 'pool', and the problem has several pools"
-            raise InputError.single("missing_column", "line 1", message)
-        for line, row in lines:
-            pool = problem.pools[0].id if c_pool is None else row[c_pool]
-            try:
-                place = _placement(row[where["id"]], pool, row[where["offset"]])
-                placements.append(place)
-                before = line_of.setdefault(place.buffer, line)
-                if before != line:
-                    again = f"{place.buffer!r} has a place already, in line {before}"
-                    raise CellError(REPEATED, "id", f"{again}; give each buffer one place")
-            except CellError as error:
-                lines.add(error.code, line, error.meaning, str(error))
-                if lines.full:
-                    break
-    if lines.issues:
-        raise lines.error()
-    at = {placement.buffer: placement for placement in placements}
-    placements.extend(_windows_placed(problem, at))
-    return Plan(status=Status.FEASIBLE, placements=tuple(placements))
-
-
-def _placement(name: str, pool: str, cell: str) -> Placement:
-    offset = number(cell, "offset")
-    if not 0 <= offset <= LIMIT:
-        code, limit = ("too_small", "at least 0") if offset < 0 else ("too_large", "at most 2^62")
-        raise CellError(code, "offset", f"expected {limit}, given {shown(offset)}")
-    for text, meaning in ((name, "id"), (pool, "pool")):
-        if not text:
-            raise CellError("empty", meaning, "expected at least one character")
-        if len(text) > 1024:
-            message = f"expected at most 1,024 characters, given {len(text):,}"
-            raise CellError("too_long", meaning, message)
-    return Placement(buffer=name, pool=pool, offset=offset)
-
-
-def _windows_placed(problem: Problem, at: dict[str, Placement]) -> Iterator[Placement]:
-    """Where the windows of gaps are: they have no line of their own, but a fixed place in their buffer."""
-    windows = Windows(problem).ids if problem.relative else set()
-    for tie in problem.relative:
-        base = at.get(tie.base)
-        if tie.buffer not in windows or tie.buffer in at or base is None:
-            continue
-        if base.offset + tie.offset <= LIMIT:
-            yield Placement(buffer=tie.buffer, pool=base.pool, offset=base.offset + tie.offset)
 
 
 FORMAT: Final = Format(

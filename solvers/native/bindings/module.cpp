@@ -18,4 +18,5 @@ NB_MODULE(_native, m) {
     bind_improve(m);
     bind_reuse(m);
     bind_order(m);
+    bind_columns(m);
 }

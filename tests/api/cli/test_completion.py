@@ -65,7 +65,7 @@ def test_bash_completes_commands_of_commands(completion: Path) -> None:
 def test_bash_completes_values(completion: Path) -> None:
     assert _completions(completion, "solve", "--solver", "") == {"auto", *names()}
     assert _completions(completion, "solve", "--target", "") == set(shipped())
-    assert _completions(completion, "solve", "--output-format", "c") == {"csv"}
+    assert _completions(completion, "solve", "--output-format", "cs") == {"csv"}
     assert _completions(completion, "completion", "") == set(SHELLS)
 
 

@@ -10,19 +10,24 @@ import pytest
 
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.main import COMMANDS, build_parser
+from memstow.api.http.schemas import JOB_ID
+from tests.api.asking import has_plan, submit
 from tests.api.cli.conftest import ROOT, Cli
+from tests.api.http.conftest import hard
 from tests.api.serving import Server
 from tests.planner.bench.farm import Farm
 from tests.planner.bench.requests import SIDE_BY_SIDE
+from tests.waiting import wait_for
 
 PAGE = (ROOT / "docs" / "cli.md").read_text()
+KEY_ID = "3f2a9c41d07b"
 README = (ROOT / "README.md").read_text()
 # A back end may not get to start within the short limits of the examples where the machine is busy.
 _OUT_OF_TIME = re.compile(r"^memstow: [\w-]+ ended early: out of time\n", re.MULTILINE)
 
 
 def _sections() -> dict[str, str]:
-    parts = re.split(r"^## memstow (\w+)$", PAGE, flags=re.MULTILINE)
+    parts = re.split(r"^## memstow ([\w-]+)$", PAGE, flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
@@ -84,17 +89,35 @@ def test_the_examples_run(
     (tmp_path / "memstow.toml").write_text("max_queued = 100\n")
     (tmp_path / "mine.py").write_text(SIDE_BY_SIDE)
     (tmp_path / "first.json").write_text(_written_in_the_readme()["first.json"])
+    ids: dict[str, str] = {}
+    place: dict[str, str] = {}
     for example in _examples(_sections()[command]):
         if "--scheduler" in example:
             farm: Farm = request.getfixturevalue("farm")
             farm.add_worker()
             example = [farm.address if word.startswith("tcp:") else word for word in example]
         if "--server" in example:
-            key = cli("keys", "create", "--name", "docs", "--data", server.data).out.strip()
-            place = {"--server": server.start().url, "--key": key}
+            place = place or _started(cli, server)
+            if "kick" in example:
+                ids[JOB_ID] = _running_job(server, place["--key"])
             example = [place.get(before, word) for before, word in pairwise(["", *example])]
-        ran = cli(*example)
+        ran = cli(*(ids.get(word, word) for word in example))
         assert (ran.code, _without_timeouts(ran.err)) == (Exit.DONE, ""), example
+        if example[:2] == ["keys", "create"]:
+            ids.setdefault(KEY_ID, ran.out.split("_")[1])
+
+
+def _started(cli: Cli, server: Server) -> dict[str, str]:
+    """Starts the server; what the examples have after these options."""
+    key = cli("keys", "create", "--name", "docs", "--role", "admin", "--data", server.data).out.strip()
+    return {"--server": server.start().url, "--key": key}
+
+
+def _running_job(server: Server, key: str) -> str:
+    with server.client(headers={"authorization": f"Bearer {key}"}) as client:
+        job = submit(client, hard(600, 95), time_limit=300.0)
+        wait_for(lambda: has_plan(client, job), "the job to run")
+    return job
 
 
 def _without_timeouts(err: str) -> str:

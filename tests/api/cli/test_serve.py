@@ -1,16 +1,28 @@
 """What keeps a server from starting is told in a line; keys can be made where it has its store."""
 
+import logging
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 
+from memstow.api.store.command_line_changes import take_changes
+from memstow.api.store.database import Database, url_of
 from tests.api.cli.conftest import Cli
 
 
 @pytest.fixture(autouse=True)
-def _here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.setenv("MEMSTOW_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("MEMSTOW_DATABASE_SECONDS", "0")
+    handlers, level = logging.getLogger().handlers[:], logging.getLogger().level
+    yield
+    # A server that starts sets up the log of its process, here on a standard error that is closed soon.
+    structlog.reset_defaults()
+    logging.getLogger().handlers[:] = handlers
+    logging.getLogger().setLevel(level)
 
 
 def refused(cli: Cli, *arguments: str | Path) -> str:
@@ -86,7 +98,10 @@ def test_looking_makes_nothing(cli: Cli, tmp_path: Path) -> None:
     for folder in (tmp_path / "data", tmp_path / "there"):
         if folder.name == "there":
             folder.mkdir()
-        assert cli("keys", "list", "--data", folder).out == "id  name  scopes  created  revoked\n"
+        assert (
+            cli("keys", "list", "--data", folder).out
+            == "id  name  role  state  created  last use  expires  limits\n"
+        )
         assert cli("db", "status", "--data", folder).out.startswith("schema version none, newest ")
         assert "[no_such_key]" in cli("keys", "revoke", "3f2a9c41d07b", "--data", folder).err
     assert [path.name for path in tmp_path.rglob("*")] == ["there"]
@@ -95,7 +110,7 @@ def test_looking_makes_nothing(cli: Cli, tmp_path: Path) -> None:
 def test_a_store_without_tables_has_no_keys_and_gets_none_by_looking(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "memstow.sqlite").touch()
-    assert cli("keys", "list").out == "id  name  scopes  created  revoked\n"
+    assert cli("keys", "list").out == "id  name  role  state  created  last use  expires  limits\n"
     assert cli("db", "status").out.startswith("schema version none")
 
 
@@ -127,3 +142,47 @@ def test_a_file_where_a_folder_should_be_and_settings_that_there_are_not_are_tol
     assert 'MEMSTOW_SLOTS: expected an integer, given "many" [bad_setting]' in refused(cli)
     monkeypatch.delenv("MEMSTOW_SLOTS")
     assert "none.toml: there is no such file" in refused(cli, "--config", tmp_path / "none.toml")
+
+
+def test_changes_on_the_command_line_are_left_to_the_audit_log(cli: Cli, tmp_path: Path) -> None:
+    identity = cli("keys", "create", "--name", "ci").out.split("_", 2)[1]
+    for command in (
+        f"keys set {identity} --max-queued 3 --expires 2d",
+        f"keys rotate {identity} --overlap 1d",
+        "admin pause",
+        "admin resume",
+        f"keys revoke {identity}",
+        "keys reset",
+    ):
+        assert cli(*command.split()).code == 0, command
+    database = Database(url_of(tmp_path / "data"))
+    key = {"affected_key": identity}
+    assert take_changes(database) == [
+        {"operation": "create_key", **key},
+        {"operation": "set_key", **key},
+        {"operation": "rotate_key", **key},
+        {"operation": "pause_claims"},
+        {"operation": "resume_claims"},
+        {"operation": "revoke_key", **key},
+        {"operation": "reset_keys"},
+    ]
+    assert take_changes(database) == []
+    database.close()
+
+
+def test_what_is_wrong_with_a_key_is_told(cli: Cli) -> None:
+    identity = cli("keys", "create", "--name", "ci").out.split("_", 2)[1]
+    for command, said in (
+        ("keys create --name x --expires soon", "[bad_moment]"),
+        ("keys create --name x --expires 2001-01-01", "[past_moment]"),
+        (f"keys create --name x --reads {identity}", "[not_a_reader]"),
+        ("keys create --name x --role read --reads nobody", "[no_such_key]"),
+        (f"keys rotate {identity} --overlap long", "[bad_span]"),
+        ("keys set nobody --max-queued 1", "[no_such_key]"),
+        ("keys rotate nobody", "[no_such_key]"),
+        ("admin drain", "[no_server]"),
+        ("admin queue --data elsewhere", "[no_store]"),
+        ("admin kick nobody", "[not_running]"),
+    ):
+        ran = cli(*command.split())
+        assert (ran.code, said in ran.err) == (2, True), (command, ran.err)

@@ -161,3 +161,19 @@ def test_a_server_that_ends_its_streams_at_once_is_not_asked_at_once() -> None:
     assert 0 < following.pause() <= 0.1
     following.fail(answer(503, retry_after="2"))
     assert following.pause() == 2.0
+
+
+def test_the_best_plan_so_far_is_not_taken_for_the_last() -> None:
+    early, last = (
+        Plan(status=status, seconds=seconds)
+        for status, seconds in ((Status.UNKNOWN, 1.0), (Status.INFEASIBLE, 2.0))
+    )
+    partial = httpx2.Response(
+        200,
+        content=formats.write_plan(PROBLEM, early),
+        headers={"memstow-final": "false", "location": "/v1/jobs/j1"},
+    )
+    final = httpx2.Response(200, content=formats.write_plan(PROBLEM, last))
+    steps, plan = carried_out(Exchange(6).plan(PROBLEM, None), [partial, final])
+    assert steps[1:] == [Follow("j1"), Request("GET", "/v1/jobs/j1/plan")]
+    assert plan.status is Status.INFEASIBLE

@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 
 import memstow
 from memstow.api.http.app import create_app
-from memstow.api.http.routes.plan import error_of_job
+from memstow.api.http.job_plans import error_of_job
 from memstow.api.http.schemas import PROBLEM
 from memstow.api.http.service import Service
 from memstow.api.http.settings import Settings
@@ -78,6 +78,22 @@ def test_another_version_may_have_another_answer(monkeypatch: pytest.MonkeyPatch
     before = cache_key_of("d", Options())
     monkeypatch.setattr(memstow, "__version__", "another")
     assert cache_key_of("d", Options()) != before
+
+
+def test_what_another_version_solved_is_no_answer_to_those_who_asked_this_one(
+    client: TestClient, app: FastAPI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with two servers on one store: the job came to one version, and was solved by another."""
+    asked = {"time_limit": 2.0, "workers": 1}
+    job = submit(client, hard(300, 67), **asked)
+    wait_for(lambda: has_plan(client, job), "a first plan")
+    monkeypatch.setattr(memstow, "__version__", "another")
+    assert over(client, job)["state"] == "done"
+    assert service_of(app).cache.find(job_in(app, job).cache_key) is None
+    monkeypatch.undo()
+    again = submit(client, hard(300, 68), **asked)
+    assert over(client, again)["state"] == "done"
+    assert service_of(app).cache.find(job_in(app, again).cache_key) is not None
 
 
 def test_a_stopped_run_is_no_answer_to_those_who_ask_the_same(client: TestClient, app: FastAPI) -> None:

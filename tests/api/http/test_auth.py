@@ -1,4 +1,4 @@
-"""Who may ask for what: keys, scopes, rates, and the rule about this machine."""
+"""Who may ask for what: keys, roles, rates, and the rule about this machine."""
 
 from pathlib import Path
 from typing import Literal
@@ -8,12 +8,13 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from memstow.api.http.app import create_app
-from memstow.api.http.auth import RateLimit, is_loopback
+from memstow.api.http.auth import is_loopback
 from memstow.api.http.errors import ApiError
+from memstow.api.http.rates import RateLimit
 from memstow.api.http.schemas import PROBLEM
 from memstow.api.http.service import Service
 from memstow.api.http.settings import Settings
-from memstow.api.store.keys import Keys, Scope
+from memstow.api.store.keys import Keys, Role
 from tests.api.http.conftest import problem_document
 
 
@@ -38,12 +39,8 @@ def bearer(text: str) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def texts(keys: Keys) -> dict[str, str]:
     return {
-        name: keys.create(name, frozenset(scopes))[1]
-        for name, scopes in (
-            ("one", {Scope.PLAN}),
-            ("two", {Scope.PLAN}),
-            ("admin", {Scope.PLAN, Scope.ADMIN}),
-        )
+        name: keys.create(name, role)[1]
+        for name, role in (("one", Role.SOLVE), ("two", Role.SOLVE), ("admin", Role.ADMIN))
     }
 
 
@@ -74,7 +71,7 @@ def test_a_job_is_seen_by_its_owner_and_by_admins(client: TestClient, texts: dic
 
 
 def test_figures_are_for_admins(client: TestClient, texts: dict[str, str]) -> None:
-    problem_document(client.get("/metrics", headers=bearer(texts["one"])), 403, "missing_scope")
+    problem_document(client.get("/metrics", headers=bearer(texts["one"])), 403, "missing_role")
     assert client.get("/metrics", headers=bearer(texts["admin"])).status_code == 200
 
 
@@ -88,7 +85,7 @@ def test_a_key_may_not_ask_for_more_time_than_its_limit(client: TestClient, text
 def test_a_revoked_key_is_worthless_soon(
     client: TestClient, keys: Keys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    key, text = keys.create("brief", frozenset({Scope.PLAN}))
+    key, text = keys.create("brief", Role.SOLVE)
     assert client.get("/v1/solvers", headers=bearer(text)).status_code == 200
     keys.revoke(key.id)
     monkeypatch.setattr("memstow.api.http.auth._CACHE_SECONDS", 0.0)
@@ -116,7 +113,7 @@ def test_too_many_requests_are_told_when_to_come_again() -> None:
 
 def test_who_asked_longest_ago_is_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever asks again and again stays limited, however many others ask once."""
-    monkeypatch.setattr("memstow.api.http.auth._MOST_BUCKETS", 2)
+    monkeypatch.setattr("memstow.api.http.rates._MOST_BUCKETS", 2)
     rate = RateLimit(0.001, 2, lambda: 0.0)
     for other in ("b", "c"):
         rate.count("a")
@@ -158,7 +155,7 @@ def test_revoking_the_last_key_does_not_open_the_service(
     with TestClient(app, base_url="http://localhost") as client:
         keys: Keys = app.state.service.keys
         assert client.get("/v1/jobs").status_code == 200, "no key was ever made"
-        key, text = keys.create("last", frozenset({Scope.PLAN}))
+        key, text = keys.create("last", Role.SOLVE)
         problem_document(client.get("/v1/jobs"), 401, "unauthorized")
         keys.revoke(key.id)
         problem_document(client.get("/v1/jobs"), 401, "unauthorized")

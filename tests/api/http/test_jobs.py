@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 from starlette.testclient import TestClient
 
 from memstow.api.http.app import create_app
@@ -89,6 +90,19 @@ def test_an_idempotency_key_makes_one_job_of_many_requests(client: TestClient) -
     for bad in ("", "x" * 201):
         response = client.post("/v1/jobs", json={"problem": PROBLEM}, headers={"idempotency-key": bad})
         problem_document(response, 422, "bad_idempotency_key")
+
+
+@pytest.mark.parametrize("path", ["/v1/jobs", "/v1/plan", "/v1/batches"])
+def test_a_request_whose_job_was_removed_says_so_when_it_is_sent_again(client: TestClient, path: str) -> None:
+    headers = {"idempotency-key": f"removed {path}", "prefer": "respond-async"}
+    body = {"problems": [{"problem": PROBLEM}]} if path == "/v1/batches" else {"problem": PROBLEM}
+    first = client.post(path, json=body, headers=headers)
+    assert first.status_code == 202
+    place = first.headers["location"]
+    wait_for(lambda: client.delete(f"{place}?discard=true").status_code == 404, "it to be removed")
+    problem_document(client.post(path, json=body, headers=headers), 410, "job_removed")
+    again = client.post(path, json=body, headers={**headers, "idempotency-key": f"again {path}"})
+    assert again.status_code == 202
 
 
 def test_a_running_job_can_be_stopped_and_keeps_its_best_plan(client: TestClient) -> None:

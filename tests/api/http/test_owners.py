@@ -9,35 +9,18 @@ from starlette.testclient import TestClient
 
 from memstow.api.http.app import create_app
 from memstow.api.http.schemas import PROBLEM
-from memstow.api.http.service import Service
 from memstow.api.http.settings import Settings
-from memstow.api.store.keys import Scope
+from memstow.api.store.keys import Role
 from tests.api.asking import over
+from tests.api.http.callers import Callers
 from tests.api.http.conftest import problem_document
 
-PLAN, ADMIN = frozenset({Scope.PLAN}), frozenset({Scope.ADMIN})
+SOLVE, ADMIN = Role.SOLVE, Role.ADMIN
 
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
     return create_app(Settings(data=tmp_path_factory.mktemp("data"), slots=1, anonymous="never"))
-
-
-class Callers:
-    """The same server asked with different keys."""
-
-    def __init__(self, client: TestClient, service: Service) -> None:
-        self._client = client
-        self._service = service
-
-    def __call__(self, name: str, scopes: frozenset[Scope] = PLAN) -> httpx2.Client:
-        """A client with a key of its own."""
-        _, text = self._service.keys.create(name, scopes)
-        other = TestClient(self._client.app, base_url="http://localhost", raise_server_exceptions=False)
-        # The parts of the app run in the loop of the first.
-        other.portal = self._client.portal
-        other.headers["authorization"] = f"Bearer {text}"
-        return other
 
 
 @pytest.fixture(scope="module")
@@ -82,22 +65,11 @@ def test_a_promise_is_of_the_whole_request(callers: Callers, again: str) -> None
     problem_document(one.post(again, json=body, headers=headers), 422, "idempotency_key_reused")
 
 
-def test_an_admin_needs_no_other_scope(callers: Callers) -> None:
+def test_an_admin_needs_no_other_role(callers: Callers) -> None:
     """Not even that to plan: it holds for everything."""
     admin = callers("admin", ADMIN)
     assert admin.post("/v1/plan", json={"problem": PROBLEM}).status_code == 200
     assert admin.get("/metrics").status_code == 200
-
-
-def test_a_key_without_a_scope_may_do_nothing(callers: Callers) -> None:
-    nobody = callers("nobody", scopes=frozenset())
-    for method, path in (
-        ("POST", "/v1/plan"),
-        ("POST", "/v1/jobs"),
-        ("GET", "/v1/jobs"),
-        ("POST", "/v1/batches"),
-    ):
-        problem_document(nobody.request(method, path, json={"problem": PROBLEM}), 403, "missing_scope")
 
 
 def test_an_admin_sees_and_ends_what_is_everyones(callers: Callers) -> None:

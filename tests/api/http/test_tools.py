@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 import memstow
 from memstow.api.http.app import create_app
 from memstow.api.http.examples import EXAMPLES
+from memstow.api.http.routes import admin, batches, health, home, jobs, keys, plan, reference, tools
 from memstow.api.http.schemas import CSV, PLAN, PROBLEM, pretty
 from memstow.api.http.settings import Settings
 from memstow.planner.model.schema import schema
@@ -265,12 +266,13 @@ def test_every_operation_has_an_example_of_its_body_and_of_its_answer(app: FastA
 def test_every_route_is_in_the_openapi_document(app: FastAPI) -> None:
     routes = {
         f"{method} {route.path}"
-        for route in app.routes
+        for group in (admin, batches, health, home, jobs, keys, plan, reference, tools)
+        for route in group.router.routes
         if isinstance(route, APIRoute)
         for method in route.methods or ()
     }
-    documented = {name for name, _ in _operations(app.openapi())}
-    assert routes <= documented
+    assert len(routes) > 20
+    assert routes == {name for name, _ in _operations(app.openapi())}
 
 
 @pytest.mark.parametrize("path", ["/v1/plan", "/v1/jobs"])

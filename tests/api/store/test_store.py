@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -19,43 +18,30 @@ from sqlalchemy import text
 
 from memstow.api.operations.results import SolveResult
 from memstow.api.store import job_events, migrate, retention
+from memstow.api.store.accounts import QueueFullError, Quotas
 from memstow.api.store.claims import Claims
-from memstow.api.store.database import Database, StoreError, url_of, write_ahead
+from memstow.api.store.database import Database, StoreError, set_file_up, url_of
+from memstow.api.store.endings import Ending
 from memstow.api.store.idempotency import IdempotencyKey, KeyReusedError
 from memstow.api.store.job import JobEvent, Progress, State, Stop
 from memstow.api.store.job_events import JobEvents
-from memstow.api.store.keys import Keys, Scope
+from memstow.api.store.keys import Keys
 from memstow.api.store.plan_cache import CachedPlan, PlanCache
-from memstow.api.store.queue import Filter, Queue, QueueFullError
+from memstow.api.store.queue import Filter, Queue
 from memstow.api.store.tables import metadata
 from tests.api.store.drafts import draft
+from tests.api.store.passing import let_pass
+from tests.waiting import PATIENCE
 
 
 def solved(plan: bytes, value: int | None = None) -> SolveResult:
     return SolveResult(plan=plan, status="feasible", value=value, bound=0, peak=value, solver="greedy")
 
 
-@pytest.fixture
-def database(store_url: str) -> Iterator[Database]:
-    database = Database(store_url)
-    migrate.upgrade(database)
-    yield database
-    database.close()
-
-
-@pytest.fixture
-def jobs(database: Database) -> Queue:
-    return Queue(database, 100)
-
-
-@pytest.fixture
-def claims(database: Database) -> Claims:
-    return Claims(database)
-
-
-@pytest.fixture
-def events(database: Database) -> JobEvents:
-    return JobEvents(database)
+def ending(
+    progress: Progress, events: list[JobEvent], keep_seconds: float, state: State = State.DONE
+) -> Ending:
+    return Ending(state=state, progress=progress, events=events, keep_seconds=keep_seconds)
 
 
 def test_the_steps_lead_to_the_tables(database: Database) -> None:
@@ -76,6 +62,33 @@ def test_of_many_servers_that_start_at_once_one_runs_the_steps(store_url: str) -
         ran = list(pool.map(start, range(4)))
     newest = migrate.newest()
     assert sorted(ran, key=str) == sorted([(None, newest), *[(newest, newest)] * 3], key=str)
+
+
+def test_writers_that_come_at_once_all_have_their_turn(tmp_path: Path) -> None:
+    """Each transaction is longer than a writer would wait at the file, so waiting there would not do."""
+    database = Database(url_of(tmp_path), connections=20, lock_seconds=PATIENCE)
+    migrate.upgrade(database)
+    jobs = Queue(database, Quotas(max_queued=1000))
+    with database.write():
+        pool = ThreadPoolExecutor(16)
+        made = [pool.submit(jobs.submit, draft()) for _ in range(64)]
+        reader = jobs.totals()
+    assert reader.queued == 0, "who only reads does not wait"
+    assert len({one.result()[0] for one in made}) == 64
+    pool.shutdown()
+    database.close()
+
+
+def test_a_writer_that_does_not_end_is_told_in_time(tmp_path: Path) -> None:
+    database = Database(url_of(tmp_path), lock_seconds=0.1)
+    migrate.upgrade(database)
+    jobs = Queue(database, Quotas(max_queued=1000))
+    with database.write(), ThreadPoolExecutor(1) as pool:
+        refused = pool.submit(jobs.submit, draft()).exception()
+    assert isinstance(refused, StoreError)
+    assert "another transaction writes" in str(refused)
+    assert jobs.submit(draft())[1]
+    database.close()
 
 
 _OPENS = """
@@ -141,14 +154,14 @@ class _Refusing:
 def test_what_sqlite_refuses_at_once_for_a_race_is_tried_again_and_nothing_else_is() -> None:
     for code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_BUSY_SNAPSHOT, sqlite3.SQLITE_LOCKED):
         cursor = _Refusing(3, code)
-        write_ahead(cursor, 300.0)
+        set_file_up(cursor, 300.0)
         assert cursor.left == 0
     cursor = _Refusing(3, sqlite3.SQLITE_READONLY)
     with pytest.raises(sqlite3.OperationalError):
-        write_ahead(cursor, 300.0)
+        set_file_up(cursor, 300.0)
     assert cursor.left == 2
     with pytest.raises(sqlite3.OperationalError):
-        write_ahead(_Refusing(1 << 30, sqlite3.SQLITE_BUSY), 0.02)
+        set_file_up(_Refusing(1 << 30, sqlite3.SQLITE_BUSY), 0.02)
 
 
 def test_a_file_that_stays_locked_is_told_in_time(tmp_path: Path) -> None:
@@ -189,7 +202,7 @@ def test_priority_comes_before_age(jobs: Queue, claims: Claims) -> None:
 
 
 def test_a_full_queue_refuses_and_room_comes_back(database: Database, claims: Claims) -> None:
-    jobs = Queue(database, 2)
+    jobs = Queue(database, Quotas(max_queued=2))
     jobs.submit(draft())
     jobs.submit(draft())
     with pytest.raises(QueueFullError):
@@ -200,7 +213,7 @@ def test_a_full_queue_refuses_and_room_comes_back(database: Database, claims: Cl
 
 
 def test_a_batch_is_there_whole_or_not_at_all(database: Database) -> None:
-    jobs = Queue(database, 3)
+    jobs = Queue(database, Quotas(max_queued=3))
     with pytest.raises(QueueFullError):
         jobs.submit_batch(None, "b", [draft() for _ in range(4)])
     assert jobs.page(Filter(), 10) == []
@@ -261,9 +274,9 @@ def test_what_a_run_says_counts_only_while_it_is_the_current_one(
     assert second is not None
     assert (second.job.attempt, second.plan) == (2, b"nine")
     assert not claims.record(job, 1, Progress(value=1), [])
-    assert not claims.finish(job, 1, State.DONE, Progress(value=1), [JobEvent("done", "{}")], 60)
-    assert claims.finish(job, 2, State.DONE, Progress(value=8, plan=b"eight"), [JobEvent("done", "{}")], 60)
-    assert not claims.finish(job, 2, State.DONE, Progress(value=7), [JobEvent("done", "{}")], 60)
+    assert not claims.finish(job, 1, ending(Progress(value=1), [JobEvent("done", "{}")], 60))
+    assert claims.finish(job, 2, ending(Progress(value=8, plan=b"eight"), [JobEvent("done", "{}")], 60))
+    assert not claims.finish(job, 2, ending(Progress(value=7), [JobEvent("done", "{}")], 60))
     found = jobs.get(job)
     assert found is not None
     assert (found.state, found.value, jobs.document(job, "plan")) == (State.DONE, 8, b"eight")
@@ -304,7 +317,7 @@ def test_the_times_of_a_job_are_those_of_its_first_begin_and_its_last_improvemen
     claims.requeue(job, 1, 60)
     claims.claim("b", 9)
     at[0] = 1030.0
-    claims.finish(job, 2, State.DONE, Progress(), [], 60.0)
+    claims.finish(job, 2, ending(Progress(), [], 60.0))
     assert times(job) == (1000.0, 1010.0, 1030.0, 1090.0)
 
 
@@ -359,7 +372,7 @@ def test_an_answer_that_is_asked_for_is_kept_before_one_that_is_not(
 def test_values_can_be_larger_than_any_machine_integer(jobs: Queue, claims: Claims) -> None:
     job, _ = jobs.submit(draft())
     claims.claim("me", 9)
-    claims.finish(job, 1, State.DONE, Progress(value=1 << 70, bound=(1 << 70) - 1), [], 60)
+    claims.finish(job, 1, ending(Progress(value=1 << 70, bound=(1 << 70) - 1), [], 60))
     found = jobs.get(job)
     assert found is not None
     assert (found.value, found.bound) == (1 << 70, (1 << 70) - 1)
@@ -422,13 +435,13 @@ def test_an_idempotency_key_makes_one_job(jobs: Queue) -> None:
     assert jobs.submit(draft(), IdempotencyKey("someone", "once", "other"))[1]
 
 
-def test_a_key_is_kept_for_a_day(database: Database, jobs: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_is_kept_for_a_day(database: Database, jobs: Queue) -> None:
     """A day from when it was made, though its job is gone long before."""
-    key, made = IdempotencyKey("", "once", "print"), time.time()
+    key = IdempotencyKey("", "once", "print")
     job, _ = jobs.submit(draft(), key)
     jobs.stop(job, discard=True, keep_seconds=0)
-    for hours, kept in ((1, True), (23.9, True), (24.1, False)):
-        monkeypatch.setattr(time, "time", lambda at=made + hours * 3600: at)
+    for hours, kept in ((1, True), (22.9, True), (0.2, False)):
+        let_pass(database, hours * 3600)
         retention.remove_expired(database, 10)
         assert jobs.find_submitted(key) == (job if kept else None)
     again, new = jobs.submit(draft(), key)
@@ -454,7 +467,7 @@ def test_a_job_never_says_more_than_a_bounded_number_of_things(
     claims.claim("me", 9)
     for value in range(9):
         claims.record(job, 1, Progress(), [JobEvent("incumbent", json.dumps({"value": value}))])
-    claims.finish(job, 1, State.DONE, Progress(), [JobEvent("done", "{}")], 60)
+    claims.finish(job, 1, ending(Progress(), [JobEvent("done", "{}")], 60))
     assert [event.kind for event in events.after(job, 0)] == ["incumbent"] * 3 + ["done"]
     assert events.last_numbers([job, "gone"]) == {job: 4}
 
@@ -464,7 +477,7 @@ def test_what_is_over_its_time_goes_with_all_that_belongs_to_it(
 ) -> None:
     over, _ = jobs.submit(draft())
     claims.claim("me", 9)
-    claims.finish(over, 1, State.DONE, Progress(plan=b"p"), [JobEvent("done", "{}")], -1)
+    claims.finish(over, 1, ending(Progress(plan=b"p"), [JobEvent("done", "{}")], -1))
     waiting, _ = jobs.submit(draft())
     assert retention.remove_expired(database, 10) == 1
     assert jobs.get(over) is None
@@ -481,22 +494,19 @@ def test_jobs_are_forgotten_a_part_at_a_time_until_none_is_over_its_time(
         jobs.submit(draft())
         taken = claims.claim("me", 9)
         assert taken is not None
-        claims.finish(taken.job.id, 1, State.DONE, Progress(plan=b"p"), [JobEvent("done", "{}")], -1)
+        claims.finish(taken.job.id, 1, ending(Progress(plan=b"p"), [JobEvent("done", "{}")], -1))
     assert retention.remove_expired(database, 10) == 5
     assert jobs.page(Filter(), 9) == []
 
 
-def test_a_batch_is_kept_as_long_as_a_job_of_it(
-    database: Database, jobs: Queue, claims: Claims, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_batch_is_kept_as_long_as_a_job_of_it(database: Database, jobs: Queue, claims: Claims) -> None:
     batch, _ = jobs.submit_batch(None, "b", [draft()])
-    made = time.time()
-    monkeypatch.setattr(time, "time", lambda: made + 3600)
+    let_pass(database, 3600.0)
     retention.remove_expired(database, 10)
     assert jobs.batch(batch) is not None
     taken = claims.claim("me", 9)
     assert taken is not None
-    claims.finish(taken.job.id, 1, State.DONE, Progress(plan=b"p"), [JobEvent("done", "{}")], -1)
+    claims.finish(taken.job.id, 1, ending(Progress(plan=b"p"), [JobEvent("done", "{}")], -1))
     retention.remove_expired(database, 10)
     assert jobs.batch(batch) is None
 
@@ -504,7 +514,7 @@ def test_a_batch_is_kept_as_long_as_a_job_of_it(
 def test_the_file_of_a_store_shrinks_when_what_it_held_is_gone(tmp_path: Path) -> None:
     database = Database(f"sqlite:///{tmp_path / 'store.sqlite'}")
     migrate.upgrade(database)
-    jobs = Queue(database, 100)
+    jobs = Queue(database, Quotas(max_queued=100))
     job, _ = jobs.submit(draft(problem=os.urandom(3 << 20)))
     jobs.stop(job, discard=True, keep_seconds=0)
     retention.remove_expired(database, 10)
@@ -528,6 +538,16 @@ def test_the_cache_keeps_the_latest_and_no_more_than_it_may(database: Database) 
     assert cache.find("nothing") is None
 
 
+def test_plans_of_one_problem_may_come_at_once(database: Database) -> None:
+    cache = PlanCache(database)
+    with ThreadPoolExecutor(4) as pool:
+        stored = [
+            pool.submit(cache.store, [CachedPlan("d", solved(b"p"), f"k{i % 2}", True)]) for i in range(100)
+        ]
+    assert [one.exception() for one in stored] == [None] * 100
+    assert cache.find("k0") == cache.find("k1") == solved(b"p")
+
+
 def test_an_answer_that_another_question_outdid_is_none_but_in_deterministic_mode(database: Database) -> None:
     """A deterministic answer is the same bytes whoever asked before."""
     cache = PlanCache(database)
@@ -549,7 +569,7 @@ def test_an_answer_that_another_question_outdid_is_none_but_in_deterministic_mod
 def test_a_key_is_known_by_its_text_until_it_is_revoked(database: Database) -> None:
     keys = Keys(database)
     assert not keys.any()
-    key, text = keys.create("ci", frozenset({Scope.PLAN}))
+    key, text = keys.create("ci")
     assert keys.find(text) == key
     for wrong in (text[:-1], text + "x", text.replace("msk_", "msx_"), "", "msk__", "msk_\udcff_x"):
         assert keys.find(wrong) is None
@@ -563,7 +583,7 @@ def test_a_key_is_known_by_its_text_until_it_is_revoked(database: Database) -> N
 
 def test_revoked_keys_still_close_the_service_until_they_are_reset(database: Database) -> None:
     keys = Keys(database)
-    one, two = (keys.create(name, frozenset({Scope.PLAN}))[0] for name in ("one", "two"))
+    one, two = (keys.create(name)[0] for name in ("one", "two"))
     keys.revoke(one.id)
     assert not keys.reset(), "the other is valid"
     assert len(keys.list()) == 2

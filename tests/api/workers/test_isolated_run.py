@@ -1,6 +1,7 @@
 """Children of a server that lacks what it takes to start them."""
 
 import errno
+import os
 import sys
 from collections.abc import Iterator
 
@@ -31,7 +32,7 @@ def executor() -> Iterator[ChildExecutor]:
     executor.close()
 
 
-def no_child() -> Process:
+def no_child(*_: object) -> Process:
     raise OSError(errno.EMFILE, "Too many open files")
 
 
@@ -59,7 +60,7 @@ def test_a_child_that_cannot_be_started_is_a_shortage(
 def test_a_child_that_ends_before_it_has_started_up_is_a_shortage(
     executor: ChildExecutor, monkeypatch: pytest.MonkeyPatch, code: str
 ) -> None:
-    monkeypatch.setattr(isolated_run, "_start_child", lambda: Process([sys.executable, "-c", code]))
+    monkeypatch.setattr(isolated_run, "_start_child", lambda _scratch: Process([sys.executable, "-c", code]))
     with pytest.raises(ChildError, match="did not start up") as raised:
         executor.run(SOLVE, REQUEST, CONTROL)
     assert raised.value.code == "shortage"
@@ -89,3 +90,17 @@ def test_a_child_without_handles_leaves_no_folder_behind(
     with pytest.raises(OSError, match="Too many open files"):
         Process([sys.executable, "-c", "pass"])
     assert list(folder.iterdir()) == []
+
+
+def test_long_runs_have_a_lower_priority_than_short_ones(executor: ChildExecutor) -> None:
+    def priority(seconds: float) -> int:
+        seen: list[int] = []
+
+        def look(_: object) -> None:
+            (process,) = executor._running
+            seen.append(os.getpriority(os.PRIO_PROCESS, process.id))
+
+        executor.run(SOLVE, REQUEST, RunControl(memory=1 << 32, seconds=seconds, on_update=look))
+        return seen[0]
+
+    assert os.getpriority(os.PRIO_PROCESS, 0) < priority(11.0) < priority(60.0)

@@ -10,6 +10,7 @@ from memstow.api.operations.results import SolveResult, SolveUpdate
 from memstow.api.workers.dask import remote_run
 from memstow.api.workers.dask.remote_run import LostError, Run
 from memstow.api.workers.executor import ChildError, RunControl
+from memstow.planner.cluster.call import NoWorkerError
 from memstow.planner.model.events import Phase
 from memstow.planner.processes.frames import Message
 
@@ -17,10 +18,12 @@ BEGUN: Message = {"kind": "begun", "worker": "tcp://there:1"}
 DONE: Message = {"kind": "done", "result": {}}
 
 
-def run_of(
-    lease_seconds: float = 60.0, send_stop: Callable[[Run], None] = lambda _run: None, **control: Any
-) -> Run:
-    return Run(RunControl(memory=1, seconds=1.0, **control), lease_seconds, send_stop)
+def run_of(lease_seconds: float = 60.0, **control: Any) -> Run:
+    return Run(RunControl(memory=1, seconds=1.0, **control), lease_seconds)
+
+
+def last_of(run: Run, send_stop: Callable[[], None] = lambda: None) -> Message:
+    return run.wait(send_stop)
 
 
 def of_plan(plan: bytes) -> SolveResult:
@@ -29,7 +32,7 @@ def of_plan(plan: bytes) -> SolveResult:
 
 def failure_of(run: Run) -> ChildError:
     with pytest.raises(ChildError) as failed:
-        run.wait()
+        last_of(run)
     return failed.value
 
 
@@ -41,7 +44,7 @@ def test_what_it_says_is_heard_in_order_up_to_the_last_message() -> None:
     run.receive([BEGUN, event])
     run.receive([])
     run.receive([plan, DONE, event])
-    assert run.wait() == DONE
+    assert last_of(run) == DONE
     assert updates == [phase, result]
     assert run.worker == "tcp://there:1"
 
@@ -75,8 +78,20 @@ def test_a_task_that_ends_without_an_answer_is_lost(monkeypatch: pytest.MonkeyPa
     mute.end(None)
     assert failure_of(mute).code == "child_lost"
     failed = run_of()
-    failed.end("ModuleNotFoundError: no memstow here")
-    assert "no memstow here" in str(failure_of(failed))
+    failed.fail(ModuleNotFoundError("no memstow here"))
+    assert failure_of(failed).code == "child_lost"
+    nowhere = run_of()
+    nowhere.fail(NoWorkerError("no worker of the cluster has ortools"))
+    assert failure_of(nowhere).code == "declined"
+
+
+def test_a_lost_worker_ends_a_run_that_has_begun_and_leaves_another_to_go_elsewhere() -> None:
+    waiting = run_of()
+    assert waiting.lose_worker("tcp://there:1")
+    begun = run_of()
+    begun.receive([BEGUN])
+    assert not begun.lose_worker("tcp://there:1")
+    assert failure_of(begun).code == "child_lost"
 
 
 def test_where_the_scheduler_is_lost_the_best_plan_is_kept() -> None:
@@ -84,22 +99,22 @@ def test_where_the_scheduler_is_lost_the_best_plan_is_kept() -> None:
     run.receive([BEGUN, *(encode_update(of_plan(body)) for body in (b"1", b"2"))])
     run.lose()
     with pytest.raises(LostError):
-        run.wait()
+        last_of(run)
     assert run.plan == b"2"
 
 
 def test_it_is_told_to_stop_once_and_waited_for() -> None:
-    told: list[Run] = []
+    told: list[str] = []
 
-    def tell(run: Run) -> None:
-        told.append(run)
+    def tell() -> None:
+        told.append("stop")
         run.receive([])
         run.receive([DONE])
 
-    run = run_of(send_stop=tell, stop_requested=lambda: True)
+    run = run_of(stop_requested=lambda: True)
     run.receive([BEGUN])
-    assert run.wait() == DONE
-    assert told == [run]
+    assert last_of(run, tell) == DONE
+    assert told == ["stop"]
 
 
 def test_what_is_to_be_killed_is_not_waited_for() -> None:

@@ -2,6 +2,7 @@
 
 import errno
 import json
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from memstow.api.metrics import Metrics
 from memstow.api.operations.operations import Operation
 from memstow.api.operations.solve import result_of
 from memstow.api.store import migrate
+from memstow.api.store.accounts import Quotas
 from memstow.api.store.claims import Claims
 from memstow.api.store.database import Database
 from memstow.api.store.job import Progress, State, Stop
@@ -29,6 +31,7 @@ from memstow.planner.model.events import Incumbent
 from memstow.planner.reading.parse import parse_problem
 from memstow.planner.solve.engine import plan
 from tests.api.store.drafts import draft
+from tests.waiting import PATIENCE, wait_for
 
 LEASE = 10.0
 MEMORY = 1 << 30
@@ -66,12 +69,15 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 @pytest.fixture
 def jobs(database: Database) -> Queue:
-    return Queue(database, 100)
+    return Queue(database, Quotas(max_queued=100))
 
 
-def runner_of(database: Database, jobs: Queue, place: Place) -> Runner:
+def runner_of(
+    database: Database, jobs: Queue, place: Place, slots: int = 0, short_seconds: float = 0.0
+) -> Runner:
     settings = RunnerSettings(
-        slots=0,
+        slots=slots,
+        short_seconds=short_seconds,
         key_running=9,
         lease_seconds=LEASE,
         keep_seconds=60.0,
@@ -109,6 +115,91 @@ def test_a_job_whose_child_is_lost_is_tried_again_as_often_as_it_may_be(
         found = jobs.get(job)
         assert found is not None
         assert (found.state, found.error) == (state, error)
+
+
+class Busy(Place):
+    """Children that are solving until they are told that they may end; long ones only by the end of all."""
+
+    def __init__(self) -> None:
+        super().__init__(self._solve)
+        self.free = threading.Event()
+        self.long_running = 0
+
+    def close(self) -> None:
+        self.free.set()
+
+    def _solve(self, control: RunControl) -> None:
+        if control.seconds < 30:
+            return
+        self.long_running += 1
+        self.free.wait(PATIENCE)
+
+
+@pytest.mark.parametrize("slots", [1, 3])
+def test_a_short_job_is_answered_while_long_ones_have_all_slots(database: Database, slots: int) -> None:
+    jobs = Queue(database, Quotas(max_queued=100), short_seconds=2.0)
+    place = Busy()
+    mine = runner_of(database, jobs, place, slots, short_seconds=2.0)
+    mine.start()
+    try:
+        for _ in range(slots + 3):
+            jobs.submit(draft(options=options(time_limit=60.0), time_limit=60.0, fresh=True, priority=9))
+        mine.wake()
+        wait_for(lambda: place.long_running == slots, "all slots to be busy")
+        short = [jobs.submit(draft(options=options(), time_limit=1.0, fresh=True))[0] for _ in range(5)]
+        mine.wake()
+        wait_for(lambda: all(over(jobs, job) for job in short), "the short jobs to be answered")
+        assert place.long_running == slots
+        assert jobs.totals().queued == 3
+    finally:
+        mine.close()
+
+
+def over(jobs: Queue, job: str) -> bool:
+    found = jobs.get(job)
+    return found is not None and found.over
+
+
+@pytest.mark.parametrize(
+    ("slots", "short_seconds", "short_slots"), [(0, 2.0, 0), (1, 2.0, 1), (8, 2.0, 1), (9, 2.0, 2), (4, 0, 0)]
+)
+def test_slots_for_short_jobs_are_few_beside_the_others(
+    database: Database, jobs: Queue, slots: int, short_seconds: float, short_slots: int
+) -> None:
+    mine = runner_of(database, jobs, Place(), slots, short_seconds)
+    assert mine._settings.short_slots == short_slots
+    assert mine._settings.threads == slots + short_slots
+
+
+def test_one_call_wakes_as_many_workers_as_there_are_jobs(database: Database, jobs: Queue) -> None:
+    place = Busy()
+    mine = runner_of(database, jobs, place, slots=4)
+    mine.start()
+    try:
+        long = [draft(options=options(time_limit=60.0), fresh=True) for _ in range(4)]
+        jobs.submit_batch(None, None, long)
+        mine.wake()
+        wait_for(lambda: place.long_running == 4, "all slots to be busy")
+    finally:
+        mine.close()
+
+
+def test_a_job_that_is_delayed_is_claimed_when_its_time_has_come(database: Database, jobs: Queue) -> None:
+    """No other job calls the worker, and it hears of new ones without asking."""
+    job, _ = jobs.submit(draft(options=options(), fresh=True))
+    failures = [OSError(errno.ENOSPC, "No space left on device")]
+
+    def fail_once(_control: RunControl) -> None:
+        if failures:
+            raise failures.pop()
+
+    mine = runner_of(database, jobs, Place(fail_once), slots=1)
+    assert mine._notices.reliable
+    mine.start()
+    try:
+        wait_for(lambda: over(jobs, job), "the job to be tried again")
+    finally:
+        mine.close()
 
 
 def fail_with(error: Exception) -> Callable[[RunControl], None]:

@@ -4,12 +4,35 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
+from types import MappingProxyType
 
 from tests.waiting import wait_for
 
 ROOT = Path(__file__).parents[3]
+# What makes a Python, and those that it starts, look like one with other things installed.
+_OTHER_PYTHON = """
+import sys
+
+class Others:
+    def __init__(self, finder):
+        self._finder = finder
+
+    def __getattr__(self, name):
+        return getattr(self._finder, name)
+
+    def find_spec(self, name, path=None, target=None):
+        if name == {without!r}:
+            return None
+        return self._finder.find_spec(name, path, target)
+
+sys.meta_path[:] = [Others(finder) for finder in sys.meta_path]
+if {version!r}:
+    import memstow
+    memstow.__version__ = {version!r}
+"""
 
 
 class Farm:
@@ -44,15 +67,32 @@ class Farm:
         text = file.read_text() if file.exists() else ""
         return str(json.loads(text)["address"]) if text else ""
 
-    def add_worker(self) -> None:
-        """Another worker, of one thread."""
+    def add_worker(self, without: str = "", version: str = "") -> "subprocess.Popen[bytes]":
+        """Another worker, of one thread; perhaps without a library, or of another version of memstow."""
         place = self._folder / f"worker{len(self.workers)}"
         place.mkdir()
+        (place / "sitecustomize.py").write_text(_OTHER_PYTHON.format(without=without, version=version))
+        more = {"PYTHONPATH": str(place)} if without or version else {}
         limits = ("--nthreads", "1", "--no-nanny", "--local-directory", place)
-        self.workers.append(self._start("worker", self.address, *limits, temporary=place))
+        self.workers.append(self._start("worker", self.address, *limits, temporary=place, more=more))
+        return self.workers[-1]
+
+    def queues(self) -> list[str]:
+        """The names of the queues on the scheduler."""
+        from distributed import Client
+
+        with Client(self.address, set_as_default=False) as client:
+            found: list[str] = client.run_on_scheduler(
+                lambda dask_scheduler: list(dask_scheduler.extensions["queues"].queues)
+            )
+        return found
 
     def _start(
-        self, what: str, *arguments: object, temporary: Path | None = None
+        self,
+        what: str,
+        *arguments: object,
+        temporary: Path | None = None,
+        more: Mapping[str, str] = MappingProxyType({}),
     ) -> "subprocess.Popen[bytes]":
         command = [sys.executable, "-m", "dask", what, "--host", "127.0.0.1", "--no-dashboard"]
         process = subprocess.Popen(
@@ -60,7 +100,7 @@ class Farm:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             cwd=ROOT,
-            env={**os.environ, "TMPDIR": str(temporary or self._folder)},
+            env={**os.environ, "TMPDIR": str(temporary or self._folder), **more},
             start_new_session=True,
         )
         self._stack.callback(_end, process)

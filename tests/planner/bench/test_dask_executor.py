@@ -1,14 +1,15 @@
 """A bench on a cluster has the results it has here, each once, with a worker killed on the way."""
 
-import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from memstow import __version__
 from memstow.planner.bench.records.record import RESULTS, Record, from_line
 from tests.planner.bench.farm import ROOT, Farm
 from tests.planner.bench.requests import timeless
@@ -24,14 +25,14 @@ ASKED = (
 )
 
 
-def bench(folder: Path, *more: str) -> "subprocess.Popen[str]":
+def bench(folder: Path, *more: str, asked: Sequence[str] = ASKED) -> "subprocess.Popen[str]":
     command = [
         sys.executable,
         "-m",
         "memstow.api.cli.main",
         "bench",
         "run",
-        *ASKED,
+        *asked,
         "--output",
         str(folder),
         *more,
@@ -42,7 +43,6 @@ def bench(folder: Path, *more: str) -> "subprocess.Popen[str]":
         stderr=subprocess.PIPE,
         cwd=ROOT,
         text=True,
-        env={**os.environ, "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "5s"},
     )
 
 
@@ -101,15 +101,91 @@ def test_a_run_waits_for_workers_and_takes_those_that_come_later(farm: Farm, tmp
 
 def test_where_the_scheduler_is_lost_what_is_recorded_stays(farm: Farm, tmp_path: Path) -> None:
     farm.add_worker()
-    run = bench(tmp_path / "there", *there(farm))
+    run = bench(tmp_path / "there", *there(farm), "--scheduler-wait", "3")
     await_results(tmp_path / "there", 2, run)
+    address = farm.address
     farm.scheduler.kill()
     _, complaint = run.communicate(timeout=PATIENCE)
     assert run.returncode == 2
-    assert "--resume continues" in complaint
+    assert f"lost the scheduler at {address}; waiting up to 3 s for it to come back" in complaint
+    assert "has not come back; the results so far are saved; --resume continues" in complaint
+    assert complaint.count("memstow: ") == complaint.count("\n") == 2, complaint
     assert len(records(tmp_path / "there")) >= 2
     finish(bench(tmp_path / "there", "--resume"))
     assert len({record.key for record in records(tmp_path / "there")}) == 40
+
+
+def test_a_scheduler_that_comes_back_is_waited_for(farm: Farm, tmp_path: Path) -> None:
+    farm.add_worker()
+    run = bench(tmp_path / "there", *there(farm))
+    await_results(tmp_path / "there", 2, run)
+    farm.lose_scheduler()
+    assert run.stderr is not None
+    assert "lost the scheduler" in run.stderr.readline()
+    farm.start_scheduler()
+    farm.add_worker()
+    finish(run)
+    assert len({record.key for record in records(tmp_path / "there")}) == 40
+
+
+def test_the_runs_of_a_stalled_worker_are_done_by_others(farm: Farm, tmp_path: Path) -> None:
+    stalled = farm.add_worker()
+    run = bench(tmp_path / "there", *there(farm))
+    await_results(tmp_path / "there", 2, run)
+    stalled.send_signal(signal.SIGSTOP)
+    assert run.stderr is not None
+    assert "gives no sign of life: its runs are tried elsewhere" in run.stderr.readline()
+    farm.add_worker()
+    await_results(tmp_path / "there", 10, run)
+    stalled.send_signal(signal.SIGCONT)
+    out, complaint = run.communicate(timeout=PATIENCE)
+    assert run.returncode == 0, (out, complaint)
+    assert all("is back" in line for line in complaint.splitlines())
+    finish(bench(tmp_path / "here"))
+    assert compared(tmp_path / "there") == compared(tmp_path / "here")
+    assert len(records(tmp_path / "there")) == 40
+
+
+def test_a_worker_without_what_a_run_needs_gets_none_of_it(farm: Farm, tmp_path: Path) -> None:
+    farm.add_worker(without="ortools")
+    asked = ("generate:planted,n=8,seed=1..6", "--solvers", "cpsat,greedy", "--time-limit", "10")
+    run = bench(tmp_path / "there", *there(farm), asked=asked)
+    _, complaint = run.communicate(timeout=PATIENCE)
+    assert run.returncode == 2
+    assert "by cpsat is lost: NoWorkerError: no worker of the cluster has ortools" in complaint
+    assert "6 runs were lost; --resume runs them again" in complaint
+    assert {record.solver.name for record in records(tmp_path / "there")} == {"greedy"}
+    farm.add_worker()
+    finish(bench(tmp_path / "there", *there(farm), "--resume", asked=asked))
+    found = records(tmp_path / "there")
+    assert len({record.key for record in found}) == len(found) == 12
+    assert {record.status for record in found if record.solver.name == "cpsat"} <= {"optimal", "feasible"}
+
+
+def test_a_program_that_is_on_no_worker_is_no_result(farm: Farm, tmp_path: Path) -> None:
+    farm.add_worker()
+    asked = ("generate:planted,n=8,seed=1", "--external", "mine=/no/such/program {input} {output}")
+    run = bench(tmp_path / "there", *there(farm), asked=asked)
+    _, complaint = run.communicate(timeout=PATIENCE)
+    assert run.returncode == 2
+    assert "by mine is lost: NoWorkerError: no worker of the cluster has /no/such/program" in complaint
+    assert not (tmp_path / "there" / RESULTS).exists()
+
+
+def test_workers_of_another_version_get_nothing_and_are_named(farm: Farm, tmp_path: Path) -> None:
+    farm.add_worker(version="0.0.1")
+    run = bench(tmp_path / "there", *there(farm))
+    _, complaint = run.communicate(timeout=PATIENCE)
+    assert run.returncode == 2
+    assert f"it has memstow 0.0.1, and here is {__version__}" in complaint
+    assert f"no worker of the cluster has memstow {__version__}" in complaint
+    farm.add_worker()
+    run = bench(tmp_path / "there", *there(farm))
+    _, complaint = run.communicate(timeout=PATIENCE)
+    assert run.returncode == 0
+    assert "memstow 0.0.1" in complaint
+    assert len(records(tmp_path / "there")) == 40
+    assert {record.solver.version for record in records(tmp_path / "there")} == {__version__}
 
 
 def test_where_there_is_no_scheduler_that_is_told(tmp_path: Path) -> None:

@@ -41,6 +41,17 @@ def test_each_of_several_pools_has_a_row_and_a_picture() -> None:
     assert not any(line.startswith("slow:") for line in lines)
 
 
+def test_a_pool_with_a_base_shows_the_addresses_that_are_used() -> None:
+    problem = replace(PROBLEM, pools=(Pool(id="fast", base=0x20000000), Pool(id="slow")))
+    plan = stacked(problem)
+    other = PoolUse(pool="slow", capacity=None, peak=0, bound=0, live=Live(bytes=0))
+    lines = _report(problem, replace(plan, pools=(*plan.pools, other))).splitlines()
+    assert lines[0].split()[-1] == "addresses"
+    assert lines[1].split()[-1] == "0x20000000-0x20000096"
+    assert lines[2].split()[-1] == "-"
+    assert "addresses" not in _report(PROBLEM, stacked(PROBLEM))
+
+
 def test_a_proof_names_its_kind() -> None:
     term = TermValue(term="peak", value=150, bound=150, gap=0.0, certificate=Least())
     plan = replace(stacked(PROBLEM, Status.OPTIMAL), objective=(term,), prover=None)

@@ -1,0 +1,216 @@
+"""`memstow admin`: what operators see and do, on the store itself or over HTTP with an admin key."""
+
+import argparse
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final
+
+from memstow.api.cli.commands.serve import add_store
+from memstow.api.cli.exit_codes import Exit
+from memstow.api.cli.io.arguments import Commands, add_command
+from memstow.api.cli.io.store_access import open_store
+
+if TYPE_CHECKING:
+    from memstow.api.store.administration import Administration
+
+Document = dict[str, Any]
+"""An answer of the service, as JSON; the store's answers have the same form."""
+
+_NAME_LENGTH: Final = 40
+
+
+def add(commands: "Commands[argparse.ArgumentParser]") -> None:
+    """Add the command and its actions."""
+    parser = add_command(
+        commands,
+        "admin",
+        "show what waits and runs in the service, and pause, drain or kick it",
+        details="""
+Works on the store, or over HTTP with --server and a key that has the role admin.""",
+        examples="""
+memstow admin queue
+memstow admin running --server http://planner:8080 --key msk_...
+memstow admin pause --data plans
+memstow admin kick 2e3fefc7bebb4b32a6c9086daa32ce31
+""",
+    )
+    kinds = parser.add_subparsers(title="actions", metavar="ACTION", dest="action", required=True)
+    for name, summary, run in (
+        ("queue", "show how many jobs of each key wait and run", run_queue),
+        ("running", "show the jobs that run, and where", run_running),
+        ("usage", "show what the jobs of each key use", run_usage),
+        ("pause", "let no server begin a job; jobs are still accepted", run_pause),
+        ("resume", "let servers begin jobs again", run_resume),
+        ("drain", "let the server at --server end its jobs and accept none", run_drain),
+        ("kick", "put a running job back into the queue, for another run", run_kick),
+    ):
+        examples = f"memstow admin {name}{' ID' if name == 'kick' else ''}"
+        action = add_command(kinds, name, summary, examples=examples + " --server http://localhost:8080")
+        if name == "kick":
+            action.add_argument("id", metavar="ID", help="the id of the job, as `running` shows it")
+        add_store(action)
+        action.add_argument("--server", metavar="URL", help="URL of the service (default: the store itself)")
+        action.add_argument("--key", metavar="KEY", help="API key with the role admin (default: MEMSTOW_KEY)")
+        action.set_defaults(run=run)
+
+
+def run_queue(args: argparse.Namespace) -> int:
+    """Show the queue."""
+    found = _ask(args, "GET", "/v1/admin/queue", lambda store: asdict(store.queue()))
+    rows = [
+        (_key(it["key"]), _name(it["name"]), it["oldest"] or "", str(it["queued"]), str(it["running"]))
+        for it in found["keys"]
+    ]
+    _print_table(("key", "name", "oldest", "queued", "running"), rows, 3)
+    print(f"{found['queued']} queued, {found['running']} running")
+    if found["paused"] is not None:
+        print(f"paused since {found['paused']}: `memstow admin resume` lets servers begin jobs again")
+    return Exit.DONE
+
+
+def run_running(args: argparse.Namespace) -> int:
+    """Show the jobs that run."""
+    found = _ask(
+        args, "GET", "/v1/admin/running", lambda store: {"jobs": [asdict(job) for job in store.running()]}
+    )
+    rows = [
+        (
+            it["id"],
+            _key(it["key"]),
+            it["server"] or "",
+            it["started"] or "",
+            _name(it["name"]),
+            str(it["attempt"]),
+            str(it["buffers"]),
+        )
+        for it in found["jobs"]
+    ]
+    _print_table(("job", "key", "server", "started", "name", "attempt", "buffers"), rows, 5)
+    return Exit.DONE
+
+
+def run_usage(args: argparse.Namespace) -> int:
+    """Show what the jobs of each key use."""
+    from memstow.planner.show.formatting import human
+
+    found = _ask(
+        args, "GET", "/v1/admin/usage", lambda store: {"keys": [asdict(key) for key in store.usage()]}
+    )
+    rows = [
+        (
+            _key(it["key"]),
+            _name(it["name"]),
+            it["last_use"] or "",
+            str(it["jobs"]),
+            f"{it['seconds']:.1f}",
+            human(it["bytes"]),
+        )
+        for it in found["keys"]
+    ]
+    _print_table(("key", "name", "last use", "jobs", "seconds", "stored"), rows, 3)
+    return Exit.DONE
+
+
+def run_pause(args: argparse.Namespace) -> int:
+    """Let no server begin a job."""
+
+    def pause(store: "Administration") -> Document:
+        store.pause()
+        store.leave_change("pause_claims")
+        return {}
+
+    _ask(args, "POST", "/v1/admin/pause", pause)
+    return Exit.DONE
+
+
+def run_resume(args: argparse.Namespace) -> int:
+    """Let servers begin jobs again."""
+
+    def resume(store: "Administration") -> Document:
+        store.resume()
+        store.leave_change("resume_claims")
+        return {}
+
+    _ask(args, "POST", "/v1/admin/resume", resume)
+    return Exit.DONE
+
+
+def run_drain(args: argparse.Namespace) -> int:
+    """Let one server end its jobs and accept none."""
+    from memstow.planner.model.errors import InputError
+
+    if args.server is None:
+        raise InputError.single("no_server", "--server", "which server is to drain? give its URL")
+    found = _remote(args, "POST", "/v1/admin/drain")
+    print(f"the server {found['server']} is draining; it runs {found['running']} jobs")
+    return Exit.DONE
+
+
+def run_kick(args: argparse.Namespace) -> int:
+    """Put a running job back into the queue."""
+    from memstow.planner.model.errors import InputError
+
+    if not (args.id.isalnum() and args.id.isascii()):
+        raise InputError.single("no_such_job", "id", f"there is no job {args.id!r}")
+
+    def kick(store: "Administration", keep_seconds: float) -> Document:
+        if not store.kick(args.id, keep_seconds):
+            raise InputError.single("not_running", "id", f"there is no job {args.id!r} that runs")
+        store.leave_change("kick_job", job=args.id)
+        return {}
+
+    if args.server is not None:
+        _remote(args, "POST", f"/v1/admin/jobs/{args.id}/kick")
+    else:
+        _local(args, kick)
+    return Exit.DONE
+
+
+def _ask(
+    args: argparse.Namespace, method: str, path: str, call: "Callable[[Administration], Document]"
+) -> Document:
+    """The answer of the server that is named, or of the store."""
+    if args.server is not None:
+        return _remote(args, method, path)
+    return _local(args, lambda store, _keep_seconds: call(store))
+
+
+def _local(args: argparse.Namespace, call: "Callable[[Administration, float], Document]") -> Document:
+    with open_store(args, make=False) as (settings, database):
+        from memstow.api.store.administration import Administration
+        from memstow.planner.model.errors import InputError
+
+        if database is None:
+            message = "there is no store here; name its folder with --data, or a server with --server"
+            raise InputError.single("no_store", str(settings.data), message)
+        return call(Administration(database), settings.keep_seconds)
+
+
+def _remote(args: argparse.Namespace, method: str, path: str) -> Document:
+    from memstow.planner.model.errors import InputError
+
+    try:
+        from memstow.api.client import Client
+    except ModuleNotFoundError as error:
+        message = "--server needs an extra that is not installed: pip install 'memstow[client]'"
+        raise InputError.single("missing_extra", error.name or "memstow", message) from None
+    with Client(args.server, args.key or os.environ.get("MEMSTOW_KEY")) as client:
+        return client.administer(method, path)
+
+
+def _key(identity: str | None) -> str:
+    return identity or "none"
+
+
+def _name(name: str | None) -> str:
+    from memstow.planner.show.formatting import plain
+
+    return plain(name or "", most=_NAME_LENGTH)
+
+
+def _print_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> None:
+    from memstow.planner.show.formatting import table
+
+    for line in table(header, rows, left=left):
+        print(line.rstrip())

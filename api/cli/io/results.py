@@ -1,0 +1,246 @@
+"""The outputs of `solve`: files by their suffixes, what is printed, and the picture."""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from memstow.api.cli.io.output import (
+    PICTURE,
+    STDOUT,
+    WRITABLE,
+    format_of,
+    refuse_other_pictures,
+    refuse_unwritable,
+    suffix_of,
+    unknown_suffix,
+    write_out,
+)
+from memstow.api.cli.io.terminal import columns, draws_unicode, print_error
+from memstow.planner.show.formatting import plain
+
+if TYPE_CHECKING:
+    from memstow.planner.exports.naming import Naming
+    from memstow.planner.model.plan import Plan
+    from memstow.planner.model.problem import Problem
+
+# The names of `planner.exports`, which takes longer to import than a parser may take.
+EXPORTS: Final = ("c-header", "c-source", "c-check", "ld", "rust")
+_SUFFIXES: Final = ".json, .csv, .h, .c, .check.c, .ld or .rs"
+
+
+@dataclass(frozen=True)
+class Output:
+    """A file to write, or standard output, and its format."""
+
+    path: str
+    form: str
+
+    @property
+    def is_printed(self) -> bool:
+        """Whether it goes to standard output."""
+        return self.path == STDOUT
+
+
+def add_results(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that select the outputs."""
+    results = parser.add_argument_group("results")
+    results.add_argument(
+        "-o",
+        "--output",
+        action="append",
+        metavar="FILE",
+        help=f"write the plan to this file, as its name ends: {_SUFFIXES}; may be repeated",
+    )
+    results.add_argument(
+        "--output-format",
+        choices=(*WRITABLE, *EXPORTS),
+        help="format of the only output, or of those whose names do not tell it; without --output, prints "
+        "only the plan in this format",
+    )
+    results.add_argument("--picture", metavar="FILE", help="draw the plan to this .svg file")
+    results.add_argument("--json", action="store_true", help="print only the plan, as JSON")
+    results.add_argument("--quiet", action="store_true", help="print no table and no picture")
+    code = parser.add_argument_group("source code (.h, .c, .check.c, .ld, .rs)")
+    code.add_argument("--prefix", metavar="NAME", help="how names begin (default: plan)")
+    code.add_argument(
+        "--section",
+        action="append",
+        type=_section,
+        metavar="POOL=SECTION",
+        help="put the arena of this pool into a section of your linker script; may be repeated",
+    )
+
+
+def _section(text: str) -> tuple[str, str]:
+    pool, equals, section = text.rpartition("=")
+    if not equals or not pool or not section:
+        message = f"'{plain(text, most=80)}' is not a pool and a section: write for example dtcm=.dtcm_bss"
+        raise argparse.ArgumentTypeError(message)
+    return pool, section
+
+
+def check_results(args: argparse.Namespace) -> None:
+    """Report outputs that are impossible before the search, not after it."""
+    from memstow.planner.model.errors import InputError
+
+    outputs = _outputs(args)
+    if len(_printed_forms(args, outputs)) > 1 or sum(output.is_printed for output in outputs) > 1:
+        listed = " and ".join(sorted({*_printed_forms(args, outputs)})) or "output"
+        message = f"standard output can hold only one of {listed}; write the other to a file"
+        raise InputError.single("two_outputs", "arguments", message)
+    refuse_unwritable(*(output.path for output in outputs), args.picture, args.lock)
+    written = [(output.path, "the plan") for output in outputs if not output.is_printed]
+    written += [(args.picture, "its picture")] if args.picture not in (None, STDOUT) else []
+    written += [(args.lock, "its lock")] if args.lock is not None else []
+    _refuse_one_file_twice([*written, (args.file, "the problem")])
+    refuse_other_pictures(args.picture)
+    if (args.prefix or args.section) and not any(output.form in EXPORTS for output in _asked(args, outputs)):
+        option = "--prefix" if args.prefix else "--section"
+        message = "it is for source code, and no output is: name one such as --output net.h, or leave it out"
+        raise InputError.single("unused_option", option, message)
+
+
+def check_names(args: argparse.Namespace, problem: "Problem") -> None:
+    """Report prefixes and sections that are impossible for this problem, before the search."""
+    outputs = _asked(args, _outputs(args))
+    if any(output.form in EXPORTS for output in outputs):
+        from memstow.planner.exports.naming import check_naming
+
+        check_naming(problem, _naming(args, outputs))
+
+
+def write_results(args: argparse.Namespace, problem: "Problem", plan: "Plan") -> None:
+    """Write the plan to all outputs that were selected; none is written if one of them is refused."""
+    from memstow.planner.model.plan import PLANNED
+
+    has_plan = plan.status in PLANNED
+    outputs = _outputs(args)
+    alone = _printed_forms(args, outputs)
+    wanted = [output for output in outputs if not output.is_printed]
+    wanted += [Output(STDOUT, form) for form in sorted(alone - {PICTURE})]
+    made = [(output, _content(output, problem, plan, lambda: _naming(args, outputs))) for output in wanted]
+    if not alone and not args.quiet:
+        _show(problem, plan)
+    for output, content in made:
+        if content is not None:
+            write_out(content, output.path)
+    if args.picture is not None:
+        _draw(args.picture, problem, plan, has_plan)
+
+
+def _outputs(args: argparse.Namespace) -> list[Output]:
+    """The outputs that were named, with their formats."""
+    paths: Sequence[str] = args.output or ()
+    chosen: str | None = args.output_format
+    if len(paths) == 1 and chosen is not None:
+        return [Output(paths[0], chosen)]
+    return [Output(path, _told_by(path) or _format_otherwise(path, chosen)) for path in paths]
+
+
+def _asked(args: argparse.Namespace, outputs: Sequence[Output]) -> list[Output]:
+    """These, and what is printed although no output was named."""
+    printed = not outputs and args.output_format is not None
+    return [*outputs, *([Output(STDOUT, args.output_format)] if printed else [])]
+
+
+def _told_by(path: str) -> str | None:
+    """The format that the suffix of the name tells."""
+    suffix = suffix_of(path)
+    if suffix in ("", ".json", ".csv"):
+        return suffix[1:] or None
+    from memstow.planner.exports import SUFFIXES
+
+    return next((form for end, form in SUFFIXES.items() if path.lower().endswith(end)), None)
+
+
+def _format_otherwise(path: str, chosen: str | None) -> str:
+    if chosen is None and suffix_of(path):
+        raise unknown_suffix(path, f"use a name that ends with {_SUFFIXES}")
+    return format_of(None, chosen)
+
+
+def _naming(args: argparse.Namespace, outputs: Sequence[Output]) -> "Naming":
+    from memstow.planner.exports.naming import DEFAULT_PREFIX, Naming, sections_of
+
+    headers = [it.path for it in outputs if it.form == "c-header" and not it.is_printed]
+    return Naming(
+        prefix=DEFAULT_PREFIX if args.prefix is None else args.prefix,
+        sections=sections_of(args.section or ()),
+        header=os.path.basename(headers[0]) if headers else None,
+    )
+
+
+def _printed_forms(args: argparse.Namespace, outputs: Sequence[Output]) -> set[str]:
+    """The formats to print to standard output instead of the table."""
+    forms = {"json"} if args.json else set()
+    forms |= {output.form for output in _asked(args, outputs) if output.is_printed}
+    if args.picture == STDOUT:
+        forms.add(PICTURE)
+    return forms
+
+
+def _refuse_one_file_twice(files: Sequence[tuple[str, str]]) -> None:
+    from memstow.planner.model.errors import InputError
+
+    for index, (path, what) in enumerate(files):
+        for other, other_what in files[:index]:
+            if _same_file(path, other):
+                whats = "two outputs" if what == other_what else f"{other_what} and {what}"
+                message = f"{whats} cannot be the same file; choose another name for the output"
+                raise InputError.single("one_file_twice", plain(path), message)
+
+
+def _same_file(one: str, other: str) -> bool:
+    """Whether both paths are the same plain file."""
+    if STDOUT in (one, other) or (os.path.exists(one) and not os.path.isfile(one)):
+        return False
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def _content(
+    output: Output, problem: "Problem", plan: "Plan", make_naming: "Callable[[], Naming]"
+) -> bytes | None:
+    """What goes into the output; None where there is no plan, which is said."""
+    from memstow.planner.model.plan import PLANNED
+
+    has_plan = plan.status in PLANNED
+    if has_plan and output.form in EXPORTS:
+        from memstow.planner.exports import export
+
+        naming = make_naming()
+        return export(
+            problem,
+            plan,
+            output.form,
+            prefix=naming.prefix,
+            sections=naming.sections,
+            header=naming.header,
+        )
+    if has_plan or output.form == "json":
+        from memstow.planner import formats
+
+        return formats.write_plan(problem, plan, output.form)
+    what = "nothing is printed" if output.is_printed else f"{plain(output.path)} is not written"
+    print_error(f"{what}: there is no plan ({plan.status}), and {output.form} cannot represent that")
+    return None
+
+
+def _draw(path: str, problem: "Problem", plan: "Plan", has_plan: bool) -> None:
+    if not has_plan:
+        what = "no picture" if path == STDOUT else f"{plain(path)} is not drawn"
+        print_error(f"{what}: there is no plan ({plan.status})")
+        return
+    from memstow.planner.show.svg_picture import svg
+
+    write_out(svg(problem, plan).encode(), path)
+
+
+def _show(problem: "Problem", plan: "Plan") -> None:
+    from memstow.planner.show.report import plan_report
+    from memstow.planner.show.text_picture import ASCII, UNICODE
+
+    glyphs = UNICODE if draws_unicode(sys.stdout) else ASCII
+    print(plan_report(problem, plan, columns(sys.stdout), glyphs))

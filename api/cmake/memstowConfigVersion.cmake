@@ -1,0 +1,16 @@
+# The version of memstow, from the package that this file is part of. Any earlier version of the same major one
+# is compatible.
+foreach(package "${CMAKE_CURRENT_LIST_DIR}/../.." "${CMAKE_CURRENT_LIST_DIR}/../../memstow")
+  if(EXISTS "${package}/__init__.py")
+    file(STRINGS "${package}/__init__.py" PACKAGE_VERSION REGEX "^__version__ = ")
+    string(REGEX REPLACE "^__version__ = \"([0-9.]+).*" "\\1" PACKAGE_VERSION "${PACKAGE_VERSION}")
+    break()
+  endif()
+endforeach()
+string(REGEX MATCH "^[0-9]+" _memstow_major "${PACKAGE_VERSION}")
+if(PACKAGE_FIND_VERSION VERSION_EQUAL PACKAGE_VERSION)
+  set(PACKAGE_VERSION_EXACT TRUE)
+endif()
+if(PACKAGE_FIND_VERSION VERSION_LESS_EQUAL PACKAGE_VERSION AND PACKAGE_FIND_VERSION_MAJOR EQUAL "${_memstow_major}")
+  set(PACKAGE_VERSION_COMPATIBLE TRUE)
+endif()

@@ -1,0 +1,103 @@
+"""The schemas of responses that are written by hand: problem documents, jobs, verdicts."""
+
+from typing import Final
+
+from memstow.api.http.responses import JsonObject
+from memstow.planner.verify import Code, Standing, Subject
+
+PROBLEM_DOCUMENT: Final[JsonObject] = {
+    "type": "object",
+    "description": "RFC 9457. `errors` lists every issue with its code and its JSON path.",
+    "required": ["type", "title", "status", "detail", "code"],
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+        "code": {"type": "string"},
+        "instance": {"type": "string"},
+        "trace": {"type": "string", "description": "The id of the trace, where traces are on."},
+        "error_count": {
+            "type": "integer",
+            "description": "How many issues there are, where not all are listed.",
+        },
+        "errors": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["code", "path", "message"],
+                "properties": {
+                    "code": {"type": "string"},
+                    "path": {"type": "string"},
+                    "message": {"type": "string"},
+                },
+            },
+        },
+    },
+}
+_NULLABLE_TIME: Final = {"type": ["string", "null"], "format": "date-time"}
+_NULLABLE_WHOLE: Final = {"type": ["integer", "null"]}
+_NULLABLE_TEXT: Final = {"type": ["string", "null"]}
+JOB_SCHEMA: Final[JsonObject] = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "string"},
+        "state": {"enum": ["queued", "running", "done", "failed", "cancelled"]},
+        "priority": {"type": "integer"},
+        "name": _NULLABLE_TEXT,
+        "setting": _NULLABLE_TEXT,
+        "batch": _NULLABLE_TEXT,
+        "digest": {"type": "string"},
+        "buffers": {"type": "integer"},
+        "options": {"type": "object"},
+        **dict.fromkeys(("created", "started", "improved", "finished", "expires"), _NULLABLE_TIME),
+        "status": _NULLABLE_TEXT,
+        "objective": {**_NULLABLE_TEXT, "description": "The first term; `value`, `bound`, `gap` are its."},
+        "value": _NULLABLE_WHOLE,
+        "peak": _NULLABLE_WHOLE,
+        "bound": _NULLABLE_WHOLE,
+        "gap": {"type": ["number", "null"]},
+        "solver": {
+            **_NULLABLE_TEXT,
+            "description": "A name of `/v1/solvers`; after `greedy` the order of its buffers.",
+        },
+        "error": _NULLABLE_TEXT,
+    },
+}
+JOB_SCHEMA["required"] = list(JOB_SCHEMA["properties"])
+
+VERDICT_SCHEMA: Final[JsonObject] = {
+    "type": "object",
+    "required": ["valid", "checked", "violations", "claims"],
+    "properties": {
+        "valid": {"type": "boolean"},
+        "checked": {"type": "boolean", "description": "Whether no claim was left unchecked."},
+        "violations": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["code", "message", "buffers", "pool"],
+                "properties": {
+                    "code": {"enum": [code.value for code in Code]},
+                    "message": {"type": "string"},
+                    "buffers": {"type": "array", "items": {"type": "string"}},
+                    "pool": _NULLABLE_TEXT,
+                },
+            },
+        },
+        "claims": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["subject", "name", "says", "standing", "by"],
+                "properties": {
+                    "subject": {"enum": [subject.value for subject in Subject]},
+                    "name": {**_NULLABLE_TEXT, "description": "The pool or the term that it is about."},
+                    "says": {"type": "string"},
+                    "standing": {"enum": [standing.value for standing in Standing]},
+                    "by": {"type": "string", "description": "What checked it, or who claims it."},
+                },
+            },
+        },
+    },
+}

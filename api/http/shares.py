@@ -1,0 +1,122 @@
+"""Slots for work, shared fairly between callers: in turns, whoever asks how often."""
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from starlette.requests import Request
+
+from memstow.api.http.addresses import network_of
+from memstow.api.http.auth import Caller
+from memstow.api.http.errors import ApiError
+
+
+def share_of(caller: Caller, request: Request) -> str:
+    """The name that the work of a caller counts under: the key, or without one the address."""
+    if caller.key_id is not None:
+        return f"key {caller.key_id}"
+    return f"address {network_of(None if request.client is None else request.client.host)}"
+
+
+class FairSlots:
+    """Slots of work. A free one goes to the share that has the fewest, and of equals to the next in turn.
+
+    Lives in the event loop.
+    """
+
+    def __init__(self, slots: int, most_waiting: int, most_each: int | None = None) -> None:
+        self._free = slots
+        self._most_waiting = most_waiting
+        self._most_each = most_each or slots
+        self._used: Counter[str] = Counter()
+        self._waiting = 0
+        # By share, those in front whose turn is next.
+        self._queues: dict[str, deque[asyncio.Future[None]]] = {}
+
+    @asynccontextmanager
+    async def slot(self, share: str) -> AsyncIterator[None]:
+        """A slot for one piece of work; ApiError when too many wait."""
+        if self._waiting or not self._free or self._used[share] >= self._most_each:
+            await self._wait(share)
+        else:
+            self._take(share)
+        try:
+            yield
+        finally:
+            self._give_back(share)
+
+    def others_wait(self, share: str) -> bool:
+        """Whether work of another share waits."""
+        return len(self._queues) > (share in self._queues)
+
+    async def _wait(self, share: str) -> None:
+        if self._waiting >= self._most_waiting:
+            self._make_room(share)
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._queues.setdefault(share, deque()).append(turn)
+        self._waiting += 1
+        self._serve_next()
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled() and turn.exception() is None:
+                self._give_back(share)
+            else:
+                self._forget(share, turn)
+            raise
+
+    def _make_room(self, share: str) -> None:
+        """Refuse the newest of the share with the most, so that one share cannot keep the others out."""
+        greediest = max(self._queues, key=lambda name: len(self._queues[name]))
+        if len(self._queues[greediest]) <= len(self._queues.get(share, ())) + 1:
+            raise _busy()
+        last = self._queues[greediest][-1]
+        self._forget(greediest, last)
+        last.set_exception(_busy())
+
+    def _forget(self, share: str, turn: "asyncio.Future[None]") -> None:
+        queue = self._queues.get(share)
+        if queue is not None and turn in queue:
+            queue.remove(turn)
+            self._waiting -= 1
+            if not queue:
+                del self._queues[share]
+
+    def _take(self, share: str) -> None:
+        self._free -= 1
+        self._used[share] += 1
+
+    def _give_back(self, share: str) -> None:
+        self._free += 1
+        self._used[share] -= 1
+        if not self._used[share]:
+            del self._used[share]
+        self._serve_next()
+
+    def _serve_next(self) -> None:
+        while self._free:
+            allowed = [share for share in self._queues if self._used[share] < self._most_each]
+            if not allowed:
+                return
+            share = min(allowed, key=lambda name: self._used[name])
+            # Out and in again: behind all others.
+            queue = self._queues.pop(share)
+            turn = queue.popleft()
+            if queue:
+                self._queues[share] = queue
+            self._waiting -= 1
+            if not turn.done():
+                # Else its task is cancelled, and has not run since.
+                self._take(share)
+                turn.set_result(None)
+
+
+def _busy() -> ApiError:
+    return ApiError(
+        429,
+        "busy",
+        "as many requests wait as the setting `fast_waiting` allows, and more of yours than of anyone else; "
+        "try again",
+        headers={"Retry-After": "1"},
+    )

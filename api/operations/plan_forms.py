@@ -1,0 +1,73 @@
+"""The form in which a plan is returned: a format, and for source code how its names begin.
+
+It travels as one text, such as `csv` or `c-header?prefix=net&section=dtcm%3D.dtcm_bss`: in messages between
+processes, and in the keys of what is remembered.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+from urllib.parse import parse_qs, urlencode
+
+from memstow.planner import exports, formats
+from memstow.planner.exports.naming import DEFAULT_PREFIX, Naming, check_words, sections_of
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.plan import Plan
+from memstow.planner.model.problem import Problem
+from memstow.planner.reading.printable import printable
+
+PARAMETERS: Final = ("prefix", "section", "header")
+"""Of a query: how the names in source code begin, and where it goes."""
+
+# Buffers and pairs of a problem whose self-check is written at once.
+_MOST_FOR_CHECK: Final = 2000
+
+
+def names() -> tuple[str, ...]:
+    """The formats a plan is returned in."""
+    return (*formats.plan_names(), *exports.names())
+
+
+def form_of(name: str, prefix: str | None, sections: Sequence[str], header: str | None) -> str:
+    """The form as a text; InputError where the parts do not make one."""
+    if name not in exports.names():
+        if prefix is not None or sections or header is not None:
+            message = f"it is for source code: {', '.join(exports.names())}; leave it out"
+            given = "prefix" if prefix is not None else "section" if sections else "header"
+            raise InputError.single("unused_parameter", f"query.{given}", message)
+        return name
+    by_pool = sections_of(map(_section, sections))
+    check_words(Naming(DEFAULT_PREFIX if prefix is None else prefix, by_pool, header))
+    parameters = [("prefix", prefix)] if prefix is not None else []
+    parameters += [("section", f"{pool}={section}") for pool, section in by_pool.items()]
+    parameters += [("header", header)] if header is not None else []
+    return f"{name}?{urlencode(parameters, errors='surrogatepass')}" if parameters else name
+
+
+def takes_long(problem: Problem, form: str) -> bool:
+    """Whether writing the plan may take longer than a small solve: the steps of a self-check may be many."""
+    related = (problem.conflicts, problem.exclusive, problem.relative, problem.in_place)
+    return form.startswith("c-check") and len(problem.buffers) + sum(map(len, related)) > _MOST_FOR_CHECK
+
+
+def write(problem: Problem, plan: Plan, form: str) -> bytes:
+    """The plan in a form."""
+    name, _, query = form.partition("?")
+    if name not in exports.names():
+        return formats.write_plan(problem, plan, name)
+    given = parse_qs(query, strict_parsing=bool(query), errors="surrogatepass")
+    return exports.export(
+        problem,
+        plan,
+        name,
+        prefix=given.get("prefix", [DEFAULT_PREFIX])[0],
+        sections=dict(map(_section, given.get("section", ()))),
+        header=given.get("header", [None])[0],
+    )
+
+
+def _section(text: str) -> tuple[str, str]:
+    pool, _, section = text.rpartition("=")
+    if not pool or not section:
+        message = f"{printable(text, 80)!r} is not a pool and a section; write for example dtcm=.dtcm_bss"
+        raise InputError.single("bad_section", "query.section", message)
+    return pool, section

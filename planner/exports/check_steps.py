@@ -1,0 +1,239 @@
+"""A self-check, step by step: it writes each buffer when its life begins, and reads it when it ends.
+
+Buffers of a rigid group write the same into the bytes that they share. Two buffers that may share bytes while
+both live, because they exclude each other or one is made in place of the other, are not in one *round*: each
+round has some of the buffers, and any two that must not share bytes are together in one. What is in a round
+is written and read in the order of time. Listed conflicts, which need no times, are tried pair by pair.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from enum import IntEnum
+from math import inf
+from typing import Final
+
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.problem import ALWAYS, Buffer, Problem
+from memstow.planner.model.ranges import merged
+from memstow.planner.model.rigid_groups import rigid_groups
+
+MOST_STEPS: Final = 4_000_000
+_MOST_PAIRS: Final = 1_000_000
+_MOST_WORK: Final = 20_000_000
+
+Pair = tuple[int, int]
+Life = tuple[float, float]
+
+
+class Action(IntEnum):
+    """What happens to a buffer. `MARK` and `TEST` are `WRITE` and `READ` with a value that no other has."""
+
+    WRITE = 0
+    READ = 1
+    MARK = 2
+    TEST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The bytes of a buffer."""
+
+    pool: str
+    begin: int
+    end: int
+
+    def meets(self, other: "Span") -> bool:
+        """Whether they share a byte."""
+        return self.pool == other.pool and self.begin < other.end and other.begin < self.end
+
+
+@dataclass(frozen=True, slots=True)
+class SelfCheck:
+    """The steps, and what they need to know of the buffers."""
+
+    steps: tuple[tuple[Action, int], ...]
+    """Actions on buffers, by their index in the problem."""
+    groups: Mapping[int, int]
+    """The number of each buffer's rigid group; a buffer that is tied to no other is a group of its own."""
+    in_place: tuple[Pair, ...]
+    """Buffers that share bytes because they begin at the same place."""
+
+
+def self_check(problem: Problem, spans: Mapping[int, Span]) -> SelfCheck:
+    """The check for a plan, given by the bytes of each buffer that has any; InputError if it is too long."""
+    index_of = {buffer.id: index for index, buffer in enumerate(problem.buffers)}
+    groups = {index: index for index in spans}
+    for group in rigid_groups(problem, index_of):
+        groups.update(dict.fromkeys(group.members, group.members[0]))
+    relations = _Relations(problem, index_of, spans, groups)
+    lives = {index: _lives(problem.buffers[index]) for index in spans}
+    steps: list[tuple[Action, int]] = []
+    work = _Work()
+    for members in _rounds(relations, spans, lives, work):
+        _add_steps(steps, _round_steps(members, spans, lives, groups, work))
+    for one, other in relations.listed:
+        _add_steps(steps, [(Action.MARK, one), (Action.MARK, other), (Action.TEST, one)])
+    return SelfCheck(tuple(steps), groups, tuple(sorted(relations.in_place)))
+
+
+class _Work:
+    """What was looked at, and an end to it."""
+
+    def __init__(self) -> None:
+        self._done = 0
+
+    def add(self, amount: int) -> None:
+        """Count it; InputError when it is too much."""
+        self._done += amount
+        if self._done > _MOST_WORK:
+            raise _too_large()
+
+
+class _Relations:
+    """Which buffers with bytes may share them while both live, and which may never."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        index_of: Mapping[str, int],
+        spans: Mapping[int, Span],
+        groups: Mapping[int, int],
+    ) -> None:
+        def pairs(ids: Iterable[tuple[str, str]]) -> set[Pair]:
+            found = (tuple(sorted((index_of[one], index_of[other]))) for one, other in ids)
+            return {(one, other) for one, other in found if one in spans and other in spans and one != other}
+
+        self._groups = groups
+        inputs = pairs((it.input, it.output) for it in problem.in_place)
+        same_place = {
+            (one, other)
+            for one, other in inputs
+            if (spans[one].pool, spans[one].begin) == (spans[other].pool, spans[other].begin)
+        }
+        conflicts = pairs(problem.conflicts) - same_place
+        self.listed: list[Pair] = sorted(conflicts)
+        self.in_place: set[Pair] = {it for it in same_place if groups[it[0]] != groups[it[1]]}
+        self._may_share = same_place | (pairs(problem.exclusive) - conflicts)
+
+    def may_share(self, one: int, other: int) -> bool:
+        """Whether the two may have a byte in common while both live."""
+        pair = (one, other) if one < other else (other, one)
+        return pair in self._may_share or self._groups[one] == self._groups[other]
+
+    def sharing(self, spans: Mapping[int, Span]) -> Iterator[Pair]:
+        """Those that do, and are not tied to each other."""
+        for one, other in sorted(self._may_share):
+            if self._groups[one] != self._groups[other] and spans[one].meets(spans[other]):
+                yield one, other
+
+
+def _lives(buffer: Buffer) -> Sequence[Life]:
+    if buffer.lifetime == ALWAYS:
+        return [(-inf, inf)]
+    ranges = [buffer.lifetime] if isinstance(buffer.lifetime, tuple) else buffer.lifetimes or ()
+    return merged(ranges)
+
+
+def _rounds(
+    relations: _Relations, spans: Mapping[int, Span], lives: Mapping[int, Sequence[Life]], work: _Work
+) -> Iterator[Set[int]]:
+    """The buffers of each round."""
+    apart: dict[int, set[int]] = {}
+    for one, other in relations.sharing(spans):
+        if _live_together(lives[one], lives[other]):
+            apart.setdefault(one, set()).add(other)
+            apart.setdefault(other, set()).add(one)
+    always = {index for index in spans if index not in apart}
+    if not apart:
+        yield always
+        return
+    left = _together(relations, spans, lives, apart)
+    left |= {(index, index) for index in apart}
+    while left:
+        work.add(len(left) + len(apart))
+        chosen = set(min(left))
+        for index, others in apart.items():
+            if chosen.isdisjoint(others):
+                chosen.add(index)
+        left = {(one, other) for one, other in left if one not in chosen or other not in chosen}
+        yield always | chosen
+
+
+def _live_together(ones: Sequence[Life], others: Sequence[Life]) -> bool:
+    i = j = 0
+    while i < len(ones) and j < len(others):
+        if ones[i][0] < others[j][1] and others[j][0] < ones[i][1]:
+            return True
+        if ones[i][1] <= others[j][1]:
+            i += 1
+        else:
+            j += 1
+    return False
+
+
+def _together(
+    relations: _Relations,
+    spans: Mapping[int, Span],
+    lives: Mapping[int, Sequence[Life]],
+    among: Iterable[int],
+) -> set[Pair]:
+    """The pairs of these buffers that live together in one pool and must not share a byte."""
+    found: set[Pair] = set()
+    live_in: dict[str, set[int]] = {}
+    for _, begins, index in _moments(among, lives):
+        live = live_in.setdefault(spans[index].pool, set())
+        if not begins:
+            live.discard(index)
+            continue
+        for other in live:
+            if not relations.may_share(index, other):
+                found.add((index, other) if index < other else (other, index))
+        live.add(index)
+        if len(found) > _MOST_PAIRS:
+            raise _too_large()
+    return found
+
+
+def _moments(members: Iterable[int], lives: Mapping[int, Sequence[Life]]) -> list[tuple[float, bool, int]]:
+    """When a life ends (False) or begins (True), in order: at one time what ends is before what begins."""
+    return sorted(
+        moment
+        for index in members
+        for begin, end in lives[index]
+        for moment in ((begin, True, index), (end, False, index))
+    )
+
+
+def _round_steps(
+    members: Iterable[int],
+    spans: Mapping[int, Span],
+    lives: Mapping[int, Sequence[Life]],
+    groups: Mapping[int, int],
+    work: _Work,
+) -> Iterator[tuple[Action, int]]:
+    live: dict[int, set[int]] = {}
+    for _, begins, index in _moments(members, lives):
+        tied = live.setdefault(groups[index], set())
+        if begins:
+            work.add(len(tied))
+            # Writing what is there already would hide that somebody else overwrote it.
+            for other in sorted(tied):
+                if spans[other].meets(spans[index]):
+                    yield Action.READ, other
+            yield Action.WRITE, index
+            tied.add(index)
+        else:
+            yield Action.READ, index
+            tied.discard(index)
+
+
+def _add_steps(steps: list[tuple[Action, int]], more: Iterable[tuple[Action, int]]) -> None:
+    for step in more:
+        steps.append(step)
+        if len(steps) > MOST_STEPS:
+            raise _too_large()
+
+
+def _too_large() -> InputError:
+    message = f"a self-check of this problem would take more than {MOST_STEPS:,} steps, the most it may have"
+    return InputError.single("too_large", "output_format", message)

@@ -1,0 +1,1 @@
+"""Places for buffers that are given as arrays."""

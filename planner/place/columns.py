@@ -1,0 +1,40 @@
+"""Columns of 64-bit integers, whatever holds them: lists, `array`, NumPy, Arrow."""
+
+from array import array
+from collections.abc import Iterable
+from typing import SupportsIndex, TypeAlias
+
+from memstow.planner.model.errors import InputError
+
+Integers: TypeAlias = Iterable[SupportsIndex]
+"""Any sequence of integers; those that hold 64-bit integers in one block are read in place."""
+
+
+def column(values: Integers, name: str) -> "array[int]":
+    """The integers in one block: the object itself if it is one, else a copy.
+
+    Whatever object it is, native code reads it like an array.
+    """
+    if isinstance(values, array) and values.typecode == "q":
+        return values
+    if _is_block(values):
+        return values  # type: ignore[return-value]
+    try:
+        return array("q", values)  # type: ignore[arg-type]
+    except TypeError as error:
+        raise InputError.single("not_integers", name, f"must hold integers only: {error}") from None
+    except OverflowError:
+        message = "holds an integer of more than 64 bits; use a smaller unit"
+        raise InputError.single("out_of_range", name, message) from None
+
+
+def _is_block(values: object) -> bool:
+    """Whether native code can read it in place."""
+    if isinstance(values, list | tuple):
+        return False
+    try:
+        with memoryview(values) as view:  # type: ignore[arg-type]
+            whole = view.format in ("q", "l") and view.itemsize == 8
+            return whole and view.ndim == 1 and view.c_contiguous
+    except (TypeError, BufferError, ValueError):
+        return False

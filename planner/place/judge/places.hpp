@@ -1,0 +1,50 @@
+// Judges offsets that are given as columns: one pool, one lifetime a buffer. It shares no code with the
+// solvers.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace memstow::judge {
+
+// One entry a buffer; `alignments` has one entry for each buffer, or one for all of them.
+struct Columns {
+    std::span<const std::int64_t> sizes;
+    std::span<const std::int64_t> begins;
+    std::span<const std::int64_t> ends;
+    std::span<const std::int64_t> alignments;
+};
+
+// What is wrong with a column, or with the places.
+enum class Defect {
+    none,
+    length,     // the columns differ in length
+    size,       // below 0, or above 2^62
+    lifetime,   // ends before it has begun, or where it begins
+    alignment,  // below 1, or above 2^62
+    place,      // below 0, or beyond the capacity
+    unaligned,  // no multiple of the alignment
+    overlap,    // two that are live at one time share a byte
+};
+
+struct Finding {
+    Defect defect = Defect::none;
+    std::int64_t first = -1;   // the buffer
+    std::int64_t second = -1;  // the other one of an overlap
+};
+
+// The first thing that is wrong with the columns themselves.
+Finding check_columns(const Columns& columns);
+
+struct Verdict {
+    Finding finding;
+    std::int64_t peak = 0;  // the end of the last buffer, of valid places
+    // No layout has a peak below this: buffers that are live at one time must be apart, and if all offsets
+    // are multiples of one number, each but the topmost takes whole multiples of it. At most 2^63 - 1.
+    std::int64_t least_peak = 0;
+};
+
+// Judges these offsets. Nothing is counted of columns that are not valid.
+Verdict judge(const Columns& columns, std::span<const std::int64_t> offsets, std::int64_t capacity);
+
+}  // namespace memstow::judge

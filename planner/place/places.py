@@ -1,0 +1,208 @@
+"""Offsets for buffers that are given as arrays: no ids, no classes, an answer in microseconds.
+
+In: sizes, begins, ends. Out: `Places`. One pool is placed by the native greedy and judged by a native judge,
+which shares no code with it. Where that is not proven optimal and there is time, or where there are several
+pools, the engine takes over.
+"""
+
+import time
+from array import array
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from operator import index
+from typing import TYPE_CHECKING, Final, SupportsIndex
+
+from memstow.planner.model.errors import InputError, RefusedPlanError
+from memstow.planner.model.status import PLANNED, Status
+from memstow.planner.place._judge import Defect, check_columns, judge_places
+from memstow.planner.place.columns import Integers, column
+from memstow.solvers import core
+
+if TYPE_CHECKING:
+    from memstow.planner.model.plan import Plan
+    from memstow.planner.model.problem import Pool
+
+_NO_END: Final = 1 << 62
+# Placements that greedy tries, by number of buffers: with few of them more passes cost nothing.
+_FEW: Final = 256
+_PASSES_OF_FEW: Final = 10
+_PASSES: Final = 1
+# What making a problem of the columns takes for each buffer, so that the engine is not begun too late.
+_SECONDS_PER_BUFFER: Final = 50e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where every buffer is. Without a plan that fits there are no offsets."""
+
+    status: Status
+    offsets: "array[int]"
+    """By buffer."""
+    peak: int
+    """The end of the last buffer; with several pools the sum over them."""
+    bound: int
+    """No layout has a lower peak."""
+    pools: "array[int]"
+    """By buffer, the number of its pool."""
+    _make_plan: "Callable[[], Plan]" = field(repr=False, compare=False)
+
+    def plan(self) -> "Plan":
+        """The same as a plan, with certificates; buffers are called by their numbers, from "0"."""
+        return self._make_plan()
+
+
+@dataclass(frozen=True, slots=True)
+class _Arrays:
+    """The arguments of `place`."""
+
+    sizes: "array[int]"
+    begins: "array[int]"
+    ends: "array[int]"
+    alignments: "array[int]"
+    capacity: int
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+
+def place(
+    sizes: Integers,
+    begins: Integers,
+    ends: Integers,
+    *,
+    alignment: SupportsIndex | Integers = 1,
+    capacity: SupportsIndex | None = None,
+    pools: "Sequence[Pool] | None" = None,
+    time_limit: float = 0.0,
+    deterministic: bool = False,
+) -> Places:
+    """Places for buffers of these sizes, live from their begin up to, but not including, their end.
+
+    With the default time limit only greedy placements are tried, which is the same every time. Otherwise
+    solvers search for up to `time_limit` seconds, or by work where `deterministic`, if those are not proven
+    optimal. `pools` takes the place of `capacity`.
+    """
+    began = time.monotonic()
+    if not time_limit >= 0.0:
+        raise InputError.single("out_of_range", "time_limit", f"must be 0 or more; it is {time_limit}")
+    arrays = _arrays(sizes, begins, ends, alignment, capacity)
+    if pools is not None:
+        if capacity is not None:
+            message = "is given with `pools`; give the capacity of each pool there"
+            raise InputError.single("capacity_and_pools", "capacity", message)
+        return _searched(arrays, pools, time_limit, deterministic)
+    places = _placed(arrays)
+    left = time_limit - (time.monotonic() - began)
+    searchable = places.status not in (Status.OPTIMAL, Status.INFEASIBLE) and time_limit > 0.0
+    if not searchable or (not deterministic and left <= _SECONDS_PER_BUFFER * len(arrays)):
+        return places
+    found = _searched(arrays, None, left, deterministic)
+    is_better = found.status in PLANNED and (places.status not in PLANNED or found.peak <= places.peak)
+    return found if is_better or found.status is Status.INFEASIBLE else places
+
+
+def _arrays(
+    sizes: Integers,
+    begins: Integers,
+    ends: Integers,
+    alignment: SupportsIndex | Integers,
+    capacity: SupportsIndex | None,
+) -> _Arrays:
+    arrays = _Arrays(
+        column(sizes, "sizes"),
+        column(begins, "begins"),
+        column(ends, "ends"),
+        _alignments(alignment),
+        _NO_END if capacity is None else capacity.__index__(),
+    )
+    if not 0 <= arrays.capacity <= _NO_END:
+        message = f"must be from 0 to 2^62; it is {arrays.capacity:,}"
+        raise InputError.single("out_of_range", "capacity", message)
+    defect, buffer, _ = check_columns(arrays.sizes, arrays.begins, arrays.ends, arrays.alignments)
+    if defect is not Defect.NONE:
+        raise _invalid(arrays, defect, buffer)
+    return arrays
+
+
+def _alignments(alignment: SupportsIndex | Integers) -> "array[int]":
+    try:
+        # An array of NumPy has `__index__` as well: only calling it tells.
+        one = index(alignment)  # type: ignore[arg-type]
+    except TypeError:
+        return column(alignment, "alignment")  # type: ignore[arg-type]
+    return column([one], "alignment")
+
+
+def _invalid(arrays: _Arrays, defect: Defect, buffer: int) -> InputError:
+    """The error of a column that is no problem."""
+    match defect:
+        case Defect.SIZE:
+            what = f"must be from 0 to 2^62; it is {arrays.sizes[buffer]:,}"
+            return InputError.single("out_of_range", f"sizes[{buffer}]", what)
+        case Defect.ALIGNMENT:
+            what = f"must be from 1 to 2^62; it is {arrays.alignments[buffer]:,}"
+            return InputError.single("out_of_range", f"alignment[{buffer}]", what)
+        case Defect.LIFETIME:
+            begin, end = arrays.begins[buffer], arrays.ends[buffer]
+            what = f"[{begin:,}, {end:,}) holds no moment; a buffer ends after it begins"
+            return InputError.single("empty_lifetime", f"ends[{buffer}]", what)
+    lengths = (len(arrays.sizes), len(arrays.begins), len(arrays.ends), len(arrays.alignments))
+    message = "sizes, begins and ends must be equally long, and alignment a number or as long; they have "
+    return InputError.single("lengths_differ", "sizes", message + ", ".join(map(str, lengths)))
+
+
+def _placed(arrays: _Arrays) -> Places:
+    """The places of the native greedy, judged."""
+    columns = (arrays.sizes, arrays.begins, arrays.ends, arrays.alignments)
+    count = len(arrays)
+    placements = count * (_PASSES_OF_FEW if count <= _FEW else _PASSES)
+    offsets = array("q")
+    offsets.frombytes(core.place_columns(*columns, placements))
+    (defect, first, second), peak, bound = judge_places(*columns, offsets, _NO_END)
+    # Greedy leaves out what has no place below 2^62, or puts it above.
+    complete = defect is not Defect.PLACE
+    if complete and defect is not Defect.NONE:
+        message = f"{defect.name.lower()} of buffers {first} and {second}"
+        raise RefusedPlanError(f"the places of greedy were refused; please report it: {message}")
+    if complete and peak <= arrays.capacity:
+        status = Status.OPTIMAL if peak == bound else Status.FEASIBLE
+    else:
+        status = Status.INFEASIBLE if bound > arrays.capacity else Status.UNKNOWN
+        offsets = array("q")
+
+    def make_plan() -> "Plan":
+        from memstow.planner.place.plans import plan_of_offsets, problem_of
+
+        return plan_of_offsets(problem_of(*columns, arrays.capacity), offsets)
+
+    return Places(status, offsets, peak, bound, array("q", bytes(8 * len(offsets))), make_plan)
+
+
+def _searched(
+    arrays: _Arrays, pools: "Sequence[Pool] | None", time_limit: float, deterministic: bool
+) -> Places:
+    """The places that the engine finds."""
+    from memstow.planner.place.plans import problem_of, search
+
+    columns = (arrays.sizes, arrays.begins, arrays.ends, arrays.alignments)
+    problem = problem_of(*columns, arrays.capacity, pools)
+    plan = search(problem, time_limit, deterministic)
+    number_of = {pool.id: number for number, pool in enumerate(problem.pools)}
+    return Places(
+        status=plan.status,
+        offsets=array("q", (it.offset for it in plan.placements)),
+        peak=sum(use.peak for use in plan.pools),
+        # A term after the first is bounded for plans that are as good in those before it.
+        bound=plan.objective[0].bound
+        if pools is None and plan.objective
+        else sum(it.bound for it in plan.pools),
+        pools=array("q", (number_of[it.pool] for it in plan.placements)),
+        _make_plan=lambda: plan,
+    )
+
+
+def _bound_of(plan: "Plan", one_pool: bool) -> int:
+    """The bound on the peak; with several pools that of the term `peak` holds at the least cost only."""
+    if one_pool and plan.objective:
+        return plan.objective[0].bound
+    return sum(use.bound for use in plan.pools)

@@ -1,0 +1,66 @@
+#include "core/columns.hpp"
+
+#include <numeric>
+
+#include "core/assemble.hpp"
+
+namespace memstow {
+namespace {
+
+Bytes alignment_of(const Columns& columns, std::size_t buffer) {
+    return columns.alignments.size() == 1 ? columns.alignments[0] : columns.alignments[buffer];
+}
+
+// What all sizes have in common, and all alignments that do not divide it: any other holds wherever a buffer
+// is.
+Bytes unit_of(const Columns& columns, const std::vector<Index>& buffers) {
+    Bytes unit = 0;
+    for (const Index buffer : buffers) {
+        if (unit == 1) break;
+        unit = std::gcd(unit, columns.sizes[buffer]);
+    }
+    if (unit == 0) return 1;
+    // Where an alignment lowers the unit, one that did divide it may do so no longer.
+    for (Bytes before = 0; before != unit && unit != 1;) {
+        before = unit;
+        for (const Index buffer : buffers) {
+            const Bytes alignment = alignment_of(columns, buffer);
+            if (unit % alignment != 0) unit = std::gcd(unit, alignment);
+        }
+    }
+    return unit;
+}
+
+}  // namespace
+
+FromColumns instance_of(const Columns& columns, Bytes capacity) {
+    FromColumns made;
+    for (std::size_t i = 0; i < columns.sizes.size(); ++i) {
+        if (columns.sizes[i] > 0) made.buffers.push_back(static_cast<Index>(i));
+    }
+    made.unit = unit_of(columns, made.buffers);
+    Instance& to = made.instance;
+    to.pools.push_back({capacity == kLimit ? kLimit : capacity / made.unit, {}});
+    const std::size_t count = made.buffers.size();
+    to.choices.values.reserve(count);
+    to.choices.start.reserve(count + 1);
+    to.parts.reserve(count);
+    to.item_parts.reserve(count + 1);
+    to.lives.values.reserve(count);
+    to.lives.start.reserve(count + 1);
+    for (std::size_t item = 0; item < count; ++item) {
+        const Index buffer = made.buffers[item];
+        const Bytes alignment = alignment_of(columns, buffer);
+        const Bytes modulus = made.unit % alignment == 0 ? 1 : alignment / std::gcd(alignment, made.unit);
+        to.choices.values.push_back({0, modulus, 0, 0, kLimit, 0});
+        to.choices.close();
+        to.parts.push_back({static_cast<Index>(item), 0, columns.sizes[buffer] / made.unit});
+        to.item_parts.push_back(static_cast<Index>(item + 1));
+        to.lives.values.push_back({columns.begins[buffer], columns.ends[buffer]});
+        to.lives.close();
+    }
+    made.times = assemble_rows(to, {});
+    return made;
+}
+
+}  // namespace memstow

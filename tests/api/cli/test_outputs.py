@@ -1,0 +1,153 @@
+"""Several outputs of one plan: each by its suffix, all or none, and only what has changed is written."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from memstow.api.cli.exit_codes import Exit
+from memstow.api.cli.io.results import EXPORTS
+from memstow.planner import exports
+from tests.api.cli.conftest import Cli
+from tests.api.cli.fakes import FakeEngine, infeasible
+
+FILES = ("net.h", "net.c", "net.check.c", "net.ld", "net.rs", "plan.json", "plan.csv")
+
+
+def outputs(folder: Path, *names: str) -> list[str]:
+    """The arguments that ask for these files."""
+    return [word for name in names for word in ("--output", str(folder / name))]
+
+
+def test_the_command_line_knows_the_formats_of_the_planner() -> None:
+    assert exports.names() == EXPORTS
+    assert set(exports.SUFFIXES.values()) == set(EXPORTS)
+
+
+def test_every_output_is_in_the_format_of_its_suffix(cli: Cli, three: Path, tmp_path: Path) -> None:
+    ran = cli("solve", three, *outputs(tmp_path, *FILES), "--prefix", "net", "--deterministic")
+    assert (ran.code, ran.err) == (Exit.DONE, "")
+    begin = {name: (tmp_path / name).read_text().splitlines() for name in FILES}
+    assert begin["net.h"][3] == "#ifndef NET_MEMORY_H"
+    assert '#include "net.h"' in begin["net.c"]
+    assert '#include "net.h"' in begin["net.check.c"]
+    assert begin["net.ld"][3] == "SECTIONS"
+    assert begin["net.rs"][2] == "pub mod net_memory {"
+    assert begin["plan.json"][0] == "{"
+    assert begin["plan.csv"][0] == "id,lower,upper,size,offset"
+
+
+def test_sources_include_the_header_by_the_name_it_is_written_to(
+    cli: Cli, three: Path, tmp_path: Path
+) -> None:
+    assert cli("solve", three, *outputs(tmp_path, "net.c", "memory map.hpp")).code == Exit.DONE
+    assert '#include "memory map.hpp"' in (tmp_path / "net.c").read_text()
+    assert "PLAN_OFFSET_a" in (tmp_path / "memory map.hpp").read_text()
+
+
+def test_a_name_that_does_not_tell_takes_the_format_that_is_chosen(
+    cli: Cli, three: Path, tmp_path: Path
+) -> None:
+    given = outputs(tmp_path, "net.h", "script", "net.x")
+    assert cli("solve", three, *given, "--output-format", "ld").code == Exit.DONE
+    assert (tmp_path / "script").read_text() == (tmp_path / "net.x").read_text()
+    assert "SECTIONS" in (tmp_path / "net.x").read_text()
+    assert "#ifndef PLAN_MEMORY_H" in (tmp_path / "net.h").read_text()
+
+
+def test_one_output_may_go_to_standard_output(cli: Cli, three: Path, tmp_path: Path) -> None:
+    ran = cli("solve", three, "--output", "-", *outputs(tmp_path, "net.h"), "--output-format", "ld")
+    assert ran.out.splitlines()[3] == "SECTIONS"
+    assert (tmp_path / "net.h").exists()
+    again = cli("solve", three, "--output", "-", "--output", "-", "--output-format", "ld")
+    assert (again.code, again.out) == (Exit.USAGE, "")
+    assert "standard output can hold only one of" in again.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("--output net.h --output net.txt", "net.txt: .txt is not a supported format: use a name that ends"),
+        ("--output net.h --output ./net.h", "two outputs cannot be the same file"),
+        ("--output net.h --output net.h", "two outputs cannot be the same file"),
+        ("--output net.h --output none/net.ld", "there is no such folder"),
+        ("--output net.json --lock net.json", "the plan and its lock cannot be the same file"),
+        ("--output net.h --picture net.h", "the plan and its picture cannot be the same file"),
+        ("--output plan.json --prefix net", "--prefix: it is for source code, and no output is"),
+        ("--section memory=.x", "--section: it is for source code, and no output is"),
+        ("--output net.h --prefix 1st", "prefix: '1st' cannot begin a name"),
+        ("--output net.h --prefix a__b", "cannot begin a name"),
+        ("--output net.h --section dtcm=.x", "the problem has no pool 'dtcm'"),
+        ("--output net.h --section memory=a;b", "'a;b' is not the name of a section"),
+        ("--output net.h --section memory=.x --section memory=.y", "the pool 'memory' has two sections"),
+        ("--output net.h --section .x", "'.x' is not a pool and a section"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_before_the_search(
+    cli: Cli,
+    three: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    engine: FakeEngine,
+    arguments: str,
+    said: str,
+) -> None:
+    engine.answer = None  # type: ignore[assignment]
+    monkeypatch.chdir(tmp_path)
+    before = set(tmp_path.iterdir())
+    ran = cli("solve", three, *arguments.split())
+    assert (ran.code, ran.out) == (Exit.USAGE, "")
+    assert said in ran.err
+    assert set(tmp_path.iterdir()) == before
+
+
+def test_none_is_written_where_one_is_refused(cli: Cli, tmp_path: Path) -> None:
+    problem = tmp_path / "odd.json"
+    problem.write_text('{"version": 1, "buffers": [{"id": "a", "size": 4, "alignment": 3}]}')
+    ran = cli("solve", problem, *outputs(tmp_path, "plan.json", "net.h"))
+    assert ran.code == Exit.USAGE
+    assert "an array cannot be aligned to 3" in ran.err
+    assert set(tmp_path.iterdir()) == {problem}
+
+
+def test_without_a_plan_no_code_is_written(cli: Cli, three: Path, tmp_path: Path, engine: FakeEngine) -> None:
+    engine.answer = infeasible
+    ran = cli("solve", three, *outputs(tmp_path, "net.h", "plan.json"))
+    assert ran.code == Exit.INFEASIBLE
+    assert "net.h is not written: there is no plan (infeasible), and c-header cannot represent" in ran.err
+    assert not (tmp_path / "net.h").exists()
+    assert (tmp_path / "plan.json").exists()
+
+
+def test_a_file_that_stays_the_same_keeps_its_time(cli: Cli, three: Path, tmp_path: Path) -> None:
+    def solve(*more: str) -> None:
+        given = outputs(tmp_path, "net.h", "net.ld", "plan.json")
+        assert cli("solve", three, *given, "--deterministic", *more).code == Exit.DONE
+
+    solve()
+    for name in ("net.h", "net.ld", "plan.json"):
+        os.utime(tmp_path / name, ns=(1, 1))
+    solve()
+    assert {(tmp_path / name).stat().st_mtime_ns for name in ("net.h", "net.ld", "plan.json")} == {1}
+    three.write_text(three.read_text().replace('"size": 50', '"size": 60'))
+    solve()
+    assert (tmp_path / "net.h").stat().st_mtime_ns != 1
+
+
+def test_what_is_not_written_is_not_loaded(three: Path, tmp_path: Path) -> None:
+    code = (
+        "import sys; from memstow.api.cli.main import main; "
+        f"main(['solve', {str(three)!r}, '--output', {str(tmp_path / 'plan.json')!r}]); "
+        "sys.exit(any(name.startswith('memstow.planner.exports') for name in sys.modules))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_a_section_is_that_of_its_pool(cli: Cli, three: Path, tmp_path: Path) -> None:
+    given = ("--section", "memory=.dtcm_bss", "--prefix", "net")
+    assert cli("solve", three, *outputs(tmp_path, "net.h"), *given).code == Exit.DONE
+    header = (tmp_path / "net.h").read_text()
+    assert '#define NET_SECTION_memory __attribute__((section(".dtcm_bss")))' in header

@@ -1,0 +1,147 @@
+"""Whose turn it is, counted and not timed: everything here is decided by who asks and who gives back."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+
+from memstow.api.http.errors import ApiError
+from memstow.api.http.shares import FairSlots
+
+
+class Work:
+    """Pieces of work that hold a slot until they are told to end."""
+
+    def __init__(self, slots: FairSlots) -> None:
+        self.slots = slots
+        self.served: list[str] = []
+        self.refused: list[str] = []
+        self.tasks: list[asyncio.Task[None]] = []
+        self._ends: dict[str, asyncio.Event] = {}
+
+    async def ask(self, *names: str) -> None:
+        """Ask for slots; the share is the letter of a name."""
+        for name in names:
+            self.tasks.append(asyncio.create_task(self._hold(name)))
+            await settle()
+
+    async def end(self, *names: str) -> None:
+        """End these."""
+        for name in names:
+            self._ends[name].set()
+            await settle()
+
+    async def end_one_by_one(self) -> None:
+        """End what has a slot, in the order in which it was served, until nothing is left."""
+        for name in self.served:
+            await self.end(name)
+        await asyncio.gather(*self.tasks)
+
+    async def _hold(self, name: str) -> None:
+        self._ends[name] = asyncio.Event()
+        try:
+            async with self.slots.slot(name[0]):
+                self.served.append(name)
+                await self._ends[name].wait()
+        except ApiError as error:
+            self.refused.append(f"{name} {error.code}")
+
+
+async def settle() -> None:
+    """Let every task go as far as it can."""
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+def run(test: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    asyncio.run(test())
+
+
+def test_who_asks_often_does_not_keep_others_waiting() -> None:
+    async def test() -> None:
+        work = Work(FairSlots(1, 100))
+        await work.ask("a1", "a2", "a3", "a4", "b1", "c1", "b2")
+        await work.end_one_by_one()
+        assert work.served == ["a1", "a2", "b1", "c1", "a3", "b2", "a4"]
+
+    run(test)
+
+
+def test_a_free_slot_goes_to_who_has_none() -> None:
+    async def test() -> None:
+        work = Work(FairSlots(2, 100))
+        await work.ask("a1", "a2", "a3", "b1")
+        await work.end("a1")
+        assert work.served == ["a1", "a2", "b1"]
+        await work.end("a2")
+        assert work.served == ["a1", "a2", "b1", "a3"]
+
+    run(test)
+
+
+def test_one_share_has_no_more_than_its_part_though_nobody_else_asks() -> None:
+    async def test() -> None:
+        work = Work(FairSlots(2, 100, most_each=1))
+        await work.ask("a1", "a2")
+        assert work.served == ["a1"]
+        await work.ask("b1")
+        assert work.served == ["a1", "b1"]
+        await work.end("a1")
+        assert work.served == ["a1", "b1", "a2"]
+
+    run(test)
+
+
+def test_where_no_more_may_wait_the_share_with_the_most_is_refused() -> None:
+    async def test() -> None:
+        work = Work(FairSlots(1, 3))
+        await work.ask("a1", "a2", "a3", "a4", "a5")
+        assert work.refused == ["a5 busy"]
+        await work.ask("b1")
+        assert work.refused == ["a5 busy", "a4 busy"], "the newest of those who wait most makes room"
+        await work.ask("c1")
+        assert work.refused == ["a5 busy", "a4 busy", "a3 busy"]
+        await work.ask("d1")
+        assert work.refused == ["a5 busy", "a4 busy", "a3 busy", "d1 busy"], "nobody waits with more than one"
+        await work.end_one_by_one()
+        assert work.served == ["a1", "a2", "b1", "c1"]
+
+    run(test)
+
+
+@pytest.mark.parametrize("moment", ["waiting", "just served", "about to be served"])
+def test_who_goes_away_leaves_their_slot_to_the_next(moment: str) -> None:
+    async def test() -> None:
+        work = Work(FairSlots(1, 100))
+        await work.ask("a1", "b1", "c1")
+        if moment == "waiting":
+            work.tasks[1].cancel()
+            await work.end("a1")
+        elif moment == "just served":
+            work._ends["a1"].set()
+            await asyncio.sleep(0)
+            work.tasks[1].cancel()
+            await settle()
+        else:
+            work.tasks[1].cancel()
+            work._ends["a1"].set()
+            await settle()
+        assert work.served[-1] == "c1"
+        await work.end("c1")
+        await work.ask("d1")
+        assert work.served[-1] == "d1"
+
+    run(test)
+
+
+def test_it_is_known_whether_others_wait() -> None:
+    async def test() -> None:
+        work = Work(FairSlots(1, 100))
+        await work.ask("a1", "a2")
+        assert not work.slots.others_wait("a")
+        assert work.slots.others_wait("b")
+        await work.ask("b1")
+        assert work.slots.others_wait("a")
+
+    run(test)

@@ -1,0 +1,82 @@
+"""docs/integrations.md says what is so: its commands run, and it names every file, format and argument."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from memstow.api.cli.io.results import EXPORTS
+from memstow.planner import exports
+from tests.api.serving import Server
+from tests.examples.building import ROOT, Sample, tool
+
+PAGE = (ROOT / "docs" / "integrations.md").read_text()
+CMAKE = (ROOT / "api" / "cmake" / "memstowConfig.cmake").read_text()
+# Beside a C compiler, which all sections need.
+NEEDS = {"CMake": ("cmake",), "Make and Meson": ("make", "meson", "ninja"), "Rust": ("rustc",)}
+
+
+def sections() -> dict[str, str]:
+    """The sections of the page with commands, by title."""
+    parts = re.split(r"^## (.*)$", PAGE, flags=re.MULTILINE)
+    return {title: text for title, text in zip(parts[1::2], parts[2::2], strict=True) if "```console" in text}
+
+
+def commands(text: str) -> str:
+    """The commands as a script."""
+    blocks = re.findall(r"^```console\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+    return "".join(re.sub(r"^\$ ", "", block, flags=re.MULTILINE) for block in blocks)
+
+
+@pytest.mark.parametrize("title", sections())
+def test_the_commands_of_a_section_run(
+    sample: Sample, title: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    for name in ("cc", *NEEDS.get(title, ())):
+        tool(name)
+    script = commands(sections()[title])
+    if "localhost:8080" in script:
+        tool("curl")
+        server = Server(tmp_path / "data").start()
+        request.addfinalizer(server.kill)
+        script = script.replace("localhost:8080", server.url.removeprefix("http://"))
+    if title.startswith("Make"):
+        # Two builds of one folder.
+        script = script.replace("make check\n", "make check && rm -r build\n")
+    said = sample.run("bash", "-euo", "pipefail", "-c", script)
+    expected = {
+        "The self-check": "net: no live buffer is overwritten\n",
+        "Addresses, sections and the linker": "0x0000000020000100                net_at_",
+        "CMake": "100% tests passed",
+        "A lock, so that builds do not search": "valid: optimal",
+        "Rust": "",
+    }
+    assert expected.get(title, "51 peaks in ") in said
+
+
+def test_every_format_and_suffix_is_in_the_table() -> None:
+    rows = re.findall(r"^\| (`\..*?) \| `([\w-]+)` \|", PAGE, flags=re.MULTILINE)
+    documented = {suffix: form for suffixes, form in rows for suffix in re.findall(r"`(.*?)`", suffixes)}
+    assert documented == exports.SUFFIXES
+    assert set(documented.values()) == set(EXPORTS)
+
+
+def test_every_argument_of_the_function_of_cmake_is_documented() -> None:
+    parsed = re.findall(r'"([A-Z;_]+)"', CMAKE.split("cmake_parse_arguments")[1].split("\n")[0])
+    known = {name for group in parsed for name in group.split(";")}
+    assert len(known) == 8
+    assert set(re.findall(r"^\| `([A-Z_]+)[ `]", PAGE, flags=re.MULTILINE)) == known
+    head = CMAKE.split("include_guard")[0]
+    assert set(re.findall(r"\[([A-Z_]+)", head)) == known
+
+
+def test_the_sample_is_what_the_page_shows() -> None:
+    (shown,) = re.findall(r"^```cmake\n(.*?)^```", PAGE, flags=re.MULTILINE | re.DOTALL)
+    lists = (ROOT / "examples" / "firmware" / "CMakeLists.txt").read_text()
+    assert all(line in lists for line in shown.splitlines())
+
+
+def test_the_lock_of_the_sample_holds(sample: Sample) -> None:
+    sample.run("memstow", "solve", "net.json", "--lock", "net.json.lock", "--locked", "--quiet")
+    assert json.loads((sample.folder / "net.json.lock").read_text())["plan"]["status"] == "optimal"

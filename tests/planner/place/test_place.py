@@ -1,0 +1,187 @@
+"""Places for buffers given as arrays: valid, judged, and the same whatever holds the arrays."""
+
+import subprocess
+import sys
+from array import array
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import memstow
+from memstow import InputError, Options, Pool, Status
+from memstow.planner.place._judge import Defect, judge_places
+from memstow.planner.place.plans import problem_of
+from memstow.planner.verify import judge
+from memstow.solvers import core
+
+Columns = tuple[list[int], list[int], list[int], list[int]]
+
+
+@st.composite
+def columns(draw: st.DrawFn, most: int = 9) -> Columns:
+    count = draw(st.integers(0, most))
+    sizes = [draw(st.integers(0, 20)) for _ in range(count)]
+    begins = [draw(st.integers(-3, 8)) for _ in range(count)]
+    ends = [begin + draw(st.integers(1, 5)) for begin in begins]
+    return sizes, begins, ends, [draw(st.sampled_from([1, 2, 3, 4, 8, 16])) for _ in range(count)]
+
+
+def many(count: int, seed: int) -> tuple[list[int], list[int], list[int]]:
+    chance = Random(seed)
+    begins = [chance.randrange(count) for _ in range(count)]
+    ends = [begin + chance.randrange(1, 60) for begin in begins]
+    return [16 * chance.randrange(1, 64) for _ in range(count)], begins, ends
+
+
+@given(columns(), st.booleans())
+@settings(max_examples=400, deadline=None)
+def test_what_the_problem_of_the_arrays_says_holds_for_their_places(given: Columns, one: bool) -> None:
+    sizes, begins, ends, alignments = given
+    alignment = 4 if one else alignments
+    found = memstow.place(sizes, begins, ends, alignment=alignment)
+    best = memstow.place(sizes, begins, ends, alignment=alignment, deterministic=True, time_limit=1.0)
+    plan = found.plan()
+    arrays = [array("q", it) for it in (sizes, begins, ends, [4] if one else alignments)]
+    problem = problem_of(arrays[0], arrays[1], arrays[2], arrays[3], 1 << 62)
+    assert judge(problem, plan).violations == ()
+    assert [it.offset for it in plan.placements] == list(found.offsets)
+    assert found.peak == plan.objective[0].value
+    assert found.bound <= best.bound <= best.peak <= found.peak
+    assert (found.status is Status.OPTIMAL) == (found.peak == found.bound)
+    assert best.status is memstow.plan(problem, Options(deterministic=True)).status
+
+
+@given(columns(), st.lists(st.integers(0, 40), min_size=9, max_size=9), st.integers(10, 80))
+@settings(max_examples=600, deadline=None)
+def test_the_native_judge_and_the_other_one_agree(given: Columns, offsets: list[int], capacity: int) -> None:
+    sizes, begins, ends, alignments = (array("q", it) for it in given)
+    if not sizes:
+        return
+    problem = problem_of(sizes, begins, ends, alignments, capacity)
+    placements = [
+        memstow.Placement(buffer=str(i), pool="memory", offset=offset)
+        for i, offset in enumerate(offsets[: len(sizes)])
+    ]
+    bare = memstow.Plan(status=Status.FEASIBLE, placements=placements)
+    (defect, _, _), _, _ = judge_places(
+        sizes, begins, ends, alignments, array("q", offsets[: len(sizes)]), capacity
+    )
+    assert (defect is Defect.NONE) == (not judge(problem, bare).violations)
+
+
+@pytest.mark.parametrize("count", [1, 10, 300, 3000, 30_000])
+def test_places_of_many_buffers_are_valid_and_the_same_every_time(count: int) -> None:
+    sizes, begins, ends = many(count, 1)
+    one = memstow.place(sizes, begins, ends, alignment=16)
+    two = memstow.place(sizes, begins, ends, alignment=16)
+    assert one == two
+    assert one.bound <= one.peak <= 1.5 * one.bound
+    assert set(one.pools) == {0}
+
+
+def test_a_time_limit_lets_solvers_search() -> None:
+    sizes, begins, ends = many(300, 1)
+    quick = memstow.place(sizes, begins, ends)
+    searched = memstow.place(sizes, begins, ends, time_limit=20.0)
+    assert searched.status is Status.OPTIMAL
+    assert searched.peak == searched.bound < quick.peak
+    assert searched.plan().status is Status.OPTIMAL
+
+
+def test_capacities() -> None:
+    stacked = ([8, 8, 8], [0, 0, 1], [2, 2, 3])
+    assert memstow.place(*stacked, capacity=24).status is Status.OPTIMAL
+    none = memstow.place(*stacked, capacity=23)
+    assert (none.status, list(none.offsets), none.bound) == (Status.INFEASIBLE, [], 24)
+    explanation = none.plan().explanation
+    assert explanation is not None
+    assert explanation.needed == 24
+
+
+def test_a_capacity_that_greedy_misses_is_unknown_until_solvers_search() -> None:
+    sizes, begins, ends = many(300, 1)
+    least = memstow.place(sizes, begins, ends, time_limit=20.0).peak
+    quick = memstow.place(sizes, begins, ends, capacity=least)
+    assert (quick.status, len(quick.offsets)) == (Status.UNKNOWN, 0)
+    assert memstow.place(sizes, begins, ends, capacity=least, time_limit=20.0).status is Status.OPTIMAL
+
+
+def test_several_pools() -> None:
+    pools = [Pool(id="fast", capacity=16), Pool(id="slow", cost=3)]
+    found = memstow.place([16, 8, 4], [0, 0, 0], [2, 2, 2], pools=pools, time_limit=5.0)
+    assert found.status is Status.OPTIMAL
+    assert sorted(found.pools) == [0, 1, 1]
+    assert found.peak == 28
+    assert [it.pool for it in found.plan().placements] == [pools[number].id for number in found.pools]
+
+
+def test_arrays_of_other_libraries() -> None:
+    numpy = pytest.importorskip("numpy", reason="needs NumPy")
+    sizes, begins, ends = many(50, 3)
+    plain = memstow.place(sizes, begins, ends, alignment=8)
+    for kind in ("int64", "int32", "uint16"):
+        made = [numpy.array(it, dtype=kind) for it in (sizes, begins, ends)]
+        assert memstow.place(*made, alignment=numpy.int64(8)) == plain
+    every_second = [numpy.repeat(numpy.array(it), 2)[::2] for it in (sizes, begins, ends)]
+    assert memstow.place(*every_second, alignment=numpy.full(50, 8)) == plain
+    frozen = numpy.array(sizes)
+    frozen.setflags(write=False)
+    assert memstow.place(frozen, begins, ends, alignment=8) == plain
+    assert memstow.place(memoryview(array("q", sizes)), tuple(begins), iter(ends), alignment=8) == plain
+    with pytest.raises(InputError, match="integers only"):
+        memstow.place(numpy.array([1.5]), [0], [1])
+
+
+@pytest.mark.parametrize(
+    ("changed", "code", "path"),
+    [
+        ({"sizes": [-1]}, "out_of_range", "sizes[0]"),
+        ({"sizes": [1 << 70]}, "out_of_range", "sizes"),
+        ({"sizes": [(1 << 62) + 1]}, "out_of_range", "sizes[0]"),
+        ({"sizes": [1.0]}, "not_integers", "sizes"),
+        ({"sizes": ["1"]}, "not_integers", "sizes"),
+        ({"sizes": 1}, "not_integers", "sizes"),
+        ({"sizes": [1, 2]}, "lengths_differ", "sizes"),
+        ({"begins": []}, "lengths_differ", "sizes"),
+        ({"alignment": []}, "lengths_differ", "sizes"),
+        ({"alignment": 0}, "out_of_range", "alignment[0]"),
+        ({"alignment": 1.5}, "not_integers", "alignment"),
+        ({"ends": [0]}, "empty_lifetime", "ends[0]"),
+        ({"capacity": -1}, "out_of_range", "capacity"),
+        ({"capacity": (1 << 62) + 1}, "out_of_range", "capacity"),
+        ({"time_limit": -1.0}, "out_of_range", "time_limit"),
+        ({"time_limit": float("nan")}, "out_of_range", "time_limit"),
+        ({"pools": [Pool(id="a")], "capacity": 3}, "capacity_and_pools", "capacity"),
+    ],
+)
+def test_arguments_that_are_no_problem(changed: dict[str, object], code: str, path: str) -> None:
+    arguments: dict[str, object] = {"sizes": [1], "begins": [0], "ends": [1]}
+    with pytest.raises(InputError) as refused:
+        memstow.place(**(arguments | changed))  # type: ignore[arg-type]
+    assert [(issue.code, issue.path) for issue in refused.value.issues] == [(code, path)]
+
+
+def test_buffers_at_the_end_of_the_address_range() -> None:
+    limit = 1 << 62
+    found = memstow.place([limit, limit], [-(1 << 63), 0], [0, (1 << 63) - 1], alignment=limit)
+    assert (found.status, list(found.offsets), found.peak) == (Status.OPTIMAL, [0, 0], limit)
+    none = memstow.place([limit, limit], [0, 0], [1, 1])
+    assert none.status is Status.INFEASIBLE
+
+
+def test_wrong_places_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(core, "place_columns", lambda *_: array("q", [0, 0]).tobytes())
+    with pytest.raises(memstow.RefusedPlanError, match="overlap"):
+        memstow.place([4, 4], [0, 0], [1, 1])
+
+
+def test_small_calls_import_no_classes_of_problems() -> None:
+    program = (
+        "import sys, memstow\n"
+        "memstow.place([4, 4], [0, 0], [1, 1])\n"
+        "heavy = ('pydantic', 'numpy', 'memstow.planner.verify')\n"
+        "sys.exit(any(name.startswith(heavy) for name in sys.modules))"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
