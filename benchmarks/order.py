@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import median
 
+from benchmarks.order_model import least_peak
 from memstow.planner.formats import read_graph
 from memstow.planner.generate.families import FAMILIES
 from memstow.planner.generate.graph import graph as generated
@@ -60,7 +61,7 @@ def _row(name: str, graph: Graph, args: argparse.Namespace) -> str:
     runs = [_solved("order", instance, args.seconds, args.workers) for _ in range(args.repeat)]
     best = runs[-1][0]
     kind = type(best.proof).__name__.removesuffix("Proof").lower() if best.peak == best.bound else "open"
-    model = _cpsat(instance, args.cpsat) if args.cpsat and not len(instance.in_place) else "-"
+    model = _modelled(instance, args.cpsat) if args.cpsat and not len(instance.in_place) else "-"
     seconds = median(took for _, took in runs)
     figures = " | ".join(f"{it:,}" for it in (instance.operator_count, *peaks, best.peak, best.bound))
     return f"| {name} | {figures} | {seconds:.3f} | {kind} | {model} |"
@@ -73,42 +74,11 @@ def _solved(name: str, instance: OrderInstance, seconds: float, workers: int) ->
     return outcome, time.perf_counter() - start
 
 
-def _cpsat(instance: OrderInstance, seconds: float) -> str:
-    """The peak that a model finds, the bound, and the time: positions of operators, lives of storages."""
-    from ortools.sat.python import cp_model
-
-    model = cp_model.CpModel()
-    count = instance.operator_count
-    at = [model.new_int_var(0, count - 1, "") for _ in range(count)]
-    model.add_all_different(at)
-    for first, then in zip(instance.before[::2], instance.before[1::2], strict=True):
-        model.add(at[first] < at[then])
-    intervals = [model.new_fixed_size_interval_var(it, 1, "") for it in at]
-    demands = list(instance.extra)
-    for storage, size in enumerate(instance.size):
-        writers, readers = instance.writers_of(storage), instance.readers_of(storage)
-        begin, end = model.new_int_var(0, count, ""), model.new_int_var(0, count, "")
-        if instance.from_start[storage]:
-            model.add(begin == 0)
-        else:
-            model.add_min_equality(begin, [at[it] for it in writers])
-        if instance.to_end[storage]:
-            model.add(end == count)
-        else:
-            model.add_max_equality(end, [0, *(at[it] + 1 for it in (*writers, *readers))])
-        intervals.append(model.new_interval_var(begin, end - begin, end, ""))
-        demands.append(size)
-    peak = model.new_int_var(0, sum(demands) + instance.base, "")
-    model.add_cumulative(intervals, demands, peak)
-    model.minimize(peak)
-    solver = cp_model.CpSolver()
-    solver.parameters.max_time_in_seconds = seconds
-    solver.parameters.num_workers = 2
-    status = solver.solve(model)
-    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        return f"nothing in {solver.wall_time:.1f} s"
-    value, bound = (int(it) + instance.base for it in (solver.objective_value, solver.best_objective_bound))
-    return f"{value:,} (bound {bound:,}, {solver.wall_time:.1f} s)"
+def _modelled(instance: OrderInstance, seconds: float) -> str:
+    found = least_peak(instance, seconds)
+    if found is None:
+        return f"nothing in {seconds:.0f} s"
+    return f"{found.peak:,} (bound {found.bound:,}, {found.seconds:.1f} s)"
 
 
 if __name__ == "__main__":

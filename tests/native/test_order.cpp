@@ -121,6 +121,27 @@ TEST(steps_taken_back_leave_what_was_before) {
     }
 }
 
+TEST(a_walk_to_and_fro_forgets_no_step) {
+    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+        const Graph graph = random_graph(seed, 12);
+        Random random(seed);
+        State state(graph);
+        for (int k = 0; k < 60; ++k) {
+            if (!state.path().empty() && (state.complete() || random.below(3) == 0)) {
+                state.undo();
+            } else {
+                state.run(state.ready()[random.below(state.ready().size())]);
+            }
+            State fresh(graph);
+            for (const Index v : state.path()) fresh.run(v);
+            for (const Index v : state.ready()) {
+                CHECK(state.step(v).needs == fresh.step(v).needs);
+                CHECK(state.step(v).leaves == fresh.step(v).leaves);
+            }
+        }
+    }
+}
+
 TEST(late_operators_change_no_peak) {
     std::size_t taken_out = 0;
     for (std::uint64_t seed = 0; seed < 300; ++seed) {

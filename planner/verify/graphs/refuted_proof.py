@@ -72,6 +72,15 @@ def _next_kept(next_to: Sequence[Ops], op: int, out: Ops) -> Ops:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class _At:
+    """A set of operators, with what is live after them and which can run next."""
+
+    done: Ops
+    live: int
+    ready: Ops
+
+
 class _Search:
     """The claims about dead sets, each of which rests on larger sets."""
 
@@ -84,67 +93,82 @@ class _Search:
 
     def check(self) -> None:
         """Raise Broken where a set is not shown to be dead."""
-        self.expect_dead(self.settled(0, self.graph.live(0), self.ready(0)))
+        before = self.graph.before
+        at = _At(0, self.graph.live(0), sum(1 << op for op in members(self.all) if not before[op]))
+        self.expect_dead(at)
         for it in self.dead:
-            if it.ops & ~self.all or it.ops == self.all or self.graph.closure(it.ops) & self.all != it.ops:
-                raise Broken("a dead set lacks what comes before one of its operators, or lacks nothing")
+            at = self.moved(at, it.ops)
             if it.commit:
-                self.check_commit(it)
+                self.check_commit(at, it)
             else:
-                self.check_next(it.ops)
+                self.check_next(at)
 
-    def expect_dead(self, ops: Ops) -> None:
-        if ops not in self.sets:
+    def expect_dead(self, at: _At) -> None:
+        if self.settled(at) not in self.sets:
             raise Broken("a dead set leads to one that is not said to be dead")
 
-    def ready(self, done: Ops) -> Ops:
-        """The operators that can run next."""
-        before = self.graph.before
-        return sum(1 << op for op in members(self.all & ~done) if not before[op] & ~done)
+    def moved(self, at: _At, done: Ops) -> _At:
+        """Another set. Raises Broken for one that orders do not pass through, or end with."""
+        graph, changes = self.graph, at.done ^ done
+        if done & ~self.all or done == self.all:
+            raise Broken("a dead set has operators that are not there, or all of them")
+        live, ready, near = at.live, at.ready, changes
+        for number in touched(graph, changes):
+            was, is_live = self.is_live(number, at.done), self.is_live(number, done)
+            live += graph.storages[number].size * (is_live - was)
+        for op in members(changes):
+            near |= graph.after[op]
+            if graph.before[op] & ~done if done >> op & 1 else graph.after[op] & done:
+                raise Broken("a dead set lacks what comes before one of its operators")
+        for op in members(near & self.all):
+            ready &= ~(1 << op)
+            if not done >> op & 1 and not graph.before[op] & ~done:
+                ready |= 1 << op
+        return _At(done, live, ready)
 
-    def check_next(self, done: Ops) -> None:
+    def is_live(self, number: int, done: Ops) -> bool:
+        return self.graph.begun(number, done) and not self.graph.ended(number, done)
+
+    def check_next(self, at: _At) -> None:
         """Every operator that can run next needs too much, or leads to a dead set."""
-        live, ready = self.graph.live(done), self.ready(done)
-        for op in members(ready):
-            needs, leaves = self.step(op, done, live)
+        for op in members(at.ready):
+            needs, leaves = self.step(op, at.done, at.live)
             if needs <= self.limit:
-                then = done | 1 << op
-                self.expect_dead(self.settled(then, leaves, self.ready_after(ready, op, then)))
+                self.expect_dead(self.after(at, op, leaves))
 
-    def check_commit(self, dead: DeadOf) -> None:
+    def check_commit(self, at: _At, dead: DeadOf) -> None:
         """No set between this and the larger one has fewer live bytes than that, and that is dead."""
         graph, more = self.graph, dead.ops | dead.commit
-        if dead.commit & (dead.ops | ~self.all) or graph.closure(more) & self.all != more:
-            raise Broken("a commit lacks what comes before one of its operators")
+        if dead.commit & dead.ops:
+            raise Broken("a commit has operators that have run")
+        larger = self.moved(at, more)
         between = Between(dead.ops, graph.everything & ~more)
         numbers = touched(graph, dead.commit)
         least = sum(graph.storages[it].size for it in numbers if always_live(graph, between, it))
         least += chained_bytes(graph, between, dead.chains)
-        live = [it for it in numbers if graph.begun(it, more) and not graph.ended(it, more)]
-        if least < sum(graph.storages[it].size for it in live):
+        if least < sum(graph.storages[it].size for it in numbers if self.is_live(it, more)):
             raise Broken("a set on the way to a commit may have fewer live bytes")
-        self.expect_dead(self.settled(more, graph.live(more), self.ready(more)))
+        self.expect_dead(larger)
 
-    def ready_after(self, ready: Ops, op: int, done: Ops) -> Ops:
-        """What can run next once an operator has run."""
-        ready &= ~(1 << op)
+    def after(self, at: _At, op: int, live: int) -> _At:
+        """The set with one more operator, after which so much is live."""
+        done, ready = at.done | 1 << op, at.ready & ~(1 << op)
         for then in members(self.graph.after[op]):
             if not self.graph.before[then] & ~done:
                 ready |= 1 << then
-        return ready
+        return _At(done, live, ready)
 
-    def settled(self, done: Ops, live: int, ready: Ops) -> Ops:
+    def settled(self, at: _At) -> Ops:
         """The set after all operators that free at least what they begin, and stay within the limit."""
         changed = True
         while changed:
             changed = False
-            for op in members(ready):
-                needs, leaves = self.step(op, done, live)
-                if leaves <= live and needs <= self.limit:
-                    done |= 1 << op
-                    live, changed = leaves, True
-                    ready = self.ready_after(ready, op, done)
-        return done
+            for op in members(at.ready):
+                needs, leaves = self.step(op, at.done, at.live)
+                if leaves <= at.live and needs <= self.limit:
+                    at = self.after(at, op, leaves)
+                    changed = True
+        return at.done
 
     def step(self, op: int, done: Ops, live: int) -> tuple[int, int]:
         """What an operator needs while it runs, and what is live after it."""

@@ -88,7 +88,7 @@ Order numbers(const std::vector<order::Word>& words, const Order& names) {
 
 // The sets of a refutation, in the numbers of the instance, with the chains that prove their commits.
 struct Sets {
-    Order late;  // operators taken out
+    Order late;                           // operators taken out
     std::vector<Order> changes, commits;  // changes: operators in this set or in the one before, not in both
     std::vector<std::vector<order::Chain>> chains;
 };

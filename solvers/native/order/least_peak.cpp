@@ -21,9 +21,9 @@ namespace {
 constexpr std::int64_t kFirstTurn = 4'000;
 constexpr std::int64_t kLongestTurn = 1'000'000;
 constexpr std::size_t kFirstWidth = 4;
-// Orders that a beam holds at once; each takes some tens of bytes for an operator.
+// Orders that a beam holds at once, and their operators; each of these takes some fifty bytes.
 constexpr std::size_t kWidest = 4096;
-constexpr std::size_t kMostInBeam = 4'000'000;
+constexpr std::size_t kMostInBeam = 1'000'000;
 
 enum class Kind { beam, lowest, middle, highest };
 
@@ -201,7 +201,10 @@ void Engine::turn(Way& way, std::unique_lock<std::mutex>& lock) {
     const std::int64_t steps = way.turn;
     if (way.search == nullptr) {
         const std::size_t memory = options_.memory / ways_.size();
-        way.search = std::make_unique<Descent>(graph_of(way), Descent::Options{memory, options_.most_kept});
+        // Half of it for sets that may be handed out, which come with their commits.
+        const std::size_t each = 2 * (graph_of(way).extra.size() / 8 + 64);
+        const std::size_t kept = std::min(options_.most_kept, memory / 2 / each);
+        way.search = std::make_unique<Descent>(graph_of(way), Descent::Options{memory / 2, kept});
     }
     lock.unlock();
     const Answer answer = way.search->search(limit, steps, budget_);

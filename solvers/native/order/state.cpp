@@ -13,7 +13,9 @@ State::State(const Graph& graph)
       waits_(graph.extra.size()),
       place_(graph.extra.size(), -1),
       done_(graph.extra.size(), false),
-      live_(graph.base) {
+      live_(graph.base),
+      effects_(graph.extra.size()),
+      stale_(graph.extra.size(), 1) {
     for (std::size_t s = 0; s < graph.storages.size(); ++s) {
         const Storage& storage = graph.storages[s];
         begun_[s] = storage.from_start ? 1 : 0;
@@ -50,7 +52,7 @@ Bytes State::saved(Index v) const {
     return most_saved(possible);
 }
 
-Step State::step(Index v) const {
+void State::renew(Index v) const {
     Bytes begins = 0, ends = 0;
     for (const Index s : graph_->begins_at[v]) {
         if (begun_[s] == 0) begins += graph_->storages[s].size;
@@ -58,20 +60,36 @@ Step State::step(Index v) const {
     for (const Index s : graph_->ends_at[v]) {
         if (left_[s] == 1) ends += graph_->storages[s].size;
     }
-    Bytes needs = live_ + begins + graph_->extra[v];
+    Bytes needs = begins + graph_->extra[v];
     if (!graph_->in_place[v].empty()) needs -= saved(v);
-    return {needs, live_ + begins - ends};
+    effects_[v] = {needs, begins - ends};
+    stale_[v] = 0;
+}
+
+// Whether the storage has begun has changed.
+void State::begin_or_not(Index storage) const {
+    for (const Index v : graph_->storages[storage].begins) stale_[v] = 1;
+}
+
+// Whether one operator alone is left to end the storage has changed.
+void State::end_with_last(Index storage) const {
+    for (const Index v : graph_->storages[storage].ends) {
+        if (!done_[v]) stale_[v] = 1;
+    }
 }
 
 void State::run(Index v) {
+    done_[v] = true;
     for (const Index s : graph_->begins_at[v]) {
-        if (begun_[s]++ == 0) live_ += graph_->storages[s].size;
+        if (begun_[s]++ > 0) continue;
+        live_ += graph_->storages[s].size;
+        begin_or_not(s);
     }
     for (const Index s : graph_->ends_at[v]) {
         if (--left_[s] == 0) live_ -= graph_->storages[s].size;
+        if (left_[s] == 1) end_with_last(s);
     }
     unready(v);
-    done_[v] = true;
     path_.push_back(v);
     for (const Index w : graph_->after[v]) {
         if (--waits_[w] == 0) make_ready(w);
@@ -81,17 +99,21 @@ void State::run(Index v) {
 void State::undo() {
     const Index v = path_.back();
     path_.pop_back();
-    done_[v] = false;
     for (const Index w : graph_->after[v]) {
         if (waits_[w]++ == 0) unready(w);
     }
     make_ready(v);
     for (const Index s : graph_->ends_at[v]) {
+        if (left_[s] == 1) end_with_last(s);
         if (left_[s]++ == 0) live_ += graph_->storages[s].size;
     }
     for (const Index s : graph_->begins_at[v]) {
-        if (--begun_[s] == 0) live_ -= graph_->storages[s].size;
+        if (--begun_[s] > 0) continue;
+        live_ -= graph_->storages[s].size;
+        begin_or_not(s);
     }
+    done_[v] = false;
+    stale_[v] = 1;
 }
 
 Bytes peak_of(const Graph& graph, std::span<const Index> order) {

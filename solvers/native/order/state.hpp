@@ -26,7 +26,10 @@ class State {
     // Operators done, in their order.
     const std::vector<Index>& path() const { return path_; }
 
-    Step step(Index v) const;
+    Step step(Index v) const {
+        if (stale_[v]) renew(v);
+        return {live_ + effects_[v].needs, live_ + effects_[v].leaves};
+    }
     void run(Index v);
     // Takes the last step back.
     void undo();
@@ -37,6 +40,9 @@ class State {
 
   private:
     Bytes saved(Index v) const;
+    void renew(Index v) const;
+    void begin_or_not(Index storage) const;
+    void end_with_last(Index storage) const;
     void make_ready(Index v);
     void unready(Index v);
 
@@ -48,6 +54,10 @@ class State {
     std::vector<Index> ready_, path_;
     std::vector<bool> done_;
     Bytes live_;
+    // What each step adds to the live bytes. It changes only where a storage begins, or has one operator left
+    // that ends it: most steps are looked at many times before that.
+    mutable std::vector<Step> effects_;
+    mutable std::vector<char> stale_;
 };
 
 // The most that a step of the order needs; what is live without operators.

@@ -117,6 +117,11 @@ def cut(operator: str | None, *chains: Chain) -> Cut:
         (RefutedOrders(height=11, sets=()), 12, "not said to be dead"),
         (RefutedOrders(height=11, sets=(DeadSet(changes=("Y",)),)), 12, "not said to be dead"),
         (
+            RefutedOrders(height=11, sets=(DeadSet(changes=()), DeadSet(changes=("A", "B", "Y")))),
+            12,
+            "not said",
+        ),
+        (
             RefutedOrders(height=11, sets=tuple(DeadSet(changes=it) for it in (("Y",), ("Y",)))),
             12,
             "lacks what",

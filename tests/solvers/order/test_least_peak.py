@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from benchmarks.order_model import least_peak
 from memstow.solvers import _native
 from memstow.solvers.order.instance import OrderInstance, bytes_by_step, peak
 from memstow.solvers.order.solver import ORDER_SOLVERS, OrderListeners, OrderOutcome, OrderTask, order_within
@@ -43,6 +44,19 @@ def test_a_search_that_is_stopped_early_claims_no_more_than_holds(seed: int) -> 
     for work in (0, 1, 10, 100, 1000):
         outcome = solved(OrderTask(instance), work=work)
         assert outcome.bound <= least <= outcome.peak == peak(instance, outcome.order)
+
+
+def test_the_model_of_cpsat_has_the_same_least_peaks() -> None:
+    compared = 0
+    for seed in range(60):
+        instance = replace(random_instance(Random(seed), 16), in_place=array("q"))
+        if instance.operator_count >= 10:
+            model = least_peak(instance, 600.0)
+            outcome = solved(OrderTask(instance))
+            assert model is not None
+            assert model.peak == model.bound == outcome.peak == outcome.bound
+            compared += 1
+    assert compared >= 10
 
 
 REACH = [
