@@ -114,7 +114,7 @@ def model(
     metadata: Sequence[Fields] = (),
     buffers: Sequence[Fields] = (),
 ) -> bytes:
-    """A model; buffer 0 is empty, buffer 1 holds data. The code of a custom operator has its name beside it."""
+    """A model; buffer 0 is empty, buffer 1 holds data. A custom operator has its name beside its code."""
     tables = {
         id(sub): table(f0=sub.tensors, f1=list(sub.inputs), f2=list(sub.outputs), f3=sub.operators)
         for sub in subgraphs
@@ -143,3 +143,15 @@ def small_model() -> bytes:
     main.operator(1, [a], [y])
     main.inputs, main.outputs = [x], [y]
     return model([CONV_2D, RELU], main)
+
+
+def branching_model(metadata: Sequence[Fields] = ()) -> bytes:
+    """Two branches that meet; it takes less memory to run the wide one first, which is listed second."""
+    main = Sub()
+    x, kept, wide, narrow, y = (main.tensor(size) for size in (16, 500, 600, 10, 16))
+    main.operator(0, [x], [kept])
+    main.operator(0, [x], [wide])
+    main.operator(0, [wide], [narrow])
+    main.operator(1, [kept, narrow], [y])
+    main.inputs, main.outputs = [x], [y]
+    return model([RELU, ADD], main, metadata=metadata)

@@ -1,4 +1,4 @@
-"""The model that an output may be: read again before the search, written with its operators in a new order."""
+"""The model that an output may be: read again before the search, written in a new order after it."""
 
 import argparse
 import os

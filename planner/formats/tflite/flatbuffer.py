@@ -119,7 +119,7 @@ class Table:
             yield Table(self._buffer, self._buffer.reference(begin + 4 * index))
 
     def vector(self, field: int, width: int) -> tuple[int, int] | None:
-        """Where the first element of a vector of elements so wide is, and how many there are; None if absent."""
+        """The first element and the length of a vector of elements so wide; None if absent."""
         at = self._place(field)
         return None if at is None else self._buffer.vector(at, width)
 

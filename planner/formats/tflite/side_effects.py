@@ -28,7 +28,7 @@ def _may_end_the_run(operator: ModelOperator) -> bool:
 
 
 def _by_end(subgraph: Subgraph, called: Collection[str]) -> Iterator[tuple[int, int]]:
-    """What may end the run, itself or in what it calls, keeps its place: others run before it, or after it."""
+    """What may end the run, or calls what may, keeps its place: nothing passes it."""
     barrier: int | None = None
     since: list[int] = []
     for i, operator in enumerate(subgraph.operators):

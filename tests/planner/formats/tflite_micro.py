@@ -23,7 +23,7 @@ _ARENA = 4_000_000
 
 @dataclass(frozen=True)
 class Measured:
-    """What several runs gave, one after the other: digests of outputs and of all tensors; bytes of the arena."""
+    """Digests of all outputs and all tensors after each of several runs, and bytes of the arena."""
 
     outputs: Sequence[str]
     tensors: Sequence[str]
