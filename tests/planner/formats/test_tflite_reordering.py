@@ -1,6 +1,7 @@
 """Models written with their operators in another order: what changes, what may not, and what is refused."""
 
 import struct
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
@@ -23,6 +24,7 @@ from tests.tflite_models import (
     RELU,
     RESOURCE,
     VAR_HANDLE,
+    Fields,
     Sub,
     branching_model,
     model,
@@ -31,9 +33,9 @@ from tests.tflite_models import (
 )
 
 
-def forked(**more: object) -> bytes:
+def forked(metadata: Sequence[Fields] = ()) -> bytes:
     """Two branches of two operators each, added up: 0 and 1, 2 and 3, then 4."""
-    return model([RELU, ADD], _fork(), **more)
+    return model([RELU, ADD], _fork(), metadata=metadata)
 
 
 def _fork() -> Sub:
@@ -105,8 +107,8 @@ def test_the_best_order_is_the_listed_one_of_what_is_written() -> None:
     assert peaks == [1136, 640]
 
 
-def pairs(*arguments: object) -> set[tuple[int, int]]:
-    return {(int(a), int(b)) for a, b in read_graph(model(*arguments)).before}  # type: ignore[arg-type]
+def pairs(codes: Sequence[int | tuple[int, str]], *subgraphs: Sub) -> set[tuple[int, int]]:
+    return {(int(a), int(b)) for a, b in read_graph(model(codes, *subgraphs)).before}
 
 
 def four(*codes: int) -> Sub:
@@ -136,7 +138,7 @@ def test_a_custom_operator_with_the_name_of_another_is_none_of_these() -> None:
 
 
 def test_nothing_passes_an_operator_that_may_end_the_run() -> None:
-    codes = [RELU, (CUSTOM, "CIRCULAR_BUFFER")]
+    codes: list[int | tuple[int, str]] = [RELU, (CUSTOM, "CIRCULAR_BUFFER")]
     assert pairs(codes, four(0, 0, 1, 0, 0)) == {(0, 2), (1, 2), (2, 3), (2, 4)}
     data = model(codes, four(0, 0, 1, 0, 0))
     assert read_graph(reorder_model(data, "10243")).operators[2].type == "CIRCULAR_BUFFER"
@@ -150,7 +152,7 @@ def test_nor_one_that_calls_such_an_operator() -> None:
     then.inputs = [then.tensor(16)]
     then.outputs = [then.tensor(16)]
     then.operator(2, [0], [1])
-    codes = [RELU, IF, (CUSTOM, "CIRCULAR_BUFFER")]
+    codes: list[int | tuple[int, str]] = [RELU, IF, (CUSTOM, "CIRCULAR_BUFFER")]
     assert pairs(codes, main, then, other) == {(0, 1), (1, 2)}
     assert pairs([RELU, IF, RELU], main, then, other) == set()
 
