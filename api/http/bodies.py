@@ -4,6 +4,7 @@ import asyncio
 import zlib
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
+from io import BytesIO
 from typing import Any, Final
 
 from prometheus_client import Gauge
@@ -143,8 +144,7 @@ async def read_body(request: Request, settings: Settings) -> bytes:
         )
     reservation = reservation_of(request.scope)
     unpacker = _Unpacker(settings.max_body, reservation) if encoding != "identity" else None
-    pieces: list[bytes] = []
-    size = 0
+    body = BytesIO()
     pace = _Pace(settings)
     try:
         async with asyncio.timeout_at(pace.deadline) as timeout:
@@ -158,16 +158,16 @@ async def read_body(request: Request, settings: Settings) -> bytes:
                             # Let other requests run: a small piece may decompress to a very large one.
                             await asyncio.sleep(0)
                     continue
-                size += len(piece)
-                if size > settings.max_body:
+                if body.tell() + len(piece) > settings.max_body:
                     raise too_large(settings.max_body)
                 reservation.add_request(len(piece))
-                pieces.append(piece)
+                body.write(piece)
     except TimeoutError:
         raise ApiError(408, "body_too_slow", pace.detail, headers={"Connection": "close"}) from None
     except ClientDisconnect:
         raise ApiError(400, "client_gone", "the client went away") from None
-    return b"".join(pieces) if unpacker is None else unpacker.end()
+    # Not a copy: the bytes that were written are handed out.
+    return body.getvalue() if unpacker is None else unpacker.end()
 
 
 async def _pieces(request: Request) -> AsyncIterator[tuple[bytes, bool]]:
@@ -233,8 +233,7 @@ class _Unpacker:
         self._most = most
         self._reservation = reservation
         self._stream: Any = zlib.decompressobj(wbits=31)
-        self._pieces: list[bytes] = []
-        self._size = 0
+        self._body = BytesIO()
         self._fed = False
 
     def feed(self, data: bytes) -> Iterator[None]:
@@ -249,7 +248,7 @@ class _Unpacker:
             if self._stream.eof:
                 # gzip allows one member after another.
                 self._stream = zlib.decompressobj(wbits=31)
-            most = min(_STEP, self._most + 1 - self._size)
+            most = min(_STEP, self._most + 1 - self._body.tell())
             try:
                 piece = self._stream.decompress(data, most)
             except zlib.error as error:
@@ -262,14 +261,13 @@ class _Unpacker:
         """The whole body."""
         if self._fed and not self._stream.eof:
             raise _bad_gzip("it ends early")
-        return b"".join(self._pieces)
+        return self._body.getvalue()
 
     def _keep(self, piece: bytes) -> None:
-        self._size += len(piece)
-        if self._size > self._most:
+        if self._body.tell() + len(piece) > self._most:
             raise too_large(self._most)
         self._reservation.add_request(len(piece))
-        self._pieces.append(piece)
+        self._body.write(piece)
 
 
 def _bad_gzip(reason: str) -> ApiError:

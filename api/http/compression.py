@@ -24,6 +24,13 @@ _WINDOW_BITS: Final = 15
 # A stream may be open for long, and its events are small: little memory for each.
 _STREAM_WINDOW_BITS: Final = 12
 _STREAM_ZLIB_MEMORY: Final = 4
+# About 30 KiB a stream; with the tables of the usual level it would be 800.
+_STREAM_ZSTD: Final[dict[int, int]] = {
+    CompressionParameter.compression_level: 1,
+    CompressionParameter.window_log: 10,
+    CompressionParameter.hash_log: 8,
+    CompressionParameter.chain_log: 8,
+}
 
 Header = tuple[bytes, bytes]
 
@@ -55,8 +62,7 @@ class _Gzip:
 
 class _Zstd:
     def __init__(self, stream: bool) -> None:
-        options: dict[int, int] = {CompressionParameter.window_log: _STREAM_WINDOW_BITS} if stream else {}
-        self._zstd = ZstdCompressor(options=options)
+        self._zstd = ZstdCompressor(options=_STREAM_ZSTD if stream else {})
         self.compress = self._zstd.compress
 
     def flush(self) -> bytes:

@@ -80,11 +80,18 @@ class ChildExecutor:
             self.on_killed(error.code)
             raise
         finally:
-            with self._lock:
-                self._running.discard(process)
-            process.close()
-            self.prepare()
+            self._clean_up(process)
         return result_from(done, operation, control)
+
+    def _clean_up(self, process: Process) -> None:
+        """End the child of a run that is over, whose answer or error a failure here must not replace."""
+        with self._lock:
+            self._running.discard(process)
+        for step in (process.close, self.prepare):
+            try:
+                step()
+            except _NOT_STARTED as error:
+                log.warning("clean_up_failed", error=str(error), exc_info=error)
 
     def _take_child(self) -> Process:
         with self._lock:

@@ -240,6 +240,10 @@ class Runner:
             if is_shortage(error):
                 self._end_for_shortage(run, error)
                 return True
+            if isinstance(error, OSError) and self._may_be_tried_again(run):
+                # Nobody expected it, so it is not tried for ever.
+                self._end_for_shortage(run, error, lost=True)
+                return True
             if isinstance(error, MemstowError):
                 run.finish(State.FAILED, error=_error_text(error))
             else:
@@ -247,13 +251,16 @@ class Runner:
                 run.finish(State.FAILED, error="defect: the server could not run this job")
         return False
 
-    def _end_for_shortage(self, run: JobRun, error: Exception) -> None:
-        log.warning("shortage", during="run", error=str(error))
+    def _may_be_tried_again(self, run: JobRun) -> bool:
+        return run.job.losses + 1 < self._settings.limits.max_attempts
+
+    def _end_for_shortage(self, run: JobRun, error: Exception, *, lost: bool = False) -> None:
+        log.warning("shortage", during="run", error=str(error), exc_info=error if lost else None)
         self._metrics.shortages.inc()
         if run.lost:
             return
         if run.stop is Stop.NO:
-            run.put_back()
+            run.put_back(lost=lost)
         else:
             run.finish(State.CANCELLED)
 

@@ -25,6 +25,11 @@ class GarbageError(Exception):
 
 def pack(message: Message) -> bytes:
     """Encode a message; its values may be bytes themselves."""
+    return b"".join(parts_of(message))
+
+
+def parts_of(message: Message) -> list[bytes]:
+    """The encoded message in parts: bytes in it are parts themselves, not copied."""
     # A new name for each message: no key that comes from outside can be equal to it.
     name = f"{random.getrandbits(64):016x}"
     beside: list[bytes] = []
@@ -42,7 +47,7 @@ def pack(message: Message) -> bytes:
     checksum = 0
     for part in (text, *beside):
         checksum = crc32(part, checksum)
-    return b"".join((_HEAD.pack(_MARK, len(text), size, checksum), text, *beside))
+    return [_HEAD.pack(_MARK, len(text), size, checksum) + text, *beside]
 
 
 class Reader:

@@ -119,11 +119,16 @@ class Process(Group):
         if self._closed:
             return
         self._closed = True
-        self._kill()
-        with contextlib.suppress(OSError):
-            assert self._popen.stdin is not None  # noqa: S101
-            self._popen.stdin.close()
-        os.close(self.events)
+        try:
+            self._kill()
+        finally:
+            with contextlib.suppress(OSError):
+                assert self._popen.stdin is not None  # noqa: S101
+                self._popen.stdin.close()
+            os.close(self.events)
+            self._wait_and_remove_folder(wait)
+
+    def _wait_and_remove_folder(self, wait: float) -> None:
         try:
             self._popen.wait(wait)
         except subprocess.TimeoutExpired:
@@ -136,8 +141,9 @@ class Process(Group):
                 self._popen.wait()
             else:
                 _reapers.append(reaper)
-        # Not left to the thread: this process may end before the child does.
-        shutil.rmtree(self.folder, ignore_errors=True)
+        finally:
+            # Not left to the thread: this process may end before the child does.
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     def _reap(self) -> None:
         self._popen.wait()

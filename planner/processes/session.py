@@ -3,10 +3,11 @@
 import os
 import select
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from memstow.planner.processes.frames import GarbageError, Message, Reader, pack
+from memstow.planner.processes.frames import GarbageError, Message, Reader, parts_of
 from memstow.planner.processes.process import Group, Process
 
 _TICK = 0.02
@@ -38,7 +39,8 @@ class Session:
         self.until: float | None = None  # when `look` is called at the latest, on the monotonic clock
         self.rest = 0.0  # seconds to wait after a message for more of them, which then come together
         self._process = process
-        self._unsent = memoryview(b"")
+        # Each part goes when it is sent: one that was a large body is not kept for the whole session.
+        self._unsent: deque[memoryview] = deque()
         self._memory = memory
         self._hear = hear
         self._look = look
@@ -51,7 +53,7 @@ class Session:
 
     def say(self, message: Message) -> None:
         """Send a message as soon as the pipe has room."""
-        self._unsent = memoryview(bytes(self._unsent) + pack(message))
+        self._unsent += (memoryview(part) for part in parts_of(message) if part)
         self._poll.register(self._process.requests, select.POLLOUT)
 
     def run(self) -> Message:
@@ -82,12 +84,16 @@ class Session:
 
     def _send(self) -> None:
         """Send a piece. A broken pipe means that the child has ended, as its other pipe will show."""
+        part = self._unsent.popleft()
         try:
-            self._unsent = self._unsent[os.write(self._process.requests, self._unsent[:_PIECE]) :]
+            rest = part[os.write(self._process.requests, part[:_PIECE]) :]
         except BlockingIOError:
-            return
+            rest = part
         except BrokenPipeError:
-            self._unsent = memoryview(b"")
+            rest = memoryview(b"")
+            self._unsent.clear()
+        if rest:
+            self._unsent.appendleft(rest)
         if not self._unsent:
             self._poll.unregister(self._process.requests)
 

@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import subprocess
+import sys
 import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -129,6 +131,37 @@ def test_each_event_of_a_compressed_stream_can_be_read_when_it_is_sent(running: 
             client.delete(f"/v1/jobs/{job}")
             while b"event: done" not in text:
                 text += unpack(next(pieces))
+
+
+STREAMS_IN_MEMORY = """
+import asyncio, resource, sys
+from memstow.api.http.compression import CompressedBody
+
+def used():
+    return int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize()
+
+async def feed(stream):
+    for number in range(20):
+        async for _ in stream.pieces(b'event: bound\\ndata: {"value": %d}\\n\\n' % number, True):
+            pass
+
+async def main():
+    before = used()
+    streams = [CompressedBody(sys.argv[1], stream=True) for _ in range(400)]
+    for stream in streams:
+        await feed(stream)
+    print((used() - before) // len(streams))
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("coding", DECODED)
+def test_an_open_stream_takes_little_memory(coding: str) -> None:
+    # In a process of its own: this one has free memory, in which streams would not show.
+    command = [sys.executable, "-c", STREAMS_IN_MEMORY, coding]
+    made = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert 1000 < int(made.stdout) < 50 << 10
 
 
 def test_the_head_of_a_stream_ends_at_once(running: Server) -> None:

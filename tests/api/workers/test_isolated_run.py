@@ -15,6 +15,7 @@ from memstow.api.workers.executor import ChildError, RunControl
 from memstow.api.workers.isolated_run import ChildExecutor
 from memstow.planner.model.options import Options
 from memstow.planner.processes.process import Process
+from tests.waiting import PATIENCE
 
 REQUEST = SolveRequest(
     problem=b'{"version": 1, "buffers": [{"id": "a", "size": 4, "lifetime": [0, 1]}]}',
@@ -42,6 +43,32 @@ def test_an_answer_is_kept_when_the_next_child_cannot_be_started(
     executor.prepare()
     monkeypatch.setattr(isolated_run, "_start_child", no_child)
     assert executor.run(SOLVE, REQUEST, CONTROL).value == 4
+
+
+@pytest.mark.parametrize("step", ["close", "prepare"])
+def test_an_answer_is_kept_when_cleaning_up_after_it_fails(
+    executor: ChildExecutor, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    executor.prepare()
+
+    def fail(*_: object) -> None:
+        raise OSError(errno.EINVAL, "Invalid argument")
+
+    with monkeypatch.context() as faked:
+        faked.setattr(*((Process, "_kill", fail) if step == "close" else (executor, "prepare", fail)))
+        assert executor.run(SOLVE, REQUEST, CONTROL).value == 4
+
+
+def test_a_child_that_cannot_be_killed_leaves_no_folder_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    process = Process([sys.executable, "-c", ""])
+
+    def fail(_process: Process) -> None:
+        raise OSError(errno.EINVAL, "Invalid argument")
+
+    monkeypatch.setattr(Process, "_kill", fail)
+    with pytest.raises(OSError, match="Invalid argument"):
+        process.close(wait=PATIENCE)
+    assert not process.folder.exists()
 
 
 def test_a_child_that_cannot_be_started_is_a_shortage(

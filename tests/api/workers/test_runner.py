@@ -241,7 +241,23 @@ def test_a_shortage_of_the_server_puts_a_job_back_as_often_as_it_happens(
 
 def test_an_error_that_is_no_shortage_is_not_tried_again(database: Database, jobs: Queue) -> None:
     job, _ = jobs.submit(draft(options=options(), fresh=True))
-    run_next(runner_of(database, jobs, Place(fail_with(OSError(errno.EINVAL, "Invalid")))), database)
+    run_next(runner_of(database, jobs, Place(fail_with(ValueError("Invalid")))), database)
+    found = jobs.get(job)
+    assert found is not None
+    assert found.state is State.FAILED
+
+
+def test_an_unexpected_error_of_the_system_is_tried_again_later_as_often_as_a_job_may_be_lost(
+    database: Database, jobs: Queue
+) -> None:
+    job, _ = jobs.submit(draft(options=options(), fresh=True))
+    mine = runner_of(database, jobs, Place(fail_with(OSError(errno.EINVAL, "Invalid"))))
+    run_next(mine, database)
+    found = jobs.get(job)
+    assert found is not None
+    assert (found.state, found.losses) == (State.QUEUED, 1)
+    assert mine._backoff.delayed_jobs() == [job]
+    run_next(mine, database)
     found = jobs.get(job)
     assert found is not None
     assert found.state is State.FAILED

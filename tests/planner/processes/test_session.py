@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import time
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import pytest
 
 from memstow.planner.processes.frames import Message
 from memstow.planner.processes.process import Process
-from memstow.planner.processes.session import Terms, converse
+from memstow.planner.processes.session import Session, Terms, converse
 from tests.processes import members, wait_gone
 from tests.waiting import PATIENCE, wait_for
 
@@ -202,3 +203,36 @@ def test_when_the_parent_is_killed_its_children_end_by_themselves(tmp_path: Path
     for child in children:
         wait_gone(child)
     wait_for(lambda: not list(tmp_path.iterdir()), "their folders to be removed")
+
+
+def test_bytes_on_their_way_to_a_child_are_not_copied_nor_kept(child: Children) -> None:
+    process = child(
+        """
+        from memstow.planner.processes.child import requests
+        for message in requests():
+            if message["kind"] == "end":
+                tell(pack({"kind": "done"}))
+            else:
+                tell(pack({"kind": "received", "size": len(message["body"])}))
+        """
+    )
+    size = 20 * MIB
+    kept: list[int] = []
+
+    def hear(message: Message) -> None:
+        if message["kind"] == "received":
+            assert message["size"] == size
+            request.clear()
+            kept.append(tracemalloc.get_traced_memory()[0])
+            session.say({"kind": "end"})
+
+    tracemalloc.start()
+    try:
+        request: Message = {"kind": "run", "body": bytes(size)}
+        session = Session(process, request, 1 << 40, hear, lambda _now: None)
+        session.run()
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 1.4 * size
+    assert kept[0] < 0.4 * size
