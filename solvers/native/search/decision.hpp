@@ -25,7 +25,8 @@ struct Strategy {
 
 class Decision {
   public:
-    // Asked every few thousand steps with the steps done since; true stops the search.
+    // Asked every few thousand steps with the steps done since, which may be none that count; true stops
+    // the search.
     using Stop = std::function<bool(std::int64_t steps)>;
     static constexpr std::int64_t kStepsBetweenStops = 1 << 14;  // some tens of microseconds
 

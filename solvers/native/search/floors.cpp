@@ -21,7 +21,8 @@ Floors::Floors(const Packing& packing, Preferences& preferences)
     }
 }
 
-bool Floors::reset(Bytes height, Strategy::Sides sides) {
+bool Floors::reset(Bytes height, Strategy::Sides sides, const Decision::Stop& stop) {
+    lookout_.start(stop);
     views_[0].used = sides != Strategy::Sides::top;
     views_[1].used = sides != Strategy::Sides::bottom;
     least_trail_.clear();
@@ -32,8 +33,7 @@ bool Floors::reset(Bytes height, Strategy::Sides sides) {
     offset_.assign(packing_.items.size(), kUnplaced);
     unplaced_in_.assign(packing_.rows.size(), 0);
     for (Index r = 0; r < packing_.rows.size(); ++r) unplaced_in_[r] = count_of(packing_.rows[r]);
-    if (!set_least(height)) return false;
-    sort_rows();
+    if (!set_least(height) || !sort_rows()) return false;
     start_rows();
     return true;
 }
@@ -56,16 +56,19 @@ bool Floors::set_least(Bytes height) {
 }
 
 // Measuring a row expects little out of order, and takes the square of its length otherwise.
-void Floors::sort_rows() {
-    if (sorted_) return;
-    sorted_ = true;
+bool Floors::sort_rows() {
+    if (sorted_) return true;
     const std::vector<Index>& start = packing_.rows.start;
     for (View& view : views_) {
+        const auto lower = [&view](Index a, Index b) { return view.least[a] < view.least[b]; };
         for (Index r = 0; r < packing_.rows.size(); ++r) {
-            std::stable_sort(view.order.begin() + start[r], view.order.begin() + start[r + 1],
-                             [&](Index a, Index b) { return view.least[a] < view.least[b]; });
+            const auto first = view.order.begin() + start[r], last = view.order.begin() + start[r + 1];
+            if (stops_after(last - first)) return false;
+            if (!std::is_sorted(first, last, lower)) std::stable_sort(first, last, lower);
         }
     }
+    sorted_ = true;
+    return true;
 }
 
 // Rows without floors, all of them to be measured.
@@ -130,6 +133,7 @@ bool Floors::propagate() {
     for (const Side side : kSides) {
         for (const Index row : views_[side].touched) {
             const Row& state = views_[side].rows[row];
+            if (stops_after(1)) return false;
             if (unplaced_in_[row] == 0 || state.slack >= 0) continue;
             measure(side, row);
             if (state.slack >= 0) continue;
@@ -157,6 +161,7 @@ Index Floors::sort_unplaced(Side side, Index row) {
     const Bytes* const least = view.least.data();
     const Index unplaced = unplaced_in_[row];
     steps += view.rows[row].reach;
+    std::int64_t moves = 0;
     Index count = 0;
     for (Index k = 0; count < unplaced; ++k) {
         const Index item = order[k];
@@ -170,7 +175,9 @@ Index Floors::sort_unplaced(Side side, Index row) {
         }
         keys[to] = key;
         order[to] = item;
+        moves += count - to;
     }
+    stops_after(moves);
     return unplaced;
 }
 
@@ -277,7 +284,8 @@ bool Floors::place(Side side, Index item) {
     const std::span<const Index> near = packing_.near[item];
     steps += count_of(near);
     for (const Index other : near) {
-        if (!placed_[other] && view.least[other] < end && !raise(side, other, end)) return false;
+        if (placed_[other] || view.least[other] >= end) continue;
+        if (!raise(side, other, end) || stops_after(packing_.rows_of[other].size())) return false;
     }
     return propagate();
 }
@@ -285,6 +293,7 @@ bool Floors::place(Side side, Index item) {
 bool Floors::lift(Side side, std::span<const Index> items) {
     for (const Index item : items) {
         for (const Index row : packing_.rows_of[item]) refresh(side, row);
+        if (stops_after(packing_.rows_of[item].size())) return false;
     }
     ++placements_;  // no row has an item being placed
     for (const Index item : items) {
@@ -294,6 +303,7 @@ bool Floors::lift(Side side, std::span<const Index> items) {
             rest = std::min(rest, row.first_item == item ? row.second_end : row.first_end);
         }
         if (!raise(side, item, std::max(rest, least(side, item) + 1))) return false;
+        if (stops_after(2 * packing_.rows_of[item].size())) return false;
     }
     return propagate();
 }

@@ -9,6 +9,7 @@
 
 #include "search/decision.hpp"
 #include "search/index_set.hpp"
+#include "search/lookout.hpp"
 #include "search/packing.hpp"
 #include "search/preferences.hpp"
 
@@ -40,8 +41,11 @@ class Floors {
     Floors(const Packing& packing, Preferences& preferences);
     Floors(const Floors&) = delete;
 
-    // Nothing is placed; false when an item has no position within the height even so.
-    bool reset(Bytes height, Strategy::Sides sides);
+    // Nothing is placed; false when an item has no position within the height even so, or when stopped.
+    bool reset(Bytes height, Strategy::Sides sides, const Decision::Stop& stop);
+    // Whether the search has to stop. What is false then is no dead end, and the only way on is a reset.
+    bool stopped() const { return lookout_.stopped(); }
+    bool stops_after(std::int64_t uncounted) { return lookout_.stops_after(uncounted); }
 
     bool used(Side side) const { return views_[side].used; }  // to place from
     bool placed(Index item) const { return placed_[item] != 0; }
@@ -51,7 +55,8 @@ class Floors {
     // Offsets of the placed items; the others are where they can be lowest.
     std::vector<Bytes> offsets() const;
 
-    // Each of these is false at a dead end: no layout goes on from here, and conflict() says why.
+    // Each of these is false when stopped, and at a dead end: no layout goes on from here, and conflict()
+    // says why.
     bool place(Side side, Index item);  // at its least position
     bool lift(Side side,
               std::span<const Index> items);  // off the floor, onto something that is not placed yet
@@ -98,7 +103,7 @@ class Floors {
     };
 
     bool set_least(Bytes height);
-    void sort_rows();
+    bool sort_rows();
     void start_rows();
     Bytes next(Side side, Index item, Bytes x) const;
     bool raise(Side side, Index item, Bytes least);
@@ -127,6 +132,7 @@ class Floors {
     std::int64_t placements_ = 0;
     Bytes end_ = 0;  // of the item being placed
 
+    Lookout lookout_;
     std::vector<LeastChange> least_trail_;
     std::vector<RowChange> row_trail_;
     std::vector<Index> placed_trail_;

@@ -24,8 +24,8 @@ struct Attempt {
 
 class Ladder {
   public:
-    explicit Ladder(const Packing& packing)
-        : bound_(packing.step_up(std::max(packing.bound(), row_bound(packing)))),
+    explicit Ladder(const Packing& packing, const Budget* budget = nullptr)
+        : bound_(packing.step_up(std::max(packing.bound(budget), row_bound(packing)))),
           searchable_(packing.count() <= kMostItems),
           mark_bound(bound_) {}
 

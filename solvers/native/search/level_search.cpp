@@ -27,12 +27,18 @@ bool LevelSearch::out_of_budget() {
     return stopped_;
 }
 
+Answer LevelSearch::stop() {
+    stopped_ = true;
+    return Answer::stopped;
+}
+
 // Nothing unplaced can lie below an item that could start at this row's floor.
 bool LevelSearch::ready(Side side, Index row) {
     const Bytes floor = floors_.row(side, row).floor;
     for (const Entry& entry : packing_.rows[row]) {
         const Index item = entry.item;
         if (floors_.placed(item) || floors_.least(side, item) != floor) continue;
+        if (floors_.stops_after(packing_.rows_of[item].size())) return false;
         for (const Index other : packing_.rows_of[item]) {
             const Row& state = floors_.row(side, other);
             if (state.first_end > floor) continue;
@@ -55,6 +61,7 @@ LevelSearch::Choice LevelSearch::choose(RowRange rows) {
         if (strategy_.lowest) lowest = lowest_floor(side, rows);
         for (Index r = rows.begin; r < rows.end; ++r) {
             if (floors_.unplaced_in(r) == 0) continue;
+            if (floors_.stops_after(1)) return best;
             const Row& row = floors_.row(side, r);
             if (strategy_.lowest && row.floor != lowest) continue;
             const auto better = [&] {
@@ -75,6 +82,7 @@ LevelSearch::Choice LevelSearch::choose(RowRange rows) {
 Bytes LevelSearch::lowest_floor(Side side, RowRange rows) {
     Bytes lowest = kLimit;
     for (bool settled = false; !settled;) {
+        if (floors_.stops_after(rows.end - rows.begin)) break;
         lowest = kLimit;
         for (Index r = rows.begin; r < rows.end; ++r) {
             if (floors_.unplaced_in(r) != 0) lowest = std::min(lowest, floors_.row(side, r).floor);
@@ -146,6 +154,7 @@ Answer LevelSearch::branch(Stretch items, RowRange rows) {
     const std::int64_t before = nodes_++;
 
     const Choice choice = choose(rows);
+    if (floors_.stopped()) return stop();
     const std::size_t blamed = blamed_.size();
     const Stretch candidates = list_candidates(choice);
     blamed_.resize(blamed + conflict.word_count(), 0);
@@ -186,6 +195,7 @@ Answer LevelSearch::try_each(const Choice& choice, Stretch candidates, Stretch i
             }
             const bool alive =
                 none ? floors_.lift(choice.side, listed(candidates)) : floors_.place(choice.side, arena_[k]);
+            if (floors_.stopped()) return stop();
             if (alive) {
                 const Answer answer = solve(items);
                 if (answer != Answer::refuted) return answer;
@@ -211,9 +221,11 @@ Answer LevelSearch::run(Bytes height, const Strategy& strategy, std::uint64_t se
     stopped_ = false;
     blamed_.clear();
     preferences_.use(strategy);
-    if (!floors_.reset(height, strategy.sides)) return Answer::refuted;
+    const bool possible = floors_.reset(height, strategy.sides, stop);
     preferences_.draw(seed);
-    if (!floors_.propagate()) return Answer::refuted;
+    const bool alive = possible && floors_.propagate();
+    if (floors_.stopped()) return Answer::stopped;
+    if (!alive) return Answer::refuted;
     arena_.clear();
     for (Index i = 0; i < packing_.count(); ++i) {
         if (!packing_.rows_of[i].empty()) arena_.push_back(i);

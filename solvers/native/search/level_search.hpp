@@ -50,6 +50,7 @@ class LevelSearch : public Decision {
         return std::span(arena_).subspan(stretch.first, stretch.size());
     }
     bool out_of_budget();
+    Answer stop();
 
     const Packing& packing_;
     std::vector<Index> hull_begin_, hull_end_;  // by item: its first row, and one past its last

@@ -45,7 +45,7 @@ Bytes Packing::step_up(Bytes height) const {
     return best;
 }
 
-Bytes Packing::bound() const {
+Bytes Packing::bound(const Budget* budget) const {
     Bytes best = 0;
     std::vector<std::pair<Bytes, Bytes>> jobs;
     for (Index i = 0; i < count(); ++i) {
@@ -54,6 +54,7 @@ Bytes Packing::bound() const {
         best = std::max(best, least * unit + items[i].top);
     }
     for (Index row = 0; row < rows.size(); ++row) {
+        if (budget != nullptr && budget->spent()) break;
         jobs.clear();
         Bytes loose = 0;  // units are rounded up; the topmost entry need not be
         for (const Entry& entry : rows[row]) {
@@ -61,7 +62,8 @@ Bytes Packing::bound() const {
             jobs.push_back({next(entry.item, 0) + entry.delta, entry.size});
             loose = std::max(loose, item.size * unit - item.top);
         }
-        std::sort(jobs.begin(), jobs.end());
+        const auto lower = [](const auto& a, const auto& b) { return a.first < b.first; };
+        if (!std::is_sorted(jobs.begin(), jobs.end(), lower)) std::sort(jobs.begin(), jobs.end(), lower);
         Bytes top = 0;
         for (const auto& [least, size] : jobs) top = std::max(top, least) + size;
         // The row's own top entry may be below the tops of its items, never the other way about.

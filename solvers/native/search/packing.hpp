@@ -59,8 +59,9 @@ class Packing {
     Bytes step_down(Bytes height) const;
     // The least height at least `height` at which an item's end can be.
     Bytes step_up(Bytes height) const;
-    // Bytes that no layout can be lower than: each row stacked from the least offsets of its items.
-    Bytes bound() const;
+    // Bytes that no layout can be lower than: each row stacked from the least offsets of its items. Of the
+    // rows that are reached before the budget is spent, if one is given.
+    Bytes bound(const Budget* budget = nullptr) const;
     Bytes height(const std::vector<Bytes>& offsets) const;  // bytes, of offsets in units
     bool holds(const std::vector<Bytes>& offsets) const;    // checks every constraint
 };

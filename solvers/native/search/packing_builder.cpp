@@ -1,13 +1,13 @@
 // From an instance to packings: the unit, the rows as cliques, and a packing for each component.
 #include <algorithm>
 #include <numeric>
-#include <tuple>
 #include <utility>
 
 #include "core/arithmetic.hpp"
 #include "search/allowed_offsets.hpp"
 #include "search/cliques.hpp"
 #include "search/packing.hpp"
+#include "search/twins.hpp"
 
 namespace memstow::search {
 namespace {
@@ -50,72 +50,14 @@ struct Parts {
     std::vector<Bytes> delta, size;
 };
 
-// By item: its rows, and the items that it shares some with.
-void list_neighbours(Packing& packing) {
-    std::vector<std::vector<Index>> rows_of(packing.items.size()), near(packing.items.size());
-    for (Index row = 0; row < packing.rows.size(); ++row) {
-        for (const Entry& entry : packing.rows[row]) {
-            auto& rows = rows_of[entry.item];
-            if (rows.empty() || rows.back() != row) rows.push_back(row);
-        }
-    }
-    std::vector<char> seen(packing.items.size(), 0);
-    for (Index i = 0; i < count_of(packing.items); ++i) {
-        for (Index row : rows_of[i]) {
-            for (const Entry& entry : packing.rows[row]) {
-                if (entry.item == i || seen[entry.item]) continue;
-                seen[entry.item] = 1;
-                near[i].push_back(entry.item);
-            }
-        }
-        std::sort(near[i].begin(), near[i].end());
-        for (Index j : near[i]) seen[j] = 0;
-        packing.rows_of.values.insert(packing.rows_of.values.end(), rows_of[i].begin(), rows_of[i].end());
-        packing.rows_of.close();
-        packing.near.values.insert(packing.near.values.end(), near[i].begin(), near[i].end());
-        packing.near.close();
-    }
-}
-
-// All that matters of an item of a plain packing; empty for one without rows.
-std::vector<Bytes> signature(const Packing& packing, Index i) {
-    if (packing.rows_of[i].empty()) return {};
-    const PackingItem& item = packing.items[i];
-    std::vector<Bytes> all{item.size, item.top, item.modulus, item.residue, packing.rows_of[i].front()};
-    for (Index row : packing.rows_of[i]) all.push_back(row);
-    all.push_back(-1);
-    for (const Range& range : packing.allowed[i]) {
-        all.push_back(range.begin);
-        all.push_back(range.end);
-    }
-    return all;
-}
-
-// Items that are the same in all that matters are used in their order only.
-void find_twins(Packing& packing) {
-    packing.twin.assign(packing.items.size(), -1);
-    if (!packing.plain) return;
-    std::vector<Index> order(packing.items.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::vector<std::vector<Bytes>> signatures;
-    for (Index i : order) signatures.push_back(signature(packing, i));
-    std::sort(order.begin(), order.end(),
-              [&](Index a, Index b) { return std::tie(signatures[a], a) < std::tie(signatures[b], b); });
-    for (std::size_t k = 1; k < order.size(); ++k) {
-        const auto& before = signatures[order[k - 1]];
-        if (!before.empty() && before == signatures[order[k]]) packing.twin[order[k]] = order[k - 1];
-    }
-}
-
 class Builder {
   public:
-    Builder(const Instance& instance, Budget* budget) : in_(instance), unit_(common_unit(instance)) {
-        Patience patience(budget);
+    // Incomplete when patience is over; then split() gives nothing.
+    Builder(const Instance& instance, Patience& patience)
+        : in_(instance), patience_(patience), unit_(common_unit(instance)) {
         scale_parts();
         conflicts_ = part_conflicts(in_, patience);
         cliques_ = cover_by_cliques(in_, conflicts_, patience);
-        given_up_ = patience.over();
-        if (given_up_) return;
         make_items();
         forbid_fixed();
     }
@@ -129,13 +71,15 @@ class Builder {
     std::vector<Index> components() const;
     Packing build(const std::vector<Index>& members, const std::vector<Index>& cliques) const;
     void add_rows(Packing& packing, const std::vector<Index>& local, const std::vector<Index>& cliques) const;
+    void list_neighbours(Packing& packing, const std::vector<Index>& local,
+                         const std::vector<Index>& members) const;
     void add_row(Packing& packing, std::vector<Entry> entries) const;
     void add_pairs(Packing& packing, const std::vector<Index>& local,
                    const std::vector<Index>& members) const;
 
     const Instance& in_;
+    Patience& patience_;
     Bytes unit_;
-    bool given_up_ = false;
     Parts scaled_;
     PartConflicts conflicts_;
     std::vector<std::vector<Index>> cliques_;  // of parts, roughly in time order
@@ -153,6 +97,7 @@ void Builder::scale_parts() {
 void Builder::make_items() {
     const Bytes unit = unit_;
     for (Index i = 0; i < in_.item_count(); ++i) {
+        if (patience_.over()) return;
         const Choice& choice = in_.choices[i][0];
         PackingItem item{i, 0, 0, 1, 0, false};
         for (const Part& part : in_.parts_of(i)) item.top = std::max(item.top, part.delta + part.size);
@@ -169,6 +114,7 @@ void Builder::make_items() {
 
 // An item with one possible offset is an obstacle to its neighbours: they may not be where it is.
 void Builder::forbid_fixed() {
+    if (patience_.over()) return;
     std::vector<Bytes> fixed(items_.size(), -1);
     for (std::size_t i = 0; i < items_.size(); ++i) {
         if (allowed_[i].size() == 1 && allowed_[i][0].begin == allowed_[i][0].end) {
@@ -179,6 +125,7 @@ void Builder::forbid_fixed() {
         const Index at = p;
         const Index item = in_.parts[at].item;
         if (fixed[item] < 0) continue;
+        if (patience_.over()) return;
         const Bytes begin = fixed[item] + scaled_.delta[at];
         const Bytes end = begin + scaled_.size[at];
         for (Index q : conflicts_.near(p)) {
@@ -212,7 +159,7 @@ std::vector<Index> Builder::components() const {
 }
 
 std::vector<Packing> Builder::split() const {
-    if (given_up_) return {};
+    if (patience_.over()) return {};
     const std::vector<Index> component = components();
     std::vector<Index> number(items_.size(), -1);
     std::vector<std::vector<Index>> members;
@@ -231,7 +178,10 @@ std::vector<Packing> Builder::split() const {
         cliques[at].push_back(c);
     }
     std::vector<Packing> result;
-    for (std::size_t k = 0; k < members.size(); ++k) result.push_back(build(members[k], cliques[k]));
+    for (std::size_t k = 0; k < members.size(); ++k) {
+        result.push_back(build(members[k], cliques[k]));
+        if (patience_.over()) return {};
+    }
     return result;
 }
 
@@ -259,6 +209,9 @@ Packing Builder::build(const std::vector<Index>& members, const std::vector<Inde
         }
     }
     add_rows(packing, local, cliques);
+    list_neighbours(packing, local, members);
+    if (patience_.over()) return packing;
+    find_twins(packing);
     if (!packing.plain) add_pairs(packing, local, members);
     return packing;
 }
@@ -266,14 +219,43 @@ Packing Builder::build(const std::vector<Index>& members, const std::vector<Inde
 void Builder::add_rows(Packing& packing, const std::vector<Index>& local,
                        const std::vector<Index>& cliques) const {
     for (Index c : cliques) {
+        if (patience_.over()) return;
         std::vector<Entry> entries;
         for (Index p : cliques_[c]) {
             entries.push_back({local[in_.parts[p].item], scaled_.delta[p], scaled_.size[p]});
         }
         add_row(packing, std::move(entries));
     }
-    list_neighbours(packing);
-    find_twins(packing);
+}
+
+// By item: its rows, and the items that it shares some with. Those are the ones that it conflicts with, since
+// rows cover all conflicts and nothing else; the rows themselves would take the cube of the items to read.
+void Builder::list_neighbours(Packing& packing, const std::vector<Index>& local,
+                              const std::vector<Index>& members) const {
+    std::vector<std::vector<Index>> rows_of(members.size());
+    for (Index row = 0; row < packing.rows.size(); ++row) {
+        for (const Entry& entry : packing.rows[row]) {
+            auto& rows = rows_of[entry.item];
+            if (rows.empty() || rows.back() != row) rows.push_back(row);
+        }
+    }
+    for (const auto& rows : rows_of) {
+        packing.rows_of.values.insert(packing.rows_of.values.end(), rows.begin(), rows.end());
+        packing.rows_of.close();
+    }
+    auto& near = packing.near.values;
+    for (Index i : members) {
+        if (patience_.over()) return;
+        const auto first = static_cast<std::ptrdiff_t>(near.size());
+        for (Index p = in_.item_parts[i]; p < in_.item_parts[i + 1]; ++p) {
+            for (Index q : conflicts_.near(p)) {
+                if (!conflicts_.tieable(p, q)) near.push_back(local[in_.parts[q].item]);
+            }
+        }
+        std::sort(near.begin() + first, near.end());
+        near.erase(std::unique(near.begin() + first, near.end()), near.end());
+        packing.near.close();
+    }
 }
 
 void Builder::add_row(Packing& packing, std::vector<Entry> entries) const {
@@ -296,6 +278,7 @@ void Builder::add_row(Packing& packing, std::vector<Entry> entries) const {
 void Builder::add_pairs(Packing& packing, const std::vector<Index>& local,
                         const std::vector<Index>& members) const {
     for (Index i : members) {
+        if (patience_.over()) return;
         for (Index p = in_.item_parts[i]; p < in_.item_parts[i + 1]; ++p) {
             const Index at = p;
             for (Index q : conflicts_.near(p)) {
@@ -312,7 +295,8 @@ void Builder::add_pairs(Packing& packing, const std::vector<Index>& local,
 }  // namespace
 
 std::vector<Packing> packings(const Instance& instance, Budget* budget) {
-    return Builder(instance, budget).split();
+    Patience patience(budget);
+    return Builder(instance, patience).split();
 }
 
 }  // namespace memstow::search

@@ -2,15 +2,17 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 #include "core/random.hpp"
 
 namespace memstow::search {
 namespace {
 
-// The conflicts of a plain packing are the pairs of its rows.
+// The conflicts of a plain packing are the pairs of its rows; those of others are listed.
 std::vector<PartPair> pairs_of_rows(const Packing& packing) {
     std::vector<PartPair> pairs;
+    if (!packing.plain) return pairs;
     for (Index i = 0; i < packing.count(); ++i) {
         for (Index j : packing.near[i]) {
             if (j > i) pairs.push_back({i, j, 0, packing.items[i].size, 0, packing.items[j].size, false});
@@ -22,19 +24,23 @@ std::vector<PartPair> pairs_of_rows(const Packing& packing) {
 }  // namespace
 
 PairSearch::PairSearch(const Packing& packing)
-    : packing_(packing), pairs_(packing.plain ? pairs_of_rows(packing) : packing.pairs) {
-    std::vector<std::vector<Index>> of(packing.items.size());
-    for (std::size_t k = 0; k < pairs_.size(); ++k) {
-        const PartPair& pair = pairs_[k];
-        of[pair.first].push_back(k);
-        of[pair.second].push_back(k);
+    : packing_(packing), of_rows_(pairs_of_rows(packing)), pairs_(packing.plain ? of_rows_ : packing.pairs) {
+    std::vector<Index>& start = pairs_of_.start;
+    start.assign(packing.items.size() + 1, 0);
+    shift_.reserve(pairs_.size());
+    for (const PartPair& pair : pairs_) {
+        ++start[pair.first + 1];
+        ++start[pair.second + 1];
         shift_.push_back({pair.first_delta + pair.first_size - pair.second_delta,
                           pair.second_delta + pair.second_size - pair.first_delta,
                           pair.first_delta - pair.second_delta});
     }
-    for (const auto& list : of) {
-        pairs_of_.values.insert(pairs_of_.values.end(), list.begin(), list.end());
-        pairs_of_.close();
+    std::partial_sum(start.begin(), start.end(), start.begin());
+    std::vector<Index> next = start;
+    pairs_of_.values.resize(2 * pairs_.size());
+    for (std::size_t k = 0; k < pairs_.size(); ++k) {
+        pairs_of_.values[next[pairs_[k].first]++] = k;
+        pairs_of_.values[next[pairs_[k].second]++] = k;
     }
     weight_.assign(pairs_.size(), 1);
     queued_.assign(packing.items.size(), 0);
@@ -131,7 +137,8 @@ bool PairSearch::rows_stack() {
             Bytes top = -kLimit;
             for (const auto& [begin, size] : jobs_) top = std::max(top, begin) + size;
             steps_ += count_of(jobs_);
-            if (top > limit) return false;
+            if (lookout_.stops_after(count_of(jobs_))) stopped_ = true;
+            if (stopped_ || top > limit) return false;
         }
     }
     return true;
@@ -239,6 +246,7 @@ Answer PairSearch::run(Bytes height, const Strategy& strategy, std::uint64_t see
     nodes_ = 0;
     node_limit_ = node_limit;
     stop_ = &stop;
+    lookout_.start(stop);
     stopped_ = false;
     trail_.clear();
     for (Index item : queue_) queued_[item] = 0;

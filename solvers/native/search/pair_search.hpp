@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "search/decision.hpp"
+#include "search/lookout.hpp"
 #include "search/packing.hpp"
 
 namespace memstow::search {
@@ -44,7 +45,8 @@ class PairSearch : public Decision {
     char possible(std::size_t pair) const;
 
     const Packing& packing_;
-    std::vector<PartPair> pairs_;
+    const std::vector<PartPair> of_rows_;  // of a plain packing, which lists no pairs
+    const std::vector<PartPair>& pairs_;
     std::vector<Shift> shift_;
     Lists<Index> pairs_of_;
     std::vector<Bytes> low_, high_;
@@ -57,6 +59,7 @@ class PairSearch : public Decision {
     std::vector<std::pair<Bytes, Bytes>> jobs_;
     std::int64_t nodes_ = 0, node_limit_ = 0, steps_ = 0;
     const Stop* stop_ = nullptr;
+    Lookout lookout_;
     bool stopped_ = false;
 };
 

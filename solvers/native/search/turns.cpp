@@ -88,7 +88,7 @@ bool Turns::open(Index component) {
 }
 
 std::unique_ptr<Ladder> Turns::first_ladder(Index component, const Packing& packing) {
-    auto ladder = std::make_unique<Ladder>(packing);
+    auto ladder = std::make_unique<Ladder>(packing, &budget_);
     std::vector<Bytes> offsets;
     Bytes top = 0;
     for (const PackingItem& item : packing.items) {
