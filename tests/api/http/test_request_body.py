@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import tracemalloc
 from random import Random
 
 import pytest
@@ -164,3 +165,19 @@ def test_bodies_that_are_not_complete_take_no_more_memory_than_is_allowed(encodi
         assert await read_body(request_of(whole, encoding, budget), settings) == plain
 
     asyncio.run(work())
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "identity"])
+def test_a_body_is_in_memory_once(encoding: str) -> None:
+    plain = bytes(7 << 20)
+    request = received(gzip.compress(plain) if encoding == "gzip" else plain, 1 << 18, encoding)
+
+    async def most_while_read() -> int:
+        tracemalloc.start()
+        try:
+            assert await read_body(request, SETTINGS) == plain
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    assert asyncio.run(most_while_read()) < 1.5 * len(plain)
