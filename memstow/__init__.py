@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         write_plan as write_plan,
         write_problem as write_problem,
     )
+    from memstow.planner.formats.tflite.reordering import reorder_model as reorder_model
     from memstow.planner.graph.program import lower_graph as lower_graph
     from memstow.planner.model.digest import digest as digest
     from memstow.planner.model.errors import (
@@ -98,6 +99,7 @@ _HOMES: Final = {
         "write_plan",
         "write_problem",
     ),
+    "memstow.planner.formats.tflite.reordering": ("reorder_model",),
     "memstow.planner.graph.program": ("lower_graph",),
     "memstow.planner.model.graph": (
         "Alternative",

@@ -217,3 +217,10 @@ def test_the_image_has_cp_sat_unless_it_is_built_without() -> None:
         set(extras[1].split(","))
         <= tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"].keys()
     )
+
+
+def test_one_key_does_not_take_all_workers_of_the_cluster() -> None:
+    worker = read("compose.cluster.yaml")["services"]["worker"]
+    threads = int(worker["command"][worker["command"].index("--nthreads") + 1]) * worker["deploy"]["replicas"]
+    for service in servers("compose.cluster.yaml").values():
+        assert 0 < int(service["environment"]["MEMSTOW_KEY_RUNNING"]) < threads

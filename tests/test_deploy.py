@@ -92,6 +92,13 @@ def test_what_solves_fits_into_the_memory_of_its_pod() -> None:
     assert solves + Settings().body_memory < limit
 
 
+def test_one_key_does_not_take_all_slots_of_the_pods() -> None:
+    deployment = documents()["Deployment"]["spec"]
+    (server,) = deployment["template"]["spec"]["containers"]
+    given = {it["name"]: it.get("value") for it in server["env"]}
+    assert 0 < int(given["MEMSTOW_KEY_RUNNING"]) < int(given["MEMSTOW_SLOTS"]) * deployment["replicas"]
+
+
 def test_the_job_runs_a_command_that_there_is() -> None:
     (migration,) = documents()["Job"]["spec"]["template"]["spec"]["containers"]
     assert build_parser().parse_args(migration["args"]).action == "upgrade"
@@ -119,3 +126,11 @@ def test_the_unit_gives_the_server_its_time_and_settings_that_exist() -> None:
     assert names
     assert {name.lower() for name in names} <= Settings.model_fields.keys()
     assert lines["NoNewPrivileges"] == "yes"
+
+
+def test_what_solves_fits_into_the_memory_of_the_unit() -> None:
+    text = UNIT.read_text()
+    given = dict(re.findall(rf"^Environment={PREFIX}(\w+)=(\d+)$", text, re.MULTILINE))
+    (limit,) = re.findall(r"^MemoryMax=(\d+)G$", text, re.MULTILINE)
+    solves = (int(given["SLOTS"]) + 1) * int(given["SOLVE_MEMORY"])
+    assert solves + Settings().body_memory < int(limit) << 30

@@ -20,6 +20,7 @@ CONV_2D, RELU, ADD, CALL_ONCE, IF, WHILE, VAR_HANDLE, READ_VARIABLE, ASSIGN_VARI
     144,
     31,
 )
+CUSTOM: Final = 32
 FLOAT32, INT8, STRING, RESOURCE = 0, 9, 5, 13
 _FIXED: Final = {"b": "<b", "B": "<B", "i": "<i", "I": "<I"}
 
@@ -107,21 +108,30 @@ class Sub:
         self.operators.append(fields)
 
 
-def model(codes: Sequence[int], *subgraphs: Sub) -> bytes:
-    """A model; buffer 0 is empty, buffer 1 holds data."""
+def model(
+    codes: Sequence[int | tuple[int, str]],
+    *subgraphs: Sub,
+    metadata: Sequence[Fields] = (),
+    buffers: Sequence[Fields] = (),
+) -> bytes:
+    """A model; buffer 0 is empty, buffer 1 holds data. A custom operator has its name beside its code."""
     tables = {
         id(sub): table(f0=sub.tensors, f1=list(sub.inputs), f2=list(sub.outputs), f3=sub.operators)
         for sub in subgraphs
     }
     subs: list[object] = [tables[id(sub)] for sub in subgraphs]
-    return written(
-        table(
-            f0=("I", 3),
-            f1=[table(f0=("b", min(code, 127)), f3=("i", code)) for code in codes],
-            f2=subs,
-            f4=[table(), table(f0=b"1234")],
-        )
+    root = table(
+        f0=("I", 3), f1=[_code(code) for code in codes], f2=subs, f4=[table(), table(f0=b"1234"), *buffers]
     )
+    if metadata:
+        root[6] = list(metadata)
+    return written(root)
+
+
+def _code(code: int | tuple[int, str]) -> Fields:
+    number, name = code if isinstance(code, tuple) else (code, "")
+    fields = table(f0=("b", min(number, 127)), f3=("i", number))
+    return fields | table(f1=name) if name else fields
 
 
 def small_model() -> bytes:
@@ -133,3 +143,15 @@ def small_model() -> bytes:
     main.operator(1, [a], [y])
     main.inputs, main.outputs = [x], [y]
     return model([CONV_2D, RELU], main)
+
+
+def branching_model(metadata: Sequence[Fields] = ()) -> bytes:
+    """Two branches that meet; it takes less memory to run the wide one first, which is listed second."""
+    main = Sub()
+    x, kept, wide, narrow, y = (main.tensor(size) for size in (16, 500, 600, 10, 16))
+    main.operator(0, [x], [kept])
+    main.operator(0, [x], [wide])
+    main.operator(0, [wide], [narrow])
+    main.operator(1, [kept, narrow], [y])
+    main.inputs, main.outputs = [x], [y]
+    return model([RELU, ADD], main, metadata=metadata)

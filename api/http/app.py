@@ -72,7 +72,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         middleware=middleware,
         docs_url=None,
         redoc_url=None,
-        openapi_url="/openapi.json",
+        openapi_url=None,
         redirect_slashes=False,
         # Spans of ours tell more, and never what a body holds.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from memstow.api.http.errors import ApiError
 from memstow.api.http.settings import EVERYONE, Settings
 from memstow.api.store.credentials import Credential, credential_of
-from memstow.api.store.keys import Key, Keys, Quota, Role
+from memstow.api.store.keys import Key, Keys, Quota, RefusedKey, Role
 
 # How long a key is cached before the store is asked again: a revoked one works no longer than this.
 _CACHE_SECONDS: Final = 2.0
@@ -59,8 +59,12 @@ class Caller:
 _ANYONE: Final = Caller(None, None, Role.ADMIN)
 
 
-class UnknownKeyError(Exception):
-    """The key of a request is not known, or it is revoked or has expired."""
+class RefusedKeyError(Exception):
+    """The key of a request opens nothing."""
+
+    def __init__(self, refused: RefusedKey) -> None:
+        super().__init__(refused.why)
+        self.refused = refused
 
 
 class Authenticator:
@@ -83,16 +87,16 @@ class Authenticator:
         return cached[0] if cached is not None and now - cached[1] < _CACHE_SECONDS else None
 
     def look_up(self, request: Request) -> Caller:
-        """The caller, by the store; waits for it. UnknownKeyError when the key opens nothing."""
+        """The caller, by the store; waits for it. RefusedKeyError when the key opens nothing."""
         now = time.monotonic()
         text = key_text(request)
         if text is None:
             self._any_keys = (self._keys.any(), now)
             return self._without_key(request, self._any_keys[0])
         key = self._keys.find(text)
-        if key is None:
+        if isinstance(key, RefusedKey):
             self._cached.pop(text, None)
-            raise UnknownKeyError
+            raise RefusedKeyError(key)
         if len(self._cached) >= _MOST_CACHED:
             self._cached.clear()
         caller = Caller(key, credential_of(text), key.role, self._settings.share_cache)

@@ -15,7 +15,7 @@ from memstow.api.http.audit import record_of, write_changes
 from memstow.api.http.auth import (
     Authenticator,
     Caller,
-    UnknownKeyError,
+    RefusedKeyError,
     key_text,
     require,
     unauthorized,
@@ -56,6 +56,7 @@ class Callers:
         self._rate = RateLimit(settings.key_rate, settings.key_burst)
         self._failed = FailedKeys(settings.failed_keys)
         self._ids: tuple[frozenset[str], float] = (frozenset(), float("-inf"))
+        self._keys_changed = float("-inf")
         self._ids_lock = asyncio.Lock()
         self._used: dict[str, float] = {}
         self._watches: set[StreamWatch] = set()
@@ -85,17 +86,19 @@ class Callers:
         text = key_text(request)
         limited = text is not None and self._failed.refuses(address)
         if text is not None and limited and not await self._has_known_id(text):
-            raise self._failed.error(address)
+            raise self._failed.error()
         try:
             return await self._in_thread(self._authenticator.look_up, request)
-        except UnknownKeyError:
+        except RefusedKeyError as error:
             if self._failed.note(address):
                 log.warning("failed_keys", address=address)
+            refused = error.refused
+            if refused.id is not None or not limited:
+                # Guesses beyond the limit would fill the log.
+                record = record_of(request.scope)
+                record.refused, record.key = refused.why.value, refused.id
             if limited:
-                raise self._failed.error(address) from None
-            record = record_of(request.scope)
-            credential = credential_of(text or "")
-            record.refused, record.key = "unknown_key", None if credential is None else credential.id
+                raise self._failed.error() from None
             raise unauthorized("this key is not known here, or it was revoked or has expired") from None
 
     async def _has_known_id(self, text: str) -> bool:
@@ -104,9 +107,15 @@ class Callers:
         if credential is None:
             return False
         async with self._ids_lock:
-            if time.monotonic() - self._ids[1] >= _CHECK_SECONDS:
-                self._ids = (await self._in_thread(self._keys.valid_ids), time.monotonic())
+            now = time.monotonic()
+            if now - self._ids[1] >= _CHECK_SECONDS or self._ids[1] <= self._keys_changed:
+                # Of the moment before it is read: a key that is made meanwhile may be missing.
+                self._ids = (await self._in_thread(self._keys.valid_ids), now)
         return credential.id in self._ids[0]
+
+    def note_new_key(self) -> None:
+        """A key that this server has made or changed opens something at once, from any address."""
+        self._keys_changed = time.monotonic()
 
     # Streams
 

@@ -15,7 +15,11 @@ from memstow.api.http.errors import ApiError
 from memstow.api.http.settings import Settings
 from memstow.api.metrics import Metrics
 
-# File handles for everything but connections: the store, pipes of running jobs, files.
+# Exempt from the limits of requests: a busy server must not be restarted by its health check.
+HEALTH_PATHS: Final = ("/livez", "/readyz")
+# Connections above the limit, for those that ask for health while all others are busy.
+_RESERVE: Final = 16
+# File handles for everything but connections: the store, pipes of running jobs, files; and for the reserve.
 _OTHER_HANDLES: Final = 96
 _HANDLES_PER_JOB: Final = 8
 _LONGEST_INTERVAL: Final = 1.0
@@ -75,14 +79,26 @@ class Checked(Protocol):
     def check(self, now: float) -> None:
         """End it if it is too slow."""
 
+    def may_give_way(self) -> bool:
+        """Whether its client has taken all that was answered."""
+
+    def give_way(self, problem: ApiError) -> None:
+        """End it at once: another one needs its place."""
+
 
 class Connections:
-    """All open connections of one server."""
+    """All open connections of one server.
+
+    A connection waits while no complete head of a request is unanswered on it: it is new, is kept alive, or
+    its client dribbles. Whoever waits has no right to a place: the one that has waited longest gives it to a
+    new connection. So clients that send nothing keep nobody out.
+    """
 
     def __init__(self, limits: ConnectionLimits, metrics: Metrics) -> None:
         self.limits = limits
         self._metrics = metrics
         self._open: dict[Checked, str] = {}
+        self._waiting: dict[Checked, None] = {}  # who has waited longest is first
         self._by_address: Counter[str] = Counter()
         self._timer: asyncio.TimerHandle | None = None
         self._logged: dict[str, float] = {}
@@ -91,19 +107,36 @@ class Connections:
     def add(self, connection: Checked, host: str | None) -> ApiError | None:
         """Add a new connection; the problem when there are too many."""
         address = network_of(host)
-        if len(self._open) >= self.limits.max_connections:
-            return self._too_many("too_many_connections", host, "max_connections")
         if self._by_address[address] >= self.limits.max_per_address and not self._is_proxy(host):
-            return self._too_many("too_many_from_address", host, "max_connections_per_address")
+            self.refused("too_many_from_address", host)
+            return _too_many("too_many_from_address", "max_connections_per_address")
+        if len(self._open) >= self.limits.max_connections + _RESERVE and not self._make_room():
+            self.refused("too_many_connections", host)
+            return _too_many_connections()
         self._open[connection] = address
+        self._waiting[connection] = None
         self._by_address[address] += 1
         self._metrics.connections.set(len(self._open))
         if self._timer is None:
             self._check_later()
         return None
 
+    def begin_request(self, connection: Checked, path: str) -> ApiError | None:
+        """The head of a request is complete; the problem when too many other connections are busy."""
+        most = self.limits.max_connections
+        if len(self._open) > most and path not in HEALTH_PATHS and self._busy_besides(connection) >= most:
+            return _too_many_connections()
+        self._waiting.pop(connection, None)
+        return None
+
+    def wait(self, connection: Checked) -> None:
+        """All requests of a connection are answered."""
+        if connection in self._open:
+            self._waiting[connection] = None
+
     def remove(self, connection: Checked) -> None:
         """Forget a connection that is closed."""
+        self._waiting.pop(connection, None)
         address = self._open.pop(connection, None)
         if address is None:
             return
@@ -131,14 +164,21 @@ class Connections:
         address = ipaddress.ip_address(host.partition("%")[0])
         return any(address in network for network in self.limits.proxies)
 
-    def _too_many(self, reason: str, host: str | None, setting: str) -> ApiError:
-        self.refused(reason, host)
-        return ApiError(
-            503,
-            reason,
-            f"there are as many connections as the setting `{setting}` allows; try again",
-            headers={"Retry-After": "1"},
-        )
+    def _make_room(self) -> bool:
+        """End the connection that has waited longest; False when all are busy."""
+        found = next((it for it in self._waiting if it.may_give_way()), None)
+        if found is None:
+            return False
+        address = self._open[found]
+        self.remove(found)
+        self.refused("gave_way", address)
+        found.give_way(_too_many_connections())
+        return True
+
+    def _busy_besides(self, connection: Checked) -> int:
+        """How many other connections have a request, or a response that is not taken yet."""
+        idle = sum(1 for it in self._waiting if it is not connection and it.may_give_way())
+        return len(self._open) - 1 - idle
 
     def _check_later(self) -> None:
         loop = asyncio.get_running_loop()
@@ -151,3 +191,16 @@ class Connections:
         self._timer = None
         if self._open:
             self._check_later()
+
+
+def _too_many(code: str, setting: str) -> ApiError:
+    return ApiError(
+        503,
+        code,
+        f"there are as many connections as the setting `{setting}` allows; try again",
+        headers={"Retry-After": "1"},
+    )
+
+
+def _too_many_connections() -> ApiError:
+    return _too_many("too_many_connections", "max_connections")

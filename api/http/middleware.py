@@ -22,6 +22,7 @@ from memstow.api.http.compression import (
     is_stream,
     with_vary,
 )
+from memstow.api.http.connections import HEALTH_PATHS
 from memstow.api.http.errors import IS_HEAD, REQUEST_ID, ApiError, api_error_of, error_response
 from memstow.api.http.settings import Settings
 from memstow.api.metrics import Metrics
@@ -47,10 +48,6 @@ log = structlog.get_logger("memstow.http")
 def _new_id() -> str:
     """An id that may be guessed: secure randomness would block the event loop for a moment."""
     return f"{random.getrandbits(128):032x}"
-
-
-# Exempt from the limit of concurrent requests: a busy server must not be restarted by its health check.
-_HEALTH: Final = ("/livez", "/readyz")
 
 
 class _Sender:
@@ -187,7 +184,7 @@ class RequestMiddleware:
                 self._record(scope, route, sender)
 
     def _refused(self, scope: Scope, headers: Headers) -> ApiError | None:
-        if self._concurrent > self._max_concurrent and scope["path"] not in _HEALTH:
+        if self._concurrent > self._max_concurrent and scope["path"] not in HEALTH_PATHS:
             return ApiError(
                 503,
                 "too_many_requests",

@@ -2,8 +2,6 @@
 
 import asyncio
 import enum
-import random
-from http import HTTPStatus
 from typing import Any, Final, NoReturn
 
 import httptools
@@ -12,14 +10,13 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from memstow.api.http.connections import Connections
-from memstow.api.http.errors import ApiError, error_response
+from memstow.api.http.errors import ApiError
+from memstow.api.http.refusals import CLOSE, malformed, response_bytes, slow_head
 from memstow.api.http.transport import CountingTransport
-from memstow.planner.reading.printable import printable
 
 _MOST_HEADERS: Final = 256
 # Requests that may wait on one connection while an earlier one is answered.
 _MOST_PIPELINED: Final = 64
-_CLOSE: Final = {"Connection": "close"}
 _HOST: Final = b"host"
 
 
@@ -110,7 +107,7 @@ class LimitedProtocol(HttpToolsProtocol):
                 if self._head_received > self._limits.max_head:
                     self._refuse_head()
         except (httptools.HttpParserError, _RefusedError) as error:
-            self._end_with(*(self._refusal or _malformed(error)))
+            self._end_with(*(self._refusal or malformed(error)))
         except httptools.HttpParserUpgrade:
             # We go on with HTTP/1.1, as a server may.
             pass
@@ -147,6 +144,12 @@ class LimitedProtocol(HttpToolsProtocol):
         hosts = [value for name, value in self.headers if name == _HOST]
         if len(hosts) > 1 or (not hosts and self.parser.get_http_version() == "1.1"):
             self._refuse("malformed_request", 400, "a request has one Host header")
+        if not self._unanswered:
+            path = self.url.partition(b"?")[0].decode("latin-1")
+            refused = self._connections.begin_request(self, path)
+            if refused is not None:
+                self._refusal = (refused.code, refused)
+                raise _RefusedError
         super().on_headers_complete()
         self._part = _Part.BODY
         self._head_received = 0
@@ -173,6 +176,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._since = self.loop.time()
         self._start_seconds = self._limits.idle_seconds
         self._dropped = 0
+        self._wait_if_answered()
         super().on_response_complete()
         if self._refusal is not None and not self._unanswered:
             self._send_refusal()
@@ -197,7 +201,7 @@ class LimitedProtocol(HttpToolsProtocol):
         seconds = now - self._since
         if self._part is _Part.HEAD:
             if seconds > self._limits.head_seconds:
-                self._end_with("slow_head", _slow_head(self._limits.head_seconds))
+                self._end_with("slow_head", slow_head(self._limits.head_seconds))
             return
         if self._unanswered:
             # The app reads the body, with limits of its own.
@@ -225,6 +229,21 @@ class LimitedProtocol(HttpToolsProtocol):
 
     # The end
 
+    def may_give_way(self) -> bool:
+        """Whether the client has taken all responses."""
+        return not self.transport.unsent
+
+    def give_way(self, problem: ApiError) -> None:
+        """End at once; who has begun a request is told why."""
+        self._deaf = True
+        if self._part is _Part.HEAD:
+            self.transport.write(self._response(problem))
+        self.transport.abort()
+
+    def _wait_if_answered(self) -> None:
+        if not self._unanswered:
+            self._connections.wait(self)
+
     def _begin_head(self) -> None:
         self._part = _Part.HEAD
         self._since = self.loop.time()
@@ -233,7 +252,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def _refuse(self, code: str, status: int, detail: str) -> NoReturn:
         """Stop the parser; the caller of the parser sends the problem."""
-        self._refusal = (code, ApiError(status, code, detail, headers=_CLOSE))
+        self._refusal = (code, ApiError(status, code, detail, headers=CLOSE))
         raise _RefusedError
 
     def _refuse_head(self) -> NoReturn:
@@ -262,6 +281,7 @@ class LimitedProtocol(HttpToolsProtocol):
         """The request whose body is broken gets no response from the app."""
         cycle = self.cycle
         self._unanswered -= 1
+        self._wait_if_answered()
         if self.pipeline and self.pipeline[0][0] is cycle:
             self.pipeline.popleft()
         elif cycle.response_started:
@@ -276,19 +296,7 @@ class LimitedProtocol(HttpToolsProtocol):
             self.transport.close()
 
     def _response(self, problem: ApiError) -> bytes:
-        request_id = f"{random.getrandbits(128):032x}"
-        response = error_response(problem, request_id)
-        headers = [
-            *self.server_state.default_headers,
-            *response.raw_headers,
-            (b"x-request-id", request_id.encode()),
-        ]
-        if problem.headers != _CLOSE:
-            headers.append((b"connection", b"close"))
-        status = HTTPStatus(problem.status)
-        lines = [f"HTTP/1.1 {status.value} {status.phrase}".encode()]
-        lines += [b"%b: %b" % header for header in headers]
-        return b"\r\n".join([*lines, b"", bytes(response.body)])
+        return response_bytes(problem, self.server_state.default_headers)
 
     def _close(self) -> None:
         """Close; what the client still sends is dropped first, or it would not see the response."""
@@ -313,21 +321,3 @@ class LimitedProtocol(HttpToolsProtocol):
     @property
     def _host(self) -> str | None:
         return None if self.client is None else self.client[0]
-
-
-def _malformed(error: Exception) -> tuple[str, ApiError]:
-    # Of an error in a callback the parser says only which: the URL is looked at behind the headers.
-    reason = (
-        "invalid URL" if isinstance(error, httptools.HttpParserCallbackError) else printable(str(error), 100)
-    )
-    detail = f"this is not a request of HTTP/1.1: {reason}"
-    return "malformed_request", ApiError(400, "malformed_request", detail, headers=_CLOSE)
-
-
-def _slow_head(seconds: float) -> ApiError:
-    return ApiError(
-        408,
-        "head_too_slow",
-        f"the head was not complete within the {seconds:g} s of the setting `head_seconds`",
-        headers=_CLOSE,
-    )

@@ -1,6 +1,7 @@
 """Reads requests: the body and its form, the options in the query, and the headers that matter."""
 
 import json
+from collections import Counter
 from typing import Annotated, Final
 
 from fastapi import Depends, Query, Request
@@ -20,6 +21,8 @@ from memstow.planner.reading.messages import unknown_field
 from memstow.planner.reading.printable import printable
 
 _FORMAT_OF: Final = {media: name for name, media in MEDIA_TYPES.items()}
+# Parameters that may be given several times.
+_REPEATED: Final = frozenset({"section"})
 _PLAIN: Final = ("application/json", "application/octet-stream", "text/csv")
 
 
@@ -133,12 +136,18 @@ async def read_problem_body(
 
 
 def require_known(request: Request, *allowed: str) -> None:
-    """Refuse unknown parameters of a query: a misspelt one would be ignored without notice."""
-    issues = tuple(
+    """Refuse unknown and repeated parameters of a query: they would be ignored without notice."""
+    issues = [
         Issue("unknown_parameter", f"query.{printable(name, 100)}", unknown_field(name, allowed))
         for name in request.query_params
         if name not in allowed
-    )
+    ]
+    given = Counter(name for name, _ in request.query_params.multi_items())
+    issues += [
+        Issue("repeated_parameter", f"query.{name}", f"{name} is given {count} times; give it once")
+        for name, count in given.items()
+        if count > 1 and name in allowed and name not in _REPEATED
+    ]
     if issues:
         raise InputError(issues)
 

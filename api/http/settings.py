@@ -122,7 +122,9 @@ class Settings(BaseModel):
         "receives the response.",
     )
     max_connections: Number = Field(
-        1000, description="Open connections; fewer where the process may open only few files."
+        1000,
+        description="Open connections, besides 16 that wait or ask for health; fewer where the process may "
+        "open only few files.",
     )
     max_connections_per_address: Number = Field(
         256, description="Open connections from one address, or from one IPv6 network of 64 bits."

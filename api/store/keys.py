@@ -94,6 +94,28 @@ class Key:
         return self.revoked is None and (self.expires is None or at < self.expires)
 
 
+class WhyRefused(StrEnum):
+    """Why a text opens nothing."""
+
+    UNKNOWN = "unknown_key"
+    """There is no key of this id, or its secret is another."""
+    REVOKED = "revoked_key"
+    EXPIRED = "expired_key"
+    ROTATED = "rotated_key"
+    """The secret is that before a rotation, and its overlap is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedKey:
+    """A text that opens nothing. The id is told of the right secret only: anybody can write an id."""
+
+    why: WhyRefused
+    id: str | None = None
+
+
+_UNKNOWN: Final = RefusedKey(WhyRefused.UNKNOWN)
+
+
 class Keys:
     """The keys of one store."""
 
@@ -203,7 +225,7 @@ class Keys:
         with self._database.read() as connection:
             return frozenset(connection.execute(select(keys.c.id).where(_is_valid(now()))).scalars())
 
-    def find(self, text: str) -> Key | None:
+    def find(self, text: str) -> Key | RefusedKey:
         """The key with this text, if it is valid."""
         credential = credential_of(text) or Credential("", hash_of(text))
         with self._database.read() as connection:
@@ -211,8 +233,9 @@ class Keys:
         # Compared even where there is no such key: the time must not reveal whether there is one.
         if row is None:
             hmac.compare_digest(hash_of(""), credential.hash)
-            return None
-        return _key(row) if _opens(row, credential, now()) else None
+            return _UNKNOWN
+        refused = _refusal(row, credential, now())
+        return _key(row) if refused is None else refused
 
     def still_valid(self, credentials: Collection[Credential]) -> set[Credential]:
         """Those of these credentials that open something now."""
@@ -224,7 +247,7 @@ class Keys:
                 part = wanted[start : start + _AT_ONCE]
                 rows = connection.execute(select(keys).where(keys.c.id.in_({it.id for it in part})))
                 by_id = {row.id: row for row in rows}
-                valid |= {it for it in part if it.id in by_id and _opens(by_id[it.id], it, at)}
+                valid |= {it for it in part if it.id in by_id and _refusal(by_id[it.id], it, at) is None}
         return valid
 
 
@@ -247,11 +270,20 @@ def _is_valid(at: float) -> ColumnElement[bool]:
     return and_(keys.c.revoked.is_(None), or_(keys.c.expires.is_(None), keys.c.expires > at))
 
 
-def _opens(row: Any, credential: Credential, at: float) -> bool:
+def _refusal(row: Any, credential: Credential, at: float) -> RefusedKey | None:
+    """Why the secret does not open this key; None when it does."""
     same = hmac.compare_digest(row.hash, credential.hash)
     previous = row.previous_hash is not None and hmac.compare_digest(row.previous_hash, credential.hash)
-    in_time = previous and at < row.previous_until
-    return (same or in_time) and row.scopes in _ROLES and _key(row).valid_at(at)
+    if not (same or previous) or row.scopes not in _ROLES:
+        return _UNKNOWN
+    key = _key(row)
+    if key.revoked is not None:
+        return RefusedKey(WhyRefused.REVOKED, key.id)
+    if not key.valid_at(at):
+        return RefusedKey(WhyRefused.EXPIRED, key.id)
+    if not same and at >= row.previous_until:
+        return RefusedKey(WhyRefused.ROTATED, key.id)
+    return None
 
 
 def _columns(changes: KeyChanges) -> dict[str, object]:

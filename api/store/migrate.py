@@ -29,7 +29,7 @@ def upgrade(database: Database) -> tuple[str | None, str | None]:
             connection.execute(text("SET LOCAL statement_timeout = 0"))
             connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
         before = _revision(connection)
-        _require_known(before)
+        require_known(before)
         config = _config()
         config.attributes["connection"] = connection
         if before != newest():
@@ -48,7 +48,18 @@ def newest() -> str | None:
     return ScriptDirectory.from_config(_config()).get_current_head()
 
 
-def _require_known(revision: str | None) -> None:
+def require_newest(revision: str | None) -> None:
+    """Refuse a store that this version cannot work on as it is, and say whose turn it is."""
+    require_known(revision)
+    if revision not in (None, newest()):
+        raise InputError.single(
+            "old_schema",
+            f"schema version {printable(revision, 40)}",
+            f"this version of memstow needs {newest()}: run `memstow db upgrade` first",
+        )
+
+
+def require_known(revision: str | None) -> None:
     """Refuse a store that a newer version has migrated: there is no way back but its backup."""
     known = {script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()}
     if revision is not None and revision not in known:

@@ -16,8 +16,11 @@ def lower_graph(graph: "Graph", order: "Sequence[str] | None" = None) -> "Proble
     Raises InputError for a graph that contradicts itself, and for an order that it does not allow.
     """
     require_valid(graph)
-    if order is None:
-        return lower(graph, listed_order(graph))
+    return lower(graph, listed_order(graph) if order is None else allowed_order(graph, order))
+
+
+def allowed_order(graph: "Graph", order: "Sequence[str]") -> list[int]:
+    """The indices of these operators; an InputError where the graph does not allow them in this order."""
     links = links_of(graph)
     indices = [links.operator_index.get(name, NOBODY) for name in order]
     if sorted(indices) != list(range(len(graph.operators))):
@@ -29,4 +32,4 @@ def lower_graph(graph: "Graph", order: "Sequence[str] | None" = None) -> "Proble
                 names = graph.operators[first].id, graph.operators[then].id
                 message = f"{names[1]!r} needs {names[0]!r}, which comes later; put it before"
                 raise InputError.single("not_an_order", "order", message)
-    return lower(graph, indices)
+    return indices

@@ -1,14 +1,8 @@
 """The service behind the proxies of deploy/, run as they are shipped, and whom it believes."""
 
 import asyncio
-import getpass
-import os
-import shutil
-import socket
-import ssl
-import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import cast
 
@@ -26,8 +20,8 @@ from memstow.api.metrics import Metrics
 from tests.api.asking import job_of, over, read_events, submit
 from tests.api.conftest import NAME_ON_CERTIFICATE as NAME
 from tests.api.http.conftest import hard, problem_document
-from tests.api.serving import ROOT, Server
-from tests.waiting import PATIENCE, wait_for
+from tests.api.proxies import PROXIES, Proxy, client_of
+from tests.api.serving import Server
 
 MAX_BODY = 1 << 20
 
@@ -44,102 +38,6 @@ def service(tmp_path_factory: pytest.TempPathFactory, stack: ExitStack) -> Serve
     server = Server(tmp_path_factory.mktemp("proxied") / "data", max_body=MAX_BODY, anonymous="everyone")
     stack.callback(server.kill)
     return server.start(trusted_proxies="127.0.0.1")
-
-
-def started(stack: ExitStack, command: list[str], folder: Path, port: int) -> None:
-    """Run a proxy until the tests are over."""
-    log = (folder / "log").open("wb")
-    stack.callback(log.close)
-    home = {"HOME": str(folder), "XDG_DATA_HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}
-    process = subprocess.Popen(
-        command, cwd=folder, env=os.environ | home, stdin=subprocess.DEVNULL, stdout=log, stderr=log
-    )
-    stack.callback(process.wait, PATIENCE)
-    stack.callback(process.terminate)
-
-    def listens() -> bool:
-        assert process.poll() is None, (folder / "log").read_text()
-        with closing(socket.socket()) as probe:
-            return probe.connect_ex(("127.0.0.1", port)) == 0
-
-    wait_for(listens, f"{command[0]} to listen")
-
-
-def replaced(text: str, *changes: tuple[str, str]) -> str:
-    """The shipped file with the addresses and files of this test; each must be in it."""
-    for old, new in changes:
-        assert old in text, old
-        text = text.replace(old, new)
-    return text
-
-
-def nginx(stack: ExitStack, folder: Path, tls: Path, upstream: str) -> int:
-    program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
-    if program is None:
-        pytest.skip("nginx is not here (Debian: apt-get install nginx-light)")
-    port = free_port()
-    site = replaced(
-        (ROOT / "deploy" / "nginx.conf").read_text(),
-        ("listen 80;", f"listen 127.0.0.1:{free_port()};"),
-        ("listen 443 ", f"listen 127.0.0.1:{port} "),
-        ("/etc/ssl/memstow/", f"{tls}/"),
-        ("127.0.0.1:8080", upstream),
-    )
-    (folder / "site.conf").write_text(site)
-    places = "".join(
-        f"{name}_temp_path {folder}/{name};\n"
-        for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    )
-    # Other users cannot get into the folders of the tests.
-    user = f"user {getpass.getuser()}; " if os.getuid() == 0 else ""
-    (folder / "nginx.conf").write_text(
-        f"daemon off; {user}pid {folder}/pid; error_log stderr;\nevents {{}}\n"
-        f"http {{ access_log off;\n{places}include {folder}/site.conf; }}\n"
-    )
-    started(stack, [program, "-p", str(folder), "-c", str(folder / "nginx.conf")], folder, port)
-    return port
-
-
-def caddy(stack: ExitStack, folder: Path, tls: Path, upstream: str) -> int:
-    if shutil.which("caddy") is None:
-        pytest.skip("Caddy is not here (Debian: apt-get install caddy)")
-    port = free_port()
-    text = (ROOT / "deploy" / "Caddyfile").read_text()
-    text = replaced(
-        text,
-        (
-            "{\n\tservers {",
-            f"{{\n\tadmin off\n\tauto_https disable_redirects\n\thttps_port {port}\n\tservers {{",
-        ),
-        (f"\n{NAME} {{", f"\n{NAME} {{\n\ttls {tls}/chain.pem {tls}/key.pem"),
-        ("127.0.0.1:8080", upstream),
-    )
-    (folder / "Caddyfile").write_text(text)
-    started(stack, ["caddy", "run", "--config", "Caddyfile"], folder, port)
-    return port
-
-
-Proxy = Callable[[ExitStack, Path, Path, str], int]
-PROXIES: list[Proxy] = [nginx, caddy]
-
-
-class SniTransport(httpx2.HTTPTransport):
-    """Names the host of the examples in the handshake, too: proxies choose the site by it."""
-
-    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        request.extensions = {**request.extensions, "sni_hostname": NAME}
-        return super().handle_request(request)
-
-
-def client_of(port: int, tls: Path) -> httpx2.Client:
-    """A client of what listens there, by the name in the examples; it checks the certificate."""
-    context = ssl.create_default_context(cafile=str(tls / "chain.pem"))
-    return httpx2.Client(
-        base_url=f"https://127.0.0.1:{port}",
-        transport=SniTransport(verify=context),
-        timeout=PATIENCE,
-        headers={"host": NAME},
-    )
 
 
 @pytest.fixture(scope="module", params=PROXIES, ids=lambda it: it.__name__)
@@ -183,16 +81,6 @@ def test_a_page_of_the_same_host_may_call_and_another_may_not(proxied: httpx2.Cl
     assert own.status_code == 200
     foreign = proxied.post("/v1/plan", json=PROBLEM, headers={"origin": "https://elsewhere.example"})
     problem_document(foreign, 403, "foreign_origin")
-
-
-def test_a_body_beyond_the_limit_of_nginx_is_a_problem_document_too(
-    service: Server, certificate: Path, tmp_path: Path, stack: ExitStack
-) -> None:
-    port = nginx(stack, tmp_path, certificate, service.url.removeprefix("http://"))
-    with client_of(port, certificate) as client:
-        answer = client.post("/v1/plan", content=b"x" * ((32 << 20) + 1))
-    assert (answer.status_code, answer.json()["code"]) == (413, "body_too_large")
-    assert answer.headers["content-type"] == "application/problem+json"
 
 
 @pytest.mark.parametrize("proxy", PROXIES, ids=lambda it: it.__name__)

@@ -10,6 +10,7 @@ from memstow.api.cli.io.results import EXPORTS
 from memstow.planner import exports
 from tests.api.serving import Server
 from tests.examples.building import ROOT, Sample, tool
+from tests.tflite_models import branching_model
 
 PAGE = (ROOT / "docs" / "integrations.md").read_text()
 CMAKE = (ROOT / "api" / "cmake" / "memstowConfig.cmake").read_text()
@@ -44,6 +45,7 @@ def test_the_commands_of_a_section_run(
     if title.startswith("Make"):
         # Two builds of one folder.
         script = script.replace("make check\n", "make check && rm -r build\n")
+    (sample.folder / "model.tflite").write_bytes(branching_model())
     said = sample.run("bash", "-euo", "pipefail", "-c", script)
     expected = {
         "The self-check": "net: no live buffer is overwritten\n",
@@ -51,6 +53,7 @@ def test_the_commands_of_a_section_run(
         "CMake": "100% tests passed",
         "A lock, so that builds do not search": "valid: optimal",
         "Rust": "",
+        "TensorFlow Lite Micro: a better order": "optimal: 5 buffers placed, found by tflm",
     }
     assert expected.get(title, "51 peaks in ") in said
 

@@ -56,7 +56,9 @@ def run(args: argparse.Namespace) -> int:
             before, after = migrate.upgrade(database)
             print(f"migrated from {before or 'nothing'} to {after}")
         else:
-            print(f"schema version {migrate.current(database) or 'none'}, newest {migrate.newest()}")
+            revision = migrate.current(database)
+            print(f"schema version {revision or 'none'}, newest {migrate.newest()}")
+            migrate.require_known(revision)
     finally:
         database.close()
     return Exit.DONE

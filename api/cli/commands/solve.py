@@ -17,6 +17,7 @@ from memstow.api.cli.io.arguments import (
     whole,
 )
 from memstow.api.cli.io.lock_file import LockFile, add_lock, refuse_odd_locks
+from memstow.api.cli.io.model_output import read_model, warn_if_worse
 from memstow.api.cli.io.problem_input import (
     add_changes,
     add_graph_changes,
@@ -57,6 +58,7 @@ memstow solve model.json --target stm32h743
 memstow solve model.json --time-limit 60 --gap 0.01
 memstow solve model.json --picture plan.svg
 memstow solve model.json --output model.h --output model.c --prefix model --lock model.lock
+memstow solve model.tflite --order free --output better.tflite
 memstow solve model.json --json | memstow verify model.json -
 memstow solve - --format csv --output-format csv < model.csv
 memstow solve model.json --server http://localhost:8080
@@ -148,12 +150,15 @@ def run(args: argparse.Namespace) -> int:
     warn_if_terminal(args.file)
     document = read_document(args.file, args)
     check_names(args, problem_of(document))
+    model = read_model(args, document)
     options = _options(args, problem_of(document))
     if args.lock is None:
         plan, interrupted = _plan(args, document, options)
     else:
         plan, interrupted = _locked_plan(args, document, options)
-    write_results(args, problem_of(document, plan), plan)
+    write_results(args, problem_of(document, plan), plan, model)
+    if model is not None:
+        warn_if_worse(document, plan)
     if interrupted:
         print_error(
             "interrupted: this is the best plan found so far"

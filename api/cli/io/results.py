@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 # The names of `planner.exports`, which takes longer to import than a parser may take.
 EXPORTS: Final = ("c-header", "c-source", "c-check", "ld", "rust")
-_SUFFIXES: Final = ".json, .csv, .h, .c, .check.c, .ld or .rs"
+# Not the plan, but the model that was read, with its operators in the order of the plan.
+MODEL: Final = "tflite"
+_SUFFIXES: Final = ".json, .csv, .h, .c, .check.c, .ld, .rs or .tflite"
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ def add_results(parser: argparse.ArgumentParser) -> None:
     )
     results.add_argument(
         "--output-format",
-        choices=(*WRITABLE, *EXPORTS),
+        choices=(*WRITABLE, *EXPORTS, MODEL),
         help="format of the only output, or of those whose names do not tell it; without --output, prints "
         "only the plan in this format",
     )
@@ -112,7 +114,14 @@ def check_names(args: argparse.Namespace, problem: "Problem") -> None:
         check_naming(problem, _naming(args, outputs))
 
 
-def write_results(args: argparse.Namespace, problem: "Problem", plan: "Plan") -> None:
+def wants_model(args: argparse.Namespace) -> bool:
+    """Whether an output is a model."""
+    return any(output.form == MODEL for output in _asked(args, _outputs(args)))
+
+
+def write_results(
+    args: argparse.Namespace, problem: "Problem", plan: "Plan", model: bytes | None = None
+) -> None:
     """Write the plan to all outputs that were selected; none is written if one of them is refused."""
     from memstow.planner.model.plan import PLANNED
 
@@ -121,7 +130,9 @@ def write_results(args: argparse.Namespace, problem: "Problem", plan: "Plan") ->
     alone = _printed_forms(args, outputs)
     wanted = [output for output in outputs if not output.is_printed]
     wanted += [Output(STDOUT, form) for form in sorted(alone - {PICTURE})]
-    made = [(output, _content(output, problem, plan, lambda: _naming(args, outputs))) for output in wanted]
+    made = [
+        (output, _content(output, problem, plan, lambda: _naming(args, outputs), model)) for output in wanted
+    ]
     if not alone and not args.quiet:
         _show(problem, plan)
     for output, content in made:
@@ -149,7 +160,7 @@ def _asked(args: argparse.Namespace, outputs: Sequence[Output]) -> list[Output]:
 def _told_by(path: str) -> str | None:
     """The format that the suffix of the name tells."""
     suffix = suffix_of(path)
-    if suffix in ("", ".json", ".csv"):
+    if suffix in ("", ".json", ".csv", f".{MODEL}"):
         return suffix[1:] or None
     from memstow.planner.exports import SUFFIXES
 
@@ -201,12 +212,20 @@ def _same_file(one: str, other: str) -> bool:
 
 
 def _content(
-    output: Output, problem: "Problem", plan: "Plan", make_naming: "Callable[[], Naming]"
+    output: Output,
+    problem: "Problem",
+    plan: "Plan",
+    make_naming: "Callable[[], Naming]",
+    model: bytes | None,
 ) -> bytes | None:
     """What goes into the output; None where there is no plan, which is said."""
     from memstow.planner.model.plan import PLANNED
 
     has_plan = plan.status in PLANNED
+    if has_plan and output.form == MODEL and model is not None and plan.schedule is not None:
+        from memstow.planner.formats.tflite.reordering import reorder_model
+
+        return reorder_model(model, plan.schedule.order)
     if has_plan and output.form in EXPORTS:
         from memstow.planner.exports import export
 

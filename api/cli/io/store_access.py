@@ -18,8 +18,7 @@ def open_store(args: argparse.Namespace, *, make: bool) -> "Iterator[tuple[Setti
 
     settings = load(args)
     from memstow.api.store.database import Database
-    from memstow.api.store.migrate import current, newest, upgrade
-    from memstow.planner.model.errors import InputError
+    from memstow.api.store.migrate import current, require_newest, upgrade
 
     if not make and not settings.store_exists:
         yield settings, None
@@ -31,9 +30,7 @@ def open_store(args: argparse.Namespace, *, make: bool) -> "Iterator[tuple[Setti
         if make:
             upgrade(database)
         revision = current(database)
-        if revision not in (None, newest()):
-            message = f"the store has the schema version {revision}: run `memstow db upgrade` first"
-            raise InputError.single("old_schema", "store", message)
+        require_newest(revision)
         yield settings, None if revision is None else database
     finally:
         database.close()

@@ -1,13 +1,14 @@
-"""`/`: a plain page with links, until there is more."""
+"""`/`: a plain page with links, until there is more; and the document of every operation."""
 
 from html import escape
 
 from fastapi import APIRouter, Request
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, Response
 
 import memstow
 from memstow.api.http import schemas
 from memstow.api.http.requests import require_known
+from memstow.api.http.responses import json_response
 
 router = APIRouter(tags=["start"])
 
@@ -51,3 +52,10 @@ async def start(request: Request) -> HTMLResponse:
     """The page, with commands for the address that it was asked for at."""
     require_known(request)
     return HTMLResponse(_PAGE.replace(_HERE, escape(request.url.netloc)))
+
+
+@router.get("/openapi.json", include_in_schema=False)
+async def openapi(request: Request) -> Response:
+    """Every operation, as OpenAPI."""
+    require_known(request)
+    return json_response(request.app.openapi())

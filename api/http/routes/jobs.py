@@ -166,7 +166,12 @@ async def get_job(request: Request, service: CurrentService, job: str) -> Respon
     summary="The problem of a job",
     response_class=Response,
     responses=schemas.answers(
-        200, "The problem.", schemas.PROBLEM, schemas.ref("Problem"), "application/json", 404
+        200,
+        "The problem, or the graph.",
+        schemas.PROBLEM,
+        {"anyOf": [schemas.ref("Problem"), schemas.ref("Graph")]},
+        "application/json",
+        404,
     ),
 )
 async def get_problem(request: Request, service: CurrentService, job: str) -> Response:

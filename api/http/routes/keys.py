@@ -109,6 +109,7 @@ async def create_key(request: Request, service: CurrentService) -> Response:
     key, text = await service.in_thread(
         service.keys.create, given.name, given.role or Role.SOLVE, given.reads, given.changes()
     )
+    service.callers.note_new_key()
     note_affected(request.scope, affected_key=key.id)
     return json_response({**_key_json(key), "key": text}, 201)
 
@@ -153,6 +154,7 @@ async def set_key(request: Request, service: CurrentService, key: str) -> Respon
     given = await _given(request, service, ChangedKey)
     if not await service.in_thread(service.keys.change, found.id, given.changes()):
         raise _no_such_key()
+    service.callers.note_new_key()
     return json_response(_key_json(await _find_key(service, key)))
 
 

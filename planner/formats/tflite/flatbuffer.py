@@ -118,6 +118,16 @@ class Table:
         for index in range(length):
             yield Table(self._buffer, self._buffer.reference(begin + 4 * index))
 
+    def vector(self, field: int, width: int) -> tuple[int, int] | None:
+        """The first element and the length of a vector of elements so wide; None if absent."""
+        at = self._place(field)
+        return None if at is None else self._buffer.vector(at, width)
+
+    def extents(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """The bytes of the table itself and those that say where its fields are."""
+        size = self._buffer.number("<H", self._fields + 2)
+        return (self._table, self._table + size), (self._fields, self._fields + self._size)
+
     def _place(self, field: int) -> int | None:
         entry = 4 + 2 * field
         if entry + 2 > self._size:

@@ -60,7 +60,7 @@ def read_graph(data: bytes, in_place: bool = False) -> Graph:
             ),
             inputs=tuple(str(i) for i in dict.fromkeys((*main.inputs, *unmade))),
             outputs=tuple(str(i) for i in dict.fromkeys(main.outputs)),
-            before=tuple((str(first), str(then)) for first, then in kept_pairs(main)),
+            before=tuple((str(first), str(then)) for first, then in kept_pairs(subgraphs)),
         )
     require_valid(graph)
     return graph

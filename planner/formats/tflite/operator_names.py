@@ -84,6 +84,12 @@ STATEFUL: Final = frozenset(
 )
 """What they do or return depends on which of them ran before."""
 
+CALLING: Final = frozenset(("CALL_ONCE", "IF", "WHILE"))
+"""They run other subgraphs."""
+
+ENDING: Final = frozenset(("CIRCULAR_BUFFER",))
+"""Custom operators that end most runs: what comes after them runs only where they have enough data."""
+
 
 def operator_name(code: int, custom: str) -> str:
     """The name of an operator; of one that is not built in, its own."""

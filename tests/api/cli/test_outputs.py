@@ -1,17 +1,22 @@
 """Several outputs of one plan: each by its suffix, all or none, and only what has changed is written."""
 
+import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import memstow
+from memstow.api.cli.commands import solve
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.results import EXPORTS
 from memstow.planner import exports
 from tests.api.cli.conftest import Cli
 from tests.api.cli.fakes import FakeEngine, infeasible
+from tests.tflite_models import branching_model, table
 
 FILES = ("net.h", "net.c", "net.check.c", "net.ld", "net.rs", "plan.json", "plan.csv")
 
@@ -151,3 +156,93 @@ def test_a_section_is_that_of_its_pool(cli: Cli, three: Path, tmp_path: Path) ->
     assert cli("solve", three, *outputs(tmp_path, "net.h"), *given).code == Exit.DONE
     header = (tmp_path / "net.h").read_text()
     assert '#define NET_SECTION_memory __attribute__((section(".dtcm_bss")))' in header
+
+
+@pytest.fixture
+def branching(tmp_path: Path) -> Path:
+    """A model that another order helps."""
+    path = tmp_path / "branching.tflite"
+    path.write_bytes(branching_model())
+    return path
+
+
+def test_a_model_is_written_in_the_order_of_the_plan(cli: Cli, branching: Path, tmp_path: Path) -> None:
+    given = outputs(tmp_path, "better.tflite", "plan.json")
+    ran = cli("solve", branching, "--order", "free", *given)
+    assert (ran.code, ran.err) == (Exit.DONE, "")
+    order = json.loads((tmp_path / "plan.json").read_text())["schedule"]["order"]
+    assert order != sorted(order)
+    better = tmp_path / "better.tflite"
+    assert better.read_bytes() == memstow.reorder_model(branching.read_bytes(), order)
+    written = better.stat().st_mtime_ns
+    os.utime(better, ns=(written - 10**9, written - 10**9))
+    assert cli("solve", branching, "--order", "free", *given).code == Exit.DONE
+    assert better.stat().st_mtime_ns == written - 10**9
+
+
+def test_a_model_may_be_printed(branching: Path) -> None:
+    words = ["solve", str(branching), "--order", "free", "--output-format", "tflite"]
+    ran = subprocess.run([sys.executable, "-m", "memstow.api.cli", *words], capture_output=True, check=True)
+    assert ran.stdout[4:8] == b"TFL3"
+    assert len(ran.stdout) == len(branching_model())
+
+
+def test_a_model_that_its_runtime_places_worse_is_told_of(
+    cli: Cli, branching: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The order that was found is the worse one here.
+    better = memstow.reorder_model(branching.read_bytes(), "1203")
+    branching.write_bytes(better)
+    found = replace(memstow.plan(memstow.read_graph(branching_model())))
+    assert found.schedule is not None
+    listed = replace(found, schedule=replace(found.schedule, order=("2", "0", "1", "3")))
+    monkeypatch.setattr(solve, "_plan", lambda *_: (listed, False))
+    ran = cli("solve", branching, "--order", "free", *outputs(tmp_path, "again.tflite"), "--quiet")
+    assert ran.code == Exit.DONE
+    assert "needs 1,136 bytes for this order, and 640 for the listed one" in ran.err.replace("\n", " ")
+    assert (tmp_path / "again.tflite").read_bytes() == branching_model()
+
+
+@pytest.mark.parametrize(
+    ("file", "arguments", "said"),
+    [
+        ("branching.tflite", "", "branching.tflite: its operators would stay as they are listed"),
+        ("three.json", "", "three.json: only a TensorFlow Lite model can be written as one"),
+        ("graph.json", "--order free", "graph.json: only a TensorFlow Lite model can be written as one"),
+        ("planned.tflite", "--order free", "it carries a memory plan that holds in this order only"),
+        ("branching.tflite", "--order free --output ./better.tflite", "two outputs cannot be the same"),
+    ],
+)
+def test_a_model_that_cannot_be_written_is_refused_before_the_search(
+    cli: Cli,
+    three: Path,
+    branching: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    engine: FakeEngine,
+    file: str,
+    arguments: str,
+    said: str,
+) -> None:
+    engine.answer = None  # type: ignore[assignment]
+    monkeypatch.chdir(three.parent)
+    graph = memstow.read_graph(branching.read_bytes())
+    Path("graph.json").write_bytes(memstow.write_graph(graph))
+    plan = table(f0="OfflineMemoryAllocation", f1=("I", 1))
+    Path("planned.tflite").write_bytes(branching_model([plan]))
+    ran = cli("solve", file, "--output", "better.tflite", *arguments.split())
+    assert (ran.code, ran.out) == (Exit.USAGE, "")
+    assert said in ran.err.replace("\n", " ")
+    assert not Path("better.tflite").exists()
+
+
+def test_a_model_from_standard_input_is_not_written(branching: Path, tmp_path: Path) -> None:
+    words = ["solve", "-", "--order", "free", "--output", str(tmp_path / "better.tflite")]
+    ran = subprocess.run(
+        [sys.executable, "-m", "memstow.api.cli", *words],
+        input=branching.read_bytes(),
+        capture_output=True,
+        check=False,
+    )
+    assert ran.returncode == Exit.USAGE
+    assert b"a model is written from the file of another" in ran.stderr
+    assert not (tmp_path / "better.tflite").exists()

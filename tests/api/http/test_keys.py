@@ -16,7 +16,7 @@ from memstow.api.http.app import create_app
 from memstow.api.http.schemas import PROBLEM
 from memstow.api.http.service import Service
 from memstow.api.http.settings import Settings
-from memstow.api.store.keys import Keys, Role
+from memstow.api.store.keys import Key, Keys, RefusedKey, Role, WhyRefused
 from memstow.api.store.tables import keys as key_table
 from tests.api.asking import has_plan, job_of, over, submit
 from tests.api.http.callers import Callers
@@ -256,7 +256,7 @@ def test_keys_of_earlier_versions_have_roles(app: FastAPI, stored: str, role: st
     with service._store.database.write() as connection:
         connection.execute(update(key_table).where(key_table.c.id == made.id).values(scopes=stored))
     found = service.keys.find(text)
-    assert found is not None
+    assert isinstance(found, Key)
     assert found.role.value == role
 
 
@@ -265,4 +265,4 @@ def test_a_key_with_a_role_that_is_none_opens_nothing(app: FastAPI) -> None:
     made, text = service.keys.create("odd")
     with service._store.database.write() as connection:
         connection.execute(update(key_table).where(key_table.c.id == made.id).values(scopes=""))
-    assert service.keys.find(text) is None
+    assert service.keys.find(text) == RefusedKey(WhyRefused.UNKNOWN)

@@ -18,6 +18,7 @@ import uvicorn
 from starlette.types import Receive, Scope, Send
 
 from memstow.api.http.connections import ConnectionLimits, Connections, limits_of
+from memstow.api.http.errors import ApiError
 from memstow.api.http.protocol import LimitedProtocol
 from memstow.api.http.settings import Settings
 from memstow.api.metrics import Metrics
@@ -37,6 +38,7 @@ LIMITS = ConnectionLimits(
 PIECE = bytes(1 << 16)
 PIECES = 1000
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+CLOSING = GET.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
 POST = b"POST /%b HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
@@ -50,7 +52,7 @@ class App:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         body = b"served"
         match scope["path"]:
-            case "/read":
+            case "/read" | "/livez":
                 self.reading.set()
                 while (message := await receive()).get("more_body"):
                     pass
@@ -263,23 +265,75 @@ def test_an_answer_before_the_end_of_the_body_arrives_and_the_connection_ends() 
                     client.sendall(b"10000\r\n%b\r\n" % PIECE)
 
 
-def test_connections_are_limited_in_all_and_by_address() -> None:
-    for limit, code in (
-        ({"max_connections": 2}, "too_many_connections"),
-        ({"max_per_address": 2}, "too_many_from_address"),
-    ):
-        with running(**limit) as server, ExitStack() as stack:
-            first, _ = (stack.enter_context(server.connect()) for _ in range(2))
-            wait_for(partial(server.has_open, 2), "two connections")
-            answer = server.answer_to()
-            assert problem(answer, 503, code)["title"] == "Service Unavailable"
-            assert b"retry-after: 1" in answer
-            assert server.refused(code) == 1
-            first.close()
-            wait_for(partial(server.has_open, 1), "room")
-            assert server.answer_to(GET.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")).endswith(
-                b"served"
-            )
+def test_connections_are_limited_by_address() -> None:
+    with running(max_per_address=2) as server, ExitStack() as stack:
+        first, _ = (stack.enter_context(server.connect()) for _ in range(2))
+        wait_for(partial(server.has_open, 2), "two connections")
+        answer = server.answer_to()
+        assert problem(answer, 503, "too_many_from_address")["title"] == "Service Unavailable"
+        assert b"retry-after: 1" in answer
+        assert server.refused("too_many_from_address") == 1
+        first.close()
+        wait_for(partial(server.has_open, 1), "room")
+        assert server.answer_to(CLOSING).endswith(b"served")
+
+
+def test_who_sends_no_request_keeps_nobody_out() -> None:
+    """Neither the new, nor those that dribble, nor those kept alive."""
+    with running(max_connections=4) as server, ExitStack() as stack:
+        clients = []
+        for number, sent in enumerate((GET, b"", GET[:-2], *[GET[:-2]] * 17)):
+            client = stack.enter_context(server.connect())
+            clients.append(client)
+            client.sendall(sent)
+            if sent == GET:
+                assert client.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
+            wait_for(partial(server.has_open, number + 1), "the connection")
+        for _ in range(3):
+            assert server.answer_to(CLOSING).endswith(b"served")
+            # Its place is free again: take it.
+            wait_for(partial(server.has_open, 19), "its end")
+            clients.append(stack.enter_context(server.connect()))
+            wait_for(partial(server.has_open, 20), "the connection")
+        # Who waited longest went first, and only who had begun a request is told.
+        assert received(clients[0]) == b""
+        assert received(clients[1]) == b""
+        problem(received(clients[2]), 503, "too_many_connections")
+        assert server.refused("gave_way") == 3
+        clients[3].sendall(b"Connection: close\r\n\r\n")
+        assert received(clients[3]).endswith(b"served"), "the others go on"
+
+
+def test_while_all_connections_are_busy_only_health_is_told() -> None:
+    with running(max_connections=2) as server, ExitStack() as stack:
+        busy = [stack.enter_context(server.connect()) for _ in range(2)]
+        for client in busy:
+            server.app.reading.clear()
+            client.sendall(POST % b"read")
+            wait_for(server.app.reading.is_set, "the app to read")
+        silent = [stack.enter_context(server.connect()) for _ in range(30)]
+        wait_for(partial(server.has_open, 18), "the limit and the reserve")
+        answer = server.answer_to(CLOSING)
+        assert b"retry-after: 1" in answer
+        problem(answer, 503, "too_many_connections")
+        assert server.refused("too_many_connections") == 1
+        for path in (b"/livez ", b"/readyz?x=1 "):
+            assert server.answer_to(CLOSING.replace(b"/ ", path)).endswith(b"served")
+        busy[0].sendall(b"0\r\n\r\n")
+        assert busy[0].recv(1 << 16).startswith(b"HTTP/1.1 200 ")
+        assert server.answer_to(CLOSING).endswith(b"served"), "there is room again"
+        assert received(silent[0]) == b"", "it gave way"
+
+
+def test_a_connection_is_refused_when_the_reserve_is_busy_too() -> None:
+    with running(max_connections=1) as server, ExitStack() as stack:
+        for number in range(17):
+            client = stack.enter_context(server.connect())
+            server.app.reading.clear()
+            # This app reads the body before it tells its health.
+            client.sendall(POST % (b"read" if not number else b"livez"))
+            wait_for(server.app.reading.is_set, "the app to read")
+        problem(server.answer_to(), 503, "too_many_connections")
 
 
 def test_a_response_that_is_not_read_is_given_up() -> None:
@@ -351,6 +405,12 @@ def test_addresses_of_one_ipv6_network_are_one() -> None:
     class Open:
         def check(self, now: float) -> None:
             pass
+
+        def may_give_way(self) -> bool:
+            return False
+
+        def give_way(self, problem: ApiError) -> None:
+            raise AssertionError(problem)
 
     async def add(host: str) -> bool:
         return connections.add(Open(), host) is None

@@ -268,7 +268,7 @@ def test_every_route_is_in_the_openapi_document(app: FastAPI) -> None:
         f"{method} {route.path}"
         for group in (admin, batches, health, home, jobs, keys, plan, reference, tools)
         for route in group.router.routes
-        if isinstance(route, APIRoute)
+        if isinstance(route, APIRoute) and route.include_in_schema
         for method in route.methods or ()
     }
     assert len(routes) > 20
@@ -282,3 +282,24 @@ def test_what_the_documentation_shows_can_be_sent(client: TestClient, app: FastA
         body = example if isinstance(example, str) else json.dumps(example)
         response = client.post(path, content=body, headers={"content-type": media_type})
         assert response.status_code in (200, 202), (media_type, response.text)
+
+
+@pytest.mark.parametrize("path", ["/openapi.json", "/", "/livez", "/version"])
+def test_every_page_refuses_names_that_it_does_not_know(client: TestClient, path: str) -> None:
+    assert client.get(path).status_code == 200
+    problem_document(client.get(f"{path}?x=1"), 422, "unknown_parameter")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "name"),
+    [
+        ("GET", "/v1/jobs?limit=1&limit=2", "limit"),
+        ("GET", "/v1/jobs?limit=1&limit=1", "limit"),
+        ("POST", "/v1/plan?seed=1&seed=2", "seed"),
+        ("POST", "/v1/plan?output_format=c-header&prefix=a&prefix=b", "prefix"),
+    ],
+)
+def test_a_name_given_twice_is_refused(client: TestClient, method: str, path: str, name: str) -> None:
+    answer = client.request(method, path, json={"problem": PROBLEM} if method == "POST" else None)
+    (issue,) = problem_document(answer, 422, "repeated_parameter")["errors"]
+    assert issue["path"] == f"query.{name}"

@@ -10,10 +10,12 @@ import pytest
 from alembic import command
 from sqlalchemy import text
 
+from memstow.api.cli.exit_codes import Exit
+from memstow.api.cli.main import main
 from memstow.api.http.schemas import PROBLEM
 from memstow.api.store import migrate
 from memstow.api.store.backup import back_up
-from memstow.api.store.database import FILE, Database
+from memstow.api.store.database import FILE, Database, url_of
 from memstow.api.store.documents import compress
 from memstow.planner import formats
 from memstow.planner.generate.network import network
@@ -131,4 +133,38 @@ def test_a_store_of_a_newer_version_is_refused_with_the_way_out(store_url: str) 
     with pytest.raises(InputError, match="a newer version of memstow has migrated this store"):
         migrate.upgrade(database)
     assert migrate.current(database) == "9999"
+    database.close()
+
+
+ON_THE_STORE = ("keys list", "keys create --name ci", "admin queue", "db status", "db upgrade")
+
+
+@pytest.mark.parametrize("command_line", ON_THE_STORE)
+def test_every_command_says_that_the_store_is_newer(
+    command_line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    marked(tmp_path, "9999")
+    assert main([*command_line.split(), "--data", str(tmp_path)]) == Exit.USAGE
+    said = capsys.readouterr().err
+    assert "newer_schema" in said
+    assert "db upgrade" not in said
+
+
+@pytest.mark.parametrize("command_line", ["keys list", "admin queue"])
+def test_a_command_on_an_older_store_says_what_to_run(
+    command_line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    marked(tmp_path, "0001")
+    assert main([*command_line.split(), "--data", str(tmp_path)]) == Exit.USAGE
+    said = capsys.readouterr().err
+    assert "old_schema" in said
+    assert "memstow db upgrade" in said
+
+
+def marked(folder: Path, revision: str) -> None:
+    """A store that says that it has this version of the schema."""
+    database = Database(url_of(folder))
+    migrate.upgrade(database)
+    with database.write() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = :it"), {"it": revision})
     database.close()

@@ -26,7 +26,7 @@ from memstow.api.store.endings import Ending
 from memstow.api.store.idempotency import IdempotencyKey, KeyReusedError
 from memstow.api.store.job import JobEvent, Progress, State, Stop
 from memstow.api.store.job_events import JobEvents
-from memstow.api.store.keys import Keys
+from memstow.api.store.keys import Keys, RefusedKey, WhyRefused
 from memstow.api.store.plan_cache import CachedPlan, PlanCache
 from memstow.api.store.queue import Filter, Queue
 from memstow.api.store.tables import metadata
@@ -573,13 +573,32 @@ def test_a_key_is_known_by_its_text_until_it_is_revoked(database: Database) -> N
     key, text = keys.create("ci")
     assert keys.find(text) == key
     for wrong in (text[:-1], text + "x", text.replace("msk_", "msx_"), "", "msk__", "msk_\udcff_x"):
-        assert keys.find(wrong) is None
+        assert keys.find(wrong) == RefusedKey(WhyRefused.UNKNOWN)
     with database.read() as connection:
         stored = connection.exec_driver_sql("SELECT * FROM keys").mappings().one()
     assert text.split("_", 2)[2] not in str(dict(stored))
     assert keys.revoke(key.id)
     assert not keys.revoke(key.id)
-    assert keys.find(text) is None
+    assert keys.find(text) == RefusedKey(WhyRefused.REVOKED, key.id)
+    assert keys.find(text + "x") == RefusedKey(WhyRefused.UNKNOWN), "who only knows the id is told nothing"
+
+
+def test_a_refused_key_is_told_apart_by_who_has_its_secret(database: Database) -> None:
+    keys = Keys(database)
+    key, first = keys.create("ci")
+    second = keys.rotate(key.id, 3600.0)
+    assert second is not None
+    assert keys.find(first) == keys.find(second) != RefusedKey(WhyRefused.UNKNOWN)
+    third = keys.rotate(key.id, 0.0)
+    assert third is not None
+    assert keys.find(first) == RefusedKey(WhyRefused.UNKNOWN), "a secret before the last two is gone"
+    assert keys.find(second) == RefusedKey(WhyRefused.ROTATED, key.id)
+    assert keys.change(key.id, {"expires": 1.0})
+    for known in (second, third):
+        assert keys.find(known) == RefusedKey(WhyRefused.EXPIRED, key.id)
+    assert keys.find(third + "x") == RefusedKey(WhyRefused.UNKNOWN)
+    assert keys.revoke(key.id)
+    assert keys.find(third) == RefusedKey(WhyRefused.REVOKED, key.id)
 
 
 def test_revoked_keys_still_close_the_service_until_they_are_reset(database: Database) -> None:
