@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute, Match
 
 from memstow.api import tracing
 from memstow.api.store.accounts import KeyQuotaError, QueueFullError, StoreFullError
-from memstow.api.store.database import StoreError
+from memstow.api.store.database import DiskFullError, StoreError
 from memstow.api.store.idempotency import KeyReusedError
 from memstow.api.workers.executor import ChildError
 from memstow.planner.model.errors import DeclinedError, InputError, Issue, MemstowError, RefusedPlanError
@@ -102,6 +102,14 @@ def api_error_of(error: Exception) -> ApiError:  # noqa: C901  (one case a line)
         case RequestValidationError():
             issues = tuple(_parameter_issue(it) for it in error.errors())
             return ApiError(422, "invalid_request", _detail(issues), issues=issues)
+        case DiskFullError():
+            return ApiError(
+                507,
+                "disk_full",
+                "the disk of the store has no room to write, not even to remove a job; nothing that was "
+                "stored is lost: make room on the disk, then try again",
+                headers={"Retry-After": "60"},
+            )
         case StoreError():
             return ApiError(
                 503,

@@ -144,10 +144,10 @@ TITLES: Final = {
     429: "Too much for now; `Retry-After` says when to come again.",
     500: "A defect of memstow.",
     503: "Not now: the store is away, the server is full or ending; `Retry-After` says when to come again.",
-    507: "The store has as many bytes as it may.",
+    507: "The store has as many bytes as it may, or its disk is full.",
 }
 # Statuses that any operation may respond with.
-_ALWAYS: Final = (400, 401, 403, 408, 413, 414, 422, 429, 431, 500, 503)
+_ALWAYS: Final = (400, 401, 403, 408, 413, 414, 422, 429, 431, 500, 503, 507)
 
 
 WITHOUT_KEY: Final[JsonObject] = {"security": []}

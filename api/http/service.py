@@ -312,7 +312,8 @@ class Service:
                 await self.in_thread(self.keys.any)
         except (StoreError, TimeoutError):
             return "store_unavailable"
-        return None
+        # Work would be refused: the housekeeper finds out when there is room again.
+        return "disk_full" if self._store.database.disk_full else None
 
     async def _watch_lag(self) -> None:
         loop = asyncio.get_running_loop()

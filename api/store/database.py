@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from sqlite3 import SQLITE_BUSY, SQLITE_LOCKED
+from sqlite3 import SQLITE_BUSY, SQLITE_FULL, SQLITE_IOERR_SHMSIZE, SQLITE_IOERR_WRITE, SQLITE_LOCKED
 from sqlite3 import OperationalError as SQLiteError
 from typing import Any, Final
 
@@ -30,10 +30,17 @@ _WRITES: Final = "memstow_writes"
 _TRY_SECONDS: Final = 0.005
 # SQLite puts details of an error code above these bits.
 _PRIMARY_CODE: Final = 0xFF
+# The first is for a disk that is full; the others also for a quota or a limit on the size of files.
+_SQLITE_DISK_FULL: Final = frozenset({SQLITE_FULL, SQLITE_IOERR_WRITE, SQLITE_IOERR_SHMSIZE})
+_POSTGRES_DISK_FULL: Final = "53100"
 
 
 class StoreError(MemstowError):
     """The store cannot be reached, is locked, or has no room."""
+
+
+class DiskFullError(StoreError):
+    """The disk of the store has no room for what was to be written."""
 
 
 class Database:
@@ -43,6 +50,8 @@ class Database:
         self.url = _parsed(url)
         self.sqlite = self.url.get_backend_name() == "sqlite"
         self.on_error: Callable[[str], None] = lambda _kind: None
+        self.disk_full = False
+        """Whether the last write found no room."""
         self.driver_options = _driver_options(self.sqlite, lock_seconds)
         self.engine = _engine(self.url, connections, lock_seconds, self.driver_options)
         self._lock_seconds = lock_seconds
@@ -70,8 +79,13 @@ class Database:
                 connection.execution_options(**{_WRITES: writes})
                 with connection.begin():
                     yield connection
+            if writes:
+                self.disk_full = False
         except (DBAPIError, PoolTimeoutError) as error:
             self.on_error(type(error).__name__)
+            if _is_disk_full(error):
+                self.disk_full = True
+                raise DiskFullError(_first_line(error)) from error
             # Further lines may hold values of the statement, which are not for logs.
             raise StoreError(_first_line(error)) from error
 
@@ -213,6 +227,13 @@ def set_file_up(cursor: Any, seconds: float) -> None:
             time.sleep(_TRY_SECONDS)
         else:
             return
+
+
+def _is_disk_full(error: Exception) -> bool:
+    original = getattr(error, "orig", None)
+    if isinstance(original, SQLiteError):
+        return original.sqlite_errorcode in _SQLITE_DISK_FULL
+    return getattr(original, "sqlstate", None) == _POSTGRES_DISK_FULL
 
 
 def _first_line(error: Exception) -> str:

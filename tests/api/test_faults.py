@@ -183,11 +183,15 @@ def test_a_full_disk_is_a_word_to_try_again_and_passes(server: Server) -> None:
         while (answer := client.post("/v1/jobs", json=body)).status_code == 202:
             kept += 1
             assert kept < 1000
-        assert (answer.status_code, answer.json()["code"]) == (503, "store_unavailable")
+        assert (answer.status_code, answer.json()["code"]) == (507, "disk_full")
+        assert "make room" in answer.json()["detail"]
+        ready = client.get("/readyz")
+        assert (ready.status_code, ready.json()["code"]) == (503, "disk_full")
         assert client.get("/livez").status_code == 200
         assert len(client.get("/v1/jobs?limit=500").json()["jobs"]) == kept
     server.kill()
     with server.start().client() as client:
+        assert client.get("/readyz").status_code == 200
         assert len(client.get("/v1/jobs?limit=500").json()["jobs"]) == kept
         assert client.post("/v1/jobs", json=body).status_code == 202
 

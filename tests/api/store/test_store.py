@@ -15,12 +15,13 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import text
+from sqlalchemy.exc import OperationalError
 
 from memstow.api.operations.results import SolveResult
 from memstow.api.store import job_events, migrate, retention
 from memstow.api.store.accounts import QueueFullError, Quotas
 from memstow.api.store.claims import Claims
-from memstow.api.store.database import Database, StoreError, set_file_up, url_of
+from memstow.api.store.database import Database, DiskFullError, StoreError, set_file_up, url_of
 from memstow.api.store.endings import Ending
 from memstow.api.store.idempotency import IdempotencyKey, KeyReusedError
 from memstow.api.store.job import JobEvent, Progress, State, Stop
@@ -622,3 +623,21 @@ def test_a_store_that_cannot_be_reached_says_so_in_one_way() -> None:
             connection.exec_driver_sql("SELECT 1")
         assert seen == ["OperationalError"]
         database.close()
+
+
+class NoRoomError(Exception):
+    """As PostgreSQL says that its disk is full."""
+
+    sqlstate = "53100"
+
+
+def test_a_full_disk_is_remembered_until_a_write_succeeds(database: Database) -> None:
+    with pytest.raises(DiskFullError, match="no room"), database.write():
+        raise OperationalError("INSERT", {}, NoRoomError("no room"))
+    assert database.disk_full
+    with database.read():
+        pass
+    assert database.disk_full, "reading says nothing about room"
+    with database.write():
+        pass
+    assert not database.disk_full
