@@ -307,8 +307,8 @@ def test_idle_connections_leave_file_handles_for_the_jobs(server: Server) -> Non
         assert client.get("/livez").status_code == 200
         for _ in range(400):
             stack.enter_context(socket.create_connection((host, int(port)), PATIENCE))
-        refused = 'memstow_connections_refused_total{reason="too_many_connections"}'
-        wait_for(lambda: refused in client.get("/metrics").text, "connections to be refused")
+        gave_way = 'memstow_connections_refused_total{reason="gave_way"}'
+        wait_for(lambda: gave_way in client.get("/metrics").text, "connections to give way")
         jobs = [submit(client, seed=seed) for seed in range(6)]
         assert [over(client, job)["state"] for job in jobs] == ["done"] * 6
     assert [it["open_files"] for it in server.events() if it["event"] == "fewer_connections"] == [256]
