@@ -81,7 +81,7 @@ async def verify(
         return document_response(await service.perform(VERIFY, verify, len(body), share))
     most = _bounded(service, caller, time_limit)
     found = await service.search(
-        VERIFY, lambda seconds: replace(verify, recheck_seconds=seconds), most, share
+        VERIFY, verify, len(body), share, lambda seconds: replace(verify, recheck_seconds=seconds), most
     )
     return document_response(found)
 
@@ -125,7 +125,7 @@ async def inspect(
         return document_response(await service.perform(INSPECT, inspect, len(body), share))
     most = _bounded(service, caller, time_limit)
     found = await service.search(
-        INSPECT, lambda seconds: replace(inspect, needs_seconds=seconds), most, share
+        INSPECT, inspect, len(body), share, lambda seconds: replace(inspect, needs_seconds=seconds), most
     )
     return document_response(found)
 
