@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from ortools.sat.python import cp_model
 
-from memstow.solvers.order.instance import OrderInstance, peak
+from memstow.solvers.order.instance import OrderInstance
 
 if TYPE_CHECKING:
     from memstow.solvers import _native
@@ -35,10 +35,11 @@ class CpSatOrder:
         self, task: "OrderTask", budget: "_native.Budget", listeners: "OrderListeners"
     ) -> "OrderOutcome":
         """The best order found in time, the given one if there is none; and the bound that is proven."""
-        from memstow.solvers.order.solver import OrderOutcome
+        from memstow.solvers.order.solver import OrderOutcome, peak_of
 
         instance = task.instance
-        best = OrderOutcome(list(instance.given), peak(instance, instance.given), task.bound, self.name)
+        given = list(instance.given)
+        best = OrderOutcome(given, peak_of(instance, given), task.bound, self.name)
         total = sum(instance.size) + sum(instance.extra) + instance.base
         if total * (instance.operator_count + 1) >= _MOST or not instance.operator_count:
             return best
@@ -55,7 +56,7 @@ class CpSatOrder:
             return best
         order = model.order(solver.value)
         bound = max(task.bound, int(solver.best_objective_bound) + instance.base)
-        return OrderOutcome(order, peak(instance, order), bound, self.name)
+        return OrderOutcome(order, peak_of(instance, order), bound, self.name)
 
 
 class _Heard(cp_model.CpSolverSolutionCallback):

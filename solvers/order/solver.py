@@ -99,6 +99,11 @@ def _proof_of(task: OrderTask, result: _native.LeastPeak) -> Proof | None:
     return None
 
 
+def peak_of(instance: OrderInstance, order: list[int]) -> int:
+    """The most that a step of the order needs."""
+    return max(_native.order_needs(instance.native, order), default=live_bytes(instance, ()))
+
+
 @dataclass(frozen=True, slots=True)
 class Classic:
     """A published or plain rule, for comparison: its order is what it is, and the bound that of cuts."""
@@ -111,7 +116,7 @@ class Classic:
         """The order of the rule, whatever the budget; cuts as long as there is time."""
         instance = task.instance
         order = self.rule(instance)
-        peak = max(_native.order_needs(instance.native, order), default=live_bytes(instance, ()))
+        peak = peak_of(instance, order)
         listeners.order(self.name, peak, order)
         bound, operator = live_bytes(instance, ()), -1
         if order:

@@ -55,8 +55,9 @@ def add_graph_changes(parser: argparse.ArgumentParser) -> None:
     graphs.add_argument(
         "--order",
         choices=ORDERS,
-        help="run the operators as they are listed; in the best order that the graph allows (free); or in that "
-        "of a rule, to compare: least peak memory first, depth first (default: as the graph says)",
+        help="run the operators as they are listed (given); in the best order that the graph allows (free); "
+        "or, to compare, in that of a rule: least peak memory first, depth first (default: as the graph "
+        "says)",
     )
     pairs = graphs.add_mutually_exclusive_group()
     pairs.add_argument(

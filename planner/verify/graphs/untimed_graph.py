@@ -11,7 +11,6 @@ from memstow.planner.verify.effort import Effort, TooMuch
 from memstow.planner.verify.graphs.chains import Broken
 from memstow.planner.verify.graphs.untimed import Ops, Stored, Untimed, members
 
-
 # Each operator has a few sets of operators, with a bit for each.
 _MOST_OPERATORS: Final = 20_000
 

@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from memstow.planner.verify.graphs.chains import Broken, ChainOf
 from memstow.planner.verify.effort import Effort
+from memstow.planner.verify.graphs.chains import Broken, ChainOf
 from memstow.planner.verify.graphs.cut_proof import WayOf, at_the_ends, needed_by
 from memstow.planner.verify.graphs.refuted_proof import DeadOf, check_refuted
 from memstow.planner.verify.graphs.savings import most_saved
