@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 from memstow.api.http.errors import MEDIA_TYPE
 from memstow.api.http.response_schemas import JOB_SCHEMA, PROBLEM_DOCUMENT, VERDICT_SCHEMA
 from memstow.api.http.responses import MEDIA_TYPES, JsonObject
-from memstow.planner.model.graph import Graph
+from memstow.planner.model.graph import ORDERS, Graph
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
@@ -269,7 +269,7 @@ def _graph_envelope(members: JsonObject, required: list[str]) -> JsonObject:
     """The same with a graph in the place of the problem, and what changes it."""
     of_graph: JsonObject = {
         "graph": ref("Graph"),
-        "order": {"enum": ["given", "free"], "description": "Instead of the order that the graph asks for."},
+        "order": {"enum": list(ORDERS), "description": "Instead of the order that the graph asks for."},
         "in_place": {"type": "boolean", "default": True, "description": "false: nobody overwrites an input."},
     }
     others = {name: value for name, value in members.items() if name != "problem"}

@@ -11,10 +11,9 @@ from memstow.planner.reading.messages import wrong_type
 from memstow.planner.targets.target import retarget
 
 if TYPE_CHECKING:
-    from memstow.planner.model.graph import Graph
+    from memstow.planner.model.graph import Graph, Order
 
 GRAPH_MEMBERS: Final = ("order", "in_place")
-_ORDERS: Final = ("given", "free")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +21,7 @@ class Changes:
     """How a document is changed before it is planned."""
 
     target: Target | None
-    order: str | None
+    order: "Order | None"
     in_place: bool
 
 
@@ -34,8 +33,13 @@ def subject_of(raw: object) -> str:
 def changes_of(raw: Mapping[str, Any], target: Target | None) -> Changes:
     """The changes that an envelope asks for."""
     order, in_place = raw.get("order"), raw.get("in_place", True)
-    if order is not None and order not in _ORDERS:
-        raise InputError.single("not_an_order", "$.order", wrong_type('"given" or "free"', order))
+    if order is not None:
+        # Requests about problems do not wait for this import.
+        from memstow.planner.model.graph import ORDERS
+
+        if order not in ORDERS:
+            choices = " or ".join(f'"{it}"' for it in ORDERS)
+            raise InputError.single("not_an_order", "$.order", wrong_type(choices, order))
     if not isinstance(in_place, bool):
         raise InputError.single("not_a_boolean", "$.in_place", wrong_type("true or false", in_place))
     return Changes(target, order, in_place)
@@ -53,5 +57,5 @@ def changed(document: "Problem | Graph", changes: Changes) -> "Problem | Graph":
     if not changes.in_place:
         document = without_in_place(document)
     if changes.order is not None:
-        document = with_order(document, "free" if changes.order == "free" else "given")
+        document = with_order(document, changes.order)
     return document if changes.target is None else in_memories(document, changes.target, None, False)

@@ -6,7 +6,7 @@ schema, version 1; what the fields mean together is checked in `planner.graph`.
 
 from collections.abc import Iterable, Sequence
 from math import prod
-from typing import Annotated, Final, Literal, SupportsIndex
+from typing import Annotated, Final, Literal, SupportsIndex, get_args
 
 from pydantic import Field
 
@@ -54,7 +54,8 @@ ElementType = Literal[
     "complex128",
 ]
 TensorKind = Literal["data", "constant", "state", "external"]
-Order = Literal["given", "free"]
+Order = Literal["given", "free", "lpmf", "dfs"]
+ORDERS: Final[tuple[Order, ...]] = get_args(Order)
 GIVEN: Final = "given"
 FREE: Final = "free"
 
@@ -242,7 +243,9 @@ class Graph(_Referable):
     )
     views: tuple[View, ...] = ()
     order: Order = Field(
-        default=GIVEN, description="given: operators run as listed; free: in any order that the graph allows."
+        default=GIVEN,
+        description="given: operators run as listed; free: in any order that the graph allows, and the best "
+        "is looked for; lpmf, dfs: the same, but in the order of this rule, to compare.",
     )
     alternatives: tuple[Alternative, ...] = ()
     objective: tuple[str, ...] | None = Field(

@@ -32,7 +32,7 @@ def read_model(args: argparse.Namespace, document: "Problem | Graph") -> bytes |
         if model[4:8] != b"TFL3" or isinstance(document, Problem):
             message = "only a TensorFlow Lite model can be written as one, and this is something else"
             raise InputError.single("not_a_model", "$", message)
-        if document.order != "free":
+        if document.order == "given":
             message = "its operators would stay as they are listed, and the model the same; add --order free"
             raise InputError.single("same_model", "$", message)
         from memstow.planner.formats.tflite.reordering import require_movable

@@ -78,6 +78,14 @@ std::vector<Bytes> needs(const order::Instance& self, const Order& order) {
     return result;
 }
 
+// The greatest cut bound, and its operator; the order is any one of the operators.
+std::pair<Bytes, Index> cut_bound(const order::Instance& self, const Order& order, Budget& budget) {
+    const std::vector<Bytes> needed = needs(self, order);
+    nb::gil_scoped_release release;
+    const order::Bound bound = order::cut_bound(self.graph, needed, budget, [](Bytes) {});
+    return {bound.bytes, bound.op};
+}
+
 // Numbers of the bits that are set.
 Order numbers(const std::vector<order::Word>& words, const Order& names) {
     Order result;
@@ -165,6 +173,8 @@ void bind_proofs(nb::module_& m) {
         .def_ro("chains", &Sets::chains);
     m.def("prove_cut", &prove_cut, nb::arg("instance"), nb::arg("operator"),
           "What proves the cut bound of an operator.");
+    m.def("cut_bound", &cut_bound, nb::arg("instance"), nb::arg("order"), nb::arg("budget"),
+          "The greatest cut bound of all operators as far as there is time, and its operator.");
     m.def("refuted_sets", &sets_of, nb::arg("instance"), nb::arg("refuted"),
           "The dead sets that were kept, with what proves their commits.");
 }

@@ -40,6 +40,10 @@ def test_the_order_and_pairs_in_place_can_be_chosen(client: TestClient) -> None:
     assert value_of(client.post("/v1/plan", json={"graph": {**FORKED, "order": "free"}}).json()) == 110
     apart = client.post("/v1/plan", json={"graph": FORKED, "order": "free", "in_place": False}).json()
     assert value_of(apart) > 110
+    for rule in ("lpmf", "dfs"):
+        by_rule = client.post("/v1/plan", json={"graph": FORKED, "order": rule}).json()
+        assert by_rule["objective"][0]["bound"] == 110 <= value_of(by_rule)
+        assert (by_rule["status"] == "optimal") == (value_of(by_rule) == 110)
     wrong = client.post("/v1/plan", json={"graph": FORKED, "order": "any", "in_place": 1})
     problem_document(wrong, 422, "not_an_order")
     problem_document(

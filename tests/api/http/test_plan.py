@@ -401,7 +401,7 @@ def test_what_is_misspelt_in_a_query_is_refused(client: TestClient) -> None:
         (b"{}", {"content-type": ""}, 415, "unsupported_media_type"),
         (b"{}", {"content-encoding": "br"}, 415, "unsupported_encoding"),
         (b"{}", {"content-encoding": "gzip"}, 400, "malformed_gzip"),
-        (gzip.compress(b"{}")[:-4], {"content-encoding": "gzip"}, 400, "malformed_gzip"),
+        (gzip.compress(b"{}", mtime=0)[:-4], {"content-encoding": "gzip"}, 400, "malformed_gzip"),
     ],
 )
 def test_a_body_that_cannot_be_read_is_refused(
