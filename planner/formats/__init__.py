@@ -3,6 +3,7 @@
 In: bytes, out: a problem, a graph or a plan with all issues of the document; and the other way round.
 """
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -62,37 +63,48 @@ def read_problem(data: bytes, name: str | None = None) -> Problem:
     return listed_problem(document)
 
 
-def read_document(data: bytes, name: str | None = None, *, in_place: bool = False) -> "Problem | Graph":
+def read_document(
+    data: bytes, name: str | None = None, *, in_place: bool = False, dims: Mapping[str, int] | None = None
+) -> "Problem | Graph":
     """The problem or the graph in the bytes, in the named format or in the one they look like.
 
     `in_place`: the operators of a model that work element by element may overwrite an input. A document says
-    itself which operators may.
+    itself which operators may. `dims`: values for the dimensions that an ONNX model leaves open, by their
+    names, or as INPUT:AXIS where they have none.
     """
     if name is None and not looks_like_json(data):
-        name = _binary_format(data) or "csv"
+        name = _told_by_content(data)
+    if name in _OF_GRAPHS and not _graph_format(name).is_json:
+        return _read_model(data, name, in_place, dims or {})
+    if dims:
+        from memstow.planner.formats.graph.format import no_open_dimensions
+
+        raise no_open_dimensions()
     if name is None:
         return document_of(parse_json(data))
     if name in _OF_GRAPHS:
-        return _read_graph(data, name, in_place)
+        return _graph_format(name).read_graph(parse_json(data))
     form = _named(name)
     return form.read_problem(_content(form, data))
 
 
-def read_graph(data: bytes, name: str | None = None) -> "Graph":
-    """The graph in the bytes, in the named format or in the one they look like."""
-    document = read_document(data, name)
+def read_graph(
+    data: bytes, name: str | None = None, *, in_place: bool = False, dims: Mapping[str, int] | None = None
+) -> "Graph":
+    """The graph in the bytes, in the named format or in the one they look like.
+
+    `in_place` and `dims` are as for `read_document`.
+    """
+    document = read_document(data, name, in_place=in_place, dims=dims)
     if isinstance(document, Problem):
         message = "this is a problem, where a graph is expected: a graph has `operators`"
         raise InputError.single("not_a_graph", "$", message)
     return document
 
 
-def _read_graph(data: bytes, name: str, in_place: bool) -> "Graph":
+def _read_model(data: bytes, name: str, in_place: bool, dims: Mapping[str, int]) -> "Graph":
     form = _graph_format(name)
-    if form.is_json:
-        return form.read_graph(parse_json(data))
-    read = form.read_in_place if in_place and form.read_in_place is not None else form.read_graph
-    return read(data)
+    return form.read_graph(data) if form.read_model is None else form.read_model(data, in_place, dims)
 
 
 def document_of(raw: object) -> "Problem | Graph":
@@ -206,11 +218,11 @@ def problem_format(raw: Any) -> str:
     return "json"
 
 
-def _binary_format(data: bytes) -> str | None:
-    """The format of bytes that are no text: a TensorFlow Lite model says so, ONNX begins with its version."""
+def _told_by_content(data: bytes) -> str:
+    """The format of bytes that are no JSON: a TensorFlow Lite model says so, ONNX begins with its version."""
     if data[4:8] == b"TFL3":
         return "tflite"
-    return "onnx" if data[:1] == b"\x08" else None
+    return "onnx" if data[:1] == b"\x08" else "csv"
 
 
 def is_graph(raw: Any) -> bool:

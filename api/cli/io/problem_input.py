@@ -56,6 +56,14 @@ def add_graph_changes(parser: argparse.ArgumentParser) -> None:
         help="run the operators as they are listed, or in any order that the graph allows (default: as the "
         "graph says)",
     )
+    graphs.add_argument(
+        "--dim",
+        action="append",
+        type=_dimension,
+        metavar="NAME=N",
+        help="of an ONNX model: the value of a dimension that it leaves open, by its name or as INPUT:AXIS; "
+        "may be repeated",
+    )
     pairs = graphs.add_mutually_exclusive_group()
     pairs.add_argument(
         "--in-place",
@@ -67,6 +75,23 @@ def add_graph_changes(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _dimension(text: str) -> tuple[str, int]:
+    name, _, number = text.rpartition("=")
+    if not name or not number.isdecimal() or len(number) > 19:
+        message = f"{text!r} is not a dimension and its value: write for example batch=1"
+        raise argparse.ArgumentTypeError(message)
+    return name, int(number)
+
+
+def _dimensions(args: argparse.Namespace) -> dict[str, int]:
+    given: list[tuple[str, int]] = args.dim or []
+    if len(dict(given)) < len(given):
+        from memstow.planner.model.errors import InputError
+
+        raise InputError.single("repeated", "--dim", "a dimension has two values; give each one")
+    return dict(given)
+
+
 def read_document(path: str, args: argparse.Namespace) -> "Problem | Graph":
     """Read the problem or the graph, and change it as the arguments say."""
     from memstow.planner import formats
@@ -74,7 +99,7 @@ def read_document(path: str, args: argparse.Namespace) -> "Problem | Graph":
 
     data = read_bytes_of(path)
     with naming_file(path):
-        document = formats.read_document(data, args.format, in_place=args.in_place)
+        document = formats.read_document(data, args.format, in_place=args.in_place, dims=_dimensions(args))
     if not isinstance(document, Problem):
         return _changed_graph(document, path, args)
     for option, given in (
