@@ -26,6 +26,7 @@ _MODULES: Final = {
     "executorch": "executorch.tensor_list",
     "usmp": "usmp.cases",
 }
+_READ_ONLY: Final = {"xla": "xla.format"}
 # Read only: a graph becomes a problem when its operators have an order.
 _OF_GRAPHS: Final = {"graph": "graph.native", "tflite": "tflite.format", "onnx": "onnx.format"}
 _WITH_PLANS: Final = ("json", "csv", "structured")
@@ -38,6 +39,11 @@ _EMPTY_LIST: Final = (
 def names() -> tuple[str, ...]:
     """The formats a problem can be read from and written to."""
     return tuple(_MODULES)
+
+
+def readable_names() -> tuple[str, ...]:
+    """The formats a problem can be read from."""
+    return (*_MODULES, *_READ_ONLY)
 
 
 def plan_names() -> tuple[str, ...]:
@@ -134,13 +140,17 @@ def problem_of(raw: object, name: str) -> Problem:
 
 def write_problem(problem: Problem, name: str = "json") -> bytes:
     """The problem in the named format; an InputError that names the fields it has no place for."""
-    return _named(name).write_problem(problem)
+    form = _named(name)
+    if form.write_problem is None:
+        message = f"the format {name!r} can only be read; use {', '.join(_MODULES)}"
+        raise InputError.single("read_only_format", "format", message)
+    return form.write_problem(problem)
 
 
 def read_plan(data: bytes, problem: Problem, name: str | None = None) -> Plan:
     """The plan in the bytes. Whether it is right is for `verify` to say."""
     if name is None and not looks_like_json(data):
-        name = "csv"
+        name = "xla" if _is_dump(data) else "csv"
     if name is not None:
         form = _named(name)
         if form.read_plan is None:
@@ -173,9 +183,10 @@ def _content(form: Format, data: bytes) -> Any:
 
 
 def _named(name: str) -> Format:
-    module = _MODULES.get(name)
+    module = _MODULES.get(name) or _READ_ONLY.get(name)
     if module is None:
-        message = f"there is no format {printable(name)!r}; use {', '.join((*_MODULES, *_OF_GRAPHS))}"
+        known = ", ".join((*_MODULES, *_READ_ONLY, *_OF_GRAPHS))
+        message = f"there is no format {printable(name)!r}; use {known}"
         raise InputError.single("unknown_format", "format", message)
     found: Format = import_module(f"memstow.planner.formats.{module}").FORMAT
     return found
@@ -222,7 +233,14 @@ def _told_by_content(data: bytes) -> str:
     """The format of bytes that are no JSON: a TensorFlow Lite model says so, ONNX begins with its version."""
     if data[4:8] == b"TFL3":
         return "tflite"
+    if _is_dump(data):
+        return "xla"
     return "onnx" if data[:1] == b"\x08" else "csv"
+
+
+def _is_dump(data: bytes) -> bool:
+    """Whether it begins as a dump of XLA does."""
+    return data.startswith((b"BufferAssignment:", b"HloLiveRange (max "))
 
 
 def is_graph(raw: Any) -> bool:

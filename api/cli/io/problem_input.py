@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 STDIN = "-"
 READABLE = ("json", "csv", "structured", "executorch", "usmp")
+READ_ONLY = ("xla",)
 OF_GRAPHS = ("graph", "tflite", "onnx")
+# XLA writes what memstow needs into two files; the second is found beside the first.
+_SIZES, _TIMES = "-buffer-assignment.txt", "-live-range.txt"
 
 
 def add_problem(parser: argparse.ArgumentParser, name: str = "file") -> None:
@@ -27,7 +30,7 @@ def add_problem(parser: argparse.ArgumentParser, name: str = "file") -> None:
     )
     parser.add_argument(
         "--format",
-        choices=(*READABLE, *OF_GRAPHS),
+        choices=(*READABLE, *READ_ONLY, *OF_GRAPHS),
         help="format of the problem (default: detected from its content)",
     )
 
@@ -97,7 +100,7 @@ def read_document(path: str, args: argparse.Namespace) -> "Problem | Graph":
     from memstow.planner import formats
     from memstow.planner.model.problem import Problem
 
-    data = read_bytes_of(path)
+    data = _with_live_ranges(path, read_bytes_of(path))
     with naming_file(path):
         document = formats.read_document(data, args.format, in_place=args.in_place, dims=_dimensions(args))
     if not isinstance(document, Problem):
@@ -116,6 +119,15 @@ def read_document(path: str, args: argparse.Namespace) -> "Problem | Graph":
     target = None if args.target is None else read_target(args.target)
     with naming_option("capacity", "--capacity"):
         return with_overrides(document, target, args.capacity, args.fit_only)
+
+
+def _with_live_ranges(path: str, data: bytes) -> bytes:
+    """The bytes; of a dump of XLA that is half, with the other half from the file beside it."""
+    if not data.startswith(b"BufferAssignment:") or b"\nHloLiveRange (max " in data:
+        return data
+    if path == STDIN or not path.endswith(_SIZES):
+        return data
+    return data + b"\n" + read_bytes_of(path.removesuffix(_SIZES) + _TIMES)
 
 
 def _changed_graph(graph: "Graph", path: str, args: argparse.Namespace) -> "Graph":
