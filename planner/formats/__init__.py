@@ -29,7 +29,8 @@ _MODULES: Final = {
 _READ_ONLY: Final = {"xla": "xla.format"}
 # Read only: a graph becomes a problem when its operators have an order.
 _OF_GRAPHS: Final = {"graph": "graph.native", "tflite": "tflite.format", "onnx": "onnx.format"}
-_WITH_PLANS: Final = ("json", "csv", "structured")
+_WITH_PLANS: Final = ("json", "csv", "structured", "usmp")
+_USMP_PLAN: Final = "pool_allocations"
 _EMPTY_LIST: Final = (
     'an empty list is of no format in particular: give a problem, {"version": 1, "buffers": [...]}, '
     "or name the format"
@@ -255,10 +256,12 @@ def is_request(raw: Any) -> bool:
 
 
 def is_plan(raw: Any) -> bool:
-    """Whether it is a plan, of ours or in the structured form."""
-    return isinstance(raw, dict) and "placements" in raw and "buffers" not in raw
+    """Whether it is a plan, of ours or in the form of somebody else."""
+    return isinstance(raw, dict) and ("placements" in raw or _USMP_PLAN in raw) and "buffers" not in raw
 
 
 def plan_format(raw: Any) -> str:
     """The format of a JSON value that should be a plan; only the native one has a status."""
+    if isinstance(raw, dict) and _USMP_PLAN in raw:
+        return "usmp"
     return "structured" if isinstance(raw, dict) and "placements" in raw and "status" not in raw else "json"

@@ -92,8 +92,8 @@ def _part(text: str, mark: str) -> str:
     if not text.startswith(mark, begin):
         which, command = _WHERE[mark]
         message = (
-            f"the {which} of the program are missing: keep *-{command}.txt beside the other file, or give both "
-            "texts as one, one after the other"
+            f"the {which} of the program are missing: keep *-{command}.txt beside the other file, or "
+            "give both texts as one, one after the other"
         )
         raise InputError.single("half_a_dump", "$", message)
     ends = [at for other in _WHERE if (at := text.find(f"\n{other}", begin)) >= 0]

@@ -1,8 +1,8 @@
 """Dumps of XLA as problems: the temporaries of a compiled program, as XLA's own planner got them.
 
 Both texts, one after the other: `*-buffer-assignment.txt` and `*-live-range.txt`. A value lives at its first
-and its last time and between them. Values that XLA put at one offset while both live are one block to XLA (what
-an operation writes in place, and what loops and branches hand on), and stay together here.
+and its last time and between them. Values that XLA put at one offset while both live are one block to XLA
+(what an operation writes in place, and what loops and branches hand on), and stay together here.
 """
 
 from collections.abc import Iterable, Iterator
@@ -112,29 +112,32 @@ def _blocks(values: list[Value], lives: _Lives) -> Iterable[list[Value]]:
     """
     ordered = sorted(values, key=lambda value: _life(value, lives))
     handed_on = {value.size for value in ordered if value.is_phi}
-    blocks: dict[int, list[Value]] = {}
-    of_size: dict[int, int] = {}
-    current, end = -1, -1
+    leader = list(range(len(ordered)))
+    first_of_size: dict[int, int] = {}
+    end = -1
     for number, value in enumerate(ordered):
         first, last = _life(value, lives)
-        if first > end:
-            current = number
-        end = max(end, last)
-        block = blocks.setdefault(current, [])
-        block.append(value)
+        if first <= end:
+            _join(leader, number, number - 1)
         if value.size in handed_on:
-            home = of_size.setdefault(value.size, current)
-            if home != current:
-                _merge(blocks, of_size, current, home)
-                current = home
+            _join(leader, number, first_of_size.setdefault(value.size, number))
+        end = max(end, last)
+    blocks: dict[int, list[Value]] = {}
+    for number, value in enumerate(ordered):
+        blocks.setdefault(_find(leader, number), []).append(value)
     return blocks.values()
 
 
-def _merge(blocks: dict[int, list[Value]], of_size: dict[int, int], block: int, home: int) -> None:
-    blocks[home] += blocks.pop(block)
-    for size, it in of_size.items():
-        if it == block:
-            of_size[size] = home
+def _join(leader: list[int], one: int, other: int) -> None:
+    one, other = _find(leader, one), _find(leader, other)
+    leader[max(one, other)] = min(one, other)
+
+
+def _find(leader: list[int], number: int) -> int:
+    while leader[number] != number:
+        leader[number] = leader[leader[number]]
+        number = leader[number]
+    return number
 
 
 FORMAT: Final = Format(name="xla", is_json=False, read_problem=read_problem, read_plan=read_plan)
