@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import LONGEST_RUN, Commands, add_command, real
 from memstow.api.cli.io.problem_input import (
+    READ_ONLY,
     READABLE,
     add_changes,
     add_graph_changes,
@@ -49,7 +50,9 @@ memstow solve model.json --json | memstow verify model.json -
     add_problem(parser, "problem")
     parser.add_argument("plan", metavar="PLAN", help="the plan; - reads it from standard input")
     parser.add_argument(
-        "--plan-format", choices=READABLE, help="format of the plan (default: detected from its content)"
+        "--plan-format",
+        choices=(*READABLE, *READ_ONLY),
+        help="format of the plan (default: detected from its content)",
     )
     add_changes(parser)
     add_graph_changes(parser)

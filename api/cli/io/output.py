@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 STDOUT = "-"
 WRITABLE = ("json", "csv", "structured")
+PLANS = (*WRITABLE, "usmp")
 PICTURE = "svg"
 PICTURE_SUFFIX = f".{PICTURE}"
 _FORMAT_OF = {"": "json", ".json": "json", ".csv": "csv"}

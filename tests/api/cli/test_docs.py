@@ -3,6 +3,7 @@
 import argparse
 import re
 import shlex
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 
@@ -89,9 +90,12 @@ def test_the_examples_run(
     (tmp_path / "memstow.toml").write_text("max_queued = 100\n")
     (tmp_path / "mine.py").write_text(SIDE_BY_SIDE)
     (tmp_path / "first.json").write_text(_written_in_the_readme()["first.json"])
+    _write_model(tmp_path / "model.onnx")
     ids: dict[str, str] = {}
     place: dict[str, str] = {}
     for example in _examples(_sections()[command]):
+        if "model.onnx" in example and not (tmp_path / "model.onnx").exists():
+            continue
         if "--scheduler" in example:
             farm: Farm = request.getfixturevalue("farm")
             farm.add_worker()
@@ -105,6 +109,14 @@ def test_the_examples_run(
         assert (ran.code, _without_timeouts(ran.err)) == (Exit.DONE, ""), example
         if example[:2] == ["keys", "create"]:
             ids.setdefault(KEY_ID, ran.out.split("_")[1])
+
+
+def _write_model(path: Path) -> None:
+    """A model with an open dimension, where the extra that reads it is installed."""
+    if find_spec("onnx") is not None:
+        from tests.onnx_models import convolutions
+
+        path.write_bytes(convolutions())
 
 
 def _started(cli: Cli, server: Server) -> dict[str, str]:

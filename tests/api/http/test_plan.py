@@ -419,7 +419,9 @@ def test_a_wrong_format_is_refused(client: TestClient) -> None:
         client.post("/v1/plan?format=xml", content=b"{}", headers=headers), 422, "unknown_format"
     )
     problem_document(
-        client.post("/v1/plan?output_format=usmp", content=b"{}", headers=headers), 422, "unknown_format"
+        client.post("/v1/plan?output_format=executorch", content=b"{}", headers=headers),
+        422,
+        "unknown_format",
     )
 
 
