@@ -13,9 +13,9 @@ from memstow.api.http.responses import MEDIA_TYPES
 from memstow.api.http.service import Service
 from memstow.api.operations import plan_forms
 from memstow.api.operations.encoding import OPTION_NAMES
+from memstow.api.operations.graph_members import CHANGES
 from memstow.api.operations.requests import BodyForm, QueryValue
 from memstow.api.store.job import Job
-from memstow.planner import formats
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.reading.messages import unknown_field
 from memstow.planner.reading.printable import printable
@@ -42,7 +42,7 @@ FormatOfBody = Annotated[
     str | None,
     Query(
         description="Format of a body that is a problem alone.",
-        json_schema_extra={"enum": list(formats.names())},
+        json_schema_extra={"enum": list(MEDIA_TYPES)},
     ),
 ]
 FormatOfPlan = Annotated[
@@ -76,6 +76,24 @@ OPTION_PARAMETERS: Final = [
     for name in OPTION_NAMES
 ]
 
+CHANGE_PARAMETERS: Final = [
+    {"name": name, "in": "query", "description": description, "schema": schema, "required": False}
+    for name, description, schema in (
+        ("target", "The name of a target whose pools are used.", {"type": "string"}),
+        (
+            "order",
+            "Of a graph or a model: run operators as listed or in any allowed order.",
+            {"enum": ["given", "free"]},
+        ),
+        (
+            "in_place",
+            "Of a graph or a model: whether operators may overwrite their inputs. Default: those that a "
+            "graph names, none of a model.",
+            {"type": "boolean"},
+        ),
+    )
+]
+
 # Bodies
 
 
@@ -94,9 +112,9 @@ def format_of(request: Request, chosen: str | None) -> str | None:
     """The format of a body that is a problem alone; None for an envelope."""
     media = _media_type(request)
     if chosen is not None:
-        if chosen not in formats.names():
+        if chosen not in MEDIA_TYPES:
             raise ApiError(
-                422, "unknown_format", f"there is no such format; use one of {', '.join(formats.names())}"
+                422, "unknown_format", f"there is no such format; use one of {', '.join(MEDIA_TYPES)}"
             )
         if media in _FORMAT_OF or media in _PLAIN:
             return chosen
@@ -122,14 +140,31 @@ async def read_problem_body(
 ) -> tuple[bytes, BodyForm]:
     """The body of a request for a plan, and its form; an envelope may have these further members."""
     name = format_of(request, chosen)
-    require_known(request, *OPTION_NAMES, "format", "output_format", *plan_forms.PARAMETERS)
-    body = await read_body(request, service.settings)
+    require_known(request, *OPTION_NAMES, *CHANGES, "format", "output_format", *plan_forms.PARAMETERS)
+    rewrites = request.query_params.get("output_format") == plan_forms.MODEL
+    if rewrites and name != plan_forms.MODEL:
+        message = "a TensorFlow Lite model is written from the body that is one, and this is something else"
+        raise InputError.single("not_a_model", "query.output_format", message)
     options = {
         option: _query_value(request.query_params[option])
         for option in OPTION_NAMES
         if option in request.query_params
     }
-    return body, BodyForm(format=name, options=options, members=members if name is None else ())
+    form = BodyForm(
+        format=name,
+        options=options,
+        changes=changes_in(request),
+        members=members if name is None else (),
+        rewrites_model=rewrites,
+    )
+    return await read_body(request, service.settings), form
+
+
+def changes_in(request: Request) -> dict[str, QueryValue]:
+    """What the query changes about the document."""
+    query = request.query_params
+    found: dict[str, QueryValue] = {name: query[name] for name in CHANGES if name in query}
+    return found | {name: _query_value(query[name]) for name in ("in_place",) if name in query}
 
 
 # Queries and headers

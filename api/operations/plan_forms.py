@@ -15,6 +15,8 @@ from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.reading.printable import printable
 
+MODEL: Final = "tflite"
+"""Not the plan, but the TensorFlow Lite model that came with the request, written again as its plan says."""
 PARAMETERS: Final = ("prefix", "section", "header")
 """Of a query: how the names in source code begin, and where it goes."""
 
@@ -24,7 +26,7 @@ _MOST_FOR_CHECK: Final = 2000
 
 def names() -> tuple[str, ...]:
     """The formats a plan is returned in."""
-    return (*formats.plan_names(), *exports.names())
+    return (*formats.plan_names(), *exports.names(), MODEL)
 
 
 def form_of(name: str, prefix: str | None, sections: Sequence[str], header: str | None) -> str:
@@ -50,7 +52,7 @@ def takes_long(problem: Problem, form: str) -> bool:
 
 
 def write(problem: Problem, plan: Plan, form: str) -> bytes:
-    """The plan in a form."""
+    """The plan in a form, other than as a model."""
     name, _, query = form.partition("?")
     if name not in exports.names():
         return formats.write_plan(problem, plan, name)

@@ -11,8 +11,10 @@ from memstow.api.http.auth import Caller
 from memstow.api.http.bodies import read_body
 from memstow.api.http.errors import ApiError
 from memstow.api.http.requests import (
+    CHANGE_PARAMETERS,
     CurrentService,
     FormatOfBody,
+    changes_in,
     format_of,
     require_json,
     require_known,
@@ -20,17 +22,19 @@ from memstow.api.http.requests import (
 from memstow.api.http.responses import document_response
 from memstow.api.http.service import Service
 from memstow.api.http.shares import share_of
+from memstow.api.operations.graph_members import CHANGES
 from memstow.api.operations.operations import CONVERT, INSPECT, VERIFY
 from memstow.api.operations.requests import BodyForm, ConvertRequest, InspectRequest, VerifyRequest
 from memstow.planner import formats
 
 router = APIRouter(tags=["tools"])
 
+_WRITTEN = (*formats.names(), "graph")
 _ALONE = schemas.enveloped(
     {"problem": schemas.problem(), "target": schemas.target()},
     ["problem"],
     {"problem": schemas.PROBLEM},
-)
+) | {"parameters": CHANGE_PARAMETERS}
 
 
 @router.post(
@@ -115,9 +119,9 @@ async def inspect(
     format: FormatOfBody = None,  # noqa: A002
 ) -> Response:
     """Inspect."""
-    require_known(request, "rows", "needs", "time_limit", "format")
+    require_known(request, "rows", "needs", "time_limit", "format", *CHANGES)
     caller = await service.caller(request)
-    form = BodyForm(format=format_of(request, format))
+    form = BodyForm(format=format_of(request, format), changes=changes_in(request))
     body = await read_body(request, service.settings)
     share = share_of(caller, request)
     inspect = InspectRequest(body=body, form=form, limits=service.limits, rows=rows)
@@ -143,16 +147,16 @@ async def convert(
     request: Request,
     service: CurrentService,
     to: Annotated[
-        str, Query(description="Format of the result.", json_schema_extra={"enum": list(formats.names())})
+        str, Query(description="Format of the result.", json_schema_extra={"enum": list(_WRITTEN)})
     ] = "csv",
     format: FormatOfBody = None,  # noqa: A002
 ) -> Response:
     """Convert."""
-    require_known(request, "to", "format")
+    require_known(request, "to", "format", *CHANGES)
     caller = await service.caller(request)
-    if to not in formats.names():
-        raise ApiError(422, "unknown_format", f"use one of {', '.join(formats.names())}")
-    form = BodyForm(format=format_of(request, format))
+    if to not in _WRITTEN:
+        raise ApiError(422, "unknown_format", f"use one of {', '.join(_WRITTEN)}")
+    form = BodyForm(format=format_of(request, format), changes=changes_in(request))
     body = await read_body(request, service.settings)
     convert = ConvertRequest(body=body, form=form, limits=service.limits, to=to)
     return document_response(await service.perform(CONVERT, convert, len(body), share_of(caller, request)))
