@@ -26,6 +26,9 @@ _NAMES: Final = tuple(_LISTED.split())
 
 CUSTOM: Final = _NAMES.index("CUSTOM")
 
+NPU: Final = "ethos-u"
+"""The custom operator that Vela writes: its commands have the places of tensors in them."""
+
 ELEMENTWISE: Final = frozenset(
     (
         "ADD",
