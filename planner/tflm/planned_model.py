@@ -11,7 +11,8 @@ from memstow.planner.formats.tflite.operator_names import NPU
 from memstow.planner.formats.tflite.reordering import reorder_model
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.graph import Graph
-from memstow.planner.model.plan import PLANNED, Plan, Schedule, Status
+from memstow.planner.model.plan import PLANNED, Placement, Plan, Schedule, Status
+from memstow.planner.model.problem import DEFAULT_POOL
 from memstow.planner.tflm.carried_plan import carried_plan
 from memstow.planner.tflm.front import Field, Front, Old, Part
 from memstow.planner.tflm.layout import planned_offsets
@@ -32,9 +33,9 @@ _MOST_REPORTED: Final = 20
 def planned_model(model: bytes, plan: Plan, *, replan: bool = False) -> bytes:
     """A TensorFlow Lite model that carries the plan, its operators in the order of the plan.
 
-    The plan is of `read_graph(model)`, with or without scratch memory. With `replan`, it takes the place of one
-    that the model carries. Raises InputError for a plan that the judge refuses, and for a model that cannot
-    carry one.
+    The plan is of `read_graph(model)`, with or without scratch memory. With `replan`, it takes the place
+    of one that the model carries. Raises InputError for a plan that the judge refuses, and for a model that
+    cannot carry one.
     """
     require_plannable(model, replan)
     graph = read_graph(model)
@@ -119,9 +120,16 @@ def _refuse_wrong_plan(graph: Graph, plan: Plan) -> None:
     if plan.status not in PLANNED:
         message = f"there is no plan to write: the status is {plan.status}"
         raise InputError.single("no_plan", "status", message)
+    if len({it.pool for it in plan.placements}) > 1:
+        message = "the runtime has one arena, and the plan is for several pools; plan for one"
+        raise InputError.single("several_pools", "plan", message)
     bare = Plan(
         status=Status.FEASIBLE,
-        placements=[it for it in plan.placements if not it.buffer.startswith(SCRATCH)],
+        placements=[
+            Placement(buffer=it.buffer, pool=DEFAULT_POOL, offset=it.offset)
+            for it in plan.placements
+            if not it.buffer.startswith(SCRATCH)
+        ],
         schedule=plan.schedule,
     )
     found = verify(graph, bare)

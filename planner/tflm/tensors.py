@@ -10,6 +10,7 @@ from typing import Final
 
 from memstow.planner.formats.tflite.format import RESOURCE, arena_bytes
 from memstow.planner.formats.tflite.model import Subgraph, read_subgraphs
+from memstow.planner.formats.tflite.operator_names import VAR_HANDLE
 from memstow.planner.formats.tflite.subgraphs import Calls
 from memstow.planner.graph.liveness import Span, liveness
 from memstow.planner.graph.program import allowed_order
@@ -17,7 +18,6 @@ from memstow.planner.model.graph import Graph
 
 NEVER: Final = (-1, 0)
 """When tensors live that nobody uses."""
-_VAR_HANDLE: Final = "VAR_HANDLE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def _tensors(subgraphs: Sequence[Subgraph], lives: dict[tuple[int, int], Span]) 
     # The runtime looks up any variable as if it were in the first subgraph: that offset must not be planned.
     variables = {i for it in subgraphs[1:] for i, tensor in enumerate(it.tensors) if tensor.is_variable}
     for number, subgraph in enumerate(subgraphs):
-        handles = {i for it in subgraph.operators if it.name == _VAR_HANDLE for i in it.outputs}
+        handles = {i for it in subgraph.operators if it.name == VAR_HANDLE for i in it.outputs}
         for i, tensor in enumerate(subgraph.tensors):
             size = 0 if i in handles else arena_bytes(tensor, f"$.subgraphs[{number}].tensors[{i}]")
             yield RuntimeTensor(
