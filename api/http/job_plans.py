@@ -132,7 +132,7 @@ async def plan_of_job(
     if to == "json":
         return await service.in_thread(plan_body, plan, "json")
     problem = await service.document(request, job, "problem") or b""
-    model = await _model_of_job(service, request, job) if to == plan_forms.MODEL else None
+    model = await _model_of_job(service, request, job) if to.partition("?")[0] == plan_forms.MODEL else None
     rewrite = RewritePlanRequest(problem=problem, plan=plan, to=to, model=model)
     written = await service.perform(
         REWRITE_PLAN, rewrite, len(plan) + len(problem), share_of(caller, request)

@@ -63,6 +63,8 @@ SOURCE_PARAMETERS: Final = [
             {"type": "array", "items": {"type": "string"}},
         ),
         ("header", "The name by which C source code includes the header.", {"type": "string"}),
+        ("order_only", "Of a model that is written: the order alone, and no plan.", {"type": "boolean"}),
+        ("replan", "Of a model that is written: a plan in the place of its own.", {"type": "boolean"}),
     )
 ]
 OPTION_PARAMETERS: Final = [
@@ -106,6 +108,18 @@ def require_json(request: Request) -> None:
             "send application/json",
             headers={"Accept-Post": "application/json"},
         )
+
+
+def model_or_json(request: Request) -> str | None:
+    """`tflite` for a TensorFlow Lite model, None for JSON; nothing else is taken."""
+    if _media_type(request) == MEDIA_TYPES[plan_forms.MODEL]:
+        return plan_forms.MODEL
+    if _media_type(request) == "application/json":
+        return None
+    accepted = f"application/json, {MEDIA_TYPES[plan_forms.MODEL]}"
+    raise ApiError(
+        415, "unsupported_media_type", f"send one of {accepted}", headers={"Accept-Post": accepted}
+    )
 
 
 def format_of(request: Request, chosen: str | None) -> str | None:
@@ -156,6 +170,7 @@ async def read_problem_body(
         changes=changes_in(request),
         members=members if name is None else (),
         rewrites_model=rewrites,
+        model_flags=plan_forms.flags_of(output_format(request, plan_forms.MODEL)) if rewrites else (),
     )
     return await read_body(request, service.settings), form
 
@@ -202,8 +217,8 @@ def output_format(request: Request, chosen: str | None) -> str:
         raise ApiError(422, "unknown_format", f"plans can be had as {', '.join(plan_forms.names())}")
     by_accept = "csv" if request.headers.get("accept", "").lower().startswith("text/csv") else "json"
     query = request.query_params
-    sections = query.getlist("section")
-    return plan_forms.form_of(chosen or by_accept, query.get("prefix"), sections, query.get("header"))
+    given = {name: query.getlist(name) for name in plan_forms.PARAMETERS if name in query}
+    return plan_forms.form_of(chosen or by_accept, given)
 
 
 def wants_fresh(request: Request) -> bool:

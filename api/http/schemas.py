@@ -239,7 +239,11 @@ def answers(
 
 
 def enveloped(
-    members: JsonObject, required: list[str], example: JsonObject, alone: bool = True
+    members: JsonObject,
+    required: list[str],
+    example: JsonObject,
+    alone: bool = True,
+    models: tuple[str, ...] | None = None,
 ) -> JsonObject:
     """The request body of an operation: an envelope, and where allowed a problem alone in any format."""
     schemas = [_envelope(members, required)]
@@ -259,8 +263,8 @@ def enveloped(
                 "example": EXAMPLES_ALONE[name],
             }
         content[MEDIA_TYPES["graph"]] = {"schema": ref("Graph")}
-        for name in MODEL_FORMATS:
-            content[MEDIA_TYPES[name]] = {"schema": BYTES}
+    for name in models or (MODEL_FORMATS if alone else ()):
+        content[MEDIA_TYPES[name]] = {"schema": BYTES}
     return {"requestBody": {"required": True, "content": content}}
 
 

@@ -15,7 +15,7 @@ from memstow.api.operations.body_issues import collect, over_limit
 from memstow.api.operations.documents import digest_of, document_bytes, problem_of
 from memstow.api.operations.encoding import cache_key, options_to_text
 from memstow.api.operations.graph_members import GRAPH_MEMBERS, subject_of
-from memstow.api.operations.models import require_rewritable
+from memstow.api.operations.models import require_writable
 from memstow.api.operations.requests import BodyForm, Limits
 from memstow.api.operations.results import ValidatedRequest
 from memstow.planner import formats
@@ -81,7 +81,7 @@ def parse_request(body: bytes, form: BodyForm, limits: Limits) -> ParsedRequest:
         name = form.format
         parsed = _parse_problem_alone(lambda: read_document(body, name, form, limits), form, limits)
         if form.rewrites_model:
-            require_rewritable(body, parsed.problem)
+            require_writable(body, parsed.problem, form)
         return parsed
     content = json_value(body, limits)
     alone = format_alone(content)

@@ -15,7 +15,7 @@ from memstow.api.operations.documents import document_from, problem_of
 from memstow.api.operations.encoding import plan_from_bytes
 from memstow.api.operations.graph_members import GRAPH_MEMBERS, subject_of
 from memstow.api.operations.messages import decode, encode
-from memstow.api.operations.models import rewritten
+from memstow.api.operations.models import carried, written
 from memstow.api.operations.requests import (
     BodyForm,
     ConvertRequest,
@@ -92,6 +92,21 @@ def _verify(request: VerifyRequest, most_choices: int | None) -> Document:
     from memstow.planner.verify import judge
     from memstow.planner.verify.verdict import as_data
 
+    _require_no_model(request.form, most_choices)
+    problem, plan, hint = _to_judge(request)
+    _require_few(problem_of(problem), most_choices)
+    verdict = judge(problem, plan, hint)
+    if request.recheck_seconds is not None:
+        from memstow.planner.solve.recheck import recheck
+
+        verdict = recheck(problem, plan, verdict, request.recheck_seconds, hint)
+    return _json_document(as_data(verdict))
+
+
+def _to_judge(request: VerifyRequest) -> "tuple[Problem | Graph, Plan, Plan | None]":
+    """The problem, its plan, and the hint; of a model the plan that it carries."""
+    if request.form.is_model:
+        return parse_document_body(request.body, request.form, request.limits), carried(request.body), None
     issues: list[Issue] = []
     content = json_value(request.body, request.limits)
     subject = subject_of(content)
@@ -102,13 +117,7 @@ def _verify(request: VerifyRequest, most_choices: int | None) -> Document:
     hint = None if raw.get("hint") is None else _plan_of(issues, raw, "hint", problem)
     if issues or problem is None or plan is None:
         raise InputError(issues)
-    _require_few(problem_of(problem), most_choices)
-    verdict = judge(problem, plan, hint)
-    if request.recheck_seconds is not None:
-        from memstow.planner.solve.recheck import recheck
-
-        verdict = recheck(problem, plan, verdict, request.recheck_seconds, hint)
-    return _json_document(as_data(verdict))
+    return problem, plan, hint
 
 
 def _plan_of(
@@ -161,11 +170,12 @@ def _rewrite_plan(request: RewritePlanRequest, most_choices: int | None) -> Docu
     plan = plan_from_bytes(request.plan)
     if plan.status not in PLANNED:
         return Document(request.plan, "json")
-    if request.to == plan_forms.MODEL:
+    if request.to.partition("?")[0] == plan_forms.MODEL:
         if most_choices is not None:
             # Bytes that nobody vouches for are read in a process of their own.
             raise TooManyChoicesError
-        return Document(rewritten(request.model or b"", plan), request.to)
+        model = written(request.model or b"", plan, plan_forms.flags_of(request.to))
+        return Document(model, plan_forms.MODEL)
     problem = problem_of(document_from(request.problem), plan)
     _require_few(problem, most_choices)
     if most_choices is not None and plan_forms.takes_long(problem, request.to):

@@ -31,6 +31,7 @@ class BodyForm:
     """What changes the document: `target`, `order`, `in_place`."""
     members: tuple[str, ...] = ()  # further members that the envelope may have
     rewrites_model: bool = False  # the model is to be written again, as its plan says
+    model_flags: tuple[str, ...] = ()  # how
 
     @property
     def is_model(self) -> bool:
@@ -70,6 +71,7 @@ class VerifyRequest:
     """Judge a plan."""
 
     body: bytes
+    form: BodyForm
     limits: Limits
     recheck_seconds: float | None = None  # None: solvers are not asked
 

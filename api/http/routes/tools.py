@@ -16,7 +16,7 @@ from memstow.api.http.requests import (
     FormatOfBody,
     changes_in,
     format_of,
-    require_json,
+    model_or_json,
     require_known,
 )
 from memstow.api.http.responses import document_response
@@ -43,7 +43,8 @@ _ALONE = schemas.enveloped(
     summary="Judge a plan from anyone",
     description="That a plan is not valid is an answer (200, `valid` false), not an error. `claims` says of "
     "each thing that the plan says whether it was checked; `checked` is whether all were. With `recheck` the "
-    "solvers are asked to check what is only claimed; never for longer than `sync_seconds`.",
+    "solvers are asked to check what is only claimed; never for longer than `sync_seconds`. A model is "
+    "judged by the memory plan that it carries.",
     response_class=Response,
     responses=schemas.answers(
         200,
@@ -64,6 +65,7 @@ _ALONE = schemas.enveloped(
         ["problem", "plan"],
         {"problem": schemas.PROBLEM, "plan": schemas.PLAN},
         alone=False,
+        models=("tflite",),
     ),
 )
 async def verify(
@@ -77,10 +79,10 @@ async def verify(
     """Judge."""
     require_known(request, "recheck", "time_limit")
     caller = await service.caller(request)
-    require_json(request)
+    form = BodyForm(format=model_or_json(request))
     body = await read_body(request, service.settings)
     share = share_of(caller, request)
-    verify = VerifyRequest(body=body, limits=service.limits)
+    verify = VerifyRequest(body=body, form=form, limits=service.limits)
     if not recheck:
         return document_response(await service.perform(VERIFY, verify, len(body), share))
     most = _bounded(service, caller, time_limit)
