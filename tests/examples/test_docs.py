@@ -53,6 +53,7 @@ def test_the_commands_of_a_section_run(
         "CMake": "100% tests passed",
         "A lock, so that builds do not search": "valid: optimal",
         "Rust": "",
+        "Only curl": '"valid": true',
         "TensorFlow Lite Micro: a better order": "optimal: 5 buffers placed, found by tflm",
     }
     assert expected.get(title, "51 peaks in ") in said
