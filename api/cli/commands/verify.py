@@ -7,6 +7,7 @@ from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import LONGEST_RUN, Commands, add_command, real
 from memstow.api.cli.io.model_plan import read_carried_plan
 from memstow.api.cli.io.problem_input import (
+    READ_ONLY,
     READABLE,
     add_changes,
     add_graph_changes,
@@ -58,7 +59,9 @@ memstow solve model.json --json | memstow verify model.json -
         "may be the first file itself",
     )
     parser.add_argument(
-        "--plan-format", choices=READABLE, help="format of the plan (default: detected from its content)"
+        "--plan-format",
+        choices=(*READABLE, *READ_ONLY),
+        help="format of the plan (default: detected from its content)",
     )
     add_changes(parser)
     add_graph_changes(parser)

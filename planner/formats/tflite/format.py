@@ -4,12 +4,11 @@ Ids are indices: `7` is tensor 7 of the first subgraph, `1/7` that of subgraph 1
 operator that calls it. Sizes are rounded up to 16 bytes. Weights are constants; variables lie elsewhere.
 """
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Final, Literal
 
-from memstow.planner.formats.graph.format import GraphFormat
+from memstow.planner.formats.graph.format import GraphFormat, no_open_dimensions
 from memstow.planner.formats.tflite.model import ModelOperator, ModelTensor, Subgraph, read_subgraphs
 from memstow.planner.formats.tflite.operator_names import ELEMENTWISE, NPU
 from memstow.planner.formats.tflite.side_effects import kept_pairs
@@ -176,6 +175,10 @@ def _pairs(operator: ModelOperator, subgraph: Subgraph) -> tuple[tuple[str, str]
     )
 
 
-FORMAT: Final = GraphFormat(
-    name="tflite", is_json=False, read_graph=read_graph, read_in_place=partial(read_graph, in_place=True)
-)
+def _read_model(data: bytes, in_place: bool, dims: Mapping[str, int]) -> Graph:
+    if dims:
+        raise no_open_dimensions()
+    return read_graph(data, in_place)
+
+
+FORMAT: Final = GraphFormat(name="tflite", is_json=False, read_graph=read_graph, read_model=_read_model)
