@@ -22,7 +22,7 @@ from memstow.planner.reading.printable import printable
 
 _FORMAT_OF: Final = {media: name for name, media in MEDIA_TYPES.items()}
 # Parameters that may be given several times.
-_REPEATED: Final = frozenset({"section"})
+_REPEATED: Final = frozenset({"section", "dim"})
 _PLAIN: Final = ("application/json", "application/octet-stream", "text/csv")
 
 
@@ -93,6 +93,11 @@ CHANGE_PARAMETERS: Final = [
             "graph names, none of a model.",
             {"type": "boolean"},
         ),
+        (
+            "dim",
+            "NAME=VALUE: the value of a dimension that an ONNX model leaves open; may be repeated.",
+            {"type": "array", "items": {"type": "string"}},
+        ),
     )
 ]
 
@@ -154,7 +159,7 @@ async def read_problem_body(
 ) -> tuple[bytes, BodyForm]:
     """The body of a request for a plan, and its form; an envelope may have these further members."""
     name = format_of(request, chosen)
-    require_known(request, *OPTION_NAMES, *CHANGES, "format", "output_format", *plan_forms.PARAMETERS)
+    require_known(request, *OPTION_NAMES, *CHANGES, "dim", "format", "output_format", *plan_forms.PARAMETERS)
     rewrites = request.query_params.get("output_format") == plan_forms.MODEL
     if rewrites and name != plan_forms.MODEL:
         message = "a TensorFlow Lite model is written from the body that is one, and this is something else"
@@ -168,11 +173,36 @@ async def read_problem_body(
         format=name,
         options=options,
         changes=changes_in(request),
+        dims=dims_in(request, name),
         members=members if name is None else (),
         rewrites_model=rewrites,
         model_flags=plan_forms.flags_of(output_format(request, plan_forms.MODEL)) if rewrites else (),
     )
     return await read_body(request, service.settings), form
+
+
+def form_of_document(request: Request, chosen: str | None) -> BodyForm:
+    """The form of a body that holds a problem, a graph or a model, and no options."""
+    name = format_of(request, chosen)
+    return BodyForm(format=name, changes=changes_in(request), dims=dims_in(request, name))
+
+
+def dims_in(request: Request, name: str | None) -> dict[str, int]:
+    """The values that the query gives to open dimensions of an ONNX model."""
+    found: dict[str, int] = {}
+    for text in request.query_params.getlist("dim"):
+        dimension, _, number = text.rpartition("=")
+        if name != "onnx":
+            message = "it is for the open dimensions of ONNX models; leave it out"
+            raise InputError.single("unused_parameter", "query.dim", message)
+        if not dimension or not (number.isascii() and number.isdecimal()) or len(number) > 19:
+            message = f"{printable(text, 80)!r} is not a dimension and its value; write for example batch=1"
+            raise InputError.single("bad_dimension", "query.dim", message)
+        if dimension in found:
+            message = f"the dimension {printable(dimension, 80)!r} has two values; give it one"
+            raise InputError.single("repeated", "query.dim", message)
+        found[dimension] = int(number)
+    return found
 
 
 def changes_in(request: Request) -> dict[str, QueryValue]:

@@ -33,7 +33,8 @@ def read_document(body: bytes, name: str, form: BodyForm, limits: Limits) -> "Pr
     """The document of a body that holds nothing else, in the format of this name."""
     if form.is_model:
         in_place = form.changes.get("in_place") is True
-        return _document_within(formats.read_document(body, name, in_place=in_place), limits)
+        found = formats.read_document(body, name, in_place=in_place, dims=form.dims)
+        return _document_within(found, limits)
     if name == "csv":
         return _document_within(formats.read_document(body, name), limits)
     return document_of(json_value(body, limits), name, limits)

@@ -29,6 +29,8 @@ class BodyForm:
     options: Mapping[str, QueryValue] = field(default_factory=dict)
     changes: Mapping[str, QueryValue] = field(default_factory=dict)
     """What changes the document: `target`, `order`, `in_place`."""
+    dims: Mapping[str, int] = field(default_factory=dict)
+    """Values for the dimensions that an ONNX model leaves open."""
     members: tuple[str, ...] = ()  # further members that the envelope may have
     rewrites_model: bool = False  # the model is to be written again, as its plan says
     model_flags: tuple[str, ...] = ()  # how

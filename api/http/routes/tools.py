@@ -14,8 +14,7 @@ from memstow.api.http.requests import (
     CHANGE_PARAMETERS,
     CurrentService,
     FormatOfBody,
-    changes_in,
-    format_of,
+    form_of_document,
     model_or_json,
     require_known,
 )
@@ -121,9 +120,9 @@ async def inspect(
     format: FormatOfBody = None,  # noqa: A002
 ) -> Response:
     """Inspect."""
-    require_known(request, "rows", "needs", "time_limit", "format", *CHANGES)
+    require_known(request, "rows", "needs", "time_limit", "format", "dim", *CHANGES)
     caller = await service.caller(request)
-    form = BodyForm(format=format_of(request, format), changes=changes_in(request))
+    form = form_of_document(request, format)
     body = await read_body(request, service.settings)
     share = share_of(caller, request)
     inspect = InspectRequest(body=body, form=form, limits=service.limits, rows=rows)
@@ -154,11 +153,11 @@ async def convert(
     format: FormatOfBody = None,  # noqa: A002
 ) -> Response:
     """Convert."""
-    require_known(request, "to", "format", *CHANGES)
+    require_known(request, "to", "format", "dim", *CHANGES)
     caller = await service.caller(request)
     if to not in _WRITTEN:
         raise ApiError(422, "unknown_format", f"use one of {', '.join(_WRITTEN)}")
-    form = BodyForm(format=format_of(request, format), changes=changes_in(request))
+    form = form_of_document(request, format)
     body = await read_body(request, service.settings)
     convert = ConvertRequest(body=body, form=form, limits=service.limits, to=to)
     return document_response(await service.perform(CONVERT, convert, len(body), share_of(caller, request)))

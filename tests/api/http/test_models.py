@@ -202,6 +202,18 @@ def test_onnx_models_are_planned(client: TestClient) -> None:
     assert plan.json()["schedule"]["order"] == ["one", "two"]
     unknown = client.post("/v1/plan", content=onnx_model("batch"), headers=ONNX)
     problem_document(unknown, 422, "unknown_shape")
+    known = client.post("/v1/convert?to=graph&dim=batch=2", content=onnx_model("batch"), headers=ONNX)
+    assert known.status_code == 200, known.text
+    assert {tuple(tensor["shape"]) for tensor in known.json()["tensors"]} == {(2, 64)}
+    for query, code in (
+        ("dim=batch", "bad_dimension"),
+        ("dim=batch=2&dim=batch=3", "repeated"),
+    ):
+        told = client.post(f"/v1/plan?{query}", content=onnx_model("batch"), headers=ONNX)
+        problem_document(told, 422, code)
+    problem_document(
+        client.post("/v1/plan?dim=batch=2", content=MODEL, headers=TFLITE), 422, "unused_parameter"
+    )
 
 
 def test_a_text_in_an_envelope_is_no_model(client: TestClient) -> None:
