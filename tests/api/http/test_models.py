@@ -5,9 +5,12 @@ from random import Random
 from typing import Any
 
 import pytest
+from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 import memstow
+from memstow.api.http.app import create_app
+from memstow.api.http.settings import Settings
 from memstow.planner import exports
 from memstow.planner.targets.by_name import shipped_target
 from tests.api.asking import over
@@ -18,6 +21,13 @@ TFLITE = {"content-type": "application/vnd.tflite"}
 ONNX = {"content-type": "application/onnx"}
 MODEL = branching_model()
 DETERMINISTIC = "deterministic=true"
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
+    """An app whose requests wait for their plans however busy the machine is."""
+    settings = Settings(data=tmp_path_factory.mktemp("data"), slots=1, lease_seconds=60.0, sync_seconds=600.0)
+    return create_app(settings)
 
 
 def peak_of(plan: dict[str, Any]) -> int:
@@ -201,7 +211,7 @@ def test_onnx_models_are_planned(client: TestClient) -> None:
     assert plan.status_code == 200, plan.text
     assert plan.json()["schedule"]["order"] == ["one", "two"]
     unknown = client.post("/v1/plan", content=onnx_model("batch"), headers=ONNX)
-    problem_document(unknown, 422, "unknown_shape")
+    problem_document(unknown, 422, "unknown_dimension")
     known = client.post("/v1/convert?to=graph&dim=batch=2", content=onnx_model("batch"), headers=ONNX)
     assert known.status_code == 200, known.text
     assert {tuple(tensor["shape"]) for tensor in known.json()["tensors"]} == {(2, 64)}
