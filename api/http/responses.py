@@ -21,6 +21,9 @@ MEDIA_TYPES: Final = {
     "structured": f"{_VENDOR}structured+json",
     "executorch": f"{_VENDOR}executorch+json",
     "usmp": f"{_VENDOR}usmp+json",
+    "graph": f"{_VENDOR}graph+json",
+    "tflite": "application/vnd.tflite",
+    "onnx": "application/onnx",
 }
 SOURCE_CODE: Final = "text/plain; charset=utf-8"
 """The media type of plans as source code."""

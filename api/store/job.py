@@ -45,6 +45,7 @@ class Draft:
     buffers: int
     options: str
     hint: bytes | None = None
+    model: bytes | None = None  # what the problem was read from, if its plan is wanted as one
     plan: bytes | None = None  # the best so far
     priority: int = 0
     time_limit: float | None = None  # None: its run ends by its work

@@ -64,6 +64,7 @@ def test_the_commands_of_a_section_run(
         "ONNX": "the outputs are equal",
         "XLA": "peak 57,360",
         "TVM USMP": "valid: 2 placements",
+        "Only curl": '"valid": true',
         "TensorFlow Lite Micro: a better order": "optimal: 5 buffers placed, found by tflm",
     }
     assert expected.get(title, "51 peaks in ") in said

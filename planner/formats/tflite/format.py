@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 from memstow.planner.formats.graph.format import GraphFormat, no_open_dimensions
 from memstow.planner.formats.tflite.model import ModelOperator, ModelTensor, Subgraph, read_subgraphs
-from memstow.planner.formats.tflite.operator_names import ELEMENTWISE
+from memstow.planner.formats.tflite.operator_names import ELEMENTWISE, NPU
 from memstow.planner.formats.tflite.side_effects import kept_pairs
 from memstow.planner.formats.tflite.subgraphs import CalledTensor, Calls
 from memstow.planner.formats.tflite.windows import window_of
@@ -39,7 +39,8 @@ _TYPES: Final[dict[int, ElementType]] = {
     17: "int4",
     18: "bfloat16",
 }
-_STRING, _RESOURCE, _VARIANT = 5, 13, 14
+RESOURCE: Final = 13
+_STRING, _VARIANT = 5, 14
 _REFUSED: Final = {_STRING: "strings", _VARIANT: "variants"}
 
 
@@ -69,19 +70,37 @@ def _tensors(subgraph: Subgraph) -> list[Tensor]:
     """The tensors of the first subgraph that something uses."""
     used = {i for operator in subgraph.operators for i in (*operator.inputs, *operator.outputs)}
     used |= {*subgraph.inputs, *subgraph.outputs}
-    return [_tensor(str(i), subgraph.tensors[i], f"$.subgraphs[0].tensors[{i}]") for i in sorted(used)]
+    regions = _regions(subgraph)
+    return [
+        Tensor(id=str(i), size=0, kind="external")
+        if i in regions
+        else _tensor(str(i), subgraph.tensors[i], f"$.subgraphs[0].tensors[{i}]")
+        for i in sorted(used)
+    ]
+
+
+def _regions(subgraph: Subgraph) -> set[int]:
+    """Tensors that stand for all memory of a neural processor: others lie in them, where its commands say."""
+    return {
+        i
+        for operator in subgraph.operators
+        if operator.is_custom and operator.name == NPU
+        for i in operator.inputs[2:4]
+        if _kind(subgraph.tensors[i]) == "data"
+    }
 
 
 def _unmade(subgraph: Subgraph) -> list[int]:
     """Tensors that are read, and that no operator makes: they are there before the first runs."""
     made = {i for operator in subgraph.operators for i in operator.outputs}
     read = {i for operator in subgraph.operators for i in operator.inputs} | set(subgraph.outputs)
-    return [i for i in sorted(read - made) if _kind(subgraph.tensors[i]) == "data"]
+    unmade = sorted(read - made - _regions(subgraph))
+    return [i for i in unmade if _kind(subgraph.tensors[i]) == "data"]
 
 
 def _tensor(name: str, tensor: ModelTensor, path: str) -> Tensor:
     kind = _kind(tensor)
-    if tensor.type == _RESOURCE or (kind == "constant" and tensor.type not in _TYPES):
+    if tensor.type == RESOURCE or (kind == "constant" and tensor.type not in _TYPES):
         return Tensor(id=name, size=0, kind="external" if kind == "data" else kind)
     element = _TYPES.get(tensor.type)
     if element is None:
@@ -99,10 +118,18 @@ def _tensor(name: str, tensor: ModelTensor, path: str) -> Tensor:
     return Tensor(id=name, size=aligned, shape=tensor.shape, type=element, kind=kind, alignment=_ALIGNMENT)
 
 
+def arena_bytes(tensor: ModelTensor, path: str) -> int:
+    """What the tensor takes of the arena while it lives; 0 for constants and variables."""
+    if tensor.type == RESOURCE and not (tensor.is_constant or tensor.is_variable):
+        return _ALIGNMENT
+    found = _tensor("t", tensor, path)
+    return found.size if found.kind == "data" and found.size is not None else 0
+
+
 def _kind(tensor: ModelTensor) -> Literal["data", "constant", "external"]:
     if tensor.is_constant:
         return "constant"
-    return "external" if tensor.is_variable or tensor.type == _RESOURCE else "data"
+    return "external" if tensor.is_variable or tensor.type == RESOURCE else "data"
 
 
 def _operator(

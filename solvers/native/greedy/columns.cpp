@@ -1,8 +1,11 @@
 #include "greedy/columns.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <optional>
+#include <system_error>
+#include <thread>
 
+#include "core/ascending.hpp"
 #include "core/bounds.hpp"
 #include "core/score.hpp"
 #include "greedy/greedy.hpp"
@@ -24,17 +27,28 @@ Value least_height(const Instance& instance) {
 
 // In the order of time, forwards and backwards: with many buffers all other passes take far longer.
 Layout swept(const Instance& instance, Budget& budget) {
-    std::vector<Index> order(instance.item_count());
-    std::iota(order.begin(), order.end(), 0);
-    const auto rows_of = [&](Index item) { return instance.rows[item].front(); };
+    const auto sweep_by = [&](bool backwards) {
+        std::vector<std::int64_t> rows(instance.item_count());
+        for (Index item = 0; item < instance.item_count(); ++item) {
+            const RowRange& range = instance.rows[item].front();
+            rows[item] = backwards ? -range.end : range.begin;
+        }
+        return sweep(instance, ascending(rows), backwards, budget);
+    };
+    Layout backwards;
+    const auto go_back = [&] { backwards = sweep_by(true); };
+    std::optional<std::jthread> other;
+    try {
+        other.emplace(go_back);
+    } catch (const std::system_error&) {  // no threads left: one after the other
+    }
+    Layout forwards = sweep_by(false);
+    if (other) {
+        other->join();
+    } else {
+        go_back();
+    }
     const auto height_of = [&](const Layout& layout) { return pool_peaks(instance, layout)[0]; };
-    std::stable_sort(order.begin(), order.end(),
-                     [&](Index a, Index b) { return rows_of(a).begin < rows_of(b).begin; });
-    Layout forwards = sweep(instance, order, false, budget);
-    if (budget.spent()) return forwards;
-    std::stable_sort(order.begin(), order.end(),
-                     [&](Index a, Index b) { return rows_of(a).end > rows_of(b).end; });
-    Layout backwards = sweep(instance, order, true, budget);
     return height_of(backwards) < height_of(forwards) ? backwards : forwards;
 }
 
@@ -50,7 +64,9 @@ Layout layout_of(const Instance& instance, std::int64_t placements, Budget& budg
 }  // namespace
 
 std::vector<std::int64_t> place(const Columns& columns, std::int64_t placements, Budget& budget) {
-    const FromColumns made = instance_of(columns, kLimit);
+    const bool many = columns.sizes.size() > kMostTried;
+    const ItemOrder order = many ? ItemOrder::by_begin : ItemOrder::as_given;
+    const FromColumns made = instance_of(columns, kLimit, order);
     const Layout layout = layout_of(made.instance, placements, budget);
     std::vector<std::int64_t> offsets(columns.sizes.size());
     for (std::size_t item = 0; item < layout.size(); ++item) {

@@ -65,7 +65,7 @@ def test_jobs_and_batches_take_graphs(client: TestClient) -> None:
     wait_for(lambda: client.get(f"/v1/jobs/{job}").json()["state"] == "done", "the job")
     plan = client.get(f"/v1/jobs/{job}/plan").json()
     assert (value_of(plan), sorted(plan["schedule"]["order"])) == (110, ["A", "B", "D", "Y"])
-    as_csv = client.get(f"/v1/jobs/{job}/plan?format=csv")
+    as_csv = client.get(f"/v1/jobs/{job}/plan?output_format=csv")
     assert as_csv.status_code == 200
     batch = client.post(
         "/v1/batches", json={"problems": [{"name": "forked", "problem": {**FORKED, "order": "free"}}]}
