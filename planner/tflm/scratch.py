@@ -30,6 +30,12 @@ def with_scratch(graph: Graph, model: bytes, scratch: Scratch) -> Graph:
     return replace(graph, operators=tuple(operators))
 
 
+def in_order(scratch: Scratch, order: Sequence[str]) -> Scratch:
+    """The same for a model that lists its operators in this order."""
+    moved = {(0, at): scratch[0, int(name)] for at, name in enumerate(order) if (0, int(name)) in scratch}
+    return {**{key: sizes for key, sizes in scratch.items() if key[0]}, **moved}
+
+
 def aligned(size: int) -> int:
     """Bytes as the runtime counts them."""
     return -(-size // _ALIGNMENT) * _ALIGNMENT
