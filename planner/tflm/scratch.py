@@ -24,8 +24,9 @@ def with_scratch(graph: Graph, model: bytes, scratch: Scratch) -> Graph:
     subgraphs = read_subgraphs(model)
     calls = Calls(subgraphs)
     operators = []
-    for i, operator in enumerate(graph.operators):
-        asked = _temporaries(i, subgraphs[0].operators[i], calls, scratch)
+    of_model = {str(i): (i, operator) for i, operator in enumerate(subgraphs[0].operators)}
+    for operator in graph.operators:
+        asked = _temporaries(*of_model[operator.id], calls, scratch) if operator.id in of_model else ()
         operators.append(replace(operator, temporaries=(*operator.temporaries, *asked)))
     return replace(graph, operators=tuple(operators))
 

@@ -47,6 +47,9 @@ def compare(seeds: Sequence[int], folder: Path) -> tuple[int, int]:
         assert before.head == arena_of(model, scratch_of(model)).head == made.plain_head, seed
         assert after.head == arena_of(made.model, made.scratch).head, seed
         assert after.head <= before.head, seed
-        assert after.tail <= before.tail, seed
+        # In another order, what stays may be aligned in another way.
+        if made.model.endswith(model):
+            assert after.tail <= before.tail, seed
+        assert after.head + after.tail <= before.head + before.tail, seed
         saved += before.head - after.head
     return sum(it.is_planned for it in written), saved
