@@ -5,11 +5,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from typing import Literal
 
 import pytest
 
 import memstow
 from memstow.planner.formats.tflite.flatbuffer import Flatbuffer
+from memstow.planner.graph.changes import with_order
 from memstow.planner.model.errors import InputError
 from memstow.planner.tflm.carried_plan import carried_plan
 from memstow.planner.tflm.offline_plan import NAME, carried_offsets, encoded
@@ -28,8 +30,8 @@ from tests.tflite_models import (
 )
 
 
-def plan_of(data: bytes, order: str = "given") -> memstow.Plan:
-    graph = replace(memstow.read_graph(data), order=order)
+def plan_of(data: bytes, order: Literal["given", "free"] = "given") -> memstow.Plan:
+    graph = with_order(memstow.read_graph(data), order)
     return memstow.plan(graph, memstow.Options(deterministic=True))
 
 
@@ -144,9 +146,9 @@ def test_a_plan_in_the_model_is_replaced_only_on_demand() -> None:
 def test_a_plan_that_is_wrong_or_none_is_not_written() -> None:
     data = branching_model()
     plan = plan_of(data)
-    moved = [replace(it, offset=it.offset // 2) for it in plan.placements]
-    everywhere = [replace(it, pool=it.buffer) for it in plan.placements]
-    assert refusal(data, replace(plan, placements=[replace(it, offset=0) for it in moved])) == "overlap"
+    stacked = tuple(replace(it, offset=0) for it in plan.placements)
+    everywhere = tuple(replace(it, pool=it.buffer) for it in plan.placements)
+    assert refusal(data, replace(plan, placements=stacked)) == "overlap"
     assert refusal(data, replace(plan, placements=everywhere)) == "several_pools"
     assert refusal(data, memstow.Plan(status=memstow.Status.UNKNOWN)) == "no_plan"
     assert refusal(data, replace(plan, placements=plan.placements[1:])) == "missing"

@@ -1,11 +1,11 @@
 """Real models with their plans in TensorFlow Lite Micro: equal outputs, and the arena that is told."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import memstow
+from memstow.planner.graph.changes import with_order
 from memstow.planner.tflm.measure import measure_arena, measure_scratch
 from memstow.planner.tflm.scratch import with_scratch
 from memstow.planner.tflm.written_model import written_model
@@ -23,21 +23,24 @@ EXPECTED = {
     "tflm__trained_lstm_int8": [(1_536, 4_208)] * 3,
 }
 
+# Whatever the noise, these say that no word was spoken.
+SURE = ("mww__v2_alexa", "tflm__keyword_scrambled_8bit")
+
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_outputs_are_equal_and_the_arena_is_as_told(shared_data: Path, tmp_path: Path, name: str) -> None:
     data = (shared_data / "tflite" / f"{name}.tflite").read_bytes()
     scratch = measure_scratch(data)
     models = [data]
-    for order in ("given", "free"):
-        graph = with_scratch(replace(memstow.read_graph(data), order=order), data, scratch)
+    listed = with_scratch(memstow.read_graph(data), data, scratch)
+    for graph in (listed, with_order(listed, "free")):
         plan = memstow.plan(graph, memstow.Options(deterministic=True))
         assert plan.status is memstow.Status.OPTIMAL
         made = written_model(data, plan, scratch)
         models.append(made.model)
     ran = run_models(models, tmp_path)
     assert ran[0].outputs == ran[1].outputs == ran[2].outputs
-    assert len(set(ran[0].outputs)) > 1
+    assert name in SURE or len(set(ran[0].outputs)) > 1
     assert ran[1].tail <= ran[0].tail
     found = [(arena.head, arena.least) for arena in map(measure_arena, models)]
     assert found == EXPECTED[name]
