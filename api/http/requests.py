@@ -85,7 +85,8 @@ CHANGE_PARAMETERS: Final = [
         ("target", "The name of a target whose pools are used.", {"type": "string"}),
         (
             "order",
-            "Of a graph or a model: run operators as listed (given), in the best order that it allows (free), or in that of a rule.",
+            "Of a graph or a model: run operators as listed (given), in the best order that it allows "
+            "(free), or in that of a rule.",
             {"enum": list(ORDERS)},
         ),
         (

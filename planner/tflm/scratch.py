@@ -24,10 +24,17 @@ def with_scratch(graph: Graph, model: bytes, scratch: Scratch) -> Graph:
     subgraphs = read_subgraphs(model)
     calls = Calls(subgraphs)
     operators = []
-    for i, operator in enumerate(graph.operators):
-        asked = _temporaries(i, subgraphs[0].operators[i], calls, scratch)
+    of_model = {str(i): (i, operator) for i, operator in enumerate(subgraphs[0].operators)}
+    for operator in graph.operators:
+        asked = _temporaries(*of_model[operator.id], calls, scratch) if operator.id in of_model else ()
         operators.append(replace(operator, temporaries=(*operator.temporaries, *asked)))
     return replace(graph, operators=tuple(operators))
+
+
+def in_order(scratch: Scratch, order: Sequence[str]) -> Scratch:
+    """The same for a model that lists its operators in this order."""
+    moved = {(0, at): scratch[0, int(name)] for at, name in enumerate(order) if (0, int(name)) in scratch}
+    return {**{key: sizes for key, sizes in scratch.items() if key[0]}, **moved}
 
 
 def aligned(size: int) -> int:

@@ -48,6 +48,7 @@ def runtime_model(model: bytes, graph: Graph, order: Sequence[str]) -> RuntimeMo
     subgraphs = read_subgraphs(model)
     indices = allowed_order(graph, order)
     live = liveness(graph, indices)
+    spans = {it.id: span for it, span in zip(graph.operators, live.spans, strict=True)}
     lives: dict[tuple[int, int], Span] = {}
     there = set(map(str, subgraphs[0].inputs))
     for i, tensor in enumerate(graph.tensors):
@@ -56,10 +57,10 @@ def runtime_model(model: bytes, graph: Graph, order: Sequence[str]) -> RuntimeMo
             # What is read, but neither made nor an input, is there before the time of the inputs.
             is_unmade = span[0] == 0 and tensor.id not in there
             lives[0, int(tensor.id)] = (-1, span[1]) if is_unmade else span
-    operators = {(0, i): live.spans[i] for i in indices}
+    operators = {(0, i): spans[str(i)] for i in range(len(subgraphs[0].operators))}
     calls = Calls(subgraphs)
     for i, operator in enumerate(subgraphs[0].operators):
-        begin = live.spans[i][0]
+        begin = spans[str(i)][0]
         for called in calls.of(operator, f"$.subgraphs[0].operators[{i}]"):
             first, last = called.phases
             lives[called.subgraph, called.tensor] = (begin + first if first else -1, begin + last)

@@ -160,7 +160,8 @@ def run(args: argparse.Namespace) -> int:
     else:
         plan, interrupted = _locked_plan(args, document, options)
     written = written_model(model, document, plan) if model is not None and wants_model(args) else None
-    shows = write_results(args, problem_of(document, plan), plan, written)
+    data = None if written is None else written.data
+    shows = write_results(args, problem_of(document, plan), plan, data)
     if model is not None and shows:
         show_arena(model, written)
     if interrupted:

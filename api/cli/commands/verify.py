@@ -55,8 +55,8 @@ memstow solve model.json --json | memstow verify model.json -
         "plan",
         metavar="PLAN",
         nargs="?",
-        help="the plan, - reads it from standard input; or a TensorFlow Lite model that carries it, which "
-        "may be the first file itself",
+        help="the plan; - reads it from standard input. A TensorFlow Lite model may carry it, even the "
+        "first file itself",
     )
     parser.add_argument(
         "--plan-format",

@@ -2,7 +2,7 @@
 
 import argparse
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from memstow.api.cli.io.problem_input import STDIN, naming_file, problem_of, read_bytes_of
@@ -87,49 +87,43 @@ def with_model(document: "Problem | Graph", model: Model | None) -> "Problem | G
     return with_scratch(document, model.data, model.scratch)
 
 
-def written_model(model: Model, document: "Problem | Graph", plan: "Plan") -> bytes | None:
-    """The model with the plan, or without one where that takes no more memory; None if there is no plan."""
+def written_model(model: Model, document: "Problem | Graph", plan: "Plan") -> Model | None:
+    """The model with the plan, or as it is where the plan saves nothing; None if there is no plan."""
     from memstow.planner.formats.tflite.reordering import reorder_model
     from memstow.planner.model.plan import PLANNED
-    from memstow.planner.tflm.planned_model import planned_model, without_plan
+    from memstow.planner.tflm.scratch import in_order
+    from memstow.planner.tflm.written_model import written_model as written
 
     if plan.status not in PLANNED or plan.schedule is None:
         return None
     if model.order_only:
         _warn_if_worse(document, plan)
-        return reorder_model(model.data, plan.schedule.order)
-    planned = planned_model(model.data, plan, replan=model.replan)
-    plain = without_plan(model.data)
-    heads = [_arena(it, model).head for it in (plain, planned)]
-    if heads[0] is None or heads[1] is None or heads[1] < heads[0]:
-        return planned
-    print_error(
-        f"the model is written without a plan: the runtime's own rule needs {heads[0]:,} bytes, and the plan "
-        f"{heads[1]:,}"
-    )
-    return plain
+        order = plan.schedule.order
+        return replace(model, data=reorder_model(model.data, order), scratch=in_order(model.scratch, order))
+    made = written(model.data, plan, model.scratch, replan=model.replan)
+    if not made.is_planned:
+        print_error(
+            f"the model is written without a plan, which saves nothing: the runtime's own rule needs "
+            f"{made.plain_head:,} bytes, and the plan {made.planned_head:,}"
+        )
+    return replace(model, data=made.model, scratch=made.scratch)
 
 
-def show_arena(model: Model, written: bytes | None) -> None:
+def show_arena(model: Model, written: Model | None) -> None:
     """Print what the runtime needs for the model, and for what was written."""
     from memstow.planner.show.arena_table import arena_table
 
-    arenas = [_told(it, model) for it in (model.data, written) if it is not None]
-    print(arena_table(arenas))
+    print(arena_table([_arena(it) for it in (model, written) if it is not None]))
 
 
-def _told(data: bytes, model: Model) -> "Arena":
-    if not model.measures:
-        return _arena(data, model)
-    from memstow.planner.tflm.measure import measure_arena
+def _arena(model: Model) -> "Arena":
+    if model.measures:
+        from memstow.planner.tflm.measure import measure_arena
 
-    return measure_arena(data)
-
-
-def _arena(data: bytes, model: Model) -> "Arena":
+        return measure_arena(model.data)
     from memstow.planner.tflm.arena import arena_of
 
-    return arena_of(data, model.scratch, tail=model.tail)
+    return arena_of(model.data, model.scratch, tail=model.tail)
 
 
 def _refuse_unused(args: argparse.Namespace) -> None:

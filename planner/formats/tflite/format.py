@@ -5,6 +5,7 @@ operator that calls it. Sizes are rounded up to 16 bytes. Weights are constants;
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
 from typing import Final, Literal
 
@@ -41,6 +42,7 @@ _TYPES: Final[dict[int, ElementType]] = {
 }
 RESOURCE: Final = 13
 _STRING, _VARIANT = 5, 14
+_MADE: Final = "/made"
 _REFUSED: Final = {_STRING: "strings", _VARIANT: "variants"}
 
 
@@ -55,12 +57,13 @@ def read_graph(data: bytes, in_place: bool = False) -> Graph:
             version=1,
             tensors=tuple(_tensors(main)),
             operators=tuple(
-                _operator(i, operator, subgraphs, calls, in_place)
+                step
                 for i, operator in enumerate(main.operators)
+                for step in _steps(_operator(i, operator, subgraphs, calls, in_place))
             ),
             inputs=tuple(str(i) for i in dict.fromkeys((*main.inputs, *unmade))),
             outputs=tuple(str(i) for i in dict.fromkeys(main.outputs)),
-            before=tuple((str(first), str(then)) for first, then in kept_pairs(subgraphs)),
+            before=(*_kept(subgraphs), *_made_after(main)),
         )
     require_valid(graph)
     return graph
@@ -149,6 +152,23 @@ def _operator(
         in_place=_pairs(operator, main) if in_place else (),
         window=window_of(operator, main.tensors),
     )
+
+
+def _steps(operator: Operator) -> tuple[Operator, ...]:
+    """The operator; one of a neural processor reads first, since what it makes may lie over that."""
+    if operator.type != NPU:
+        return (operator,)
+    return replace(operator, outputs=()), Operator(
+        id=f"{operator.id}{_MADE}", type=NPU, outputs=operator.outputs
+    )
+
+
+def _kept(subgraphs: Sequence[Subgraph]) -> list[tuple[str, str]]:
+    return [(str(first), str(then)) for first, then in kept_pairs(subgraphs)]
+
+
+def _made_after(main: Subgraph) -> list[tuple[str, str]]:
+    return [(str(i), f"{i}{_MADE}") for i, operator in enumerate(main.operators) if operator.name == NPU]
 
 
 def _temporary(called: CalledTensor, subgraph: Subgraph) -> Temporary | None:

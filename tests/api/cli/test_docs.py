@@ -18,7 +18,12 @@ from tests.api.http.conftest import hard
 from tests.api.serving import Server
 from tests.planner.bench.farm import Farm
 from tests.planner.bench.requests import SIDE_BY_SIDE
+from tests.planner.tflm.campaign import scratch_of
+from tests.planner.tflm.device import device_log
+from tests.planner.tflm.random_models import random_model
 from tests.waiting import wait_for
+
+MODEL = random_model(15)
 
 PAGE = (ROOT / "docs" / "cli.md").read_text()
 KEY_ID = "3f2a9c41d07b"
@@ -91,6 +96,8 @@ def test_the_examples_run(
     (tmp_path / "mine.py").write_text(SIDE_BY_SIDE)
     (tmp_path / "first.json").write_text(_written_in_the_readme()["first.json"])
     _write_model(tmp_path / "model.onnx")
+    (tmp_path / "model.tflite").write_bytes(MODEL)
+    (tmp_path / "device.log").write_bytes(device_log(MODEL, scratch_of(MODEL)))
     ids: dict[str, str] = {}
     place: dict[str, str] = {}
     for example in _examples(_sections()[command]):
