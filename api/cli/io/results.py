@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from memstow.api.cli.io.output import (
     PICTURE,
     STDOUT,
-    WRITABLE,
+    PLANS,
     format_of,
     refuse_other_pictures,
     refuse_unwritable,
@@ -58,7 +58,7 @@ def add_results(parser: argparse.ArgumentParser) -> None:
     )
     results.add_argument(
         "--output-format",
-        choices=(*WRITABLE, *EXPORTS, MODEL),
+        choices=(*PLANS, *EXPORTS, MODEL),
         help="format of the only output, or of those whose names do not tell it; without --output, prints "
         "only the plan in this format",
     )
