@@ -1,10 +1,8 @@
-"""ExecuTorch's Cadence backend with memstow: its constraints hold, and it needs no more than with its own greedy."""
+"""ExecuTorch's Cadence backend with memstow: its constraints hold, and it needs no more than with its own."""
 
 from typing import Any
 
 import pytest
-
-
 
 pytestmark = pytest.mark.filterwarnings("default")
 

@@ -133,7 +133,9 @@ def test_shapes_that_are_not_known_count_at_their_upper_bound(et: Any) -> None:
     assert et.close(ours.outputs(calls), et.expected(model, calls))
 
 
-@pytest.mark.parametrize("places", [{"alloc_graph_input": False}, {"alloc_graph_output": False}, {"alignment": 64}])
+@pytest.mark.parametrize(
+    "places", [{"alloc_graph_input": False}, {"alloc_graph_output": False}, {"alignment": 64}]
+)
 def test_the_settings_of_the_pass_hold(et: Any, places: dict[str, Any]) -> None:
     from tests.executorch.models import PLAIN
 
@@ -147,7 +149,9 @@ def test_the_settings_of_the_pass_hold(et: Any, places: dict[str, Any]) -> None:
         assert et.close(ours.outputs(calls), et.expected(model, calls))
 
 
-def test_what_cannot_be_planned_is_left_to_greedy_with_a_warning(et: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_planned_is_left_to_greedy_with_a_warning(
+    et: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from memstow.api.plugins.executorch import frames
     from tests.executorch.models import BRANCHES
 

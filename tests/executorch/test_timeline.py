@@ -49,8 +49,10 @@ def frame(rng: Random, depth: int, results: list[int]) -> Frame:
     outputs: list[Spec] = []
     for size in results:
         fitting = [it for it in specs if it.allocated_memory == size]
-        # Now and then something that has been there for long, or is the result of a branch, or is returned twice.
-        chosen = rng.choice(fitting) if fitting and rng.random() < 0.5 else Tensor(size, [length - 2, length - 1])
+        # Now and then something old, or the result of a branch, or the same tensor twice.
+        chosen = (
+            rng.choice(fitting) if fitting and rng.random() < 0.5 else Tensor(size, [length - 2, length - 1])
+        )
         chosen.lifetime = [chosen.lifetime[0], length - 1]
         specs += [] if chosen in specs else [chosen]
         outputs.append(chosen)
@@ -59,7 +61,7 @@ def frame(rng: Random, depth: int, results: list[int]) -> Frame:
 
 @dataclass
 class Machine:
-    """Runs a graph in memory: a tensor is a token in all of its bytes, and results point to where they are."""
+    """Runs a graph: a tensor is a token in all of its bytes, and a result points to what was returned."""
 
     rng: Random
     places: dict[Spec, Place]
@@ -112,7 +114,7 @@ def placed(whole: Frame) -> dict[Spec, Place]:
     return places_of(timeline, groups, solver.places)
 
 
-@pytest.mark.parametrize("seed", range(120))
+@pytest.mark.parametrize("seed", range(60))
 def test_what_is_read_is_what_was_written(seed: int) -> None:
     rng = Random(seed)
     whole = frame(rng, 2, [])

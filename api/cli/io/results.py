@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from memstow.api.cli.io.output import (
     PICTURE,
-    STDOUT,
     PLANS,
+    STDOUT,
     format_of,
     refuse_other_pictures,
     refuse_unwritable,

@@ -1,4 +1,4 @@
-"""Where each tensor of ExecuTorch is, in its words: a list with `mem_id`, which counts from 1, and `mem_offset`."""
+"""Where each tensor of ExecuTorch is, in its words: `mem_id`, which counts from 1, and `mem_offset`."""
 
 from typing import Annotated, Any
 

@@ -1,7 +1,7 @@
 """The JSON list that ExecuTorch's tensors are exported to: id, size, life and alignment, and nothing else.
 
-An object is what its planner for Cadence gets, with memories and placements: see `cadence_reading`. Plans of both
-are lists: see `allocations`.
+An object is what its planner for Cadence gets, with memories and placements: see `cadence_reading`.
+Plans of both are lists: see `allocations`.
 """
 
 from typing import Annotated, Any, Final

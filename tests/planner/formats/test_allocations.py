@@ -42,7 +42,7 @@ def test_a_plan_comes_back_and_holds() -> None:
 @pytest.mark.parametrize(
     ("raw", "code", "place"),
     [
-        ([{**ALLOCATIONS[0], "mem_id": 0}], "out_of_range", "$[0].mem_id"),
+        ([{**ALLOCATIONS[0], "mem_id": 0}], "too_small", "$[0].mem_id"),
         ([*ALLOCATIONS, ALLOCATIONS[0]], "repeated_placement", "$[2]"),
         ([*ALLOCATIONS, 3], "not_an_object", "$[2]"),
         ([*ALLOCATIONS, {"id": "c", "mem_id": 1}], "missing_field", "$[2].mem_offset"),
