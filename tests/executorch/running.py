@@ -5,7 +5,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
-import torch
+import torch as torch  # for the tests as well
 from executorch.exir import ExecutorchBackendConfig, to_edge
 from executorch.exir.memory_planning import MemoryPlanningAlgorithmSuite, Verifier
 from executorch.exir.passes import MemoryPlanningPass

@@ -1,5 +1,6 @@
 """Branches in time, without ExecuTorch: whatever branches are taken, what is read is what was written."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from random import Random
@@ -20,7 +21,7 @@ class Tensor:
     """As ExecuTorch has them."""
 
     allocated_memory: int
-    lifetime: list[int]
+    lifetime: Sequence[int]
     alignment: int = 1
     mem_id: int | None = None
     mem_offset: int | None = None
@@ -50,7 +51,7 @@ def frame(rng: Random, depth: int, results: list[int]) -> Frame:
     for size in results:
         fitting = [it for it in specs if it.allocated_memory == size]
         # Now and then something old, or the result of a branch, or the same tensor twice.
-        chosen = (
+        chosen: Spec = (
             rng.choice(fitting) if fitting and rng.random() < 0.5 else Tensor(size, [length - 2, length - 1])
         )
         chosen.lifetime = [chosen.lifetime[0], length - 1]
