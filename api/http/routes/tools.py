@@ -17,7 +17,7 @@ from memstow.api.http.requests import (
     require_json,
     require_known,
 )
-from memstow.api.http.responses import document_response
+from memstow.api.http.responses import MEDIA_TYPES, document_response
 from memstow.api.http.service import Service
 from memstow.api.http.shares import share_of
 from memstow.api.operations.operations import CONVERT, INSPECT, VERIFY
@@ -31,6 +31,19 @@ _ALONE = schemas.enveloped(
     ["problem"],
     {"problem": schemas.PROBLEM},
 )
+
+_CONVERTED = schemas.answers(
+    200,
+    "The problem.",
+    schemas.PROBLEM,
+    schemas.ref("Problem"),
+    "application/json",
+    400,
+    415,
+    as_text=schemas.CSV,
+)
+for _name in ("structured", "executorch", "usmp"):
+    _CONVERTED[200]["content"][MEDIA_TYPES[_name]] = {"schema": {}, "example": schemas.EXAMPLES_ALONE[_name]}
 
 
 @router.post(
@@ -81,7 +94,7 @@ async def verify(
         return document_response(await service.perform(VERIFY, verify, len(body), share))
     most = _bounded(service, caller, time_limit)
     found = await service.search(
-        VERIFY, lambda seconds: replace(verify, recheck_seconds=seconds), most, share
+        VERIFY, verify, len(body), share, lambda seconds: replace(verify, recheck_seconds=seconds), most
     )
     return document_response(found)
 
@@ -125,7 +138,7 @@ async def inspect(
         return document_response(await service.perform(INSPECT, inspect, len(body), share))
     most = _bounded(service, caller, time_limit)
     found = await service.search(
-        INSPECT, lambda seconds: replace(inspect, needs_seconds=seconds), most, share
+        INSPECT, inspect, len(body), share, lambda seconds: replace(inspect, needs_seconds=seconds), most
     )
     return document_response(found)
 
@@ -136,7 +149,7 @@ async def inspect(
     summary="A problem in another format",
     description="What the other format has no place for is refused by name.",
     response_class=Response,
-    responses=schemas.answers(200, "The problem.", schemas.CSV, {"type": "string"}, "text/csv", 400, 415),
+    responses=_CONVERTED,
     openapi_extra=_ALONE,
 )
 async def convert(
