@@ -29,7 +29,7 @@ _MODULES: Final = {
 _READ_ONLY: Final = {"xla": "xla.format"}
 # Read only: a graph becomes a problem when its operators have an order.
 _OF_GRAPHS: Final = {"graph": "graph.native", "tflite": "tflite.format", "onnx": "onnx.format"}
-_WITH_PLANS: Final = ("json", "csv", "structured", "usmp")
+_WITH_PLANS: Final = ("json", "csv", "structured", "executorch", "usmp")
 _USMP_PLAN: Final = "pool_allocations"
 _EMPTY_LIST: Final = (
     'an empty list is of no format in particular: give a problem, {"version": 1, "buffers": [...]}, '
@@ -162,7 +162,8 @@ def read_plan(data: bytes, problem: Problem, name: str | None = None) -> Plan:
         from memstow.planner.formats.lock import is_lock
 
         raw = raw["plan"] if is_lock(raw) else raw
-    if isinstance(raw, list) or (isinstance(raw, dict) and "buffers" in raw and "placements" not in raw):
+    is_problem = isinstance(raw, dict) and "buffers" in raw and "placements" not in raw
+    if is_problem or (isinstance(raw, list) and not is_plan(raw)):
         message = "this is a problem, where a plan is expected: the problem is named before its plan"
         raise InputError.single("not_a_plan", "$", message)
     form = _named(plan_format(raw))
@@ -257,11 +258,15 @@ def is_request(raw: Any) -> bool:
 
 def is_plan(raw: Any) -> bool:
     """Whether it is a plan, of ours or in the form of somebody else."""
+    if isinstance(raw, list):
+        return bool(raw) and isinstance(raw[0], dict) and "mem_offset" in raw[0]
     return isinstance(raw, dict) and ("placements" in raw or _USMP_PLAN in raw) and "buffers" not in raw
 
 
 def plan_format(raw: Any) -> str:
     """The format of a JSON value that should be a plan; only the native one has a status."""
+    if isinstance(raw, list):
+        return "executorch"
     if isinstance(raw, dict) and _USMP_PLAN in raw:
         return "usmp"
     return "structured" if isinstance(raw, dict) and "placements" in raw and "status" not in raw else "json"

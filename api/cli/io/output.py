@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 STDOUT = "-"
 WRITABLE = ("json", "csv", "structured")
-PLANS = (*WRITABLE, "usmp")
+# A plan can be written in the format of who asked, too.
+PLANS = (*WRITABLE, "executorch", "usmp")
 PICTURE = "svg"
 PICTURE_SUFFIX = f".{PICTURE}"
 _FORMAT_OF = {"": "json", ".json": "json", ".csv": "csv"}
