@@ -4,12 +4,16 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Final
 
 from starlette.requests import Request
 
 from memstow.api.http.addresses import network_of
 from memstow.api.http.auth import Caller
 from memstow.api.http.errors import ApiError
+
+# A share counts as present for so long after it asked: who asks again soon finds a free slot.
+_PRESENT_SECONDS: Final = 5.0
 
 
 def share_of(caller: Caller, request: Request) -> str:
@@ -22,10 +26,14 @@ def share_of(caller: Caller, request: Request) -> str:
 class FairSlots:
     """Slots of work. A free one goes to the share that has the fewest, and of equals to the next in turn.
 
-    Lives in the event loop.
+    While others are present a share leaves one slot free, which they need not wait for, and if slots have
+    `rests`, rests as long as it has worked: it takes at most half a processor. Lives in the event loop.
     """
 
-    def __init__(self, slots: int, most_waiting: int, most_each: int | None = None) -> None:
+    def __init__(
+        self, slots: int, most_waiting: int, most_each: int | None = None, *, rests: bool = False
+    ) -> None:
+        self._slots = slots
         self._free = slots
         self._most_waiting = most_waiting
         self._most_each = most_each or slots
@@ -33,22 +41,57 @@ class FairSlots:
         self._waiting = 0
         # By share, those in front whose turn is next.
         self._queues: dict[str, deque[asyncio.Future[None]]] = {}
+        # When each share asked last; the latest is last.
+        self._asked: dict[str, float] = {}
+        self._rests = rests
+        self._resting: set[str] = set()
 
     @asynccontextmanager
     async def slot(self, share: str) -> AsyncIterator[None]:
         """A slot for one piece of work; ApiError when too many wait."""
-        if self._waiting or not self._free or self._used[share] >= self._most_each:
+        self._note(share)
+        if self._waiting or not self._free or not self._may_take(share):
             await self._wait(share)
         else:
             self._take(share)
+        clock = asyncio.get_running_loop().time
+        begin = clock()
         try:
             yield
         finally:
+            if self._rests and self._others_present(share):
+                self._rest(share, clock() - begin)
             self._give_back(share)
 
     def others_wait(self, share: str) -> bool:
         """Whether work of another share waits."""
         return len(self._queues) > (share in self._queues)
+
+    def _note(self, share: str) -> None:
+        """Remember that a share asks now, and forget those that are not present any more."""
+        now = asyncio.get_running_loop().time()
+        self._asked.pop(share, None)
+        self._asked[share] = now
+        while (first := next(iter(self._asked))) != share and self._asked[first] < now - _PRESENT_SECONDS:
+            del self._asked[first]
+
+    def _others_present(self, share: str) -> bool:
+        return len(self._asked) > (share in self._asked)
+
+    def _rest(self, share: str, seconds: float) -> None:
+        """Give this share nothing for so long, but at most as long as others are present."""
+        self._resting.add(share)
+        asyncio.get_running_loop().call_later(min(seconds, _PRESENT_SECONDS), self._end_rest, share)
+
+    def _end_rest(self, share: str) -> None:
+        self._resting.discard(share)
+        self._serve_next()
+
+    def _may_take(self, share: str) -> bool:
+        if share in self._resting:
+            return False
+        one_less = self._slots > 1 and self._others_present(share)
+        return self._used[share] < min(self._most_each, self._slots - one_less)
 
     async def _wait(self, share: str) -> None:
         if self._waiting >= self._most_waiting:
@@ -96,7 +139,7 @@ class FairSlots:
 
     def _serve_next(self) -> None:
         while self._free:
-            allowed = [share for share in self._queues if self._used[share] < self._most_each]
+            allowed = [share for share in self._queues if self._may_take(share)]
             if not allowed:
                 return
             share = min(allowed, key=lambda name: self._used[name])
