@@ -4,6 +4,8 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from math import exp
 from typing import Final
 
 from starlette.requests import Request
@@ -12,8 +14,10 @@ from memstow.api.http.addresses import network_of
 from memstow.api.http.auth import Caller
 from memstow.api.http.errors import ApiError
 
-# A share counts as present for so long after it asked: who asks again soon finds a free slot.
+# A share is present for so long after it has asked, and its work counts for about as long.
 _PRESENT_SECONDS: Final = 5.0
+# Who has lately worked less than this is not held back.
+_LITTLE_SECONDS: Final = 0.1
 
 
 def share_of(caller: Caller, request: Request) -> str:
@@ -23,11 +27,30 @@ def share_of(caller: Caller, request: Request) -> str:
     return f"address {network_of(None if request.client is None else request.client.host)}"
 
 
+@dataclass(slots=True)
+class _Work:
+    """What a share has worked lately, and whether it rests."""
+
+    asked: float = 0.0
+    resting: bool = False
+    _seconds: float = 0.0
+    _at: float = 0.0
+
+    def lately(self, now: float) -> float:
+        """The seconds, of which those longer ago count less and less."""
+        return self._seconds * exp((self._at - now) / _PRESENT_SECONDS)
+
+    def add(self, seconds: float, now: float) -> None:
+        """Count a piece of work."""
+        self._seconds, self._at = self.lately(now) + seconds, now
+
+
 class FairSlots:
     """Slots of work. A free one goes to the share that has the fewest, and of equals to the next in turn.
 
-    While others are present a share leaves one slot free, which they need not wait for, and if slots have
-    `rests`, rests as long as it has worked: it takes at most half a processor. Lives in the event loop.
+    Who has lately worked more than the average of those present leaves one slot free, which they need not
+    wait for, and where slots have `rests`, rests as long as it works: it takes at most half a processor.
+    Lives in the event loop.
     """
 
     def __init__(
@@ -41,56 +64,68 @@ class FairSlots:
         self._waiting = 0
         # By share, those in front whose turn is next.
         self._queues: dict[str, deque[asyncio.Future[None]]] = {}
-        # When each share asked last; the latest is last.
-        self._asked: dict[str, float] = {}
+        # Of those present; who asked last is last.
+        self._present: dict[str, _Work] = {}
         self._rests = rests
         self._resting: set[str] = set()
 
     @asynccontextmanager
     async def slot(self, share: str) -> AsyncIterator[None]:
         """A slot for one piece of work; ApiError when too many wait."""
-        self._note(share)
+        clock = asyncio.get_running_loop().time
+        self._note(share, clock())
         if self._waiting or not self._free or not self._may_take(share):
             await self._wait(share)
         else:
             self._take(share)
-        clock = asyncio.get_running_loop().time
         begin = clock()
         try:
             yield
         finally:
-            if self._rests and self._others_present(share):
-                self._rest(share, clock() - begin)
+            self._count(share, begin, clock())
             self._give_back(share)
 
     def others_wait(self, share: str) -> bool:
         """Whether work of another share waits."""
         return len(self._queues) > (share in self._queues)
 
-    def _note(self, share: str) -> None:
-        """Remember that a share asks now, and forget those that are not present any more."""
-        now = asyncio.get_running_loop().time()
-        self._asked.pop(share, None)
-        self._asked[share] = now
-        while (first := next(iter(self._asked))) != share and self._asked[first] < now - _PRESENT_SECONDS:
-            del self._asked[first]
+    def _note(self, share: str, now: float) -> None:
+        """Note that a share is present, and forget those that are not any more."""
+        work = self._present.pop(share, None) or _Work()
+        self._present[share] = work
+        work.asked = now
+        while (first := next(iter(self._present.items())))[1].asked < now - _PRESENT_SECONDS:
+            del self._present[first[0]]
 
-    def _others_present(self, share: str) -> bool:
-        return len(self._asked) > (share in self._asked)
+    def _count(self, share: str, begin: float, end: float) -> None:
+        """Count a piece of work, and let its share rest if it works much."""
+        work = self._present.get(share)
+        if work is None:
+            return
+        work.add(end - begin, end)
+        if self._rests and self._works_much(share):
+            work.resting = True
+            rest = min(end - begin, _PRESENT_SECONDS)
+            asyncio.get_running_loop().call_later(rest, self._end_rest, work)
 
-    def _rest(self, share: str, seconds: float) -> None:
-        """Give this share nothing for so long, but at most as long as others are present."""
-        self._resting.add(share)
-        asyncio.get_running_loop().call_later(min(seconds, _PRESENT_SECONDS), self._end_rest, share)
-
-    def _end_rest(self, share: str) -> None:
-        self._resting.discard(share)
+    def _end_rest(self, work: "_Work") -> None:
+        work.resting = False
         self._serve_next()
 
-    def _may_take(self, share: str) -> bool:
-        if share in self._resting:
+    def _works_much(self, share: str) -> bool:
+        """Whether a share has lately worked more than the average of those present."""
+        work = self._present.get(share)
+        if work is None or len(self._present) == 1:
             return False
-        one_less = self._slots > 1 and self._others_present(share)
+        now = asyncio.get_running_loop().time()
+        average = sum(it.lately(now) for it in self._present.values()) / len(self._present)
+        return work.lately(now) > max(average, _LITTLE_SECONDS)
+
+    def _may_take(self, share: str) -> bool:
+        work = self._present.get(share)
+        if work is not None and work.resting:
+            return False
+        one_less = self._slots > 1 and self._works_much(share)
         return self._used[share] < min(self._most_each, self._slots - one_less)
 
     async def _wait(self, share: str) -> None:

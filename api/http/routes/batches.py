@@ -148,6 +148,8 @@ async def _submit(
     read = ReadBatchRequest(body=body, limits=service.limits_of(caller))
     validated = await service.perform(READ_BATCH, read, len(body), share)
     require_priority(caller, validated.priority)
+    jobs = len(validated.problems) * len(validated.settings)
+    await service.in_thread(service.queue.require_room, caller.key_id, jobs)
 
     def drafts_of_all() -> list[Draft]:
         return [draft_for(caller, job, fresh=True) for job in jobs_of(validated)]
