@@ -16,8 +16,11 @@ from memstow.api.http.errors import ApiError
 
 # A share is present for so long after it has asked, and its work counts for about as long.
 _PRESENT_SECONDS: Final = 5.0
-# Who has lately worked less than this is not held back.
-_LITTLE_SECONDS: Final = 0.1
+# Seconds of rest for a second of work.
+_REST: Final = 3.0
+_MOMENT: Final = 0.001
+# Who has lately worked less than this, a quarter of a processor, is not held back.
+_LITTLE_SECONDS: Final = _PRESENT_SECONDS / 4
 
 
 def share_of(caller: Caller, request: Request) -> str:
@@ -29,10 +32,10 @@ def share_of(caller: Caller, request: Request) -> str:
 
 @dataclass(slots=True)
 class _Work:
-    """What a share has worked lately, and whether it rests."""
+    """What a share has worked lately, and until when it rests."""
 
     asked: float = 0.0
-    resting: bool = False
+    rests_until: float = 0.0
     _seconds: float = 0.0
     _at: float = 0.0
 
@@ -49,8 +52,8 @@ class FairSlots:
     """Slots of work. A free one goes to the share that has the fewest, and of equals to the next in turn.
 
     Who has lately worked more than the average of those present leaves one slot free, which they need not
-    wait for, and where slots have `rests`, rests as long as it works: it takes at most half a processor.
-    Lives in the event loop.
+    wait for, and where slots have `rests`, rests three times as long as it works: then it takes at most a
+    quarter of a processor. Lives in the event loop.
     """
 
     def __init__(
@@ -67,7 +70,6 @@ class FairSlots:
         # Of those present; who asked last is last.
         self._present: dict[str, _Work] = {}
         self._rests = rests
-        self._resting: set[str] = set()
 
     @asynccontextmanager
     async def slot(self, share: str) -> AsyncIterator[None]:
@@ -104,13 +106,9 @@ class FairSlots:
             return
         work.add(end - begin, end)
         if self._rests and self._works_much(share):
-            work.resting = True
-            rest = min(end - begin, _PRESENT_SECONDS)
-            asyncio.get_running_loop().call_later(rest, self._end_rest, work)
-
-    def _end_rest(self, work: "_Work") -> None:
-        work.resting = False
-        self._serve_next()
+            rested = max(work.rests_until, end) + _REST * (end - begin)
+            work.rests_until = min(rested, end + _PRESENT_SECONDS)
+            asyncio.get_running_loop().call_at(work.rests_until, self._serve_next)
 
     def _works_much(self, share: str) -> bool:
         """Whether a share has lately worked more than the average of those present."""
@@ -123,7 +121,8 @@ class FairSlots:
 
     def _may_take(self, share: str) -> bool:
         work = self._present.get(share)
-        if work is not None and work.resting:
+        # A timer may fire a moment early.
+        if work is not None and work.rests_until > asyncio.get_running_loop().time() + _MOMENT:
             return False
         one_less = self._slots > 1 and self._works_much(share)
         return self._used[share] < min(self._most_each, self._slots - one_less)

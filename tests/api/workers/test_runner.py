@@ -5,6 +5,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from math import ceil
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TypeVar
@@ -168,7 +169,7 @@ def test_slots_for_short_jobs_are_few_beside_the_others(
 ) -> None:
     mine = runner_of(database, jobs, Place(), slots, short_seconds)
     assert mine._settings.short_slots == short_slots
-    assert mine._settings.threads == slots + short_slots
+    assert mine._settings.threads == slots + short_slots + ceil(slots / 8)
 
 
 def test_one_call_wakes_as_many_workers_as_there_are_jobs(database: Database, jobs: Queue) -> None:
