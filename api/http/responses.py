@@ -108,7 +108,7 @@ def job_json(job: Job) -> JsonObject:
         "status": job.status,
         "objective": job.term,
         "value": job.value,
-        "peak": job.value if job.term == "peak" else job.peak,
+        "peak": job.plan_peak,
         "bound": job.bound,
         "gap": job.gap,
         "solver": job.solver,

@@ -102,6 +102,11 @@ class Job:
             return None
         return gap_of(self.value, self.bound)
 
+    @property
+    def plan_peak(self) -> int | None:
+        """The peak of the plan; the column is empty where the peak is what was minimised."""
+        return self.value if self.term == "peak" else self.peak
+
 
 @dataclass(frozen=True, slots=True)
 class Progress:

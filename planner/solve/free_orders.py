@@ -96,7 +96,7 @@ class FreeRun:
         return len(self._graph.pools) <= 1 and found.live > 0
 
     def _is_enough(self, found: _Found, plan: Plan) -> bool:
-        """Whether no other order of so many live bytes can have a better plan."""
+        """Whether no other order of this many live bytes can have a better plan."""
         if plan.status is Status.OPTIMAL:
             return True
         return plan.status in PLANNED and sum(use.peak for use in plan.pools) <= found.live

@@ -1,4 +1,4 @@
-"""Checks that an operator needs so many bytes in any order: for each way to save in place, chains."""
+"""Checks that an operator needs its bytes in any order: for each way to save in place, chains."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

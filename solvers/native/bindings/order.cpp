@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -98,7 +99,7 @@ Sets sets_of(const order::Instance& self, const order::Refuted& refuted) {
     const order::WithoutLate core = order::without_late(self.graph);
     const order::Graph graph = refuted.backwards ? order::mirrored(core.graph) : core.graph;
     Order own(core.kept.size());
-    for (std::size_t k = 0; k < own.size(); ++k) own[k] = static_cast<Index>(k);
+    std::iota(own.begin(), own.end(), 0);
     Sets result;
     for (Index v = 0; v < self.graph.size(); ++v) {
         if (!std::binary_search(core.kept.begin(), core.kept.end(), v)) result.late.push_back(v);
