@@ -91,7 +91,7 @@ def test_a_paused_server_accepts_jobs_and_begins_none(callers: Callers, admin: h
 
 
 def test_to_pause_does_not_take_longer_with_a_long_queue(
-    admin: httpx2.Client, app: FastAPI, monkeypatch: pytest.MonkeyPatch
+    admin: httpx2.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(_self: Administration) -> None:
         raise AssertionError("the whole queue is not asked for")
