@@ -64,6 +64,11 @@ class Queue:
 
         return self._once(key, add)
 
+    def require_room(self, key_id: str | None, jobs: int) -> None:
+        """Refuse as `submit` would, before the work of making so many jobs."""
+        with self._database.read() as connection:
+            require_room(connection, key_id or ANONYMOUS, self._quotas, jobs)
+
     def find_submitted(self, key: IdempotencyKey) -> str | None:
         """The job or batch of the same request sent before; KeyReusedError if it was another request."""
         with self._database.read() as connection:
