@@ -28,6 +28,7 @@ from memstow.api.cli.io.problem_input import (
     refuse_two_stdins,
     warn_if_terminal,
 )
+from memstow.api.cli.io.page_file import SearchRecord, page_of, show_page
 from memstow.api.cli.io.results import add_results, check_names, check_results, write_results
 from memstow.api.cli.io.terminal import is_terminal, print_error
 from memstow.planner.show.formatting import plain
@@ -57,6 +58,7 @@ memstow solve model.csv --capacity 64KiB --output plan.json
 memstow solve model.json --target stm32h743
 memstow solve model.json --time-limit 60 --gap 0.01
 memstow solve model.json --picture plan.svg
+memstow solve model.json --open
 memstow solve model.json --output model.h --output model.c --prefix model --lock model.lock
 memstow solve model.tflite --order free --output better.tflite
 memstow solve model.json --json | memstow verify model.json -
@@ -152,11 +154,14 @@ def run(args: argparse.Namespace) -> int:
     check_names(args, problem_of(document))
     model = read_model(args, document)
     options = _options(args, problem_of(document))
+    search = SearchRecord()
     if args.lock is None:
-        plan, interrupted = _plan(args, document, options)
+        plan, interrupted = _plan(args, document, options, search)
     else:
-        plan, interrupted = _locked_plan(args, document, options)
+        plan, interrupted = _locked_plan(args, document, options, search)
     write_results(args, problem_of(document, plan), plan, model)
+    if args.open:
+        show_page(page_of(problem_of(document, plan), plan, search.steps), None)
     if model is not None:
         warn_if_worse(document, plan)
     if interrupted:
@@ -186,7 +191,7 @@ def _options(args: argparse.Namespace, problem: "Problem") -> "Options":
 
 
 def _locked_plan(
-    args: argparse.Namespace, document: "Problem | Graph", options: "Options"
+    args: argparse.Namespace, document: "Problem | Graph", options: "Options", search: SearchRecord
 ) -> "tuple[Plan, bool]":
     """The plan in the lock if it holds, else a new one, which is written to the lock."""
     from memstow.planner.model.errors import InputError
@@ -203,14 +208,16 @@ def _locked_plan(
         return lock.plan, False
     if args.locked:
         lock.refuse(args.words)
-    plan, interrupted = _plan(args, document, lock.options)
+    plan, interrupted = _plan(args, document, lock.options, search)
     # What is found until Ctrl-C depends on when that was.
     if plan.status in PLANNED and not interrupted:
         lock.write(plan)
     return plan, interrupted
 
 
-def _plan(args: argparse.Namespace, document: "Problem | Graph", options: "Options") -> "tuple[Plan, bool]":
+def _plan(
+    args: argparse.Namespace, document: "Problem | Graph", options: "Options", search: SearchRecord
+) -> "tuple[Plan, bool]":
     from memstow.api.cli.io.interruptible import Interruptible
     from memstow.api.cli.io.progress import Progress
     from memstow.planner.model.events import Phase
@@ -221,6 +228,7 @@ def _plan(args: argparse.Namespace, document: "Problem | Graph", options: "Optio
     given_up: list[str] = []
 
     def hear(event: "Event") -> None:
+        search.hear(event)
         if isinstance(event, Phase) and event.gives_up:
             given_up.append(event.name)
         elif progress is not None:
