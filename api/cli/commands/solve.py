@@ -161,7 +161,7 @@ def run(args: argparse.Namespace) -> int:
         plan, interrupted = _locked_plan(args, document, options, search)
     write_results(args, problem_of(document, plan), plan, model)
     if args.open:
-        show_page(page_of(problem_of(document, plan), plan, search.steps), None)
+        show_page(page_of(problem_of(document, plan), plan, args.file, search.steps), None)
     if model is not None:
         warn_if_worse(document, plan)
     if interrupted:

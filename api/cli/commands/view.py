@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     for path in (args.plan, args.problem):
         warn_if_terminal(path)
     problem, plan = _read_alone(args) if args.problem is None else _read_both(args)
-    show_page(page_of(problem, plan), args.output)
+    show_page(page_of(problem, plan, args.problem or args.plan), args.output)
     return Exit.DONE
 
 

@@ -36,12 +36,12 @@ class SearchRecord:
                 self.steps.append(SearchStep(seconds, None, value, solver))
 
 
-def page_of(problem: "Problem", plan: "Plan", search: "Iterable[SearchStep]" = ()) -> bytes:
-    """The page."""
+def page_of(problem: "Problem", plan: "Plan", source: str, search: "Iterable[SearchStep]" = ()) -> bytes:
+    """The page; `source` is the file of the problem, whose name it has if the problem has none."""
     from memstow.api.page.alone import page_alone
     from memstow.planner.formats import write_plan, write_problem
 
-    title = plain(problem.name or "memory plan", most=200)
+    title = plain(problem.name or Path(source).name, most=200)
     return page_alone(write_problem(problem), write_plan(problem, plan), title, search)
 
 

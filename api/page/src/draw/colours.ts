@@ -73,6 +73,19 @@ export function inkOn(colour: string): string {
   return 1.05 / (light + 0.05) > (light + 0.05) / (luminance(LIGHT.ink) + 0.05) ? "#ffffff" : LIGHT.ink;
 }
 
+/** The same hue, dark or light enough to be told from the ground: three to one. */
+export function rim(colour: string, ground: string): string {
+  const under = luminance(ground);
+  let parts = rgb(colour);
+  const towards = under > 0.2 ? 0 : 255;
+  for (let step = 0; step < 20; step++) {
+    const light = luminance(hex(parts));
+    if ((Math.max(light, under) + 0.05) / (Math.min(light, under) + 0.05) >= 3) break;
+    parts = parts.map((part) => Math.round(part + (towards - part) * 0.08)) as unknown as Rgb;
+  }
+  return hex(parts);
+}
+
 function luminance(colour: string): number {
   const [red, green, blue] = rgb(colour).map((part) => {
     const share = part / 255;

@@ -54,7 +54,7 @@ export function drawMoment(pen: Pen, picture: Picture): void {
   const most = value === pool.profile.most;
   const when = scene.axis.kind === "time" ? `t = ${time(scene.axis.times[moment] as number)}: ` : "";
   const words = `${when}${bytes(value)} live${most ? ", the most" : ""}`;
-  const half = words.length * 3.1;
+  const half = pen.measure(words, 11, true) / 2;
   const middle = Math.min(Math.max(x, live.x + half), live.x + live.wide - half);
   pen.text(middle, live.y - 9, words, { fill: theme.ink, bold: true, anchor: "middle" });
   const inMap = momentX(picture, new Scale(map, picture.window));

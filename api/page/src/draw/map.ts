@@ -11,13 +11,12 @@ import { type Layer, paletteOf } from "./raster.ts";
 import { columnsOf, type Scale } from "./scale.ts";
 import { addressTicks, changeTicks, timeTicks } from "./ticks.ts";
 
-const LETTER = 6.3;
 const MOST_NAMES = 240;
 
 export function layerOf(picture: Picture): Layer {
   return {
     scene: picture.scene, low: picture.low, high: picture.high, spans: orderOf(picture).spans,
-    positions: picture.positions, shades: picture.shades.of, palette: paletteOf(picture.shades.colours, tint),
+    positions: picture.positions, shades: picture.shades.of, palette: paletteOf(picture.shades.colours, tint, picture.theme.paper),
   };
 }
 
@@ -104,7 +103,7 @@ export function drawNames(pen: Pen, picture: Picture): void {
       const top = Math.max(map.y, scale.y(picture.high[buffer] as number));
       const bottom = Math.min(map.y + map.tall, scale.y(picture.low[buffer] as number));
       if (right - left < 24 || bottom - top < 13) continue;
-      const name = fitted(named(scene, buffer), right - left - 6);
+      const name = fitted(pen, named(scene, buffer), right - left - 6);
       if (name === "") continue;
       const ink = inkOn(colourOf(picture, span));
       const middle = (left + right) / 2;
@@ -112,18 +111,19 @@ export function drawNames(pen: Pen, picture: Picture): void {
       const y = (top + bottom) / 2 + (withSize ? -2 : 4);
       pen.text(middle, y, name, { fill: ink, bold: true, anchor: "middle" });
       const size = bytes(scene.sizes[buffer] as Amount);
-      if (withSize && size.length * LETTER < right - left - 4) pen.text(middle, y + 14, size, { fill: ink, size: 10.5, anchor: "middle" });
+      if (withSize && pen.measure(size, 10.5, false) < right - left - 6) pen.text(middle, y + 14, size, { fill: ink, size: 10.5, anchor: "middle" });
       if (++said === MOST_NAMES) return;
     }
   });
 }
 
 /** As much of a name as there is room for; nothing where that says little. */
-export function fitted(name: string, room: number): string {
-  const most = Math.floor(room / LETTER);
+function fitted(pen: Pen, name: string, room: number): string {
   const text = plain(name, 60);
-  if (text.length <= most) return text;
-  return most >= 5 ? `${[...text].slice(0, most - 1).join("")}…` : "";
+  const wide = pen.measure(text, 11, true);
+  if (wide <= room) return text;
+  const most = Math.floor((text.length * room) / wide) - 1;
+  return most >= 4 ? `${[...text].slice(0, most).join("")}…` : "";
 }
 
 export function colourOf(picture: Picture, span: number): string {
@@ -153,7 +153,8 @@ export function drawAxes(pen: Pen, picture: Picture): void {
   for (const tick of ticks) {
     const x = scale.x(tick.at);
     pen.line([x, map.y + map.tall, x, map.y + map.tall + 4], theme.frame, 1);
-    pen.text(Math.max(x, 14), map.y + map.tall + 17, tick.text, { fill: theme.quiet, anchor: "middle" });
+    const half = pen.measure(tick.text, 11, false) / 2;
+    pen.text(Math.min(Math.max(x, half + 2), map.x + map.wide - half), map.y + map.tall + 17, tick.text, { fill: theme.quiet, anchor: "middle" });
   }
 }
 

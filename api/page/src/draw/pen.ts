@@ -18,6 +18,8 @@ export interface Pen {
   /** An area with thin slanted lines on a ground. */
   hatch(points: number[], ground: string, line: string): void;
   text(x: number, y: number, text: string, style: TextStyle): void;
+  /** How wide such a text is, or a little less than it may be. */
+  measure(text: string, size: number, bold: boolean): number;
   /** Everything that `draw` draws is cut off outside. */
   clip(x: number, y: number, wide: number, tall: number, draw: () => void): void;
 }
@@ -76,6 +78,11 @@ export class CanvasPen implements Pen {
     }
     this.on.fillStyle = style.fill;
     this.on.fillText(text, x, y);
+  }
+
+  measure(text: string, size: number, bold: boolean): number {
+    this.on.font = `${bold ? "600 " : ""}${size}px ${FONT}`;
+    return this.on.measureText(text).width;
   }
 
   clip(x: number, y: number, wide: number, tall: number, draw: () => void): void {
@@ -157,6 +164,11 @@ export class SvgPen implements Pen {
       style.halo !== undefined ? ` stroke="${style.halo}" stroke-width="3" stroke-linejoin="round" paint-order="stroke"` : "",
     ].join("");
     this.#parts.push(`<text x="${px(x)}" y="${px(y)}" font-size="${style.size ?? 11}" fill="${style.fill}"${more}>${escape(text)}</text>`);
+  }
+
+  /** Nobody knows the font of the reader. */
+  measure(text: string, size: number, bold: boolean): number {
+    return text.length * size * (bold ? 0.66 : 0.62);
   }
 
   clip(x: number, y: number, wide: number, tall: number, draw: () => void): void {

@@ -4,13 +4,16 @@
  * opacity of the pixels it touches, and is never so faint that it cannot be seen.
  */
 import type { Scene } from "../model/scene.ts";
-import { rgb } from "./colours.ts";
+import { rgb, rim } from "./colours.ts";
 import type { Window } from "./scale.ts";
 
 /** The least opacity of something too thin for a pixel, of 255. */
 const LEAST = 56;
-/** From this many pixels on, rectangles have a line of the ground between them. */
+/** From this many pixels on, rectangles have a line of the ground between them, a faint one at first. */
 const SEPARATED = 4;
+const APART = 10;
+/** And from this many on an outline, where their colour is close to that of the ground. */
+const OUTLINED = 6;
 
 export interface Raster {
   wide: number;
@@ -29,16 +32,16 @@ export interface Layer {
   spans: Int32Array;
   positions: Float64Array;
   shades: Uint8Array;
-  /** Two colours for each shade: neighbours of one shade are told apart. */
+  /** For each shade two colours, so that neighbours are told apart, each with that of its outline. */
   palette: Uint32Array;
 }
 
-export function paletteOf(colours: readonly string[], tinted: (colour: string) => string): Uint32Array {
+export function paletteOf(colours: readonly string[], tinted: (colour: string) => string, ground: string): Uint32Array {
   const packed = (colour: string): number => {
     const [red, green, blue] = rgb(colour);
     return (255 << 24 | blue << 16 | green << 8 | red) >>> 0;
   };
-  return Uint32Array.from(colours.flatMap((colour) => [packed(colour), packed(tinted(colour))]));
+  return Uint32Array.from(colours.flatMap((colour) => [colour, tinted(colour)].flatMap((one) => [packed(one), packed(rim(one, ground))])));
 }
 
 /** Draws until `most` are drawn or all spans before `until` are; returns how many were drawn. */
@@ -60,15 +63,21 @@ export function fill(raster: Raster, layer: Layer, window: Window, until: number
     if (y1 <= 0 || y0 >= tall) continue;
     drawn++;
     let left = Math.round(x0), right = Math.round(x1), above = Math.round(y0), below = Math.round(y1);
-    const colour = palette[2 * (shades[span] as number) + (buffer & 1)] as number;
+    const shade = 4 * (shades[span] as number) + 2 * (buffer & 1);
+    const colour = palette[shade] as number;
     if (right > left && below > above) {
+      const faint = below - above >= SEPARATED && below - above < APART;
       if (right - left >= SEPARATED) right--;
-      if (below - above >= SEPARATED) above++;
+      if (below - above >= APART) above++;
+      const outlined = right - left >= OUTLINED && below - above >= OUTLINED && colour !== palette[shade + 1];
+      const box = { left, right, above, below };
       left = left < 0 ? 0 : left;
       right = right > wide ? wide : right;
       above = above < 0 ? 0 : above;
       below = below > tall ? tall : below;
       solid(pixels, wide, left, right, above, below, colour);
+      if (faint && above === box.above) solid(pixels, wide, left, right, above, above + 1, ((colour & 0xffffff) | (150 << 24)) >>> 0);
+      if (outlined) outline(pixels, wide, tall, box, palette[shade + 1] as number);
       if (picks !== null) solid(picks, wide, left, right, above, below, span + 1);
       continue;
     }
@@ -105,6 +114,23 @@ function solid(pixels: Uint32Array | Int32Array, wide: number, left: number, rig
     if (narrow) for (let at = from; at < to; at++) pixels[at] = value;
     else pixels.fill(value, from, to);
   }
+}
+
+interface Box {
+  left: number;
+  right: number;
+  above: number;
+  below: number;
+}
+
+/** The edges of a box that are within the picture. */
+function outline(pixels: Uint32Array, wide: number, tall: number, box: Box, value: number): void {
+  const [left, right] = [Math.max(0, box.left), Math.min(wide, box.right)];
+  const [above, below] = [Math.max(0, box.above), Math.min(tall, box.below)];
+  if (box.above >= 0) solid(pixels, wide, left, right, above, above + 1, value);
+  if (box.below <= tall) solid(pixels, wide, left, right, below - 1, below, value);
+  if (box.left >= 0) solid(pixels, wide, left, left + 1, above, below, value);
+  if (box.right <= wide) solid(pixels, wide, right - 1, right, above, below, value);
 }
 
 /** Opacities add up; the colour is the mean of what is there, by opacity. */

@@ -1,5 +1,4 @@
 /** Which colour each span has, as an index into a short list. */
-import type { Amount } from "../model/columns.ts";
 import type { Scene } from "../model/scene.ts";
 import type { Theme } from "./colours.ts";
 import { bytes, count, plain, time } from "./format.ts";
@@ -19,10 +18,14 @@ export interface Shades {
   legend: { kind: "ramp"; from: string; to: string } | { kind: "entries"; entries: Entry[] };
 }
 
+/** What is less than a 512th of the most is the lowest grade: more orders of magnitude would leave all others alike. */
+const RANGE = 512;
+
 /** The place on the ramp by orders of magnitude, as `grade` in `planner/show/drawing/palette.py`. */
 export function grade(value: number, least: number, most: number, steps: number): number {
   if (least === most) return Math.floor(steps / 3);
-  const part = (Math.log(value) - Math.log(least)) / (Math.log(most) - Math.log(least));
+  const low = Math.max(least, Math.floor(most / RANGE));
+  const part = (Math.log(value) - Math.log(low)) / (Math.log(most) - Math.log(low));
   return Math.min(steps - 1, Math.max(0, Math.floor(part * steps + 1e-9)));
 }
 
@@ -83,13 +86,15 @@ export function lifeText(scene: Scene, buffer: number): string {
   for (let span = scene.firstSpan[buffer] as number; span < (scene.firstSpan[buffer + 1] as number); span++) {
     if (scene.kinds[span] === 1) said.push("always");
     else if (scene.kinds[span] === 2) said.push("no lifetime");
-    else said.push(`${time(times[scene.begin[span] as number] as number)}–${time(times[scene.end[span] as number] as number)}`);
+    else said.push(`${bare(times[scene.begin[span] as number] as number)}–${bare(times[scene.end[span] as number] as number)}`);
     if (said.length === 4) break;
   }
   const more = (scene.firstSpan[buffer + 1] as number) - (scene.firstSpan[buffer] as number) - said.length;
   return said.join(", ") + (more > 0 ? ` and ${more} more` : "");
 }
 
-export function sizeText(amount: Amount): string {
-  return `${count(amount)} (${bytes(amount)})`;
+/** Times of a few digits need no groups. */
+function bare(value: number | bigint): string {
+  const text = String(value);
+  return text.length <= 6 ? text : time(value);
 }

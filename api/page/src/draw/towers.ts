@@ -35,7 +35,7 @@ export function drawTowers(pen: Pen, picture: Picture): void {
   const top = tower.buffers.reduce((most, buffer) => Math.max(most, picture.high[buffer] as number), 0);
   const holes = top - Number(tower.filled);
   pen.text(towers.x, towers.y - 30, bytes(tower.filled), { fill: theme.ink, bold: true });
-  pen.text(towers.x, towers.y - 16, holes > 0 ? `${bytes(holes)} in holes` : "no holes", { fill: theme.quiet, size: 10.5 });
+  pen.text(towers.x, towers.y - 16, holes > 0 ? `${bytes(holes)} holes` : "no holes", { fill: theme.quiet, size: 10.5 });
 }
 
 /** Without a plan: the buffers that show how much is needed at least. */

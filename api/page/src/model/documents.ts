@@ -15,12 +15,14 @@ export interface Documents {
   problem: RawProblem | null;
   plan: RawPlan | null;
   search: SearchStep[];
+  /** What the file calls itself. */
+  name: string;
 }
 
 const FIELDS_OF_PLANS = new Set(["placements", "status", "explanation", "closest", "solver", "digest"]);
 
 export function readDocuments(bytes: Uint8Array, progress: (part: number) => void): Documents {
-  const found: Documents = { problem: null, plan: null, search: [] };
+  const found: Documents = { problem: null, plan: null, search: [], name: "" };
   const fields = fieldsOf(bytes);
   const json = new JsonReader(bytes, progress);
   if (fields.has("operators")) {
@@ -39,6 +41,7 @@ function readBoth(json: JsonReader, found: Documents): void {
     if (json.isNull()) return;
     if (field === "problem") found.problem = readProblem(json);
     else if (field === "plan") found.plan = readPlan(json);
+    else if (field === "name") found.name = json.string();
     else if (field === "search") json.list(() => found.search.push(readStep(json)));
     else json.skip();
   });

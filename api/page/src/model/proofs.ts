@@ -2,7 +2,7 @@
 import { type Amount, larger } from "./columns.ts";
 import { nameCount, NameIndex } from "./names.ts";
 import type { Certificate } from "./plan.ts";
-import { allowedPools, named, type Scene, type Term } from "./scene.ts";
+import { allowedPools, named, type Pool, type Scene, type Term } from "./scene.ts";
 import { compare, type Profile, profileOf, sharers } from "./steps.ts";
 import { stepAt } from "./times.ts";
 import { liveTogether, type Member, rigidGroups } from "./validity.ts";
@@ -68,13 +68,27 @@ export class Prover {
     if (pool !== null && pool < 0) return { reason: "the certificate names an unknown pool" };
     const apart = this.#whyNotApart(buffers, certificate);
     if (apart !== null) return { reason: apart };
+    const moment = certificate.time === null ? -1 : stepAt(this.scene.axis.times, certificate.time);
+    if (certificate.pool === null && pool !== null && this.scene.pools.length > 1) return this.#besides(buffers, pool, moment);
     const elsewhere = pool === null ? undefined : buffers.find((buffer) => {
       return [...allowedPools(this.scene, buffer)].some((place) => place !== pool);
     });
     if (elsewhere !== undefined) return { reason: `${named(this.scene, elsewhere)} need not be in this pool` };
-    const moment = certificate.time === null ? -1 : stepAt(this.scene.axis.times, certificate.time);
     const single = pool ?? (this.scene.pools.length === 1 ? 0 : null);
     return { bound: this.#height(buffers, single), buffers, moment };
+  }
+
+  /** What is left for one pool when the others that these may go to are full. */
+  #besides(buffers: number[], pool: number, moment: number): Proof {
+    const others = new Set(buffers.flatMap((buffer) => [...allowedPools(this.scene, buffer)]));
+    if (!others.delete(pool)) return { reason: "none of these buffers may be in this pool" };
+    let left = this.#height(buffers, null);
+    for (const other of others) {
+      const { capacity, reserved } = this.scene.pools[other] as Pool;
+      if (capacity === null) return { reason: "the others may be in a pool without a limit" };
+      left -= capacity - measure(reserved, capacity, this.scene.zero);
+    }
+    return { bound: larger(left, this.scene.zero), buffers, moment };
   }
 
   #sum(term: Term, certificate: Certificate): Proof {
@@ -230,6 +244,19 @@ export class Prover {
   }
 }
 
+
+/** How many bytes below a limit these ranges cover. */
+function measure(ranges: Pool["reserved"], limit: Amount, zero: Amount): Amount {
+  let covered = zero;
+  let from = zero;
+  for (const range of [...ranges].sort((one, other) => compare(one.offset, other.offset))) {
+    const end = range.offset + range.size < limit ? range.offset + range.size : limit;
+    const begin = larger(from, range.offset);
+    if (end > begin) covered += end - begin;
+    from = larger(from, end);
+  }
+  return covered;
+}
 
 function claimedBy(certificate: Certificate): string {
   return certificate.solver === null ? `a proof of kind ${certificate.kind} is not counted here` : `claimed by ${certificate.solver}`;

@@ -24,6 +24,8 @@ export interface Bound {
   checked: boolean;
   reason: string;
   buffers: Int32Array;
+  /** The step in which all of them are live; -1: there need not be one. */
+  moment: number;
 }
 
 export interface Shown {
@@ -40,13 +42,13 @@ export type Progress = (doing: string, part: number) => void;
 
 /** Reads the files of one view: a problem and a plan, in one or in two. */
 export function readShown(files: { name: string; bytes: Uint8Array }[], progress: Progress): Shown {
-  const documents: Documents = { problem: null, plan: null, search: [] };
+  const documents: Documents = { problem: null, plan: null, search: [], name: "" };
   let name = "";
   for (const file of files) {
     const read = readDocuments(file.bytes, (part) => progress(`reading ${file.name}`, part));
     if (read.problem !== null) {
       documents.problem = read.problem;
-      name = file.name;
+      name = read.name || file.name;
     }
     if (read.plan !== null) documents.plan = read.plan;
     if (read.search.length > 0) documents.search = read.search;
@@ -122,7 +124,7 @@ function problemProfile(scene: Scene, place: number): Profile {
 function poolBound(scene: Scene, prover: Prover, place: number): Bound | null {
   const claimed = scene.claims?.bounds.get(place);
   const known = (proof: Proof): Bound | null => (
-    "reason" in proof ? null : { value: proof.bound, checked: true, reason: "", buffers: Int32Array.from(proof.buffers) }
+    "reason" in proof ? null : { value: proof.bound, checked: true, reason: "", buffers: Int32Array.from(proof.buffers), moment: proof.moment }
   );
   const own = known(prover.own(place));
   if (claimed === undefined) return own;
@@ -133,7 +135,7 @@ function poolBound(scene: Scene, prover: Prover, place: number): Bound | null {
   const shown = proof === null ? null : known(proof);
   if (shown !== null && shown.value >= claimed.bound) return shown;
   const reason = proof !== null && "reason" in proof ? proof.reason : `claimed by ${scene.claims?.prover ?? "the plan"}`;
-  return { value: claimed.bound, checked: false, reason, buffers: new Int32Array() };
+  return { value: claimed.bound, checked: false, reason, buffers: new Int32Array(), moment: -1 };
 }
 
 function termBounds(scene: Scene, prover: Prover, pools: PoolShown[]): Bound[] {
@@ -142,11 +144,11 @@ function termBounds(scene: Scene, prover: Prover, pools: PoolShown[]): Bound[] {
     if (scene.pools.length === 1 && isPeak(term.term) && only?.checked === true && only.value >= term.bound) return only;
     const proof = prover.ofTerm(term);
     if (!("reason" in proof) && proof.bound >= term.bound) {
-      return { value: proof.bound, checked: true, reason: "", buffers: Int32Array.from(proof.buffers) };
+      return { value: proof.bound, checked: true, reason: "", buffers: Int32Array.from(proof.buffers), moment: proof.moment };
     }
-    if (!(term.bound > 0)) return { value: term.bound, checked: true, reason: "", buffers: new Int32Array() };
+    if (!(term.bound > 0)) return { value: term.bound, checked: true, reason: "", buffers: new Int32Array(), moment: -1 };
     const reason = "reason" in proof ? proof.reason : "the certificate shows less than it claims";
-    return { value: term.bound, checked: false, reason, buffers: new Int32Array() };
+    return { value: term.bound, checked: false, reason, buffers: new Int32Array(), moment: -1 };
   });
 }
 

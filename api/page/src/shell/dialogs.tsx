@@ -60,7 +60,7 @@ function AllBuffers(): JSX.Element {
         <button type="button" disabled={at + 1 >= pages} onClick={() => (page.value = at + 1)}>Next</button>
       </p>
       <div class="scroll" tabIndex={0} role="region" aria-label="table of buffers">
-        <BufferTable scene={scene} buffers={Array.from(all.slice(at * PAGE, (at + 1) * PAGE))} />
+        <BufferTable full scene={scene} buffers={Array.from(all.slice(at * PAGE, (at + 1) * PAGE))} />
       </div>
     </Box>
   );

@@ -23,7 +23,7 @@ export function writeFragments(): void {
 function fragment(): string {
   const now = state.shown.value;
   const parts = new URLSearchParams();
-  if (state.colouring.value !== "lifetime") parts.set("colour", state.colouring.value);
+  if (now !== null && state.colouring.value !== state.firstColouring(now)) parts.set("colour", state.colouring.value);
   if (state.byChange.value) parts.set("time", "change");
   if (state.proofOnly.value) parts.set("show", "proof");
   if (state.moment.value !== null) parts.set("moment", String(state.moment.value));

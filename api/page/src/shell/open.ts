@@ -33,7 +33,7 @@ export async function open(files: File0[], restore: boolean): Promise<string | n
   try {
     const shown = await reading.shown;
     state.forget();
-    state.colouring.value = shown.scene.groups === null ? "lifetime" : state.colouring.value;
+    state.colouring.value = state.firstColouring(shown);
     state.stage.value = { kind: "shown", shown, source: "file" };
     if (restore) readFragment(location.hash);
     return null;

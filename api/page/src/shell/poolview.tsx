@@ -115,7 +115,7 @@ function Caption(props: { shown: Shown; place: number }): JSX.Element {
       <span class="quiet">{pool.capacity === null ? "no limit" : `of ${bytes(pool.capacity)}${needed ? "" : used}`}</span>
       {now.bound !== null && now.bound.value > 0 && (
         <span class={met && now.bound.checked && !needed ? "met" : "open"}>
-          {met && !needed ? "least possible" : `at least ${bytes(now.bound.value)}`}{now.bound.checked ? "" : ", as the file claims"}
+          {met && !needed ? "least possible" : `at least ${bytes(now.bound.value)}`}{met || needed || bytes(now.bound.value) !== bytes(now.peak) ? "" : `, ${bytes(now.peak - now.bound.value)} less`}{now.bound.checked ? "" : ", as the file claims"}
         </span>
       )}
     </h2>

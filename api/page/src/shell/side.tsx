@@ -3,7 +3,7 @@ import { computed } from "@preact/signals";
 import type { JSX } from "preact";
 import { bytes, count, plain, time } from "../draw/format.ts";
 import { lifeText } from "../draw/shades.ts";
-import { type Amount, amount } from "../model/columns.ts";
+import { type Amount, amount, total } from "../model/columns.ts";
 import { byUse, needsFor, roundLess } from "../model/reasons.ts";
 import { named, type Scene, top } from "../model/scene.ts";
 import { hasNoPlan, type PoolShown, type Shown } from "../model/shown.ts";
@@ -166,10 +166,13 @@ function proofWords(shown: Shown, place: number): string {
     return `The plan claims that ${count(bound.value)} bytes are needed at least. This page cannot count that again: ${plain(bound.reason, 120)}.`;
   }
   if (bound.buffers.length === 0) return "Nothing must be in this pool.";
-  const when = scene.axis.kind === "time" ? ` at t = ${time(scene.axis.times[pool.profile.moment] as number)}` : "";
+  const when = scene.axis.kind === "time" && bound.moment >= 0 ? ` at t = ${time(scene.axis.times[bound.moment] as number)}` : "";
+  const sum = total(Array.from(bound.buffers, (buffer) => scene.sizes[buffer] as Amount), scene.zero);
   const all = bound.buffers.length === 1 ? `1 buffer is live${when} and has` : `${count(bound.buffers.length)} buffers are live together${when} and add up to`;
   const end = hasNoPlan(scene) ? "No plan can need less." : bound.value >= pool.peak ? "The plan is no higher." : "No plan can be lower than that.";
-  return `${all} ${count(bound.value)} bytes: the packed tower. ${end}`;
+  if (sum === bound.value) return `${all} ${count(sum)} bytes: the packed tower. ${end}`;
+  const why = sum < bound.value ? "with reserved ranges and alignment they take" : "of which at least";
+  return `${all} ${count(sum)} bytes; ${why} ${count(bound.value)}${sum < bound.value ? "" : " must be here"}. ${end}`;
 }
 
 const ranked = computed(() => {
@@ -193,9 +196,9 @@ function Largest(props: { shown: Shown }): JSX.Element {
   );
 }
 
-export function BufferTable(props: { scene: Scene; buffers: number[] }): JSX.Element {
+export function BufferTable(props: { scene: Scene; buffers: number[]; full?: boolean }): JSX.Element {
   const { scene, buffers } = props;
-  const severalPools = scene.pools.length > 1;
+  const severalPools = scene.pools.length > 1 && props.full === true;
   return (
     <table>
       <thead><tr><th scope="col">name</th><th scope="col">size</th>{severalPools && <th scope="col">pool</th>}<th scope="col">at</th><th scope="col">lives</th></tr></thead>

@@ -134,6 +134,11 @@ export function lookAtAll(): void {
   upward.value = new Map();
 }
 
+/** Groups, where a problem has them: they say what a buffer is for. */
+export function firstColouring(now: Shown): Colouring {
+  return now.scene.groups === null ? "lifetime" : "group";
+}
+
 export function forget(): void {
   lookAtAll();
   chosen.value = -1;
