@@ -56,5 +56,5 @@ def show_page(page: bytes, output: str | None) -> None:
     name = f"memstow-{os.getuid()}-{hashlib.sha256(page).hexdigest()[:16]}.html"
     path = Path(tempfile.gettempdir()) / name
     replace_file(path, page)
-    opened = webbrowser.open(path.as_uri())
-    print_error(f"the page is in {path}" if opened else f"no browser could be started; the page is in {path}")
+    if not webbrowser.open(path.as_uri()):
+        print_error(f"no browser could be started; the page is in {path}")
