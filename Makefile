@@ -26,7 +26,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 .DELETE_ON_ERROR:
 # Parallel steps would install into the same environment.
 .NOTPARALLEL:
-.PHONY: test test-executorch serve install lint audit format types native-check bench bench-hard bench-order bench-work wheel-check fuzz contract clean
+.PHONY: test test-executorch serve install lint audit format types native-check page page-check bench bench-hard bench-order bench-work wheel-check fuzz contract clean
 
 test: install
 	$(BIN)/python -m pytest $(ARGS)
@@ -118,6 +118,17 @@ native-check: $(TOOLS)
 	  -DMEMSTOW_NATIVE_TESTS=ON -DMEMSTOW_SANITIZE=$(SANITIZE) --log-level=WARNING
 	$(BIN)/cmake --build $(NATIVE_BUILD)
 	$(NATIVE_BUILD)/native_tests $(NATIVE_ARGS)
+
+# The web page, from its TypeScript sources. Needs npm; only who changes the page needs this.
+page: api/page/node_modules/.package-lock.json
+	cd api/page && npm exec --offline -- tsc --noEmit && node build.mjs
+
+api/page/node_modules/.package-lock.json: api/page/package-lock.json
+	cd api/page && npm ci --no-audit --no-fund
+	@touch $@
+
+page-check:
+	.ci/page-check
 
 bench: install
 	$(BIN)/python -m benchmarks $(ARGS)

@@ -22,6 +22,7 @@ from memstow.planner.show.formatting import plain
 COMMANDS: Final = (
     "solve",
     "verify",
+    "view",
     "inspect",
     "convert",
     "generate",

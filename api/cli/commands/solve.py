@@ -18,6 +18,7 @@ from memstow.api.cli.io.arguments import (
 )
 from memstow.api.cli.io.lock_file import LockFile, add_lock, refuse_odd_locks
 from memstow.api.cli.io.model_output import add_model, read_model, show_arena, with_model, written_model
+from memstow.api.cli.io.page_file import SearchRecord, page_of, show_page
 from memstow.api.cli.io.problem_input import (
     add_changes,
     add_graph_changes,
@@ -57,6 +58,7 @@ memstow solve model.csv --capacity 64KiB --output plan.json
 memstow solve model.json --target stm32h743
 memstow solve model.json --time-limit 60 --gap 0.01
 memstow solve model.json --picture plan.svg
+memstow solve model.json --open
 memstow solve model.json --output model.h --output model.c --prefix model --lock model.lock
 memstow solve model.tflite --output planned.tflite
 memstow solve model.tflite --order free --scratch measure --output planned.tflite
@@ -155,13 +157,16 @@ def run(args: argparse.Namespace) -> int:
     model = read_model(args, document)
     document = with_model(document, model)
     options = _options(args, problem_of(document))
+    search = SearchRecord()
     if args.lock is None:
-        plan, interrupted = _plan(args, document, options)
+        plan, interrupted = _plan(args, document, options, search)
     else:
-        plan, interrupted = _locked_plan(args, document, options)
+        plan, interrupted = _locked_plan(args, document, options, search)
     written = written_model(model, document, plan) if model is not None and wants_model(args) else None
     data = None if written is None else written.data
     shows = write_results(args, problem_of(document, plan), plan, data)
+    if args.open:
+        show_page(page_of(problem_of(document, plan), plan, args.file, search.steps), None)
     if model is not None and shows:
         show_arena(model, written)
     if interrupted:
@@ -191,7 +196,7 @@ def _options(args: argparse.Namespace, problem: "Problem") -> "Options":
 
 
 def _locked_plan(
-    args: argparse.Namespace, document: "Problem | Graph", options: "Options"
+    args: argparse.Namespace, document: "Problem | Graph", options: "Options", search: SearchRecord
 ) -> "tuple[Plan, bool]":
     """The plan in the lock if it holds, else a new one, which is written to the lock."""
     from memstow.planner.model.plan import PLANNED
@@ -201,14 +206,16 @@ def _locked_plan(
         return lock.plan, False
     if args.locked:
         lock.refuse(args.words)
-    plan, interrupted = _plan(args, document, lock.options)
+    plan, interrupted = _plan(args, document, lock.options, search)
     # What is found until Ctrl-C depends on when that was.
     if plan.status in PLANNED and not interrupted:
         lock.write(plan)
     return plan, interrupted
 
 
-def _plan(args: argparse.Namespace, document: "Problem | Graph", options: "Options") -> "tuple[Plan, bool]":
+def _plan(
+    args: argparse.Namespace, document: "Problem | Graph", options: "Options", search: SearchRecord
+) -> "tuple[Plan, bool]":
     from memstow.api.cli.io.interruptible import Interruptible
     from memstow.api.cli.io.progress import Progress
     from memstow.planner.model.events import Phase
@@ -219,6 +226,7 @@ def _plan(args: argparse.Namespace, document: "Problem | Graph", options: "Optio
     given_up: list[str] = []
 
     def hear(event: "Event") -> None:
+        search.hear(event)
         if isinstance(event, Phase) and event.gives_up:
             given_up.append(event.name)
         elif progress is not None:

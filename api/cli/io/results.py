@@ -63,6 +63,7 @@ def add_results(parser: argparse.ArgumentParser) -> None:
         "only the plan in this format",
     )
     results.add_argument("--picture", metavar="FILE", help="draw the plan to this .svg file")
+    results.add_argument("--open", action="store_true", help="look at the plan in the browser")
     results.add_argument("--json", action="store_true", help="print only the plan, as JSON")
     results.add_argument("--quiet", action="store_true", help="print no table and no picture")
     code = parser.add_argument_group("source code (.h, .c, .check.c, .ld, .rs)")

@@ -1,57 +1,46 @@
-"""`/`: a plain page with links, until there is more; and the document of every operation."""
+"""`/`: the web page and its files; and the document of every operation."""
 
-from html import escape
+from typing import Annotated, Final
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Path, Request
 from starlette.responses import HTMLResponse, Response
 
-import memstow
 from memstow.api.http import schemas
+from memstow.api.http.errors import ApiError
 from memstow.api.http.requests import require_known
 from memstow.api.http.responses import json_response
+from memstow.api.page import assets
 
 router = APIRouter(tags=["start"])
 
-_HERE = "HOST"
-_PAGE = f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>memstow</title>
-<style>body {{ font: 1rem/1.5 system-ui, sans-serif; max-width: 42rem; margin: 3rem auto; padding: 0 1rem }}
-pre {{ background: #f3f3f3; padding: 1rem; overflow: auto }}</style>
-</head>
-<body>
-<h1>memstow {memstow.__version__}</h1>
-<p>Plans where every buffer of a program lives in memory. Send a problem, get a plan:</p>
-<pre>curl -s {_HERE}/v1/examples/first |
-  curl -s -H 'Content-Type: application/json' --data-binary @- {_HERE}/v1/plan</pre>
-<ul>
-<li><a href="/openapi.json">every operation</a>, as OpenAPI</li>
-<li><a href="/v1/examples">examples</a>, ready to be sent</li>
-<li><a href="/v1/schema">the schema of a problem</a>, <a href="/v1/schema?kind=plan">of a plan</a></li>
-<li><a href="/v1/solvers">solvers</a></li>
-<li><a href="/v1/jobs">jobs</a></li>
-<li><a href="/readyz">ready?</a> <a href="/metrics">figures</a></li>
-</ul>
-</body>
-</html>
-"""
+_MEDIA_TYPES: Final = {"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8"}
+_FOREVER: Final = "public, max-age=31536000, immutable"
 
 
 @router.get(
     "/",
     operation_id="start",
     openapi_extra=schemas.WITHOUT_KEY,
-    summary="A page with links",
+    summary="The web page",
     response_class=HTMLResponse,
     responses=schemas.answers(200, "The page.", "<!doctype html>", {"type": "string"}, "text/html"),
 )
 async def start(request: Request) -> HTMLResponse:
-    """The page, with commands for the address that it was asked for at."""
+    """The page: it shows plans that are dropped on it."""
     require_known(request)
-    return HTMLResponse(_PAGE.replace(_HERE, escape(request.url.netloc)))
+    headers = {"Content-Security-Policy": assets.POLICY, "Cache-Control": "no-cache"}
+    return HTMLResponse(assets.served_page(), headers=headers)
+
+
+@router.get("/page/{name}", include_in_schema=False)
+async def page_file(request: Request, name: Annotated[str, Path(max_length=100)]) -> Response:
+    """The script or the style of the page. Their names change with their content."""
+    require_known(request)
+    content = assets.asset(name)
+    if content is None:
+        raise ApiError(404, "no_such_file", "the page has no file of this name; it may be of another version")
+    media_type = _MEDIA_TYPES[name.rpartition(".")[2]]
+    return Response(content, headers={"Cache-Control": _FOREVER}, media_type=media_type)
 
 
 @router.get("/openapi.json", include_in_schema=False)

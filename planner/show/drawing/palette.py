@@ -34,13 +34,19 @@ LEVELS: Final = 4
 _STRENGTH: Final = (0.35, 0.55, 0.78, 1.0)
 
 
+_RANGE: Final = 512
+"""What is less than this part of the longest has the first colour: otherwise one moment among many would leave
+all others alike."""
+
+
 def grade(length: int, shortest: int, longest: int) -> int:
     """The place on the ramp of a life of this length, by orders of magnitude."""
     if shortest == longest:
         return len(RAMP) // 3
-    part = (log(length) - log(shortest)) / (log(longest) - log(shortest))
+    low = max(shortest, longest // _RANGE)
+    part = (log(length) - log(low)) / (log(longest) - log(low))
     # The small addition: logarithms differ in the last digit between machines, and edges are at round values.
-    return min(len(RAMP) - 1, int(part * len(RAMP) + 1e-9))
+    return min(len(RAMP) - 1, max(0, int(part * len(RAMP) + 1e-9)))
 
 
 def shade(colour: str, level: int) -> str:

@@ -3,9 +3,12 @@
 import json
 import subprocess
 import sys
+import webbrowser
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import pytest
 
@@ -39,10 +42,17 @@ class Ran:
 Cli = Callable[..., Ran]
 
 
+def _look(address: str) -> bool:
+    """A browser that shows a page and is closed again, after which nobody needs the file."""
+    Path(url2pathname(urlsplit(address).path)).unlink()
+    return True
+
+
 @pytest.fixture
 def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Cli:
     """Runs a command line in this process."""
     monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(webbrowser, "open", _look)
 
     def run(*arguments: str | Path) -> Ran:
         code = main([str(argument) for argument in arguments])

@@ -1,0 +1,99 @@
+"""A plan as one file that works offline: the page and its data, compressed, in a document that loads nothing.
+
+Its policy names its scripts and its style by their hashes, so nothing else runs in it, whatever the data says. The data
+is text in base64 and reaches the page through a worker: no name of a buffer is ever part of the document.
+"""
+
+import base64
+import gzip
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from html import escape
+from typing import Final
+
+from memstow.api.page.assets import asset, manifest
+
+_START: Final = """(async()=>{
+const types=globalThis.trustedTypes;
+const rules={createScript:(text)=>text};
+const policy=types?types.createPolicy("memstow-start",rules):rules;
+const packed=Uint8Array.from(atob(document.getElementById("packed").textContent),(letter)=>letter.charCodeAt(0));
+const stream=new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+const script=document.createElement("script");
+script.text=policy.createScript(await new Response(stream).text());
+document.head.append(script);
+})();"""
+"""Unpacks the script of the page and runs it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchStep:
+    """A better plan or a better bound, and when in the run it came."""
+
+    seconds: float
+    value: int | None
+    bound: int | None
+    solver: str
+
+
+def page_alone(problem: bytes, plan: bytes, title: str, search: Iterable[SearchStep] = ()) -> bytes:
+    """The page of this problem and this plan, both as JSON. The same input gives the same bytes."""
+    names = manifest()
+    script, style = asset(names["script"]), asset(names["style"])
+    if script is None or style is None:
+        raise FileNotFoundError("the page has not been built: run `make page`")
+    steps = json.dumps([asdict(step) for step in search]).encode()
+    name = json.dumps(title).encode()
+    data = (
+        b'{"name": '
+        + name
+        + b', "problem": '
+        + problem
+        + b', "plan": '
+        + plan
+        + b', "search": '
+        + steps
+        + b"}"
+    )
+    policy = (
+        f"default-src 'none'; script-src {_hash(_START.encode())} {_hash(script)}; style-src {_hash(style)}; "
+        "img-src data: blob:; worker-src blob:; base-uri 'none'; form-action 'none'; "
+        "require-trusted-types-for 'script'; trusted-types memstow memstow-start"
+    )
+    head = f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{escape(title)}</title>
+<link rel="icon" href="data:,">
+<style>""".encode()
+    body = b"""</style>
+</head>
+<body>
+<div id="page"><noscript>This page draws with JavaScript; it loads nothing and sends nothing.</noscript></div>
+<script type="text/plain" id="held">"""
+    return b"".join(
+        (
+            head,
+            style,
+            body,
+            _packed(data),
+            b'</script>\n<script type="text/plain" id="packed">',
+            _packed(script),
+            b"</script>\n<script>",
+            _START.encode(),
+            b"</script>\n</body>\n</html>\n",
+        )
+    )
+
+
+def _packed(content: bytes) -> bytes:
+    return base64.b64encode(gzip.compress(content, 9, mtime=0))
+
+
+def _hash(content: bytes) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(content).digest()).decode()}'"

@@ -1,0 +1,190 @@
+/** A plan as it is written: placements by name, and what it claims. It is joined with its problem in `scene.ts`. */
+import { Column, IndexColumn } from "./columns.ts";
+import type { JsonReader, Whole } from "./json.ts";
+import { NameColumn, type PackedNames } from "./names.ts";
+import { strings } from "./problem.ts";
+
+/** Why a bound holds, as the plan says. Kinds whose work cannot be repeated here only name their solver. */
+export interface Certificate {
+  kind: string;
+  pool: string | null;
+  time: Whole | null;
+  buffers: string[];
+  parts: Certificate[];
+  solver: string | null;
+}
+
+export interface RawUse {
+  pool: string;
+  capacity: Whole | null;
+  peak: Whole;
+  bound: Whole;
+  live: Whole;
+  certificate: Certificate | null;
+}
+
+export interface RawTerm {
+  term: string;
+  value: Whole;
+  bound: Whole;
+  certificate: Certificate | null;
+}
+
+export interface Explanation {
+  code: string;
+  message: string;
+  pool: string | null;
+  time: Whole | null;
+  needed: Whole | null;
+  capacity: Whole | null;
+  buffers: string[];
+}
+
+export interface RawPlan {
+  status: string;
+  names: PackedNames;
+  poolNames: string[];
+  pools: Int32Array;
+  offsets: Column;
+  uses: RawUse[];
+  terms: RawTerm[];
+  explanation: Explanation | null;
+  closest: { pool: string; peak: Whole; capacity: Whole }[];
+  solver: string | null;
+  prover: string | null;
+  seconds: number;
+  version: string | null;
+  schedule: string[];
+}
+
+class Placements {
+  readonly names = new NameColumn();
+  readonly poolNames: string[] = [];
+  readonly pools = new IndexColumn();
+  readonly offsets = new Column();
+  readonly #poolAt = new Map<string, number>();
+
+  read(json: JsonReader): void {
+    json.list((index) => {
+      let buffer: string | null = null;
+      let pool: string | null = null;
+      let offset: Whole | null = null;
+      json.object((field) => {
+        if (field === "buffer") buffer = json.string();
+        else if (field === "pool") pool = json.string();
+        else if (field === "offset") offset = json.whole();
+        else json.skip();
+      });
+      if (buffer === null || pool === null || offset === null) {
+        json.fail(`placement ${index} needs a buffer, a pool and an offset`);
+      }
+      this.names.push(buffer);
+      this.offsets.push(offset);
+      this.pools.push(this.#place(pool));
+    });
+  }
+
+  #place(pool: string): number {
+    let place = this.#poolAt.get(pool);
+    if (place === undefined) {
+      place = this.poolNames.push(pool) - 1;
+      this.#poolAt.set(pool, place);
+    }
+    return place;
+  }
+}
+
+export function readPlan(json: JsonReader): RawPlan {
+  const placements = new Placements();
+  const plan = {
+    status: "feasible", uses: [] as RawUse[], terms: [] as RawTerm[], explanation: null as Explanation | null,
+    closest: [] as RawPlan["closest"], solver: null as string | null, prover: null as string | null, seconds: 0,
+    version: null as string | null, schedule: [] as string[],
+  };
+  json.object((field) => {
+    if (json.isNull()) return;
+    switch (field) {
+      case "placements": placements.read(json); break;
+      case "status": case "solver": case "prover": case "version": plan[field] = json.string(); break;
+      case "seconds": plan.seconds = json.number(); break;
+      case "pools": json.list(() => plan.uses.push(readUse(json))); break;
+      case "objective": json.list(() => plan.terms.push(readTerm(json))); break;
+      case "explanation": plan.explanation = readExplanation(json); break;
+      case "closest": json.list(() => plan.closest.push(readOverflow(json))); break;
+      case "schedule": json.object((part) => {
+        if (part === "order") plan.schedule = strings(json);
+        else json.skip();
+      }); break;
+      default: json.skip();
+    }
+  });
+  return {
+    ...plan,
+    names: placements.names.packed(), poolNames: placements.poolNames, pools: placements.pools.values(),
+    offsets: placements.offsets,
+  };
+}
+
+function readUse(json: JsonReader): RawUse {
+  const use: RawUse = { pool: "", capacity: null, peak: 0, bound: 0, live: 0, certificate: null };
+  json.object((field) => {
+    if (json.isNull()) return;
+    if (field === "pool") use.pool = json.string();
+    else if (field === "capacity" || field === "peak" || field === "bound") use[field] = json.whole();
+    else if (field === "certificate") use.certificate = readCertificate(json);
+    else if (field === "live") {
+      json.object((part) => {
+        if (part === "bytes") use.live = json.whole();
+        else json.skip();
+      });
+    } else json.skip();
+  });
+  return use;
+}
+
+function readTerm(json: JsonReader): RawTerm {
+  const term: RawTerm = { term: "", value: 0, bound: 0, certificate: null };
+  json.object((field) => {
+    if (json.isNull()) return;
+    if (field === "term") term.term = json.string();
+    else if (field === "value" || field === "bound") term[field] = json.whole();
+    else if (field === "certificate") term.certificate = readCertificate(json);
+    else json.skip();
+  });
+  return term;
+}
+
+function readCertificate(json: JsonReader): Certificate {
+  const found: Certificate = { kind: "", pool: null, time: null, buffers: [], parts: [], solver: null };
+  json.object((field) => {
+    if (json.isNull()) return;
+    if (field === "kind" || field === "pool" || field === "solver") found[field] = json.string();
+    else if (field === "time") found.time = json.whole();
+    else if (field === "buffers") found.buffers = strings(json);
+    else if (field === "parts") json.list(() => found.parts.push(readCertificate(json)));
+    else json.skip();
+  });
+  return found;
+}
+
+function readExplanation(json: JsonReader): Explanation {
+  const found: Explanation = { code: "", message: "", pool: null, time: null, needed: null, capacity: null, buffers: [] };
+  json.object((field) => {
+    if (json.isNull()) return;
+    if (field === "code" || field === "message" || field === "pool") found[field] = json.string();
+    else if (field === "time" || field === "needed" || field === "capacity") found[field] = json.whole();
+    else if (field === "buffers") found.buffers = strings(json);
+    else json.skip();
+  });
+  return found;
+}
+
+function readOverflow(json: JsonReader): { pool: string; peak: Whole; capacity: Whole } {
+  const found: { pool: string; peak: Whole; capacity: Whole } = { pool: "", peak: 0, capacity: 0 };
+  json.object((field) => {
+    if (field === "pool") found.pool = json.string();
+    else if (field === "peak" || field === "capacity") found[field] = json.whole();
+    else json.skip();
+  });
+  return found;
+}

@@ -1,0 +1,104 @@
+/** Why a buffer is where it is, and what would have to change for a smaller peak. */
+import type { Amount } from "./columns.ts";
+import { type Scene, top } from "./scene.ts";
+import type { PoolShown } from "./shown.ts";
+import { compare } from "./steps.ts";
+import { liveTogether } from "./validity.ts";
+
+export interface Support {
+  /** From the buffer down, each resting on the next. */
+  chain: number[];
+  /** The bytes free below the last of them; zero: it rests on address 0 or on reserved bytes. */
+  gap: Amount;
+  /** Whether there are more than are listed. */
+  more: boolean;
+}
+
+const MOST_SUPPORTS = 40;
+
+/** The chain of nearest buffers below that live at the same time. */
+export function supportOf(scene: Scene, spans: Int32Array, buffer: number): Support {
+  const chain: number[] = [];
+  let current = buffer;
+  for (;;) {
+    const floor = floorOf(scene, current);
+    if (compare(scene.offsets[current] as Amount, floor) <= 0) return { chain, gap: scene.zero, more: false };
+    const below = nearestBelow(scene, spans, current);
+    const reaches = below === -1 ? floor : top(scene, below);
+    const gap = (scene.offsets[current] as Amount) - reaches;
+    if (below === -1 || gap > 0) return { chain, gap, more: false };
+    if (chain.length === MOST_SUPPORTS) return { chain, gap: scene.zero, more: true };
+    chain.push(below);
+    current = below;
+  }
+}
+
+/** The end of the reserved bytes right below a buffer, or 0. */
+function floorOf(scene: Scene, buffer: number): Amount {
+  let floor = scene.zero;
+  for (const range of scene.pools[scene.pool[buffer] as number]?.reserved ?? []) {
+    const end = range.offset + range.size;
+    if (end <= (scene.offsets[buffer] as Amount) && end > floor) floor = end;
+  }
+  return floor;
+}
+
+function nearestBelow(scene: Scene, spans: Int32Array, buffer: number): number {
+  let best = -1;
+  const offset = scene.offsets[buffer] as Amount;
+  for (const span of spans) {
+    const other = scene.owner[span] as number;
+    if (other === buffer) continue;
+    const above = top(scene, other);
+    if (above > offset || (best >= 0 && above <= top(scene, best))) continue;
+    if (liveTogether(scene, buffer, other)) best = other;
+  }
+  return best;
+}
+
+export interface Needs {
+  /** The steps in which more is live than the smaller peak allows. */
+  moments: number;
+  /** Buffers that live in each of them, largest first: making one of them smaller or shorter is necessary. */
+  inEach: number[];
+  /** What is live at the most, if that alone does not forbid it. */
+  allowed: boolean;
+}
+
+/** What follows from live bytes alone if the peak of a pool is to be smaller by so much. */
+export function needsFor(scene: Scene, pool: PoolShown, less: Amount): Needs {
+  const target = pool.peak - less;
+  const steps = Math.max(1, scene.axis.times.length - 1);
+  const before = new Int32Array(steps + 1);
+  for (let step = 0; step < steps; step++) {
+    before[step + 1] = (before[step] as number) + ((pool.profile.live[step] as Amount) > target ? 1 : 0);
+  }
+  const moments = before[steps] as number;
+  if (moments === 0) return { moments, inEach: [], allowed: true };
+  const hot = new Map<number, number>();
+  for (const span of pool.given.spans) {
+    const inside = (before[scene.end[span] as number] as number) - (before[scene.begin[span] as number] as number);
+    if (inside > 0) hot.set(scene.owner[span] as number, (hot.get(scene.owner[span] as number) ?? 0) + inside);
+  }
+  const inEach = [...hot].filter(([, inside]) => inside === moments).map(([buffer]) => buffer);
+  inEach.sort((one, other) => compare(scene.sizes[other] as Amount, scene.sizes[one] as Amount) || one - other);
+  return { moments, inEach, allowed: false };
+}
+
+/** A round amount to ask for: about a fiftieth of the peak. */
+export function roundLess(peak: Amount): number {
+  return 2 ** Math.max(0, Math.ceil(Math.log2(Math.max(1, Number(peak)) / 64)));
+}
+
+/** Buffers by how many bytes they hold for how long. */
+export function byUse(scene: Scene, spans: Int32Array[], times: Float64Array): Int32Array {
+  const use = new Float64Array(scene.sizes.length);
+  for (const list of spans) {
+    for (const span of list) {
+      const owner = scene.owner[span] as number;
+      const long = (times[scene.end[span] as number] as number) - (times[scene.begin[span] as number] as number);
+      use[owner] = (use[owner] as number) + long * Number(scene.sizes[owner]);
+    }
+  }
+  return Int32Array.from(use, (_, index) => index).sort((one, other) => (use[other] as number) - (use[one] as number) || one - other);
+}

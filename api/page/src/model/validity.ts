@@ -1,0 +1,205 @@
+/** Whether a plan keeps every rule of its problem, checked from the two alone. */
+import { bytes } from "../draw/format.ts";
+import { type Amount } from "./columns.ts";
+import { OrderedSet } from "./ordered_set.ts";
+import { allowedPools, named, type Pair, type Scene, top } from "./scene.ts";
+import { compare, sharers } from "./steps.ts";
+
+export interface Validity {
+  /** What is wrong, in words; the first few. */
+  faults: string[];
+  /** What was not checked, because it would take too long. */
+  unchecked: string[];
+}
+
+const MOST_FAULTS = 20;
+/** Comparisons of buffers that may share bytes. */
+const MOST_COMPARED = 30_000_000;
+
+export function checkPlan(scene: Scene): Validity {
+  const found: Validity = { faults: [], unchecked: [] };
+  const unplaced = scene.pool.findIndex((pool) => pool < 0);
+  if (unplaced >= 0) found.faults.push(`${named(scene, unplaced)} has no place`);
+  for (let buffer = 0; buffer < scene.pool.length; buffer++) {
+    if (found.faults.length >= MOST_FAULTS) return found;
+    if ((scene.pool[buffer] as number) >= 0) checkPlace(scene, buffer, found.faults);
+  }
+  const sharing = sharers(scene);
+  scene.pools.forEach((_, pool) => sweep(scene, pool, sharing, found.faults));
+  compareSharers(scene, sharing, found);
+  checkPairs(scene, found.faults);
+  found.faults.length = Math.min(found.faults.length, MOST_FAULTS);
+  return found;
+}
+
+function checkPlace(scene: Scene, buffer: number, faults: string[]): void {
+  const place = scene.pool[buffer] as number;
+  const pool = scene.pools[place];
+  if (pool === undefined) return;
+  const offset = scene.offsets[buffer] as Amount;
+  const size = scene.sizes[buffer] as Amount;
+  const say = (text: string): unknown => faults.push(`${named(scene, buffer)} ${text}`);
+  if (![...allowedPools(scene, buffer)].includes(place)) say(`may not be in ${pool.id}`);
+  const pinned = scene.pins.get(buffer)?.offset ?? null;
+  if (pinned !== null && offset !== pinned) say(`is pinned to ${pinned}, and is at ${offset}`);
+  if (pool.capacity !== null && offset + size > pool.capacity) say(`ends above the capacity of ${pool.id}`);
+  const address = BigInt(pool.base) + BigInt(offset);
+  for (const step of [BigInt(scene.alignments?.[buffer] ?? 1), BigInt(pool.alignment)]) {
+    if (step > 1n && address % step !== 0n) say(`is not aligned to ${bytes(Number(step))}`);
+  }
+  for (const range of pool.reserved) {
+    if (size > 0 && offset < range.offset + range.size && range.offset < offset + size) say(`uses reserved bytes of ${pool.id}`);
+  }
+}
+
+/** Buffers that share with none: while all are apart, a new one can only overlap the nearest below and above. */
+function sweep(scene: Scene, pool: number, sharing: Set<number>, faults: string[]): void {
+  const spans: number[] = [];
+  for (let span = 0; span < scene.owner.length; span++) {
+    const buffer = scene.owner[span] as number;
+    if (scene.pool[buffer] === pool && (scene.sizes[buffer] as Amount) > 0 && !sharing.has(buffer) && inTime(scene, span)) {
+      spans.push(span);
+    }
+  }
+  const byOffset = Int32Array.from(spans).sort((one, other) => (
+    compare(scene.offsets[scene.owner[one] as number] as Amount, scene.offsets[scene.owner[other] as number] as Amount)
+  ));
+  const place = new Int32Array(scene.owner.length);
+  byOffset.forEach((span, at) => (place[span] = at));
+  const live = new OrderedSet(byOffset.length);
+  const starts = ordered(spans, scene.begin);
+  const ends = ordered(spans, scene.end);
+  let ended = 0;
+  const overlap = (below: number, above: number): boolean => (
+    below >= 0 && above >= 0
+    && top(scene, scene.owner[byOffset[below] as number] as number) > (scene.offsets[scene.owner[byOffset[above] as number] as number] as Amount)
+  );
+  for (const span of starts) {
+    while (ended < ends.length && (scene.end[ends[ended] as number] as number) <= (scene.begin[span] as number)) {
+      live.remove(place[ends[ended++] as number] as number);
+    }
+    const at = place[span] as number;
+    for (const other of [live.before(at), live.after(at)]) {
+      if (other >= 0 && overlap(Math.min(at, other), Math.max(at, other))) {
+        faults.push(clash(scene, scene.owner[span] as number, scene.owner[byOffset[other] as number] as number));
+        if (faults.length >= MOST_FAULTS) return;
+      }
+    }
+    live.add(at);
+  }
+}
+
+/** Whether it lives in time; buffers without lifetimes have only the conflicts that are listed. */
+function inTime(scene: Scene, span: number): boolean {
+  return scene.kinds[span] !== 2;
+}
+
+function ordered(spans: number[], by: Int32Array): Int32Array {
+  return Int32Array.from(spans).sort((one, other) => (by[one] as number) - (by[other] as number));
+}
+
+function compareSharers(scene: Scene, sharing: Set<number>, found: Validity): void {
+  if (sharing.size * scene.sizes.length > MOST_COMPARED) {
+    found.unchecked.push("whether buffers that may share bytes overlap others");
+    return;
+  }
+  const may = freePairs(scene);
+  for (const one of sharing) {
+    for (let other = 0; other < scene.sizes.length; other++) {
+      if (other === one || (sharing.has(other) && other < one)) continue;
+      if (!overlapping(scene, one, other) || !liveTogether(scene, one, other)) continue;
+      if (may(one, other)) continue;
+      found.faults.push(clash(scene, one, other));
+      if (found.faults.length >= MOST_FAULTS) return;
+    }
+  }
+}
+
+/** Whether two buffers that overlap may do so: exclusive, of one rigid group, or in place at one offset. */
+function freePairs(scene: Scene): (one: number, other: number) => boolean {
+  const keys = (pairs: Pair[]): Set<string> => new Set(pairs.flatMap((pair) => [key(pair.first, pair.second), key(pair.second, pair.first)]));
+  const exclusive = keys(scene.exclusive);
+  const inPlace = keys(scene.inPlace);
+  const listed = keys(scene.conflicts);
+  const groups = rigidGroups(scene);
+  return (one, other) => {
+    const both = key(one, other);
+    if (groups.has(one) && groups.get(one)?.root === groups.get(other)?.root) return true;
+    if (inPlace.has(both) && scene.offsets[one] === scene.offsets[other]) return true;
+    return exclusive.has(both) && !listed.has(both);
+  };
+}
+
+function checkPairs(scene: Scene, faults: string[]): void {
+  const may = freePairs(scene);
+  for (const pair of scene.conflicts) {
+    if (overlapping(scene, pair.first, pair.second) && !may(pair.first, pair.second)) faults.push(clash(scene, pair.first, pair.second));
+  }
+  for (const pair of scene.relative) {
+    // A buffer without bytes is only held to its distance from one of its own group; see docs/problem.md.
+    if (!((scene.sizes[pair.first] as Amount) > 0) || !((scene.sizes[pair.second] as Amount) > 0)) continue;
+    const apart = (scene.offsets[pair.second] as Amount) - (scene.offsets[pair.first] as Amount);
+    if (scene.pool[pair.first] !== scene.pool[pair.second] || apart !== pair.value) {
+      faults.push(`${named(scene, pair.second)} is not where ${named(scene, pair.first)} needs it`);
+    }
+  }
+}
+
+export interface Member {
+  root: number;
+  /** Its offset less that of the root. */
+  delta: Amount;
+}
+
+/** The rigid group of each buffer that is in one. */
+export function rigidGroups(scene: Scene): Map<number, Member> {
+  const near = new Map<number, { other: number; delta: Amount }[]>();
+  const join = (from: number, to: number, delta: Amount): void => {
+    const list = near.get(from) ?? [];
+    near.set(from, [...list, { other: to, delta }]);
+  };
+  for (const pair of scene.relative) {
+    join(pair.first, pair.second, pair.value);
+    join(pair.second, pair.first, scene.zero - pair.value);
+  }
+  const found = new Map<number, Member>();
+  for (const root of near.keys()) {
+    if (found.has(root)) continue;
+    found.set(root, { root, delta: scene.zero });
+    const open = [root];
+    for (let from = open.pop(); from !== undefined; from = open.pop()) {
+      const delta = found.get(from)?.delta ?? scene.zero;
+      for (const edge of near.get(from) ?? []) {
+        if (found.has(edge.other)) continue;
+        found.set(edge.other, { root, delta: delta + edge.delta });
+        open.push(edge.other);
+      }
+    }
+  }
+  return found;
+}
+
+export function overlapping(scene: Scene, one: number, other: number): boolean {
+  return scene.pool[one] === scene.pool[other] && (scene.pool[one] as number) >= 0
+    && (scene.sizes[one] as Amount) > 0 && (scene.sizes[other] as Amount) > 0
+    && (scene.offsets[one] as Amount) < top(scene, other) && (scene.offsets[other] as Amount) < top(scene, one);
+}
+
+export function liveTogether(scene: Scene, one: number, other: number): boolean {
+  for (let span = scene.firstSpan[one] as number; span < (scene.firstSpan[one + 1] as number); span++) {
+    for (let against = scene.firstSpan[other] as number; against < (scene.firstSpan[other + 1] as number); against++) {
+      if (inTime(scene, span) && inTime(scene, against)
+        && (scene.begin[span] as number) < (scene.end[against] as number)
+        && (scene.begin[against] as number) < (scene.end[span] as number)) return true;
+    }
+  }
+  return false;
+}
+
+function key(one: number, other: number): string {
+  return `${one} ${other}`;
+}
+
+function clash(scene: Scene, one: number, other: number): string {
+  return `${named(scene, one)} and ${named(scene, other)} are in use together and overlap`;
+}

@@ -1,0 +1,185 @@
+/** The first line of the page: how large the plan is, and whether a smaller one can exist.
+ *
+ * Nothing is called the least possible that this page has not counted, or the service has not judged.
+ */
+import { bytes, count, percentUp, plain, seconds } from "../draw/format.ts";
+import type { Amount } from "./columns.ts";
+import { type Bound, hasNoPlan, isPeak, type Shown } from "./shown.ts";
+
+export type Tone = "proven" | "open" | "claimed" | "wrong" | "plain";
+
+export interface Verdict {
+  lead: string;
+  rest: string;
+  tone: Tone;
+  /** One more sentence, where it is needed. */
+  note: string;
+}
+
+/** Whose word counts: a file from anywhere, or the service, which has judged the plan. */
+export type Source = "file" | "service";
+
+export function verdictOf(shown: Shown, source: Source = "file"): Verdict {
+  const { scene, validity } = shown;
+  const claims = scene.claims;
+  if (claims === null) return ofProblem(shown);
+  if (claims.status === "infeasible") return ofInfeasible(shown, source);
+  if (claims.status === "unknown") {
+    return { lead: "No plan was found,", rest: "and no proof that none exists.", tone: "open", note: "" };
+  }
+  if (validity.faults.length > 0) {
+    const more = validity.faults.length > 1 ? ` And ${validity.faults.length - 1} more.` : "";
+    return { lead: "This is no valid plan.", rest: `${plain(validity.faults[0] ?? "", 160)}.`, tone: "wrong", note: more.trim() };
+  }
+  const verdict = ofPlan(shown, source);
+  const unchecked = validity.unchecked.length > 0 ? `Not checked here: ${validity.unchecked.join("; ")}.` : "";
+  return { ...verdict, note: [verdict.note, unchecked].filter((text) => text !== "").join(" ") };
+}
+
+function ofProblem(shown: Shown): Verdict {
+  const most = shown.pools.length === 1 ? shown.pools[0]?.bound : null;
+  if (most === null || most === undefined) return { lead: "A problem without a plan.", rest: "", tone: "plain", note: "" };
+  return { lead: "No plan yet.", rest: `It takes at least ${bytes(most.value)}.`, tone: "open", note: "" };
+}
+
+function ofInfeasible(shown: Shown, source: Source): Verdict {
+  const explanation = shown.scene.claims?.explanation ?? null;
+  const known = shown.explained || source === "service";
+  return {
+    lead: "No plan fits",
+    rest: known ? "into these memories." : "into these memories, as the file claims.",
+    tone: known ? "wrong" : "claimed",
+    note: explanation === null ? "" : plain(explanation.message, 400),
+  };
+}
+
+function ofPlan(shown: Shown, source: Source): Verdict {
+  const { scene } = shown;
+  const objective = scene.objective[0];
+  if (objective === undefined) return { lead: "It fits.", rest: "", tone: "proven", note: "" };
+  const value = valueOf(shown, objective);
+  if (value === null) return { lead: "It fits.", rest: "", tone: "plain", note: "" };
+  const claimed = scene.claims?.terms.findIndex((term) => term.term === objective) ?? -1;
+  const bound = boundOf(shown, objective, shown.terms[claimed]);
+  return worded(objective, value, bound, source, shown);
+}
+
+/** The value of a term, counted here; for terms that need more than the plan, what the plan says. */
+export function valueOf(shown: Shown, term: string): Amount | null {
+  const { scene, pools } = shown;
+  if (term === "peak" || term === "max_peak") {
+    let value = scene.zero;
+    for (const pool of pools) value = term === "peak" ? value + pool.peak : pool.peak > value ? pool.peak : value;
+    return value;
+  }
+  if (term.startsWith("peak:")) {
+    const place = scene.pools.findIndex((pool) => pool.id === term.slice(5));
+    return pools[place]?.peak ?? null;
+  }
+  if (term === "placement_cost") return placementCost(shown);
+  return scene.claims?.terms.find((one) => one.term === term)?.value ?? null;
+}
+
+function placementCost(shown: Shown): Amount {
+  const { scene } = shown;
+  let cost = scene.zero;
+  for (let buffer = 0; buffer < scene.pool.length; buffer++) {
+    const size = scene.sizes[buffer] as Amount;
+    if (!(size > 0)) continue;
+    const given = scene.accesses?.[buffer];
+    const accesses = given === undefined || given < 0 ? size : given;
+    cost += accesses * (scene.pools[scene.pool[buffer] as number]?.cost ?? scene.zero);
+  }
+  return cost;
+}
+
+function boundOf(shown: Shown, objective: string, ofTerm: Bound | undefined): Bound | null {
+  const own = isPeak(objective) && shown.scene.pools.length === 1 ? shown.pools[0]?.bound ?? null : null;
+  if (ofTerm === undefined) return own;
+  if (own === null) return ofTerm;
+  return own.value > ofTerm.value || (own.checked && own.value >= ofTerm.value) ? own : ofTerm;
+}
+
+function worded(term: string, value: Amount, bound: Bound | null, source: Source, shown: Shown): Verdict {
+  const lead = isPeak(term) ? bytes(value) : "It fits.";
+  const known = bound !== null && (bound.checked || source === "service");
+  const { least, nearly } = words(term, value);
+  if (bound === null) return { lead: isPeak(term) ? `${lead}.` : lead, rest: "", tone: "plain", note: "No bound is known." };
+  if (bound.value > value) {
+    // A claim that the plan itself disproves.
+    return { lead: `${lead}.`, rest: "The file claims more than can be true.", tone: "wrong", note: "" };
+  }
+  if (bound.value >= value) {
+    const tone = known ? "proven" : "claimed";
+    const said = known ? `${least}.` : `${least}, as the file claims.`;
+    return { lead: isPeak(term) ? `${lead}.` : lead, rest: said, tone, note: known ? "" : unchecked(bound, shown) };
+  }
+  const part = Number(value - bound.value) / Number(value);
+  const rest = `${nearly.replace("%", percentUp(part))}${known ? "." : ", as the file claims."}`;
+  return { lead: isPeak(term) ? `${lead},` : lead, rest, tone: "open", note: known ? "" : unchecked(bound, shown) };
+}
+
+function unchecked(bound: Bound, shown: Shown): string {
+  const prover = shown.scene.claims?.prover ?? null;
+  return `This page could not count that again: ${bound.reason}${prover === null || bound.reason.includes("claimed") ? "" : ` (${plain(prover, 40)})`}.`;
+}
+
+function words(term: string, value: Amount): { least: string; nearly: string } {
+  if (term === "peak") return { least: "No plan can be smaller", nearly: "within % of the least possible" };
+  if (term === "max_peak") return { least: "No plan has a smaller largest pool", nearly: "within % of the least possible" };
+  if (term.startsWith("peak:")) {
+    const pool = plain(term.slice(5), 30);
+    return { least: `No plan needs less of ${pool}`, nearly: `of ${pool}, within % of the least possible` };
+  }
+  const what = { placement_cost: "cheaper accesses", reuse_cost: "lower costs of reuse", moves: "fewer moves", preference: "better pools" }[term] ?? plain(term, 30);
+  return { least: `No plan has ${what}: ${count(value)}`, nearly: `Its cost of ${count(value)} is within % of the least possible` };
+}
+
+export interface Fact {
+  label: string;
+  value: string;
+}
+
+/** The figures beside the sentence. */
+export function factsOf(shown: Shown): Fact[] {
+  const { scene } = shown;
+  const facts: Fact[] = [{ label: "buffers", value: count(scene.sizes.length) }];
+  const claims = scene.claims;
+  if (claims === null || hasNoPlan(scene)) return facts;
+  const objective = scene.objective[0] ?? "peak";
+  const value = valueOf(shown, objective);
+  const bound = boundOf(shown, objective, shown.terms[claims.terms.findIndex((term) => term.term === objective)]);
+  if (value !== null) facts.push({ label: label(objective), value: count(value) });
+  if (bound !== null) facts.push({ label: bound.checked ? "proven bound" : "claimed bound", value: count(bound.value) });
+  if (value !== null && bound !== null && value > bound.value && isPeak(objective)) {
+    facts.push({ label: "gap", value: bytes(value - bound.value) });
+  }
+  facts.push({ label: "filled", value: filled(shown) });
+  if (claims.solver !== null) {
+    const took = seconds(claims.seconds);
+    facts.push({ label: "found by", value: `${plain(claims.solver, 36)}${took ? `, ${took}` : ""}` });
+  }
+  return facts;
+}
+
+function label(term: string): string {
+  return term === "peak" ? "peak, bytes" : term.replaceAll("_", " ").replace("peak:", "peak of ");
+}
+
+/** How much of the rectangle of peak and time is in use. */
+function filled(shown: Shown): string {
+  const { scene } = shown;
+  let used = 0;
+  let all = 0;
+  const { times } = scene.axis;
+  const long = Array.isArray(times)
+    ? (from: number, to: number) => Number((times[to] as bigint) - (times[from] as bigint))
+    : (from: number, to: number) => (times[to] as number) - (times[from] as number);
+  for (const pool of shown.pools) {
+    all += Number(pool.peak) * long(0, times.length - 1);
+    for (const span of pool.given.spans) {
+      used += Number(scene.sizes[scene.owner[span] as number]) * long(scene.begin[span] as number, scene.end[span] as number);
+    }
+  }
+  return all > 0 ? `${(Math.floor((used / all) * 1000) / 10).toFixed(1)} %` : "nothing";
+}

@@ -1,0 +1,99 @@
+/** The verdict with its facts, and the ways of looking. */
+import type { JSX } from "preact";
+import { plain } from "../draw/format.ts";
+import type { Colouring } from "../draw/shades.ts";
+import { factsOf } from "../model/verdict.ts";
+import { hasNoPlan } from "../model/shown.ts";
+import * as state from "./state.ts";
+
+export function Head(): JSX.Element | null {
+  const shown = state.shown.value;
+  const verdict = state.verdict.value;
+  if (shown === null || verdict === null) return null;
+  return (
+    <div class="head">
+      <div>
+        <p class="title">{plain(shown.scene.name, 120)}</p>
+        <h1 class={verdict.tone}>
+          {verdict.lead} <span>{verdict.rest}</span>
+        </h1>
+        {verdict.note !== "" && <p class="note">{verdict.note}</p>}
+      </div>
+      <dl class="facts">
+        {factsOf(shown).map((fact) => (
+          <div key={fact.label}>
+            <dt>{fact.label}</dt>
+            <dd>{fact.value}</dd>
+          </div>
+        ))}
+      </dl>
+    </div>
+  );
+}
+
+interface Choice<T> {
+  value: T;
+  text: string;
+}
+
+function Choices<T extends string | boolean>(props: { label: string; all: Choice<T>[]; now: T; set: (value: T) => void }): JSX.Element {
+  return (
+    <div class="choices" role="group" aria-label={props.label}>
+      <span class="quiet">{props.label}</span>
+      {props.all.map((choice) => (
+        <button type="button" key={choice.text} aria-pressed={choice.value === props.now} onClick={() => props.set(choice.value)}>
+          {choice.text}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+export function colourings(): Colouring[] {
+  const groups = state.shown.value?.scene.groups ?? null;
+  return groups === null ? ["lifetime", "size", "peak"] : ["lifetime", "size", "group", "peak"];
+}
+
+/** Changes how time is counted; what is seen of it stays in view as a whole. */
+export function setByChange(value: boolean): void {
+  state.byChange.value = value;
+  state.across.value = null;
+}
+
+export function Tools(): JSX.Element | null {
+  const shown = state.shown.value;
+  if (shown === null || hasNoPlan(shown.scene)) return null;
+  const names = { lifetime: "lifetime", size: "size", group: "group", peak: "at the peak" };
+  return (
+    <div class="tools">
+      <Choices label="Colour" all={colourings().map((value) => ({ value, text: names[value] }))} now={state.colouring.value} set={(value) => (state.colouring.value = value)} />
+      {shown.scene.axis.kind === "time" && (
+        <Choices label="Time" all={[{ value: false, text: "as given" }, { value: true, text: "by change" }]} now={state.byChange.value} set={setByChange} />
+      )}
+      <Choices label="Show" all={[{ value: false, text: "everything" }, { value: true, text: "the proof" }]} now={state.proofOnly.value} set={(value) => (state.proofOnly.value = value)} />
+      <span class="grow" />
+      <Legend />
+    </div>
+  );
+}
+
+function Legend(): JSX.Element | null {
+  const shades = state.shades.value;
+  const shown = state.shown.value;
+  if (shades === null || shown === null) return null;
+  const { legend } = shades;
+  return (
+    <div class="legend">
+      {legend.kind === "ramp" ? (
+        <>
+          <span>{legend.from}</span>
+          <span class="ramp">{state.theme.value.ramp.map((colour) => <i key={colour} style={{ background: colour }} />)}</span>
+          <span>{legend.to}</span>
+        </>
+      ) : legend.entries.map((entry) => (
+        <span key={entry.text} class="entry"><i class="swatch" style={{ background: entry.colour }} />{entry.text}</span>
+      ))}
+      <span class="entry"><i class="swatch hole" />hole</span>
+    </div>
+  );
+}

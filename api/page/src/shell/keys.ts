@@ -1,0 +1,106 @@
+/** The keyboard: everything that a pointer can do. */
+import type { Shown } from "../model/shown.ts";
+import { flip } from "./bar.tsx";
+import { colourings, setByChange } from "./head.tsx";
+import { save } from "./save.ts";
+import * as state from "./state.ts";
+
+export const KEYS = [
+  { keys: "/", does: "find a buffer" },
+  { keys: "[ ]", does: "choose the buffer before or after, by place" },
+  { keys: "← → ↑ ↓", does: "move the map" },
+  { keys: "+ −", does: "zoom; with Shift only the time" },
+  { keys: "0", does: "show everything" },
+  { keys: ", .", does: "the moment before or after" },
+  { keys: "m", does: "back to the moment that decides" },
+  { keys: "c", does: "next colours" },
+  { keys: "t", does: "time as given or by change" },
+  { keys: "p", does: "everything or only the proof" },
+  { keys: "b", does: "table of all buffers" },
+  { keys: "s", does: "save the picture as SVG" },
+  { keys: "d", does: "dark or light" },
+  { keys: "Esc", does: "choose nothing" },
+  { keys: "?", does: "these keys" },
+] as const;
+
+const MOVE = 0.12;
+
+export function listen(): void {
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || state.dialog.value !== null || isTyping(event.target)) return;
+    const shown = state.shown.value;
+    if (general(event.key) || (shown !== null && onPlan(event, shown))) event.preventDefault();
+  });
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName);
+}
+
+function general(key: string): boolean {
+  if (key === "?") state.dialog.value = "keys";
+  else if (key === "d") flip();
+  else return false;
+  return true;
+}
+
+function onPlan(event: KeyboardEvent, shown: Shown): boolean {
+  switch (event.key) {
+    case "/": document.getElementById("find")?.focus(); break;
+    case "[": choose(shown, -1); break;
+    case "]": choose(shown, 1); break;
+    case ",": moveMoment(shown, -1); break;
+    case ".": moveMoment(shown, 1); break;
+    case "m": state.moment.value = null; break;
+    case "c": nextColours(); break;
+    case "t": setByChange(!state.byChange.value); break;
+    case "p": state.proofOnly.value = !state.proofOnly.value; break;
+    case "b": state.dialog.value = "table"; break;
+    case "s": void save("svg"); break;
+    case "Escape": state.chosen.value = -1; break;
+    case "0": state.lookAtAll(); break;
+    case "+": case "=": zoom(shown, 0.8, event.shiftKey && event.key === "+" && event.altKey); break;
+    case "-": case "_": zoom(shown, 1.25, event.shiftKey); break;
+    default: return arrow(event, shown);
+  }
+  return true;
+}
+
+/** Arrows move the map where it has the focus; elsewhere they scroll the page. */
+function arrow(event: KeyboardEvent, shown: Shown): boolean {
+  if (!(event.target instanceof HTMLCanvasElement)) return false;
+  const [across, up] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key] ?? [0, 0];
+  if (across === 0 && up === 0) return false;
+  const place = state.active.value;
+  const { left, right, low, high } = state.windowOf(shown, place);
+  const [dx, dy] = [(across ?? 0) * MOVE * (right - left), (up ?? 0) * MOVE * (high - low)];
+  state.look(shown, place, { left: left + dx, right: right + dx, low: low + dy, high: high + dy });
+  return true;
+}
+
+function zoom(shown: Shown, factor: number, onlyTime: boolean): void {
+  const place = state.active.value;
+  const { left, right, low, high } = state.windowOf(shown, place);
+  const [x, y] = [(left + right) / 2, (low + high) / 2];
+  const [across, up] = [((right - left) / 2) * factor, ((high - low) / 2) * (onlyTime ? 1 : factor)];
+  state.look(shown, place, { left: x - across, right: x + across, low: y - up, high: y + up });
+}
+
+function nextColours(): void {
+  const all = colourings();
+  state.colouring.value = all[(all.indexOf(state.colouring.value) + 1) % all.length] ?? "lifetime";
+}
+
+function choose(shown: Shown, by: number): void {
+  const count = shown.scene.sizes.length;
+  if (count === 0) return;
+  const from = state.chosen.value < 0 && by < 0 ? 0 : state.chosen.value;
+  state.chosen.value = (from + by + count) % count;
+}
+
+function moveMoment(shown: Shown, by: number): void {
+  const pool = shown.pools[state.active.value];
+  if (pool === undefined) return;
+  const last = Math.max(0, shown.scene.axis.times.length - 2);
+  state.moment.value = Math.min(last, Math.max(0, state.stepFor(pool) + by));
+}

@@ -1,0 +1,139 @@
+/** One pool: its caption, and its picture under the pointer. */
+import { effect, useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { bytes, count, plain } from "../draw/format.ts";
+import { layoutOf, type Layout } from "../draw/picture.ts";
+import { Overlay, Screen } from "../draw/screen.ts";
+import { lifeText } from "../draw/shades.ts";
+import { named } from "../model/scene.ts";
+import { hasNoPlan, type Shown } from "../model/shown.ts";
+import { Gestures, type Hover } from "./gestures.ts";
+import * as state from "./state.ts";
+
+export function PoolView(props: { place: number }): JSX.Element | null {
+  const { place } = props;
+  const shown = state.shown.value;
+  const stage = useRef<HTMLDivElement>(null);
+  const below = useRef<HTMLCanvasElement>(null);
+  const above = useRef<HTMLCanvasElement>(null);
+  const hover = useSignal<Hover | null>(null);
+  useEffect(() => {
+    if (stage.current === null || below.current === null || above.current === null) return undefined;
+    return attach(place, stage.current, new Screen(below.current), new Overlay(above.current), hover);
+  }, [place]);
+  if (shown === null) return null;
+  return (
+    <section class="pool" aria-label={`pool ${plain(shown.scene.pools[place]?.id ?? "")}`}>
+      <Caption shown={shown} place={place} />
+      <div class="stage" ref={stage}>
+        <canvas ref={below} aria-hidden="true" />
+        <canvas
+          ref={above} tabIndex={0} role="application" data-pool={place} onFocus={() => (state.active.value = place)}
+          aria-label={`Map of ${plain(shown.scene.pools[place]?.id ?? "")}: addresses up, time across. Arrows move, plus and minus zoom, brackets choose buffers; the table of buffers says the same.`}
+        />
+        <Tip shown={shown} hover={hover.value} />
+      </div>
+    </section>
+  );
+}
+
+/** Draws whenever something that it reads changes, at most once a frame. */
+function attach(place: number, stage: HTMLDivElement, screen: Screen, overlay: Overlay, hover: { value: Hover | null }): () => void {
+  let layout: Layout = layoutOf(stage.clientWidth, stage.clientHeight);
+  const frames = new Frames();
+  const base = (): void => {
+    const picture = state.pictureOf(place, layout, false);
+    if (picture !== null && layout.wide > 40) screen.draw(picture, state.moving.value);
+  };
+  const top = (): void => {
+    const picture = state.pictureOf(place, layout, true);
+    if (picture !== null && layout.wide > 40) overlay.draw(picture, hover.value?.span ?? -1);
+  };
+  const size = new ResizeObserver(() => {
+    layout = layoutOf(stage.clientWidth, stage.clientHeight);
+    frames.ask(base);
+    frames.ask(top);
+  });
+  size.observe(stage);
+  const gestures = new Gestures(place, overlay.canvas, () => layout, (picture, x, y) => screen.pick(picture, x, y), hover);
+  // Each reads the signals once, so that it runs again when one of them changes.
+  const stopBase = effect(() => {
+    state.pictureOf(place, layout, false);
+    void state.moving.value;
+    frames.ask(base);
+  });
+  const stopTop = effect(() => {
+    state.pictureOf(place, layout, true);
+    void hover.value;
+    frames.ask(top);
+  });
+  return () => {
+    size.disconnect();
+    gestures.stop();
+    stopBase();
+    stopTop();
+    frames.stop();
+  };
+}
+
+/** Runs what is asked for in the next frame, each once. */
+class Frames {
+  readonly #asked = new Set<() => void>();
+  #frame = 0;
+
+  ask(draw: () => void): void {
+    this.#asked.add(draw);
+    if (this.#frame !== 0) return;
+    this.#frame = requestAnimationFrame(() => {
+      this.#frame = 0;
+      const all = [...this.#asked];
+      this.#asked.clear();
+      const begin = performance.now();
+      for (const one of all) one();
+      document.documentElement.dataset["frame"] = (performance.now() - begin).toFixed(2);
+    });
+  }
+
+  stop(): void {
+    cancelAnimationFrame(this.#frame);
+  }
+}
+
+function Caption(props: { shown: Shown; place: number }): JSX.Element {
+  const { scene, pools } = props.shown;
+  const pool = scene.pools[props.place];
+  const now = pools[props.place];
+  if (pool === undefined || now === undefined) return <></>;
+  const met = now.bound !== null && now.bound.value >= now.peak;
+  const used = pool.capacity !== null && pool.capacity > 0 ? ` · ${Math.floor((Number(now.peak) / Number(pool.capacity)) * 100)} % used` : "";
+  const needed = hasNoPlan(scene);
+  return (
+    <h2 class="caption">
+      <b>{plain(pool.id, 40)}</b>
+      {!needed && <b>{bytes(now.peak)}</b>}
+      <span class="quiet">{pool.capacity === null ? "no limit" : `of ${bytes(pool.capacity)}${needed ? "" : used}`}</span>
+      {now.bound !== null && now.bound.value > 0 && (
+        <span class={met && now.bound.checked && !needed ? "met" : "open"}>
+          {met && !needed ? "least possible" : `at least ${bytes(now.bound.value)}`}{met || needed || bytes(now.bound.value) !== bytes(now.peak) ? "" : `, ${bytes(now.peak - now.bound.value)} less`}{now.bound.checked ? "" : ", as the file claims"}
+        </span>
+      )}
+    </h2>
+  );
+}
+
+function Tip(props: { shown: Shown; hover: Hover | null }): JSX.Element | null {
+  const { hover, shown } = props;
+  if (hover === null || hover.span < 0) return null;
+  const { scene } = shown;
+  const buffer = scene.owner[hover.span] as number;
+  const side = hover.right ? { right: `${hover.wide - hover.x + 14}px` } : { left: `${hover.x + 14}px` };
+  return (
+    <div class="tip" style={{ ...side, top: `${Math.max(0, hover.y - 30)}px` }} aria-hidden="true">
+      <b>{plain(named(scene, buffer), 60)}</b>
+      <span>{count(scene.sizes[buffer] ?? 0)} bytes ({bytes(scene.sizes[buffer] ?? 0)})</span>
+      <span>at {count(scene.offsets[buffer] ?? 0)}</span>
+      <span>lives {lifeText(scene, buffer)}</span>
+    </div>
+  );
+}

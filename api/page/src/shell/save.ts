@@ -1,0 +1,35 @@
+/** Saves what is seen as a file. */
+import { csvOf, pngOf, svgOf } from "../draw/export.ts";
+import { layoutOf, type Picture } from "../draw/picture.ts";
+import * as state from "./state.ts";
+
+export async function save(kind: "svg" | "png" | "csv"): Promise<void> {
+  const content = await contentOf(kind);
+  if (content === null) return;
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(content);
+  link.download = `${fileName()}.${kind}`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
+
+export async function contentOf(kind: "svg" | "png" | "csv"): Promise<Blob | null> {
+  const shown = state.shown.value;
+  if (shown === null) return null;
+  if (kind === "csv") return new Blob([csvOf(shown.scene)], { type: "text/csv" });
+  const pictures = shown.pools
+    .map((_, place) => state.pictureOf(place, layoutOf(1104, 500), false))
+    .filter((picture): picture is Picture => picture !== null);
+  if (pictures.length === 0) return null;
+  const said = state.verdict.value;
+  const theme = state.theme.value;
+  const colour = { proven: theme.met, open: theme.open, claimed: theme.open, wrong: theme.capacity, plain: theme.quiet }[said?.tone ?? "plain"];
+  const words = { title: shown.scene.name, lead: said?.lead ?? "", rest: said?.rest ?? "", colour };
+  if (kind === "png") return pngOf(pictures, words);
+  return new Blob([svgOf(pictures, words)], { type: "image/svg+xml" });
+}
+
+function fileName(): string {
+  const name = (state.shown.value?.scene.name ?? "plan").replace(/\.json(\.gz)?$/, "").replace(/[^\w.-]+/g, "-").replace(/^[-.]+|-+$/g, "");
+  return name.slice(0, 80) || "plan";
+}

@@ -1,0 +1,223 @@
+/** Beside the map: the chosen buffer and why it is there, what a smaller peak would take, the proof, the buffers. */
+import { computed } from "@preact/signals";
+import type { JSX } from "preact";
+import { bytes, count, plain, time } from "../draw/format.ts";
+import { lifeText } from "../draw/shades.ts";
+import { type Amount, amount, total } from "../model/columns.ts";
+import { byUse, needsFor, roundLess } from "../model/reasons.ts";
+import { named, type Scene, top } from "../model/scene.ts";
+import { hasNoPlan, type PoolShown, type Shown } from "../model/shown.ts";
+import * as state from "./state.ts";
+
+const FEW = 7;
+const ROWS = 14;
+
+export function Side(): JSX.Element | null {
+  const shown = state.shown.value;
+  if (shown === null) return null;
+  return (
+    <aside class="side" aria-label="about the plan">
+      <div aria-live="polite">{state.chosen.value >= 0 && <Chosen shown={shown} />}</div>
+      {hasNoPlan(shown.scene) ? <NoPlan shown={shown} /> : <Needs shown={shown} />}
+      <Proof shown={shown} />
+      {state.chosen.value < 0 && <Largest shown={shown} />}
+    </aside>
+  );
+}
+
+export function BufferLine(props: { scene: Scene; buffer: number }): JSX.Element {
+  const { scene, buffer } = props;
+  return (
+    <button type="button" class="line" onClick={() => (state.chosen.value = buffer)}>
+      <i class="swatch" style={{ background: swatch(scene, buffer) }} />
+      <span class="name">{plain(named(scene, buffer), 60)}</span>
+      <span class="quiet">{bytes(scene.sizes[buffer] as Amount)}</span>
+    </button>
+  );
+}
+
+export function swatch(scene: Scene, buffer: number): string {
+  const shades = state.shades.value;
+  return shades?.colours[shades.of[scene.firstSpan[buffer] as number] as number] ?? "transparent";
+}
+
+function Chosen(props: { shown: Shown }): JSX.Element {
+  const { scene } = props.shown;
+  const buffer = state.chosen.value;
+  const place = scene.pool[buffer] as number;
+  const size = scene.sizes[buffer] as Amount;
+  const group = scene.groups === null ? -1 : (scene.groups[buffer] as number);
+  const rows: [string, string][] = [["size", `${count(size)} (${bytes(size)})`]];
+  if (place >= 0) {
+    rows.push(["place", `${plain(scene.pools[place]?.id ?? "", 30)} @ ${count(scene.offsets[buffer] as Amount)}`]);
+    rows.push(["ends at", count(top(scene, buffer))]);
+  }
+  rows.push(["lives", lifeText(scene, buffer)]);
+  if (scene.alignments !== null) rows.push(["alignment", count(scene.alignments[buffer] as Amount)]);
+  if (group >= 0) rows.push(["group", plain(scene.groupNames[group] ?? "", 60)]);
+  if (scene.pins.has(buffer)) rows.push(["pinned", scene.pins.get(buffer)?.offset === null ? "to its pool" : "to its place"]);
+  return (
+    <section>
+      <h2>
+        {plain(named(scene, buffer), 120)}
+        <button type="button" class="round close" aria-label="choose no buffer" onClick={() => (state.chosen.value = -1)}>×</button>
+      </h2>
+      <dl class="rows">
+        {rows.map(([label, value]) => <div key={label}><dt>{label}</dt><dd>{value}</dd></div>)}
+      </dl>
+      <Why scene={scene} />
+    </section>
+  );
+}
+
+function Why(props: { scene: Scene }): JSX.Element | null {
+  const support = state.support.value;
+  if (support === null) return null;
+  const { chain, gap, more } = support;
+  const pinned = props.scene.pins.get(state.chosen.value)?.offset ?? null;
+  return (
+    <>
+      <h3>Why here</h3>
+      {pinned !== null && <p>It is pinned to this offset.</p>}
+      <p>{whyWords(chain.length, gap, more)}</p>
+      {chain.slice(0, FEW).map((buffer) => <BufferLine key={buffer} scene={props.scene} buffer={buffer} />)}
+      {chain.length > FEW && <p class="quiet">and {count(chain.length - FEW)} below</p>}
+    </>
+  );
+}
+
+function whyWords(supports: number, gap: Amount, more: boolean): string {
+  const those = supports === 1 ? "1 buffer" : `${count(supports)} buffers`;
+  if (supports === 0) return gap > 0 ? `Nothing holds it up: ${bytes(gap)} below it are free.` : "It lies on the ground: nothing can be below.";
+  if (gap > 0) return `It rests on ${those}; below them ${bytes(gap)} are free:`;
+  return more ? `It rests on more than ${those}; the nearest:` : `It rests on ${those}, down to the ground:`;
+}
+
+function highestPool(shown: Shown): number {
+  const chosen = shown.scene.pool[state.chosen.value] ?? -1;
+  if (chosen >= 0) return chosen;
+  return shown.pools.reduce((best, pool, place) => (pool.peak > (shown.pools[best] as PoolShown).peak ? place : best), 0);
+}
+
+function Needs(props: { shown: Shown }): JSX.Element | null {
+  const { scene, pools } = props.shown;
+  const place = shownPool(props.shown);
+  const pool = pools[place] as PoolShown;
+  if (!(pool.peak > 0)) return null;
+  const wanted = Math.min(state.less.value ?? roundLess(pool.peak), Number(pool.peak));
+  const needs = needsFor(scene, pool, amount(wanted, scene.wide));
+  const step = (factor: number) => () => (state.less.value = Math.max(1, Math.min(2 ** Math.floor(Math.log2(Number(pool.peak))), wanted * factor)));
+  return (
+    <section>
+      <h2>
+        What would free {bytes(wanted)} in {plain(scene.pools[place]?.id ?? "", 24)}
+        <span class="stepper">
+          <button type="button" class="round" aria-label="less" onClick={step(0.5)}>−</button>
+          <button type="button" class="round" aria-label="more" onClick={step(2)}>+</button>
+        </span>
+      </h2>
+      {needs.allowed ? (
+        <p>Live bytes alone do not forbid it: at no moment are more than {bytes(pool.profile.most)} live. Whether a plan exists, the solver must say.</p>
+      ) : (
+        <>
+          <p>For {bytes(wanted)} less, {needs.moments === 1 ? "1 moment" : `${count(needs.moments)} moments`} must need less. {needs.inEach.length > 0 ? "Live in each of them:" : "No one buffer is live in all of them."}</p>
+          {needs.inEach.slice(0, FEW).map((buffer) => <BufferLine key={buffer} scene={scene} buffer={buffer} />)}
+          {needs.inEach.length > FEW && <p class="quiet">and {count(needs.inEach.length - FEW)} more</p>}
+        </>
+      )}
+    </section>
+  );
+}
+
+function shownPool(shown: Shown): number {
+  const active = state.active.value;
+  return shown.pools.length > 1 && state.chosen.value < 0 && (shown.pools[active]?.peak ?? 0) > 0 ? active : highestPool(shown);
+}
+
+function NoPlan(props: { shown: Shown }): JSX.Element | null {
+  const explanation = props.shown.scene.claims?.explanation ?? null;
+  const closest = props.shown.scene.claims?.closest ?? [];
+  if (explanation === null && closest.length === 0) return null;
+  return (
+    <section>
+      <h2>Why nothing fits</h2>
+      {explanation !== null && <p>{plain(explanation.message, 600)}</p>}
+      {closest.map((one) => <p key={one.pool}>The closest attempt needs {bytes(one.peak)} of {plain(one.pool, 30)}, which has {bytes(one.capacity)}.</p>)}
+    </section>
+  );
+}
+
+function Proof(props: { shown: Shown }): JSX.Element {
+  const place = shownPool(props.shown);
+  return (
+    <section>
+      <h2>The proof</h2>
+      <p>{proofWords(props.shown, place)}</p>
+    </section>
+  );
+}
+
+function proofWords(shown: Shown, place: number): string {
+  const { scene, pools } = shown;
+  const pool = pools[place] as PoolShown;
+  const bound = pool.bound;
+  if (bound === null) return "No bound is known: the plan gives none, and live bytes alone give none here.";
+  if (!bound.checked) {
+    return `The plan claims that ${count(bound.value)} bytes are needed at least. This page cannot count that again: ${plain(bound.reason, 120)}.`;
+  }
+  if (bound.buffers.length === 0) return "Nothing must be in this pool.";
+  const when = scene.axis.kind === "time" && bound.moment >= 0 ? ` at t = ${time(scene.axis.times[bound.moment] as number)}` : "";
+  const sum = total(Array.from(bound.buffers, (buffer) => scene.sizes[buffer] as Amount), scene.zero);
+  const all = bound.buffers.length === 1 ? `1 buffer is live${when} and has` : `${count(bound.buffers.length)} buffers are live together${when} and add up to`;
+  const end = hasNoPlan(scene) ? "No plan can need less." : bound.value >= pool.peak ? "The plan is no higher." : "No plan can be lower than that.";
+  if (sum === bound.value) return `${all} ${count(sum)} bytes: the packed tower. ${end}`;
+  const why = sum < bound.value ? "with reserved ranges and alignment they take" : "of which at least";
+  return `${all} ${count(sum)} bytes; ${why} ${count(bound.value)}${sum < bound.value ? "" : " must be here"}. ${end}`;
+}
+
+const ranked = computed(() => {
+  const now = state.shown.value;
+  return now === null ? new Int32Array() : byUse(now.scene, now.pools.map((pool) => pool.given.spans), state.positions.value);
+});
+
+export function rankedBuffers(): Int32Array {
+  return ranked.value;
+}
+
+function Largest(props: { shown: Shown }): JSX.Element {
+  const { scene } = props.shown;
+  const order = ranked.value;
+  return (
+    <section>
+      <h2>Buffers, most byte-moments first</h2>
+      <BufferTable scene={scene} buffers={Array.from(order.subarray(0, ROWS))} />
+      {order.length > ROWS && <button type="button" class="link" onClick={() => (state.dialog.value = "table")}>{count(order.length - ROWS)} more</button>}
+    </section>
+  );
+}
+
+export function BufferTable(props: { scene: Scene; buffers: number[]; full?: boolean }): JSX.Element {
+  const { scene, buffers } = props;
+  const severalPools = scene.pools.length > 1 && props.full === true;
+  return (
+    <table>
+      <thead><tr><th scope="col">name</th><th scope="col">size</th>{severalPools && <th scope="col">pool</th>}<th scope="col">at</th><th scope="col">lives</th></tr></thead>
+      <tbody>
+        {buffers.map((buffer) => (
+          <tr key={buffer} class={buffer === state.chosen.value ? "chosen" : ""}>
+            <th scope="row">
+              <button type="button" class="line" onClick={() => (state.chosen.value = buffer)}>
+                <i class="swatch" style={{ background: swatch(scene, buffer) }} />
+                <span class="name">{plain(named(scene, buffer), 60)}</span>
+              </button>
+            </th>
+            <td>{bytes(scene.sizes[buffer] as Amount)}</td>
+            {severalPools && <td>{(scene.pool[buffer] as number) < 0 ? "" : plain(scene.pools[scene.pool[buffer] as number]?.id ?? "", 16)}</td>}
+            <td>{(scene.pool[buffer] as number) < 0 ? "nowhere" : bytes(scene.offsets[buffer] as Amount)}</td>
+            <td>{lifeText(scene, buffer)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

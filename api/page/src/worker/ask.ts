@@ -1,0 +1,53 @@
+/** The page's side of the worker: one for each reading. */
+import type { Report, Request } from "./reader.ts";
+import type { Shown } from "../model/shown.ts";
+
+export interface Reading {
+  shown: Promise<Shown>;
+  stop: () => void;
+}
+
+let address: string | null = null;
+
+/** Where the script of the worker is: that of the page itself, which knows both parts. */
+export function setScript(url: string): void {
+  address = url;
+}
+
+export function ask(request: Request, progress: (doing: string, part: number) => void): Reading {
+  const worker = new Worker(trusted(address ?? ""), { name: "reader" });
+  const shown = new Promise<Shown>((done, fail) => {
+    worker.onmessage = (event: MessageEvent<Report>) => {
+      const report = event.data;
+      if (report.kind === "progress") {
+        progress(report.doing, report.part);
+        return;
+      }
+      worker.terminate();
+      if (report.kind === "shown") done(report.shown);
+      else fail(new Error(report.message));
+    };
+    worker.onerror = (event) => {
+      worker.terminate();
+      fail(new Error(event.message || "the reader could not be started"));
+    };
+    worker.postMessage(request, request.files.map((file) => file.bytes.buffer as ArrayBuffer));
+  });
+  return { shown, stop: () => worker.terminate() };
+}
+
+interface Policies {
+  createPolicy(name: string, rules: { createScriptURL: (url: string) => string }): { createScriptURL: (url: string) => string };
+}
+
+/** Only the page's own script passes the policy. */
+const policy = (globalThis as { trustedTypes?: Policies }).trustedTypes?.createPolicy("memstow", {
+  createScriptURL: (url) => {
+    if (url !== address) throw new TypeError("not the script of this page");
+    return url;
+  },
+});
+
+function trusted(url: string): string {
+  return policy === undefined ? url : policy.createScriptURL(url);
+}

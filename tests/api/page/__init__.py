@@ -1,0 +1,1 @@
+"""The web page: its files, and what it does in a browser."""

@@ -1,0 +1,64 @@
+"""A plan as one file: it holds everything, loads nothing, and runs nothing but the page."""
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+
+from memstow.api.page.alone import SearchStep, page_alone
+
+HOSTILE = "</script><img src=x onerror=alert(1)>"
+PROBLEM = json.dumps({"version": 1, "buffers": [{"id": HOSTILE, "size": 1, "lifetime": [0, 1]}]}).encode()
+PLAN = json.dumps(
+    {"status": "feasible", "placements": [{"buffer": HOSTILE, "pool": "memory", "offset": 0}]}
+).encode()
+
+
+def _parts(page: bytes, kind: str) -> str:
+    found = re.search(rf'<script type="text/plain" id="{kind}">([\w+/=]*)</script>', page.decode())
+    assert found is not None
+    return found.group(1)
+
+
+def test_the_data_is_inside_and_complete() -> None:
+    page = page_alone(PROBLEM, PLAN, "one", [SearchStep(0.5, 3, None, "greedy")])
+    held = json.loads(gzip.decompress(base64.b64decode(_parts(page, "held"))))
+    assert held["name"] == "one"
+    assert held["problem"] == json.loads(PROBLEM)
+    assert held["plan"] == json.loads(PLAN)
+    assert held["search"] == [{"seconds": 0.5, "value": 3, "bound": None, "solver": "greedy"}]
+
+
+def test_names_are_never_part_of_the_document() -> None:
+    page = page_alone(PROBLEM, PLAN, HOSTILE).decode()
+    assert "<img" not in page
+    assert page.count("</script>") == 3
+
+
+def test_nothing_runs_but_what_the_policy_names_by_its_hash() -> None:
+    page = page_alone(PROBLEM, PLAN, "one").decode()
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
+    assert policy is not None
+    assert "unsafe" not in policy.group(1)
+    assert policy.group(1).startswith("default-src 'none'")
+    script = gzip.decompress(base64.b64decode(_parts(page.encode(), "packed"))).decode()
+    inline = re.findall(r"<script>(.*?)</script>", page, re.DOTALL) + [script]
+    style = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
+    for content in inline + style:
+        digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in policy.group(1)
+
+
+def test_nothing_is_loaded() -> None:
+    page = page_alone(PROBLEM, PLAN, "one").decode()
+    assert re.findall(r'(?:src|href)="(?!data:,")', page) == []
+
+
+def test_the_same_plan_gives_the_same_bytes() -> None:
+    assert page_alone(PROBLEM, PLAN, "one") == page_alone(PROBLEM, PLAN, "one")
+
+
+def test_the_page_around_the_data_is_small() -> None:
+    page = page_alone(PROBLEM, PLAN, "one")
+    assert len(page) - len(_parts(page, "held")) <= 80 * 1024

@@ -1,0 +1,284 @@
+"""The page in a real browser: it says what is true, exactly, and nothing that it has not counted."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memstow.api.page.alone import SearchStep
+from tests.api.page import samples
+from tests.api.page.browser import Look, browser
+from tests.api.page.samples import buffers, page_of, peak_claim, places
+
+LARGE = 2**62
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Any]:
+    with browser() as it:
+        yield it
+
+
+@pytest.fixture
+def look(running: Any) -> Iterator[Look]:
+    it = Look(running)
+    yield it
+    it.close()
+
+
+@pytest.fixture(scope="module")
+def network() -> bytes:
+    return page_of(
+        *samples.solved(samples.network(60, 3)), [SearchStep(0.1, 9, None, "a"), SearchStep(0.2, 8, 7, "b")]
+    )
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("state", ["network", "two pools", "infeasible", "empty", "narrow", "chosen"])
+def test_every_state_is_accessible_and_silent(
+    running: Any, network: bytes, tmp_path: Path, state: str, dark: bool
+) -> None:
+    look = Look(running, dark=dark, wide=390 if state == "narrow" else 1440)
+    pages = {
+        "two pools": lambda: page_of(*samples.solved(samples.problem_of(samples.two_pools()))),
+        "infeasible": lambda: page_of(*samples.solved(samples.problem_of(samples.infeasible()))),
+        "empty": lambda: page_of({"version": 1, "buffers": []}, {"status": "optimal"}),
+    }
+    fragment = "#buffer=t20&show=proof&colour=peak&time=change" if state == "chosen" else ""
+    look.show(pages.get(state, lambda: network)(), tmp_path, fragment)
+    assert look.violations() == []
+    look.close()
+
+
+def test_a_plan_that_live_bytes_prove_cannot_be_smaller(look: Look, network: bytes, tmp_path: Path) -> None:
+    look.show(network, tmp_path)
+    assert look.verdict.endswith("No plan can be smaller.")
+    assert "least possible" in look.text(".caption")
+
+
+def test_a_gap_is_rounded_up(look: Look, tmp_path: Path) -> None:
+    look.show(page_of(buffers((999, 0, 2), (1, 0, 2)), places(0, 999 + 1)), tmp_path)
+    assert look.verdict == "1001 B, within 0.10 % of the least possible." or "within 0.1" in look.verdict
+
+
+@pytest.mark.parametrize(
+    "certificate",
+    [
+        {"kind": "live_bytes", "pool": "memory", "time": 0, "buffers": ["a", "b"]},
+        {"kind": "live_bytes", "pool": "memory", "time": 1, "buffers": ["a", "a"]},
+        {"kind": "live_bytes", "pool": "memory", "time": None, "buffers": ["a", "b"]},
+        {"kind": "exhausted", "solver": "mine", "refuted": [{"height": 19, "nodes": 1}]},
+        {"kind": "model", "solver": "mine"},
+        None,
+    ],
+)
+def test_a_forged_claim_is_not_called_proven(look: Look, tmp_path: Path, certificate: object) -> None:
+    problem = buffers((10, 0, 1), (10, 1, 2))
+    plan = places(0, 10, status="optimal", objective=peak_claim(20, 20, certificate))
+    look.show(page_of(problem, plan), tmp_path)
+    assert look.verdict == "20 B. No plan can be smaller, as the file claims."
+
+
+def test_a_bound_above_the_plan_is_a_lie(look: Look, tmp_path: Path) -> None:
+    plan = places(0, status="optimal", objective=peak_claim(10, 30))
+    look.show(page_of(buffers((10, 0, 1)), plan), tmp_path)
+    assert "No plan can be" not in look.verdict
+    assert "more than can be true" in look.verdict
+
+
+@pytest.mark.parametrize(
+    ("problem", "offsets", "fault"),
+    [
+        (buffers((10, 0, 2), (10, 1, 3)), (0, 5), "a and b are in use together and overlap"),
+        (buffers((10, 0, 2), pools=[{"id": "memory", "capacity": 12}]), (5,), "ends above the capacity"),
+        (buffers((10, 0, 2), pools=[{"id": "memory", "alignment": 4}]), (2,), "is not aligned to 4 B"),
+        (
+            buffers((10, 0, 2), pools=[{"id": "memory", "reserved": [{"offset": 5, "size": 1}]}]),
+            (0,),
+            "uses reserved bytes",
+        ),
+        (buffers((10, 0, 1), (10, 1, 2), conflicts=[["a", "b"]]), (0, 0), "overlap"),
+        (buffers((10, 0, 1), (10, 0, 1)), (0,), "b has no place"),
+        (
+            buffers((9, 0, 2), (4, 0, 2), relative=[{"buffer": "b", "base": "a", "offset": 4}]),
+            (0, 5),
+            "is not where a needs it",
+        ),
+    ],
+)
+def test_a_plan_that_breaks_a_rule_is_not_valid(
+    look: Look, tmp_path: Path, problem: dict[str, Any], offsets: tuple[int, ...], fault: str
+) -> None:
+    look.show(page_of(problem, places(*offsets)), tmp_path)
+    assert look.verdict.startswith("This is no valid plan.")
+    assert fault in look.verdict
+
+
+@pytest.mark.parametrize(
+    ("problem", "offsets"),
+    [
+        (buffers((10, 0, 2), (10, 0, 2), exclusive=[["a", "b"]]), (0, 0)),
+        (buffers((10, 0, 2), (8, 1, 2), in_place=[{"input": "a", "output": "b"}]), (0, 0)),
+        (buffers((9, 0, 2), (4, 0, 2), relative=[{"buffer": "b", "base": "a", "offset": 4}]), (0, 4)),
+    ],
+)
+def test_buffers_that_may_share_bytes_may(
+    look: Look, tmp_path: Path, problem: dict[str, Any], offsets: tuple[int, ...]
+) -> None:
+    look.show(page_of(problem, places(*offsets)), tmp_path)
+    assert "valid" not in look.verdict
+
+
+def test_values_are_exact_to_the_last_digit(look: Look, tmp_path: Path) -> None:
+    problem = buffers((LARGE - 1, 0, 2), (LARGE - 3, 2, 4), (1, 0, 1))
+    look.show(page_of(problem, places(0, 0, LARGE - 1)), tmp_path, "#buffer=b")
+    assert f"{LARGE:,}" in look.text(".facts")
+    assert look.verdict == "4 EiB. No plan can be smaller."
+    assert f"{LARGE - 3:,} (4 EiB)" in look.text(".side .rows")
+
+
+def test_times_of_a_thousand_digits_are_times(look: Look, tmp_path: Path) -> None:
+    late = 10**1000
+    problem = buffers((8, -late, late), (8, late, late + 1))
+    look.show(page_of(problem, places(0, 0)), tmp_path, "#buffer=b")
+    assert look.verdict == "8 B. No plan can be smaller."
+    assert "1.000e1000" in look.text(".side .rows")
+
+
+def test_hostile_names_are_text(look: Look, tmp_path: Path) -> None:
+    name = samples.HOSTILE
+    problem = {
+        "version": 1,
+        "name": name,
+        "pools": [{"id": name}],
+        "buffers": [{"id": name, "size": 8, "lifetime": [0, 1], "group": name}],
+    }
+    plan = {"status": "feasible", "solver": name, "placements": [{"buffer": name, "pool": name, "offset": 0}]}
+    look.show(page_of(problem, plan), tmp_path)
+    assert look.page.evaluate("document.images.length") == 0
+    assert "<img src=x" in look.text(".title")
+    assert "\\u202e" in look.text(".title")
+    assert look.text(".side table").count("<img src=x") == 1
+
+
+def test_an_infeasible_problem_says_why(look: Look, tmp_path: Path) -> None:
+    look.show(page_of(*samples.solved(samples.problem_of(samples.infeasible()))), tmp_path)
+    assert look.verdict == "No plan fits into these memories."
+    assert "13,312 bytes" in look.text(".side")
+
+
+def test_a_forged_explanation_is_a_claim(look: Look, tmp_path: Path) -> None:
+    problem = buffers((8, 0, 1), (8, 1, 2), pools=[{"id": "memory", "capacity": 10}])
+    why = {"code": "over_capacity", "message": "too much", "pool": "memory", "time": 0, "buffers": ["a", "b"]}
+    look.show(page_of(problem, {"status": "infeasible", "explanation": why}), tmp_path)
+    assert look.verdict == "No plan fits into these memories, as the file claims."
+
+
+def test_keys_do_what_a_pointer_can(look: Look, network: bytes, tmp_path: Path) -> None:
+    look.show(network, tmp_path)
+    page = look.page
+    page.keyboard.press("]")
+    look.wait("document.querySelector('.side .rows') !== null")
+    page.keyboard.press("t")
+    page.keyboard.press("p")
+    page.keyboard.press("c")
+    look.wait("location.hash.includes('time=change') && location.hash.includes('show=proof')")
+    assert "colour=size" in page.evaluate("location.hash")
+    page.keyboard.press("+")
+    look.wait("location.hash.includes('across=')")
+    page.keyboard.press("0")
+    look.wait("!location.hash.includes('across=')")
+    page.keyboard.press("Escape")
+    look.wait("document.querySelector('.side .rows') === null")
+    page.keyboard.press("?")
+    look.wait("document.querySelector('dialog[open] kbd') !== null")
+    assert look.violations() == []
+    page.keyboard.press("Escape")
+    page.keyboard.press("b")
+    look.wait("document.querySelectorAll('dialog[open] tbody tr').length === 60")
+    assert look.violations() == []
+
+
+def test_the_pointer_zooms_moves_and_chooses(look: Look, network: bytes, tmp_path: Path) -> None:
+    look.show(network, tmp_path)
+    box = look.page.evaluate("document.querySelector('canvas[data-pool]').getBoundingClientRect().toJSON()")
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    look.page.mouse.move(x, y)
+    look.page.mouse.wheel(0, -400)
+    look.wait("location.hash.includes('across=')")
+    before = look.page.evaluate("location.hash")
+    look.page.mouse.down()
+    look.page.mouse.move(x + 80, y + 20, steps=3)
+    look.page.mouse.up()
+    look.wait(f"location.hash !== {json.dumps(before)}")
+    look.page.mouse.dblclick(x, y)
+    look.wait("!location.hash.includes('across=')")
+
+
+def test_a_buffer_is_found_by_its_name(look: Look, network: bytes, tmp_path: Path) -> None:
+    look.show(network, tmp_path)
+    look.page.keyboard.press("/")
+    look.page.keyboard.type("T12")
+    look.wait("document.querySelectorAll('#found li').length === 1")
+    look.page.keyboard.press("Enter")
+    look.wait("document.querySelector('.side h2')?.textContent.includes('t12')")
+
+
+@pytest.mark.parametrize("kind", ["svg", "csv"])
+def test_a_file_is_saved_and_stays_the_same(look: Look, network: bytes, tmp_path: Path, kind: str) -> None:
+    saved = []
+    for _ in range(2):
+        look.show(network, tmp_path)
+        look.page.click("#export")
+        with look.page.expect_download() as download:
+            look.page.click(f".items button:has-text('{kind.upper()}')")
+        saved.append(Path(download.value.path()).read_bytes())
+    assert saved[0] == saved[1]
+    assert b"t12" in saved[0]
+    assert saved[0].startswith(b"<svg" if kind == "svg" else b"id,size,pool,offset")
+
+
+def test_the_link_restores_what_is_seen(look: Look, network: bytes, tmp_path: Path) -> None:
+    look.show(network, tmp_path, "#buffer=t12&time=change&colour=size&across=3_20")
+    pressed = (
+        "[...document.querySelectorAll('.tools [aria-pressed=true]')].map((it) => it.textContent).join()"
+    )
+    assert look.page.evaluate(pressed) == "size,by change,everything"
+    assert look.text(".side h2").startswith("t12")
+    look.wait("location.hash.includes('across=3_20')")
+
+
+def test_files_that_are_dropped_are_read_in_the_page(look: Look, client_page: str) -> None:
+    look.open(client_page)
+    assert look.violations() == []
+    problem, plan = buffers((8, 0, 2), (8, 1, 3)), places(0, 8)
+    for name, document in (("plan.json", plan), ("problem.json", problem)):
+        content = {"name": name, "mimeType": "application/json", "buffer": json.dumps(document).encode()}
+        look.page.set_input_files("input[type=file]", files=[content])
+        look.wait("document.querySelector('.plan, .failed') !== null")
+    look.wait("document.querySelector('.plan') !== null")
+    assert look.verdict == "16 B. No plan can be smaller."
+    assert {url.rpartition("/")[0] for url in look.requests if url.startswith("http")} <= {
+        client_page.rstrip("/"),
+        f"{client_page}page",
+    }
+
+
+def test_a_file_that_is_nothing_says_where(look: Look, client_page: str) -> None:
+    look.open(client_page)
+    content = {"name": "x.json", "mimeType": "application/json", "buffer": b'{"buffers": [\n  {"id": 3}]}'}
+    look.page.set_input_files("input[type=file]", files=[content])
+    look.wait("document.querySelector('.failed') !== null")
+    assert "line 2, column 10: expected a string" in look.text(".failed")
+
+
+@pytest.fixture
+def client_page(tmp_path: Path) -> Iterator[str]:
+    """The page as the service serves it."""
+    from tests.api.serving import Server
+
+    server = Server(tmp_path / "data").start()
+    yield f"{server.url.rstrip('/')}/"
+    server.kill()
