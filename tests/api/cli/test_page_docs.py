@@ -21,7 +21,7 @@ def test_the_examples_run(cli: Cli, tmp_path: Path, three: Path, monkeypatch: py
     for example in examples:
         ran = cli(*shlex.split(example))
         assert (ran.code, ran.err) == (Exit.DONE, ""), example
-    assert THREE["name"] in Path("plan.html").read_text()
+    assert str(THREE["name"]) in Path("plan.html").read_text()
 
 
 def test_its_pictures_are_small() -> None:

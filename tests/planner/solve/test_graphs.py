@@ -10,7 +10,7 @@ from memstow.planner.graph.arrays import order_instance
 from memstow.planner.graph.changes import with_order, without_in_place
 from memstow.planner.graph.reading import parse_graph
 from memstow.planner.model.events import Event
-from memstow.planner.model.graph import Alternative, Graph, Operator, Tensor
+from memstow.planner.model.graph import Alternative, Graph, Operator, Order, Tensor
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan, Schedule, Status
 from memstow.planner.model.problem import Pool
@@ -57,7 +57,7 @@ def test_the_given_order_is_kept_and_the_best_one_is_found() -> None:
 
 
 @pytest.mark.parametrize("rule", ["lpmf", "dfs"])
-def test_a_rule_gives_its_order_and_the_bound_of_all(rule: str) -> None:
+def test_a_rule_gives_its_order_and_the_bound_of_all(rule: Order) -> None:
     graph = replace(forked(), order=rule)
     plan = solve(graph, QUICK)
     instance = order_instance(graph)

@@ -2,6 +2,7 @@
 
 from array import array
 from dataclasses import replace
+from functools import partial
 from random import Random
 
 import pytest
@@ -52,6 +53,10 @@ def test_a_search_that_is_stopped_early_claims_no_more_than_holds(seed: int) -> 
         assert outcome.bound <= least <= outcome.peak == peak(instance, outcome.order)
 
 
+def _add_peak(heard: list[int], _name: str, peak: int, _order: object) -> None:
+    heard.append(peak)
+
+
 def test_the_model_of_cpsat_has_the_same_least_peaks() -> None:
     pytest.importorskip("ortools")
     compared = saved = 0
@@ -59,9 +64,7 @@ def test_the_model_of_cpsat_has_the_same_least_peaks() -> None:
         instance = random_instance(Random(seed), 14)
         if instance.operator_count >= 8:
             heard: list[int] = []
-            listeners = OrderListeners(
-                lambda _name, it, _order, heard=heard: heard.append(it), lambda *_: None
-            )
+            listeners = OrderListeners(partial(_add_peak, heard), lambda *_: None)
             model = order_solver("cpsat").solve(OrderTask(instance), _native.Budget(600.0, -1), listeners)
             outcome = solved(OrderTask(instance))
             assert model.peak == model.bound == outcome.peak == outcome.bound
