@@ -69,7 +69,9 @@ def test_a_wheel_holds_one_package_and_no_sources_of_the_native_core(
         for name in tracked
         if name.startswith(tuple(f"{folder}/" for folder in FOLDERS))
         and not name.startswith(("solvers/native/", "planner/place/judge/"))
-        and not (name.startswith("api/page/") and not name.startswith("api/page/built/") and ".py" not in name)
+        and not (
+            name.startswith("api/page/") and not name.startswith("api/page/built/") and ".py" not in name
+        )
     }
     new = new | {f"memstow/{name}" for name in new}
     assert held - new == wanted | {"memstow/__init__.py", "memstow/py.typed"}

@@ -46,7 +46,17 @@ def page_alone(problem: bytes, plan: bytes, title: str, search: Iterable[SearchS
         raise FileNotFoundError("the page has not been built: run `make page`")
     steps = json.dumps([asdict(step) for step in search]).encode()
     name = json.dumps(title).encode()
-    data = b'{"name": ' + name + b', "problem": ' + problem + b', "plan": ' + plan + b', "search": ' + steps + b"}"
+    data = (
+        b'{"name": '
+        + name
+        + b', "problem": '
+        + problem
+        + b', "plan": '
+        + plan
+        + b', "search": '
+        + steps
+        + b"}"
+    )
     policy = (
         f"default-src 'none'; script-src {_hash(_START.encode())} {_hash(script)}; style-src {_hash(style)}; "
         "img-src data: blob:; worker-src blob:; base-uri 'none'; form-action 'none'; "

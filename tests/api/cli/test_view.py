@@ -80,9 +80,7 @@ def test_solve_opens_what_it_found_with_its_search(
     assert any(step["value"] == 150 for step in held["search"])  # type: ignore[attr-defined]
 
 
-def test_an_infeasible_problem_is_shown_too(
-    cli: Cli, three: Path, tmp_path: Path, opened: list[str]
-) -> None:
+def test_an_infeasible_problem_is_shown_too(cli: Cli, three: Path, tmp_path: Path, opened: list[str]) -> None:
     assert cli("solve", three, "--capacity", "100", "--quiet", "--open").code == Exit.INFEASIBLE
     assert len(opened) == 1
     (page,) = tmp_path.glob("memstow-*.html")

@@ -49,7 +49,9 @@ class Look:
     def open(self, address: str) -> "Look":
         """Open the address, and wait until something is shown."""
         self.page.goto(address)
-        return self.wait("document.querySelector('.plan, .start h1') !== null && !document.querySelector('progress')")
+        return self.wait(
+            "document.querySelector('.plan, .start h1') !== null && !document.querySelector('progress')"
+        )
 
     def show(self, page: bytes, folder: Path, fragment: str = "") -> "Look":
         """Open a page of its own from a file."""
@@ -79,12 +81,18 @@ class Look:
         if not _AXE.exists():
             pytest.skip("axe-core is not installed (make page-check installs it)")
         self.page.evaluate(_AXE.read_text())
-        found = self.page.evaluate("axe.run(document, {resultTypes: ['violations']}).then((it) => it.violations)")
+        found = self.page.evaluate(
+            "axe.run(document, {resultTypes: ['violations']}).then((it) => it.violations)"
+        )
         return [f"{it['id']}: {[node['html'][:120] for node in it['nodes'][:3]]}" for it in found]
 
     def close(self) -> None:
         """Close it; nothing may have gone wrong."""
-        foreign = [url for url in self.requests if not url.startswith(("file:", "data:", "blob:", "http://127.0.0.1"))]
+        foreign = [
+            url
+            for url in self.requests
+            if not url.startswith(("file:", "data:", "blob:", "http://127.0.0.1"))
+        ]
         self.context.close()
         assert foreign == []
         assert self.complaints == []

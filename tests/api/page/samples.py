@@ -29,7 +29,9 @@ def solved(problem: Problem) -> tuple[bytes, bytes]:
     return write_problem(problem), write_plan(problem, plan)
 
 
-def page_of(problem: bytes | JsonObject, plan: bytes | JsonObject, search: Sequence[SearchStep] = ()) -> bytes:
+def page_of(
+    problem: bytes | JsonObject, plan: bytes | JsonObject, search: Sequence[SearchStep] = ()
+) -> bytes:
     """The page that holds both."""
     return page_alone(_encoded(problem), _encoded(plan), "sample", search)
 
