@@ -10,7 +10,7 @@ from tests.api.page import samples
 from tests.api.page.browser import ROOT, Look, browser
 
 FOLDER = ROOT / "docs" / "page"
-COLOURS = 96
+COLOURS = 256
 """Enough for the page, and a third of the bytes."""
 
 

@@ -51,8 +51,9 @@ export function fill(raster: Raster, layer: Layer, window: Window, until: number
   const { wide, tall, pixels, picks } = raster;
   const across = wide / (window.right - window.left);
   const up = tall / (window.high - window.low);
+  const last = Math.min(until, spans.length);
   let drawn = 0;
-  for (let place = 0; place < until && drawn < most; place++) {
+  for (let place = 0; place < last && drawn < most; place++) {
     const span = spans[place] as number;
     const buffer = owner[span] as number;
     const x0 = ((positions[begin[span] as number] as number) - window.left) * across;

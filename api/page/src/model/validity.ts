@@ -201,5 +201,6 @@ function key(one: number, other: number): string {
 }
 
 function clash(scene: Scene, one: number, other: number): string {
-  return `${named(scene, one)} and ${named(scene, other)} are in use together and overlap`;
+  const [first, second] = one < other ? [one, other] : [other, one];
+  return `${named(scene, first)} and ${named(scene, second)} are in use together and overlap`;
 }
