@@ -9,6 +9,7 @@ pytestmark = pytest.mark.filterwarnings("default")
 
 def planned(et: Any, sizes: list[int], algorithm: int, *constraints: Any) -> Any:
     """The graph of a model with a concatenation and slices, planned by the algorithm with this number."""
+    import executorch.backends.cadence.aot.ops_registrations  # noqa: F401
     from executorch.backends.cadence.aot.pass_utils import CompileMode
     from executorch.backends.cadence.aot.utils import MemoryConfig
     from executorch.exir import ExecutorchBackendConfig, to_edge
