@@ -18,6 +18,7 @@ from memstow.api.cli.io.arguments import (
 )
 from memstow.api.cli.io.lock_file import LockFile, add_lock, refuse_odd_locks
 from memstow.api.cli.io.model_output import read_model, warn_if_worse
+from memstow.api.cli.io.page_file import SearchRecord, page_of, show_page
 from memstow.api.cli.io.problem_input import (
     add_changes,
     add_graph_changes,
@@ -28,7 +29,6 @@ from memstow.api.cli.io.problem_input import (
     refuse_two_stdins,
     warn_if_terminal,
 )
-from memstow.api.cli.io.page_file import SearchRecord, page_of, show_page
 from memstow.api.cli.io.results import add_results, check_names, check_results, write_results
 from memstow.api.cli.io.terminal import is_terminal, print_error
 from memstow.planner.show.formatting import plain

@@ -25,7 +25,12 @@ def _held(page: Path) -> dict[str, object]:
 def opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     """The addresses that the browser was asked to open; temporary files are in the folder of the test."""
     addresses: list[str] = []
-    monkeypatch.setattr(webbrowser, "open", lambda address: addresses.append(address) or True)
+
+    def note(address: str) -> bool:
+        addresses.append(address)
+        return True
+
+    monkeypatch.setattr(webbrowser, "open", note)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     return addresses
 

@@ -1,4 +1,4 @@
-"""A real browser for tests of the page: Debian's Chromium, driven by playwright. Nothing is fetched from elsewhere."""
+"""A real browser for tests of the page: Debian's Chromium, driven by playwright."""
 
 import shutil
 from collections.abc import Iterator
@@ -11,10 +11,16 @@ import pytest
 from tests.waiting import wait_for
 
 ROOT: Final = Path(__file__).parents[3]
-_ARGUMENTS: Final = (
-    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-).split()
+_ARGUMENTS: Final = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 _AXE: Final = ROOT / "api" / "page" / "node_modules" / "axe-core" / "axe.min.js"
 
 
