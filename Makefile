@@ -10,7 +10,7 @@ TOOLS := $(VENV)/.tools-installed
 SERVED_EXTRAS := service cpsat milp
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 # An editable install lists the source files, so it is repeated when a file is added or deleted.
-SOURCES := $(shell find memstow/__init__.py planner solvers api -name '*.py' | LC_ALL=C sort | cksum | cut -d' ' -f1)
+SOURCES := $(shell find memstow/*.py planner solvers api -name '*.py' | LC_ALL=C sort | cksum | cut -d' ' -f1)
 INSTALLED := $(VENV)/.memstow-installed-$(SOURCES)
 # Includes the folders, so that added and deleted files are noticed.
 NATIVE := $(shell find solvers/native planner/place/judge \( -type d -o -name '*.[ch]pp' \) 2>/dev/null)
@@ -26,10 +26,27 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 .DELETE_ON_ERROR:
 # Parallel steps would install into the same environment.
 .NOTPARALLEL:
-.PHONY: test serve install lint audit format types native-check page page-check bench bench-hard bench-order bench-work wheel-check fuzz contract clean
+.PHONY: test test-executorch serve install lint audit format types native-check page page-check bench bench-hard bench-order bench-work wheel-check fuzz contract clean
 
 test: install
 	$(BIN)/python -m pytest $(ARGS)
+
+# The tests inside of ExecuTorch, in an environment of their own: PyTorch is large. To get its build for processors only,
+# which is a tenth of the other, let pip look in the index that PyTorch has for it (PIP_EXTRA_INDEX_URL).
+EXECUTORCH := .venv-executorch
+TRIES := pip install --disable-pip-version-check
+test-executorch: $(EXECUTORCH)/.installed
+	$(EXECUTORCH)/bin/python -m pytest tests/executorch $(ARGS)
+
+# ExecuTorch asks for packages that its planner and its runtime do not need.
+$(EXECUTORCH)/.installed: pyproject.toml constraints.txt constraints-executorch.txt CMakeLists.txt $(NATIVE)
+	$(PYTHON) -m venv $(EXECUTORCH)
+	$(EXECUTORCH)/bin/python -m $(TRIES) -c constraints.txt -c constraints-executorch.txt torch numpy pandas pyyaml \
+	  flatbuffers tabulate ruamel.yaml packaging expecttest parameterized pytest pytest-timeout hypothesis pydantic shtab \
+	  scikit_build_core nanobind cmake ninja
+	$(EXECUTORCH)/bin/python -m $(TRIES) -c constraints-executorch.txt --no-deps executorch torchao
+	PATH="$(CURDIR)/$(EXECUTORCH)/bin:$$PATH" $(EXECUTORCH)/bin/python -m $(TRIES) --no-deps --no-build-isolation --editable .
+	@touch $@
 
 serve: $(INSTALLED)
 	$(BIN)/memstow serve $(ARGS)
@@ -141,5 +158,5 @@ contract: install
 	$(BIN)/python -m tests.api.contract $(ARGS)
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(EXECUTORCH) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

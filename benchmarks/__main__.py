@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from benchmarks import growth, hard, large, models, pools, published, starts, startup
+from benchmarks import calls, growth, hard, large, models, pools, published, starts, startup
 from benchmarks.hard.effort import Effort
 from benchmarks.limits import MISSED
 from benchmarks.page import put
@@ -16,6 +16,7 @@ from benchmarks.service import rates
 
 ALL = {
     "startup": startup.measure,
+    "calls": calls.measure,
     "published": published.measure,
     "large": large.measure,
     "growth": growth.measure,

@@ -75,6 +75,8 @@ if TYPE_CHECKING:
     from memstow.planner.solve.recheck import recheck as recheck
     from memstow.planner.targets.by_name import shipped_target as shipped_target
     from memstow.planner.targets.target import retarget as retarget
+    from memstow.planner.tflm.carried_plan import carried_plan as carried_plan
+    from memstow.planner.tflm.planned_model import planned_model as planned_model
     from memstow.planner.verify import (
         Claim as Claim,
         Code as Code,
@@ -150,6 +152,8 @@ _HOMES: Final = {
     "memstow.planner.targets.by_name": ("shipped_target",),
     "memstow.planner.model.target": ("Target",),
     "memstow.planner.targets.target": ("retarget",),
+    "memstow.planner.tflm.carried_plan": ("carried_plan",),
+    "memstow.planner.tflm.planned_model": ("planned_model",),
     "memstow.planner.verify": (
         "Claim",
         "Code",

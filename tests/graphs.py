@@ -10,7 +10,7 @@ Document = dict[str, Any]
 
 
 def random_graph(seed: int, most: int = 6) -> Document:
-    """A document of at most so many operators; its listed order can run."""
+    """A document of at most this many operators; its listed order can run."""
     return _Maker(Random(seed), most).document()
 
 

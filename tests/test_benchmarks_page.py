@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import growth, large, models, startup
+from benchmarks import calls, growth, large, models, startup
 from benchmarks.hard import altered, fitting, idealloc, kernels, minimalloc, reuse, tilings
 from benchmarks.limits import MISSED, held
 
@@ -21,6 +21,14 @@ def _part(name: str) -> str:
 def _rows(name: str) -> list[list[str]]:
     lines = [line for line in _part(name).splitlines() if line.startswith("| ")]
     return [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in lines]
+
+
+def test_the_limits_of_calls_are_those_of_the_code() -> None:
+    rows = [(row[0].strip("`"), int(row[1].replace(",", "")), float(row[3])) for row in _rows("calls")[2:]]
+    assert rows == [
+        *(("plan", n, limit) for n, limit in calls.PLAN_LIMITS_MS.items()),
+        *(("place", n, limit) for n, limit in calls.PLACE_LIMITS_MS.items()),
+    ]
 
 
 def test_each_table_has_as_many_cells_in_each_row_as_in_its_head() -> None:

@@ -60,7 +60,7 @@ def _figures(job: Job) -> JsonObject:
         "state": job.state.value,
         "status": job.status,
         "value": job.value,
-        "peak": job.value if job.term == "peak" else job.peak,
+        "peak": job.plan_peak,
         "bound": job.bound,
         "gap": job.gap,
         "solver": job.solver,

@@ -15,6 +15,7 @@ from memstow.api.http.responses import PlanBody, job_path, job_response, plan_bo
 from memstow.api.http.service import Service
 from memstow.api.http.shares import share_of
 from memstow.api.http.submission import draft_of, idempotency_key_of, removed_error
+from memstow.api.operations import plan_forms
 from memstow.api.operations.encoding import plan_from_bytes
 from memstow.api.operations.operations import REWRITE_PLAN
 from memstow.api.operations.requests import RewritePlanRequest
@@ -30,18 +31,25 @@ class JobPlan:
     """A request for a plan that becomes a job."""
 
     def __init__(
-        self, service: Service, request: Request, caller: Caller, to: str, preferences: Preferences
+        self,
+        service: Service,
+        request: Request,
+        caller: Caller,
+        to: str,
+        preferences: Preferences,
+        model: bytes | None,
     ) -> None:
         self._service = service
         self._request = request
         self._caller = caller
         self._to = to
         self._preferences = preferences
+        self._model = model  # kept with the job, to be written again
 
     async def response(self, body: bytes, validated: ValidatedRequest) -> Response:
         """Submit the job, wait for it, and respond: with its plan, the best plan so far, or the job."""
         service, request = self._service, self._request
-        draft = await draft_of(service, self._caller, request, validated)
+        draft = await draft_of(service, self._caller, request, validated, self._model)
         key = await service.in_thread(idempotency_key_of, request, self._caller, body)
         job, is_new = await service.in_thread(service.queue.submit, draft, key)
         note_affected(request.scope, job=job)
@@ -124,11 +132,23 @@ async def plan_of_job(
     if to == "json":
         return await service.in_thread(plan_body, plan, "json")
     problem = await service.document(request, job, "problem") or b""
-    rewrite = RewritePlanRequest(problem=problem, plan=plan, to=to)
+    model = await _model_of_job(service, request, job) if to.partition("?")[0] == plan_forms.MODEL else None
+    rewrite = RewritePlanRequest(problem=problem, plan=plan, to=to, model=model)
     written = await service.perform(
         REWRITE_PLAN, rewrite, len(plan) + len(problem), share_of(caller, request)
     )
     return await service.in_thread(plan_body, written.body, written.format)
+
+
+async def _model_of_job(service: Service, request: Request, job: str) -> bytes:
+    model = await service.document(request, job, "model")
+    if model is None:
+        message = (
+            "the job keeps no model: its plan can be had as one if the body was a TensorFlow Lite model, and "
+            "was sent with output_format=tflite"
+        )
+        raise ApiError(409, "no_model", message)
+    return model
 
 
 def _has_placements(plan: bytes) -> bool:

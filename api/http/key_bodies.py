@@ -6,7 +6,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from memstow.api.operations.batch import checked_name
-from memstow.api.operations.body import LONGEST_NAME, json_value
+from memstow.api.operations.body import LONGEST_NAME
+from memstow.api.operations.body_documents import json_value
 from memstow.api.operations.moments import moment
 from memstow.api.operations.requests import Limits
 from memstow.api.store.database import now

@@ -13,16 +13,17 @@ from memstow.api.http.responses import MEDIA_TYPES
 from memstow.api.http.service import Service
 from memstow.api.operations import plan_forms
 from memstow.api.operations.encoding import OPTION_NAMES
+from memstow.api.operations.graph_members import CHANGES
 from memstow.api.operations.requests import BodyForm, QueryValue
 from memstow.api.store.job import Job
-from memstow.planner import formats
 from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.model.graph import ORDERS
 from memstow.planner.reading.messages import unknown_field
 from memstow.planner.reading.printable import printable
 
 _FORMAT_OF: Final = {media: name for name, media in MEDIA_TYPES.items()}
 # Parameters that may be given several times.
-_REPEATED: Final = frozenset({"section"})
+_REPEATED: Final = frozenset({"section", "dim"})
 _PLAIN: Final = ("application/json", "application/octet-stream", "text/csv")
 
 
@@ -42,7 +43,7 @@ FormatOfBody = Annotated[
     str | None,
     Query(
         description="Format of a body that is a problem alone.",
-        json_schema_extra={"enum": list(formats.names())},
+        json_schema_extra={"enum": list(MEDIA_TYPES)},
     ),
 ]
 FormatOfPlan = Annotated[
@@ -63,6 +64,8 @@ SOURCE_PARAMETERS: Final = [
             {"type": "array", "items": {"type": "string"}},
         ),
         ("header", "The name by which C source code includes the header.", {"type": "string"}),
+        ("order_only", "Of a model that is written: the order alone, and no plan.", {"type": "boolean"}),
+        ("replan", "Of a model that is written: a plan in the place of its own.", {"type": "boolean"}),
     )
 ]
 OPTION_PARAMETERS: Final = [
@@ -74,6 +77,30 @@ OPTION_PARAMETERS: Final = [
         "required": False,
     }
     for name in OPTION_NAMES
+]
+
+CHANGE_PARAMETERS: Final = [
+    {"name": name, "in": "query", "description": description, "schema": schema, "required": False}
+    for name, description, schema in (
+        ("target", "The name of a target whose pools are used.", {"type": "string"}),
+        (
+            "order",
+            "Of a graph or a model: run operators as listed (given), in the best order that it allows "
+            "(free), or in that of a rule.",
+            {"enum": list(ORDERS)},
+        ),
+        (
+            "in_place",
+            "Of a graph or a model: whether operators may overwrite their inputs. Default: those that a "
+            "graph names, none of a model.",
+            {"type": "boolean"},
+        ),
+        (
+            "dim",
+            "NAME=VALUE: the value of a dimension that an ONNX model leaves open; may be repeated.",
+            {"type": "array", "items": {"type": "string"}},
+        ),
+    )
 ]
 
 # Bodies
@@ -90,13 +117,25 @@ def require_json(request: Request) -> None:
         )
 
 
+def model_or_json(request: Request) -> str | None:
+    """`tflite` for a TensorFlow Lite model, None for JSON; nothing else is taken."""
+    if _media_type(request) == MEDIA_TYPES[plan_forms.MODEL]:
+        return plan_forms.MODEL
+    if _media_type(request) == "application/json":
+        return None
+    accepted = f"application/json, {MEDIA_TYPES[plan_forms.MODEL]}"
+    raise ApiError(
+        415, "unsupported_media_type", f"send one of {accepted}", headers={"Accept-Post": accepted}
+    )
+
+
 def format_of(request: Request, chosen: str | None) -> str | None:
     """The format of a body that is a problem alone; None for an envelope."""
     media = _media_type(request)
     if chosen is not None:
-        if chosen not in formats.names():
+        if chosen not in MEDIA_TYPES:
             raise ApiError(
-                422, "unknown_format", f"there is no such format; use one of {', '.join(formats.names())}"
+                422, "unknown_format", f"there is no such format; use one of {', '.join(MEDIA_TYPES)}"
             )
         if media in _FORMAT_OF or media in _PLAIN:
             return chosen
@@ -122,14 +161,57 @@ async def read_problem_body(
 ) -> tuple[bytes, BodyForm]:
     """The body of a request for a plan, and its form; an envelope may have these further members."""
     name = format_of(request, chosen)
-    require_known(request, *OPTION_NAMES, "format", "output_format", *plan_forms.PARAMETERS)
-    body = await read_body(request, service.settings)
+    require_known(request, *OPTION_NAMES, *CHANGES, "dim", "format", "output_format", *plan_forms.PARAMETERS)
+    rewrites = request.query_params.get("output_format") == plan_forms.MODEL
+    if rewrites and name != plan_forms.MODEL:
+        message = "a TensorFlow Lite model is written from the body that is one, and this is something else"
+        raise InputError.single("not_a_model", "query.output_format", message)
     options = {
         option: _query_value(request.query_params[option])
         for option in OPTION_NAMES
         if option in request.query_params
     }
-    return body, BodyForm(format=name, options=options, members=members if name is None else ())
+    form = BodyForm(
+        format=name,
+        options=options,
+        changes=changes_in(request),
+        dims=dims_in(request, name),
+        members=members if name is None else (),
+        rewrites_model=rewrites,
+        model_flags=plan_forms.flags_of(output_format(request, plan_forms.MODEL)) if rewrites else (),
+    )
+    return await read_body(request, service.settings), form
+
+
+def form_of_document(request: Request, chosen: str | None) -> BodyForm:
+    """The form of a body that holds a problem, a graph or a model, and no options."""
+    name = format_of(request, chosen)
+    return BodyForm(format=name, changes=changes_in(request), dims=dims_in(request, name))
+
+
+def dims_in(request: Request, name: str | None) -> dict[str, int]:
+    """The values that the query gives to open dimensions of an ONNX model."""
+    found: dict[str, int] = {}
+    for text in request.query_params.getlist("dim"):
+        dimension, _, number = text.rpartition("=")
+        if name != "onnx":
+            message = "it is for the open dimensions of ONNX models; leave it out"
+            raise InputError.single("unused_parameter", "query.dim", message)
+        if not dimension or not (number.isascii() and number.isdecimal()) or len(number) > 19:
+            message = f"{printable(text, 80)!r} is not a dimension and its value; write for example batch=1"
+            raise InputError.single("bad_dimension", "query.dim", message)
+        if dimension in found:
+            message = f"the dimension {printable(dimension, 80)!r} has two values; give it one"
+            raise InputError.single("repeated", "query.dim", message)
+        found[dimension] = int(number)
+    return found
+
+
+def changes_in(request: Request) -> dict[str, QueryValue]:
+    """What the query changes about the document."""
+    query = request.query_params
+    found: dict[str, QueryValue] = {name: query[name] for name in CHANGES if name in query}
+    return found | {name: _query_value(query[name]) for name in ("in_place",) if name in query}
 
 
 # Queries and headers
@@ -167,8 +249,8 @@ def output_format(request: Request, chosen: str | None) -> str:
         raise ApiError(422, "unknown_format", f"plans can be had as {', '.join(plan_forms.names())}")
     by_accept = "csv" if request.headers.get("accept", "").lower().startswith("text/csv") else "json"
     query = request.query_params
-    sections = query.getlist("section")
-    return plan_forms.form_of(chosen or by_accept, query.get("prefix"), sections, query.get("header"))
+    given = {name: query.getlist(name) for name in plan_forms.PARAMETERS if name in query}
+    return plan_forms.form_of(chosen or by_accept, given)
 
 
 def wants_fresh(request: Request) -> bool:

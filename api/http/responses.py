@@ -21,6 +21,9 @@ MEDIA_TYPES: Final = {
     "structured": f"{_VENDOR}structured+json",
     "executorch": f"{_VENDOR}executorch+json",
     "usmp": f"{_VENDOR}usmp+json",
+    "graph": f"{_VENDOR}graph+json",
+    "tflite": "application/vnd.tflite",
+    "onnx": "application/onnx",
 }
 SOURCE_CODE: Final = "text/plain; charset=utf-8"
 """The media type of plans as source code."""
@@ -108,7 +111,7 @@ def job_json(job: Job) -> JsonObject:
         "status": job.status,
         "objective": job.term,
         "value": job.value,
-        "peak": job.value if job.term == "peak" else job.peak,
+        "peak": job.plan_peak,
         "bound": job.bound,
         "gap": job.gap,
         "solver": job.solver,

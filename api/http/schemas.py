@@ -8,7 +8,8 @@ from pydantic import TypeAdapter
 from memstow.api.http.errors import MEDIA_TYPE
 from memstow.api.http.response_schemas import JOB_SCHEMA, PROBLEM_DOCUMENT, VERDICT_SCHEMA
 from memstow.api.http.responses import MEDIA_TYPES, JsonObject
-from memstow.planner.model.graph import Graph
+from memstow.api.operations.requests import MODEL_FORMATS
+from memstow.planner.model.graph import ORDERS, Graph
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
@@ -69,6 +70,7 @@ PLAN: Final[JsonObject] = {
     "seconds": 0.002,
 }
 PLAN_CSV: Final = "id,lower,upper,size,offset\ninput,0,2,4096,8192\nconv1,1,3,8192,0\n"
+BYTES: Final[JsonObject] = {"type": "string", "format": "binary"}
 PLAN_HEADERS: Final[JsonObject] = {
     "Memstow-Final": {
         "description": "For the plan of a job: whether it can still become better (`false`) or not (`true`).",
@@ -219,6 +221,7 @@ def answers(
     also: Responses | None = None,
     as_text: str | None = None,
     as_source: str | None = None,
+    as_model: bool = False,
     headers: JsonObject | None = None,
 ) -> Responses:
     """The responses of an operation; with examples in CSV and in C where it can be those as well."""
@@ -227,6 +230,8 @@ def answers(
         content["text/csv"] = {"schema": {"type": "string"}, "example": as_text}
     if as_source is not None:
         content["text/plain"] = {"schema": {"type": "string"}, "example": as_source}
+    if as_model:
+        content[MEDIA_TYPES["tflite"]] = {"schema": BYTES}
     success: JsonObject = {"description": description, "content": content}
     if headers is not None:
         success["headers"] = headers
@@ -234,7 +239,11 @@ def answers(
 
 
 def enveloped(
-    members: JsonObject, required: list[str], example: JsonObject, alone: bool = True
+    members: JsonObject,
+    required: list[str],
+    example: JsonObject,
+    alone: bool = True,
+    models: tuple[str, ...] | None = None,
 ) -> JsonObject:
     """The request body of an operation: an envelope, and where allowed a problem alone in any format."""
     schemas = [_envelope(members, required)]
@@ -253,6 +262,9 @@ def enveloped(
                 "schema": {"type": "object" if name == "structured" else ["array", "object"]},
                 "example": EXAMPLES_ALONE[name],
             }
+        content[MEDIA_TYPES["graph"]] = {"schema": ref("Graph")}
+    for name in models or (MODEL_FORMATS if alone else ()):
+        content[MEDIA_TYPES[name]] = {"schema": BYTES}
     return {"requestBody": {"required": True, "content": content}}
 
 
@@ -269,7 +281,7 @@ def _graph_envelope(members: JsonObject, required: list[str]) -> JsonObject:
     """The same with a graph in the place of the problem, and what changes it."""
     of_graph: JsonObject = {
         "graph": ref("Graph"),
-        "order": {"enum": ["given", "free"], "description": "Instead of the order that the graph asks for."},
+        "order": {"enum": list(ORDERS), "description": "Instead of the order that the graph asks for."},
         "in_place": {"type": "boolean", "default": True, "description": "false: nobody overwrites an input."},
     }
     others = {name: value for name, value in members.items() if name != "problem"}

@@ -253,15 +253,25 @@ class Service:
             return await self._threads.for_reading(share, lambda: self._in_child(operation, request, 0.0))
 
     async def search(
-        self, operation: Operation[Q, R], request_for: Callable[[float], Q], seconds: float, share: str
+        self,
+        operation: Operation[Q, R],
+        request: Q,
+        size: int,
+        share: str,
+        searching: Callable[[float], Q],
+        seconds: float,
     ) -> R:
         """Carry out an operation in which solvers search for so long, or less while other callers wait."""
 
         def run(others_wait: bool) -> R:
             given = min(seconds, _SLICE_SECONDS) if others_wait else seconds
-            return self._in_child(operation, request_for(given), given)
+            return self._in_child(operation, searching(given), given)
 
         with tracing.span(operation.name):
+            if size <= self.settings.fast_body:
+                # A body that will be refused costs no process.
+                with contextlib.suppress(TooManyChoicesError):
+                    await self.compute(lambda: operation.perform(request, self.settings.fast_choices), share)
             return await self._threads.for_searching(share, run)
 
     def _in_child(self, operation: Operation[Q, R], request: Q, extra_seconds: float) -> R:

@@ -4,12 +4,23 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from math import exp
+from typing import Final
 
 from starlette.requests import Request
 
 from memstow.api.http.addresses import network_of
 from memstow.api.http.auth import Caller
 from memstow.api.http.errors import ApiError
+
+# A share is present for so long after it has asked, and its work counts for about as long.
+_PRESENT_SECONDS: Final = 5.0
+# Seconds of rest for a second of work.
+_REST: Final = 3.0
+_MOMENT: Final = 0.001
+# Who has lately worked less than this, a quarter of a processor, is not held back.
+_LITTLE_SECONDS: Final = _PRESENT_SECONDS / 4
 
 
 def share_of(caller: Caller, request: Request) -> str:
@@ -19,13 +30,36 @@ def share_of(caller: Caller, request: Request) -> str:
     return f"address {network_of(None if request.client is None else request.client.host)}"
 
 
+@dataclass(slots=True)
+class _Work:
+    """What a share has worked lately, and until when it rests."""
+
+    asked: float = 0.0
+    rests_until: float = 0.0
+    _seconds: float = 0.0
+    _at: float = 0.0
+
+    def lately(self, now: float) -> float:
+        """The seconds, of which those longer ago count less and less."""
+        return self._seconds * exp((self._at - now) / _PRESENT_SECONDS)
+
+    def add(self, seconds: float, now: float) -> None:
+        """Count a piece of work."""
+        self._seconds, self._at = self.lately(now) + seconds, now
+
+
 class FairSlots:
     """Slots of work. A free one goes to the share that has the fewest, and of equals to the next in turn.
 
-    Lives in the event loop.
+    Who has lately worked more than the average of those present leaves one slot free, which they need not
+    wait for, and where slots have `rests`, rests three times as long as it works: then it takes at most a
+    quarter of a processor. Lives in the event loop.
     """
 
-    def __init__(self, slots: int, most_waiting: int, most_each: int | None = None) -> None:
+    def __init__(
+        self, slots: int, most_waiting: int, most_each: int | None = None, *, rests: bool = False
+    ) -> None:
+        self._slots = slots
         self._free = slots
         self._most_waiting = most_waiting
         self._most_each = most_each or slots
@@ -33,22 +67,65 @@ class FairSlots:
         self._waiting = 0
         # By share, those in front whose turn is next.
         self._queues: dict[str, deque[asyncio.Future[None]]] = {}
+        # Of those present; who asked last is last.
+        self._present: dict[str, _Work] = {}
+        self._rests = rests
 
     @asynccontextmanager
     async def slot(self, share: str) -> AsyncIterator[None]:
         """A slot for one piece of work; ApiError when too many wait."""
-        if self._waiting or not self._free or self._used[share] >= self._most_each:
+        clock = asyncio.get_running_loop().time
+        self._note(share, clock())
+        if self._waiting or not self._free or not self._may_take(share):
             await self._wait(share)
         else:
             self._take(share)
+        begin = clock()
         try:
             yield
         finally:
+            self._count(share, begin, clock())
             self._give_back(share)
 
     def others_wait(self, share: str) -> bool:
         """Whether work of another share waits."""
         return len(self._queues) > (share in self._queues)
+
+    def _note(self, share: str, now: float) -> None:
+        """Note that a share is present, and forget those that are not any more."""
+        work = self._present.pop(share, None) or _Work()
+        self._present[share] = work
+        work.asked = now
+        while (first := next(iter(self._present.items())))[1].asked < now - _PRESENT_SECONDS:
+            del self._present[first[0]]
+
+    def _count(self, share: str, begin: float, end: float) -> None:
+        """Count a piece of work, and let its share rest if it works much."""
+        work = self._present.get(share)
+        if work is None:
+            return
+        work.add(end - begin, end)
+        if self._rests and self._works_much(share):
+            rested = max(work.rests_until, end) + _REST * (end - begin)
+            work.rests_until = min(rested, end + _PRESENT_SECONDS)
+            asyncio.get_running_loop().call_at(work.rests_until, self._serve_next)
+
+    def _works_much(self, share: str) -> bool:
+        """Whether a share has lately worked more than the average of those present."""
+        work = self._present.get(share)
+        if work is None or len(self._present) == 1:
+            return False
+        now = asyncio.get_running_loop().time()
+        average = sum(it.lately(now) for it in self._present.values()) / len(self._present)
+        return work.lately(now) > max(average, _LITTLE_SECONDS)
+
+    def _may_take(self, share: str) -> bool:
+        work = self._present.get(share)
+        # A timer may fire a moment early.
+        if work is not None and work.rests_until > asyncio.get_running_loop().time() + _MOMENT:
+            return False
+        one_less = self._slots > 1 and self._works_much(share)
+        return self._used[share] < min(self._most_each, self._slots - one_less)
 
     async def _wait(self, share: str) -> None:
         if self._waiting >= self._most_waiting:
@@ -96,7 +173,7 @@ class FairSlots:
 
     def _serve_next(self) -> None:
         while self._free:
-            allowed = [share for share in self._queues if self._used[share] < self._most_each]
+            allowed = [share for share in self._queues if self._may_take(share)]
             if not allowed:
                 return
             share = min(allowed, key=lambda name: self._used[name])

@@ -62,7 +62,9 @@ def removed_error() -> ApiError:
     )
 
 
-def draft_for(caller: Caller, validated: ValidatedRequest, *, fresh: bool) -> Draft:
+def draft_for(
+    caller: Caller, validated: ValidatedRequest, *, fresh: bool, model: bytes | None = None
+) -> Draft:
     """The job for a validated request."""
     require_priority(caller, validated.priority)
     options = json.loads(validated.options)
@@ -73,6 +75,7 @@ def draft_for(caller: Caller, validated: ValidatedRequest, *, fresh: bool) -> Dr
         buffers=validated.buffers,
         options=validated.options,
         hint=validated.hint,
+        model=model,
         plan=validated.plan,
         priority=validated.priority,
         time_limit=None if options["deterministic"] else options["time_limit"],
@@ -85,9 +88,15 @@ def draft_for(caller: Caller, validated: ValidatedRequest, *, fresh: bool) -> Dr
     )
 
 
-async def draft_of(service: Service, caller: Caller, request: Request, validated: ValidatedRequest) -> Draft:
-    """The job for a request, with the plan of its `hint_job` as its hint."""
-    draft = draft_for(caller, validated, fresh=wants_fresh(request))
+async def draft_of(
+    service: Service,
+    caller: Caller,
+    request: Request,
+    validated: ValidatedRequest,
+    model: bytes | None = None,
+) -> Draft:
+    """The job for a request, with the plan of its `hint_job` as its hint; it keeps the model."""
+    draft = draft_for(caller, validated, fresh=wants_fresh(request), model=model)
     if validated.hint_job is None:
         return draft
     if validated.hint is not None:

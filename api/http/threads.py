@@ -24,7 +24,7 @@ class Threads:
 
     def __init__(self, fast_threads: int, most_waiting: int) -> None:
         self._store = ThreadPoolExecutor(STORE_THREADS, "memstow store")
-        self._fast = _FairPool("memstow fast", fast_threads, most_waiting)
+        self._fast = _FairPool("memstow fast", fast_threads, most_waiting, rests=True)
         self._readers = _FairPool("memstow reader", _READERS, most_waiting)
         self._searchers = _FairPool("memstow searcher", _SEARCHERS, most_waiting, _MOST_SEARCHERS_EACH)
 
@@ -57,9 +57,17 @@ class Threads:
 class _FairPool:
     """Threads, and the slots by which callers share them."""
 
-    def __init__(self, name: str, threads: int, most_waiting: int, most_each: int | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        threads: int,
+        most_waiting: int,
+        most_each: int | None = None,
+        *,
+        rests: bool = False,
+    ) -> None:
         self.pool = ThreadPoolExecutor(threads, name)
-        self.slots = FairSlots(threads, most_waiting, most_each)
+        self.slots = FairSlots(threads, most_waiting, most_each, rests=rests)
 
     async def run(self, call: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self.pool, tracing.carried(call))

@@ -8,13 +8,11 @@ from memstow.api.operations.body import (
     LONGEST_NAME,
     ParsedRequest,
     checked_priority,
-    collect,
-    embedded_document,
     envelope,
-    json_value,
     options_within,
-    over_limit,
 )
+from memstow.api.operations.body_documents import embedded_document, json_value
+from memstow.api.operations.body_issues import collect, over_limit
 from memstow.api.operations.documents import digest_of
 from memstow.api.operations.encoding import (
     cache_key_of_parts,

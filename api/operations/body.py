@@ -2,29 +2,34 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
+from memstow.api.operations.body_documents import (
+    document_alone,
+    document_of,
+    document_on_target,
+    json_value,
+    read_document,
+)
+from memstow.api.operations.body_issues import collect, over_limit
 from memstow.api.operations.documents import digest_of, document_bytes, problem_of
 from memstow.api.operations.encoding import cache_key, options_to_text
-from memstow.api.operations.graph_members import GRAPH_MEMBERS, changed, changes_of, subject_of
+from memstow.api.operations.graph_members import GRAPH_MEMBERS, subject_of
+from memstow.api.operations.models import require_writable
 from memstow.api.operations.requests import BodyForm, Limits
 from memstow.api.operations.results import ValidatedRequest
 from memstow.planner import formats
-from memstow.planner.formats import is_graph, is_plan, looks_like_json, problem_format
+from memstow.planner.formats import is_graph, is_plan, problem_format
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.options import Options
-from memstow.planner.model.problem import Problem
 from memstow.planner.model.suggestion import closest_match
-from memstow.planner.reading.json_text import parse_json
 from memstow.planner.reading.messages import missing_field, unknown_field, wrong_type
-from memstow.planner.reading.parse import parse_options, parse_problem, parse_target
+from memstow.planner.reading.parse import parse_options
 from memstow.planner.reading.printable import printable, shown
-from memstow.planner.targets.by_name import shipped_target
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
-
-T = TypeVar("T")
+    from memstow.planner.model.problem import Problem
 
 LEAST_PRIORITY, MOST_PRIORITY = -100, 100
 LONGEST_NAME: Final = 200
@@ -74,11 +79,14 @@ def parse_request(body: bytes, form: BodyForm, limits: Limits) -> ParsedRequest:
     """The problem and the options of a body; InputError with everything that is wrong."""
     if form.format is not None:
         name = form.format
-        return _parse_problem_alone(lambda: read_document(body, name, limits), form, limits)
+        parsed = _parse_problem_alone(lambda: read_document(body, name, form, limits), form, limits)
+        if form.rewrites_model:
+            require_writable(body, parsed.problem, form)
+        return parsed
     content = json_value(body, limits)
     alone = format_alone(content)
     if alone is not None:
-        return _parse_problem_alone(lambda: _document_of(content, alone, limits), form, limits)
+        return _parse_problem_alone(lambda: document_of(content, alone, limits), form, limits)
     return _parse_envelope(content, form, limits)
 
 
@@ -86,7 +94,7 @@ def _parse_problem_alone(
     read: "Callable[[], Problem | Graph]", form: BodyForm, limits: Limits
 ) -> ParsedRequest:
     issues: list[Issue] = []
-    problem = collect(issues, "", read)
+    problem = document_alone(issues, read, form)
     options = collect(issues, "query", lambda: options_within(dict(form.options), limits))
     return _parsed(issues, problem, options, {})
 
@@ -95,7 +103,7 @@ def _parse_envelope(content: object, form: BodyForm, limits: Limits) -> ParsedRe
     issues: list[Issue] = []
     subject = subject_of(content)
     allowed = (subject, "target", *GRAPH_MEMBERS, "options", *form.members)
-    raw = envelope(issues, content, allowed, (subject,))
+    raw = {**form.changes, **envelope(issues, content, allowed, (subject,))}
     problem = document_on_target(issues, raw, subject, limits)
     given = raw.get("options", {})
     if isinstance(given, dict):
@@ -128,33 +136,30 @@ def _parsed(
 
 def parse_document_body(body: bytes, form: BodyForm, limits: Limits) -> "Problem | Graph":
     """The document of a body that holds nothing else, or of an envelope with what changes it."""
+    issues: list[Issue] = []
     if form.format is not None:
-        return read_document(body, form.format, limits)
-    content = json_value(body, limits)
+        name = form.format
+        document = document_alone(issues, lambda: read_document(body, name, form, limits), form)
+    else:
+        document = _document_in(issues, json_value(body, limits), form, limits)
+    if issues or document is None:
+        raise InputError(issues)
+    return document
+
+
+def _document_in(
+    issues: list[Issue], content: object, form: BodyForm, limits: Limits
+) -> "Problem | Graph | None":
+    """The document that a JSON value is, or that it holds as an envelope."""
     alone = format_alone(content)
     if alone is not None:
-        return _document_of(content, alone, limits)
-    issues: list[Issue] = []
+        return document_alone(issues, lambda: document_of(content, alone, limits), form)
     subject = subject_of(content)
     raw = envelope(issues, content, (subject, "target", *GRAPH_MEMBERS), (subject,))
-    problem = document_on_target(issues, raw, subject, limits)
-    if issues or problem is None:
-        raise InputError(issues)
-    return problem
+    return document_on_target(issues, {**form.changes, **raw}, subject, limits)
 
 
 # The parts of a body
-
-
-def json_value(body: bytes, limits: Limits) -> object:
-    """The JSON value of a body; where it holds too many values, the message names the setting."""
-    try:
-        return parse_json(body, limits.max_values)
-    except InputError as error:
-        if error.issues[0].code != "too_large":
-            raise
-        message = f"more JSON values than the {limits.max_values:,} that the setting `max_values` allows"
-        raise InputError.single("too_large", "$", message) from None
 
 
 def format_alone(raw: object) -> str | None:
@@ -219,68 +224,6 @@ def envelope(
     return raw
 
 
-def read_document(body: bytes, name: str | None, limits: Limits) -> "Problem | Graph":
-    """A problem or a graph alone, in the format of this name or in the one it looks like."""
-    if name not in (None, "csv"):
-        return _document_of(json_value(body, limits), name, limits)
-    if name is None and looks_like_json(body):
-        json_value(body, limits)
-    return _document_within(formats.read_document(body, name), limits)
-
-
-def _document_of(raw: object, name: str, limits: Limits) -> "Problem | Graph":
-    """The document that a JSON value describes in the format of this name."""
-    if name == "graph":
-        return _document_within(formats.document_of(raw), limits)
-    return _document_within(formats.problem_of(raw, name), limits)
-
-
-def embedded_document(raw: object, limits: Limits) -> "Problem | Graph":
-    """The problem or the graph inside an envelope: native, or a text in another format."""
-    if isinstance(raw, str):
-        return read_document(raw.encode("utf-8", "surrogatepass"), None, limits)
-    if is_graph(raw):
-        return _document_within(formats.document_of(raw), limits)
-    return _document_within(parse_problem(raw), limits)
-
-
-def document_on_target(
-    issues: list[Issue], raw: Mapping[str, Any], subject: str, limits: Limits
-) -> "Problem | Graph | None":
-    """The document of an envelope, changed as that says: a target, and for a graph its order."""
-    document = (
-        collect(issues, subject, lambda: embedded_document(raw[subject], limits)) if subject in raw else None
-    )
-    named = raw.get("target")
-    before = len(issues)
-    target = (
-        None
-        if named is None
-        else collect(
-            issues, "target", lambda: shipped_target(named) if isinstance(named, str) else parse_target(named)
-        )
-    )
-    changes = collect(issues, "", lambda: changes_of(raw, target))
-    if document is None or changes is None or len(issues) > before:
-        return None
-    return collect(issues, subject, lambda: changed(document, changes))
-
-
-def _document_within(document: "Problem | Graph", limits: Limits) -> "Problem | Graph":
-    if not isinstance(document, Problem):
-        count = max(len(document.tensors), len(document.operators))
-        if count > limits.max_buffers:
-            raise over_limit("$.tensors", "tensors or operators", count, limits.max_buffers, "max_buffers")
-        return document
-    return _problem_within(document, limits)
-
-
-def _problem_within(problem: Problem, limits: Limits) -> Problem:
-    if len(problem.buffers) > limits.max_buffers:
-        raise over_limit("$.buffers", "buffers", len(problem.buffers), limits.max_buffers, "max_buffers")
-    return problem
-
-
 def options_within(raw: object, limits: Limits) -> Options:
     """The options of a request; without a time limit, the server's where that is smaller than the default."""
     options = parse_options(raw)
@@ -310,12 +253,6 @@ def _check_options(options: Options, limits: Limits) -> None:
         raise InputError.single("unknown_solver", "$.solver", message)
 
 
-def over_limit(path: str, unit: str, given: float, most: float, setting: str) -> InputError:
-    """The error for more than a setting allows; the setting is named, so that its operator can be asked."""
-    message = f"{given:,} {unit} are more than the {most:,} that the setting `{setting}` allows"
-    return InputError.single("over_limit", path, message)
-
-
 def checked_priority(priority: object) -> int:
     """A priority within the limits."""
     if not isinstance(priority, int) or isinstance(priority, bool):
@@ -329,21 +266,3 @@ def checked_priority(priority: object) -> int:
             f"expected {LEAST_PRIORITY} to {MOST_PRIORITY}, given {shown(priority)}",
         )
     return priority
-
-
-# Issues
-
-
-def collect(issues: list[Issue], place: str, read: Callable[[], T]) -> T | None:
-    """The result of `read`; its issues are added to the list, with paths that begin at `place`."""
-    try:
-        return read()
-    except InputError as error:
-        issues.extend(_at_place(issue, place) for issue in error.issues)
-        return None
-
-
-def _at_place(issue: Issue, place: str) -> Issue:
-    if not place or not issue.path.startswith("$"):
-        return issue
-    return replace(issue, path=f"$.{place}{issue.path[1:]}")

@@ -8,19 +8,16 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from memstow.api.operations import plan_forms
 from memstow.api.operations.batch import read_batch
-from memstow.api.operations.body import (
-    collect,
-    document_on_target,
-    envelope,
-    json_value,
-    parse_document_body,
-    parse_request,
-)
+from memstow.api.operations.body import envelope, parse_document_body, parse_request
+from memstow.api.operations.body_documents import document_on_target, json_value
+from memstow.api.operations.body_issues import collect
 from memstow.api.operations.documents import document_from, problem_of
 from memstow.api.operations.encoding import plan_from_bytes
 from memstow.api.operations.graph_members import GRAPH_MEMBERS, subject_of
 from memstow.api.operations.messages import decode, encode
+from memstow.api.operations.models import carried, written
 from memstow.api.operations.requests import (
+    BodyForm,
     ConvertRequest,
     InspectRequest,
     ReadBatchRequest,
@@ -82,7 +79,8 @@ def _solve(request: SolveRequest, _most_choices: int | None) -> SolveResult:
     return solve(request, lambda _update: None, threading.Event())
 
 
-def _read(request: ReadRequest, _most_choices: int | None) -> ValidatedRequest:
+def _read(request: ReadRequest, most_choices: int | None) -> ValidatedRequest:
+    _require_no_model(request.form, most_choices)
     return parse_request(request.body, request.form, request.limits).validated()
 
 
@@ -94,6 +92,21 @@ def _verify(request: VerifyRequest, most_choices: int | None) -> Document:
     from memstow.planner.verify import judge
     from memstow.planner.verify.verdict import as_data
 
+    _require_no_model(request.form, most_choices)
+    problem, plan, hint = _to_judge(request)
+    _require_few(problem_of(problem), most_choices)
+    verdict = judge(problem, plan, hint)
+    if request.recheck_seconds is not None:
+        from memstow.planner.solve.recheck import recheck
+
+        verdict = recheck(problem, plan, verdict, request.recheck_seconds, hint)
+    return _json_document(as_data(verdict))
+
+
+def _to_judge(request: VerifyRequest) -> "tuple[Problem | Graph, Plan, Plan | None]":
+    """The problem, its plan, and the hint; of a model the plan that it carries."""
+    if request.form.is_model:
+        return parse_document_body(request.body, request.form, request.limits), carried(request.body), None
     issues: list[Issue] = []
     content = json_value(request.body, request.limits)
     subject = subject_of(content)
@@ -104,13 +117,7 @@ def _verify(request: VerifyRequest, most_choices: int | None) -> Document:
     hint = None if raw.get("hint") is None else _plan_of(issues, raw, "hint", problem)
     if issues or problem is None or plan is None:
         raise InputError(issues)
-    _require_few(problem_of(problem), most_choices)
-    verdict = judge(problem, plan, hint)
-    if request.recheck_seconds is not None:
-        from memstow.planner.solve.recheck import recheck
-
-        verdict = recheck(problem, plan, verdict, request.recheck_seconds, hint)
-    return _json_document(as_data(verdict))
+    return problem, plan, hint
 
 
 def _plan_of(
@@ -130,6 +137,7 @@ def _plan_of(
 def _inspect(request: InspectRequest, most_choices: int | None) -> Document:
     from memstow.planner.show.survey import facts
 
+    _require_no_model(request.form, most_choices)
     document = parse_document_body(request.body, request.form, request.limits)
     problem = problem_of(document)
     _require_few(problem, most_choices)
@@ -146,20 +154,39 @@ def _inspect(request: InspectRequest, most_choices: int | None) -> Document:
 
 
 def _convert(request: ConvertRequest, most_choices: int | None) -> Document:
-    problem = problem_of(parse_document_body(request.body, request.form, request.limits))
+    _require_no_model(request.form, most_choices)
+    document = parse_document_body(request.body, request.form, request.limits)
+    problem = problem_of(document)
     _require_few(problem, most_choices)
-    return Document(formats.write_problem(problem, request.to), request.to)
+    if request.to != "graph":
+        return Document(formats.write_problem(problem, request.to), request.to)
+    if isinstance(document, Problem):
+        message = "the format 'graph' is for graphs, and this is a problem: its operators are not known"
+        raise InputError.single("not_a_graph", "query.to", message)
+    return Document(formats.write_graph(document), request.to)
 
 
 def _rewrite_plan(request: RewritePlanRequest, most_choices: int | None) -> Document:
     plan = plan_from_bytes(request.plan)
     if plan.status not in PLANNED:
         return Document(request.plan, "json")
+    if request.to.partition("?")[0] == plan_forms.MODEL:
+        if most_choices is not None:
+            # Bytes that nobody vouches for are read in a process of their own.
+            raise TooManyChoicesError
+        model = written(request.model or b"", plan, plan_forms.flags_of(request.to))
+        return Document(model, plan_forms.MODEL)
     problem = problem_of(document_from(request.problem), plan)
     _require_few(problem, most_choices)
     if most_choices is not None and plan_forms.takes_long(problem, request.to):
         raise TooManyChoicesError
     return Document(plan_forms.write(problem, plan, request.to), request.to)
+
+
+def _require_no_model(form: BodyForm, most_choices: int | None) -> None:
+    """Leave models to a process of their own: nobody vouches for their bytes, and native code reads some."""
+    if most_choices is not None and form.is_model:
+        raise TooManyChoicesError
 
 
 def _require_few(problem: Problem, most_choices: int | None) -> None:

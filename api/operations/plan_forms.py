@@ -4,19 +4,27 @@ It travels as one text, such as `csv` or `c-header?prefix=net&section=dtcm%3D.dt
 processes, and in the keys of what is remembered.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 from urllib.parse import parse_qs, urlencode
 
+from memstow.api.operations.models import FLAGS
 from memstow.planner import exports, formats
 from memstow.planner.exports.naming import DEFAULT_PREFIX, Naming, check_words, sections_of
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
+from memstow.planner.reading.messages import wrong_type
 from memstow.planner.reading.printable import printable
 
-PARAMETERS: Final = ("prefix", "section", "header")
-"""Of a query: how the names in source code begin, and where it goes."""
+Query = Mapping[str, Sequence[str]]
+"""The values of the parameters that are given."""
+
+MODEL: Final = "tflite"
+"""Not the plan, but the TensorFlow Lite model that came with the request, written again as its plan says."""
+_OF_SOURCE: Final = ("prefix", "section", "header")
+PARAMETERS: Final = (*_OF_SOURCE, *FLAGS)
+"""Of a query: how the names in source code begin, and where it goes; what of the plan is in a model."""
 
 # Buffers and pairs of a problem whose self-check is written at once.
 _MOST_FOR_CHECK: Final = 2000
@@ -24,23 +32,43 @@ _MOST_FOR_CHECK: Final = 2000
 
 def names() -> tuple[str, ...]:
     """The formats a plan is returned in."""
-    return (*formats.plan_names(), *exports.names())
+    return (*formats.plan_names(), *exports.names(), MODEL)
 
 
-def form_of(name: str, prefix: str | None, sections: Sequence[str], header: str | None) -> str:
-    """The form as a text; InputError where the parts do not make one."""
-    if name not in exports.names():
-        if prefix is not None or sections or header is not None:
-            message = f"it is for source code: {', '.join(exports.names())}; leave it out"
-            given = "prefix" if prefix is not None else "section" if sections else "header"
-            raise InputError.single("unused_parameter", f"query.{given}", message)
-        return name
-    by_pool = sections_of(map(_section, sections))
+def form_of(name: str, query: Query) -> str:
+    """The form as a text, with what the query says about it; InputError where the parts do not make one."""
+    used = _OF_SOURCE if name in exports.names() else FLAGS if name == MODEL else ()
+    for given in PARAMETERS:
+        if given in query and given not in used:
+            of = MODEL if given in FLAGS else f"source code: {', '.join(exports.names())}"
+            raise InputError.single("unused_parameter", f"query.{given}", f"it is for {of}; leave it out")
+    if name == MODEL:
+        parameters = [(flag, "true") for flag in FLAGS if _is_set(flag, query)]
+    else:
+        parameters = _source_parameters(query) if used else []
+    return f"{name}?{urlencode(parameters, errors='surrogatepass')}" if parameters else name
+
+
+def flags_of(form: str) -> tuple[str, ...]:
+    """What the form says about a model."""
+    return tuple(parse_qs(form.partition("?")[2]))
+
+
+def _is_set(flag: str, query: Query) -> bool:
+    given = query.get(flag, ("false",))[0]
+    if given not in ("true", "false"):
+        raise InputError.single("not_a_boolean", f"query.{flag}", wrong_type("true or false", given))
+    return given == "true"
+
+
+def _source_parameters(query: Query) -> list[tuple[str, str]]:
+    prefix, header = (query.get(name, (None,))[0] for name in ("prefix", "header"))
+    by_pool = sections_of(map(_section, query.get("section", ())))
     check_words(Naming(DEFAULT_PREFIX if prefix is None else prefix, by_pool, header))
     parameters = [("prefix", prefix)] if prefix is not None else []
     parameters += [("section", f"{pool}={section}") for pool, section in by_pool.items()]
     parameters += [("header", header)] if header is not None else []
-    return f"{name}?{urlencode(parameters, errors='surrogatepass')}" if parameters else name
+    return parameters
 
 
 def takes_long(problem: Problem, form: str) -> bool:
@@ -50,7 +78,7 @@ def takes_long(problem: Problem, form: str) -> bool:
 
 
 def write(problem: Problem, plan: Plan, form: str) -> bytes:
-    """The plan in a form."""
+    """The plan in a form, other than as a model."""
     name, _, query = form.partition("?")
     if name not in exports.names():
         return formats.write_plan(problem, plan, name)

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
+MODEL_FORMATS: Final = ("tflite", "onnx")
 QueryValue = bool | int | float | str
 
 
@@ -21,11 +23,22 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BodyForm:
-    """The form of a body: a problem alone in a format, with options from the query, or JSON."""
+    """The form of a body: a problem or a model alone in a format, or JSON; and what the query adds."""
 
     format: str | None = None  # None: an envelope, or a problem alone in JSON
     options: Mapping[str, QueryValue] = field(default_factory=dict)
+    changes: Mapping[str, QueryValue] = field(default_factory=dict)
+    """What changes the document: `target`, `order`, `in_place`."""
+    dims: Mapping[str, int] = field(default_factory=dict)
+    """Values for the dimensions that an ONNX model leaves open."""
     members: tuple[str, ...] = ()  # further members that the envelope may have
+    rewrites_model: bool = False  # the model is to be written again, as its plan says
+    model_flags: tuple[str, ...] = ()  # how
+
+    @property
+    def is_model(self) -> bool:
+        """Whether it is a model: bytes that only a process of their own reads."""
+        return self.format in MODEL_FORMATS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +73,7 @@ class VerifyRequest:
     """Judge a plan."""
 
     body: bytes
+    form: BodyForm
     limits: Limits
     recheck_seconds: float | None = None  # None: solvers are not asked
 
@@ -92,3 +106,4 @@ class RewritePlanRequest:
     problem: bytes
     plan: bytes
     to: str
+    model: bytes | None = None  # what the problem was read from, to be written again

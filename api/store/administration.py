@@ -150,10 +150,13 @@ class Administration:
                 for row in rows
             )
 
-    def pause(self) -> None:
-        """Let no server claim a job until `resume`; jobs are still accepted, and those that run go on."""
+    def pause(self) -> str | None:
+        """Let no server claim a job until `resume`; jobs are still accepted, and those that run go on.
+
+        Since when that is so.
+        """
         with self._database.write() as connection:
-            control.pause(connection)
+            return timestamp(control.pause(connection))
 
     def resume(self) -> None:
         """Let servers claim jobs again."""

@@ -1,4 +1,4 @@
-"""Problems and hints of jobs: each is stored once for all jobs of an account, and goes with the last of them.
+"""Problems, hints and models of jobs: each is stored once for all jobs of an account, and goes with the last.
 
 Not once for all accounts: who has a quota must not find out by it what others have in the store.
 """

@@ -37,7 +37,7 @@ def bound_cache_of_keys(database: Database, most_bytes: int) -> int:
 
 
 def _remove_oldest(connection: Connection, table: Table, key: str, wanted: int) -> tuple[int, int]:
-    """Remove the least recently used plans of a key, up to so many bytes or a number of plans."""
+    """Remove the least recently used plans of a key, up to a number of bytes or of plans."""
     name = table.c.cache_key if table is plans else table.c.digest
     rows = connection.execute(
         select(name, func.length(table.c.body))

@@ -8,7 +8,7 @@ wrongly taken for dead.
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, RowMapping, and_, or_, select, update
+from sqlalchemy import Connection, RowMapping, and_, exists, or_, select, update
 from sqlalchemy.sql.elements import ColumnElement
 
 from memstow.api.store.accounts import ANONYMOUS, count, count_started
@@ -40,17 +40,25 @@ class Claims:
         self._database = database
 
     def claim(
-        self, owner: str, most_per_key: int, passed_over: Collection[str] = (), *, short_only: bool = False
+        self,
+        owner: str,
+        most_per_key: int,
+        passed_over: Collection[str] = (),
+        *,
+        short_only: bool = False,
+        first_only: bool = False,
     ) -> ClaimedJob | None:
         """The next job by priority, turn of its key, and age, now running for `owner`.
 
-        Passed over are these jobs, jobs of a key that has its share running, and jobs equal to one that is
-        running: when that is done, they have its answer.
+        Passed over are these jobs, jobs of a key that has its share running (with `first_only`, one that has
+        any running but short ones), and jobs equal to one that is running: when that is done, they have its
+        answer.
         """
         with self._database.write() as connection:
             if paused_since(connection) is not None:
                 return None
-            row = _next_row(connection, most_per_key, passed_over, short_only)
+            claimable = _claimable(connection, passed_over, short_only)
+            row = _next_row(connection, claimable, most_per_key, first_only)
             if row is None:
                 return None
             values = {
@@ -146,7 +154,7 @@ class _Candidate:
 
 
 def _candidates(
-    connection: Connection, most_per_key: int, claimable: ColumnElement[bool]
+    connection: Connection, claimable: ColumnElement[bool], most_per_key: int, first_only: bool
 ) -> list[_Candidate]:
     """The accounts by turn: of equal priority, who has fewest running, then who has used least."""
     priority = (
@@ -157,13 +165,16 @@ def _candidates(
         .correlate(accounts)
         .scalar_subquery()
     )
-    rows = connection.execute(
+    rows = (
         select(accounts.c.id, accounts.c.running, accounts.c.turn, keys.c.max_running, priority.label("top"))
         .outerjoin(keys, keys.c.id == accounts.c.id)
         .where(accounts.c.queued > 0)
     )
+    if first_only:
+        running_long = (jobs.c.account == accounts.c.id, jobs.c.state == State.RUNNING, jobs.c.short == 0)
+        rows = rows.where(~exists().where(*running_long).correlate(accounts))
     found = []
-    for row in rows:
+    for row in connection.execute(rows):
         own = most_per_key if row.max_running is None else row.max_running
         most = None if row.id == ANONYMOUS else own
         if row.top is not None and (most is None or row.running < most):
@@ -185,10 +196,9 @@ def _claimable(connection: Connection, passed_over: Collection[str], short_only:
 
 
 def _next_row(
-    connection: Connection, most_per_key: int, passed_over: Collection[str], short_only: bool
+    connection: Connection, claimable: ColumnElement[bool], most_per_key: int, first_only: bool
 ) -> RowMapping | None:
-    claimable = _claimable(connection, passed_over, short_only)
-    for candidate in _candidates(connection, most_per_key, claimable):
+    for candidate in _candidates(connection, claimable, most_per_key, first_only):
         wanted = (
             select(*JOB_COLUMNS, jobs.c.account, jobs.c.problem, jobs.c.hint)
             .where(jobs.c.account == candidate.account, jobs.c.priority == candidate.priority, claimable)

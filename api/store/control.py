@@ -17,10 +17,13 @@ def paused_since(connection: Connection) -> float | None:
     return None if since is None else float(since)
 
 
-def pause(connection: Connection) -> None:
-    """Let no server claim a job until `resume`; jobs are still accepted."""
-    if paused_since(connection) is None:
-        connection.execute(insert(control).values(name=_PAUSED, created=now()))
+def pause(connection: Connection) -> float:
+    """Let no server claim a job until `resume`; jobs are still accepted. Since when that is so."""
+    since = paused_since(connection)
+    if since is None:
+        since = now()
+        connection.execute(insert(control).values(name=_PAUSED, created=since))
+    return since
 
 
 def resume(connection: Connection) -> None:

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from sqlalchemy import Connection, delete, func, select, update
 
@@ -15,6 +16,8 @@ from memstow.api.store.job import JobEvent, Progress, State, Stop
 from memstow.api.store.job_events import append_events, done_event
 from memstow.api.store.notices import announce
 from memstow.api.store.tables import documents, events, jobs
+
+_BODIES: Final = (jobs.c.problem, jobs.c.hint, jobs.c.model)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +90,7 @@ def cancel_job(
 def remove_jobs(connection: Connection, names: Collection[str], ran_seconds: float = 0.0) -> int:
     """Remove jobs with all that belongs to them; returns how many there were."""
     rows = connection.execute(
-        select(jobs.c.id, jobs.c.account, jobs.c.state, jobs.c.problem, jobs.c.hint, jobs.c.bytes)
+        select(jobs.c.id, jobs.c.account, jobs.c.state, *_BODIES, jobs.c.bytes)
         .where(jobs.c.id.in_(names))
         .order_by(jobs.c.id)
         .with_for_update()
@@ -99,7 +102,8 @@ def remove_jobs(connection: Connection, names: Collection[str], ran_seconds: flo
         by_account[row.account].append(row)
     connection.execute(delete(jobs).where(jobs.c.id.in_([row.id for row in rows])))
     for account, removed in sorted(by_account.items()):
-        freed = release_bodies(connection, account, [it for row in removed for it in (row.problem, row.hint)])
+        held = [row._mapping[column] for row in removed for column in _BODIES]
+        freed = release_bodies(connection, account, held)
         states = [row.state for row in removed]
         accounts.count(
             connection,

@@ -45,6 +45,7 @@ class Draft:
     buffers: int
     options: str
     hint: bytes | None = None
+    model: bytes | None = None  # what the problem was read from, if its plan is wanted as one
     plan: bytes | None = None  # the best so far
     priority: int = 0
     time_limit: float | None = None  # None: its run ends by its work
@@ -101,6 +102,11 @@ class Job:
         if self.value is None or self.bound is None:
             return None
         return gap_of(self.value, self.bound)
+
+    @property
+    def plan_peak(self) -> int | None:
+        """The peak of the plan; the column is empty where the peak is what was minimised."""
+        return self.value if self.term == "peak" else self.peak
 
 
 @dataclass(frozen=True, slots=True)

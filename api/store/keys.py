@@ -161,7 +161,7 @@ class Keys:
     def rotate(self, identity: str, overlap: float) -> str | None:
         """The text of the key with a new secret; None when there is no valid key of this id.
 
-        The secret before works for so many seconds more; one before that ends at once.
+        The secret before works for this many seconds more; one before that ends at once.
         """
         secret = secrets.token_urlsafe(32)
         at = now()

@@ -64,6 +64,11 @@ class Queue:
 
         return self._once(key, add)
 
+    def require_room(self, key_id: str | None, jobs: int) -> None:
+        """Refuse as `submit` would, before the work of making so many jobs."""
+        with self._database.read() as connection:
+            require_room(connection, key_id or ANONYMOUS, self._quotas, jobs)
+
     def find_submitted(self, key: IdempotencyKey) -> str | None:
         """The job or batch of the same request sent before; KeyReusedError if it was another request."""
         with self._database.read() as connection:
@@ -94,7 +99,7 @@ class Queue:
         account = drafts[0].key_id or ANONYMOUS
         # Before the documents are compressed, and again with their bytes.
         require_room(connection, account, self._quotas, len(drafts))
-        given = [it for draft in drafts for it in (draft.problem, draft.hint) if it is not None]
+        given = [it for draft in drafts for it in (draft.problem, draft.hint, draft.model) if it is not None]
         stored = store_bodies(connection, account, given)
         # Ids in the order of the drafts: of jobs with the same priority and age, the smaller id is first.
         stem = uuid.uuid4().hex
@@ -110,6 +115,7 @@ class Queue:
                 "short": int(draft.time_limit is not None and draft.time_limit <= self._short_seconds),
                 "problem": stored.digests[draft.problem],
                 "hint": None if draft.hint is None else stored.digests[draft.hint],
+                "model": None if draft.model is None else stored.digests[draft.model],
                 "bytes": 0 if plan is None else len(plan),
                 "created": created,
             }
@@ -138,12 +144,11 @@ class Queue:
             return None if row is None else job_from_row(row)
 
     def document(self, job: str, kind: str) -> bytes | None:
-        """The problem, the hint or the plan of a job."""
+        """The problem, the hint, the model or the plan of a job."""
         with self._database.read() as connection:
             if kind == PLAN:
                 return read_plan(connection, job)
-            column = jobs.c.problem if kind == "problem" else jobs.c.hint
-            row = connection.execute(select(jobs.c.account, column).where(jobs.c.id == job)).first()
+            row = connection.execute(select(jobs.c.account, jobs.c[kind]).where(jobs.c.id == job)).first()
             return None if row is None else read_body(connection, row[0], row[1])
 
     def page(self, wanted: Filter, limit: int) -> list[Job]:

@@ -116,6 +116,7 @@ jobs = Table(
     # Digests of documents in the table `bodies`; and the bytes of its own documents that are counted by now.
     Column("problem", String(64)),
     Column("hint", String(64)),
+    Column("model", String(64)),
     Column("bytes", BigInteger, nullable=False, server_default="0"),
     # The result so far.
     Column("term", String(1100)),
@@ -170,7 +171,7 @@ bodies = Table(
     metadata,
     Column("account", String(32), primary_key=True),
     Column("digest", String(64), primary_key=True),  # SHA-256 of the document
-    Column("body", LargeBinary, nullable=False),  # JSON, deflated
+    Column("body", LargeBinary, nullable=False),  # JSON or a model, deflated
     Column("size", Integer, nullable=False),
     Column("uses", Integer, nullable=False),
 )

@@ -28,7 +28,7 @@ class Bell:
             self._condition.notify_all()
 
     def wait(self, rings_before: int, seconds: float) -> None:
-        """Wait for a ring since there were so many, at most for this time."""
+        """Wait for a ring since there were this many, at most for this time."""
         with self._condition:
             if self._rings == rings_before:
                 self._condition.wait(seconds)

@@ -6,8 +6,9 @@ Plain threads, because all of them wait: for the store, for a pipe, for a clock.
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import partial
 from math import ceil
 from typing import Final
 
@@ -21,11 +22,11 @@ from memstow.api.store.job import Job, State, Stop
 from memstow.api.store.notices import Notices
 from memstow.api.store.plan_cache import PlanCache
 from memstow.api.store.queue import Queue
-from memstow.api.workers.bell import Bell
 from memstow.api.workers.executor import Executor
 from memstow.api.workers.housekeeper import Housekeeper
 from memstow.api.workers.job_run import JobRun, Shutdown
 from memstow.api.workers.job_steps import JobLimits, JobSteps
+from memstow.api.workers.lanes import Lane, Lanes
 from memstow.api.workers.shortage import Backoff, is_shortage
 from memstow.planner.model.errors import InputError, MemstowError, RefusedPlanError
 
@@ -33,7 +34,7 @@ _RETRY_SECONDS: Final = 1.0
 # Other servers submit jobs too: without notices from them the store is asked this often.
 _POLL_SECONDS: Final = 0.5
 _POLL_WITH_NOTICES_SECONDS: Final = 15.0
-_SLOTS_PER_SHORT_SLOT: Final = 8
+_SLOTS_PER_FURTHER_SLOT: Final = 8
 
 log = structlog.get_logger("memstow.jobs")
 
@@ -54,12 +55,17 @@ class RunnerSettings:
     @property
     def short_slots(self) -> int:
         """Slots besides the others, for short jobs only: they never wait behind long ones."""
-        return ceil(self.slots / _SLOTS_PER_SHORT_SLOT) if self.short_seconds else 0
+        return ceil(self.slots / _SLOTS_PER_FURTHER_SLOT) if self.short_seconds else 0
+
+    @property
+    def first_slots(self) -> int:
+        """Slots besides the others, for keys with no running job, short ones aside."""
+        return ceil(self.slots / _SLOTS_PER_FURTHER_SLOT)
 
     @property
     def threads(self) -> int:
         """The threads that run jobs."""
-        return self.slots + self.short_slots
+        return self.slots + self.short_slots + self.first_slots
 
 
 class Runner:
@@ -99,17 +105,16 @@ class Runner:
         )
         self._lock = threading.Lock()
         self._runs: dict[str, JobRun] = {}
-        self._bell, self._short_bell = Bell(), Bell()
+        self._lanes = Lanes(settings.slots, settings.short_slots, settings.first_slots)
         self._notices = Notices(database, self.wake)
         self._threads: list[threading.Thread] = []
         self._backoff = Backoff()
 
     def start(self) -> None:
         """Start the threads."""
-        for number in range(self._settings.slots):
-            self._start_thread(lambda: self._serve(self._bell, False), f"memstow worker {number}")
-        for number in range(self._settings.short_slots):
-            self._start_thread(lambda: self._serve(self._short_bell, True), f"memstow short worker {number}")
+        for lane in self._lanes.all:
+            for number in range(lane.slots):
+                self._start_thread(partial(self._serve, lane), f"memstow {lane.name} {number}")
         self._start_thread(lambda: self._housekeeper.serve(self._shutdown), "memstow housekeeper")
         if self._settings.slots:
             self._start_thread(lambda: self._notices.serve(self._shutdown.stopped), "memstow notices")
@@ -117,8 +122,7 @@ class Runner:
 
     def wake(self) -> None:
         """There may be a job to claim."""
-        self._bell.ring()
-        self._short_bell.ring()
+        self._lanes.wake()
 
     def running(self) -> int:
         """The number of jobs that this server runs."""
@@ -157,8 +161,7 @@ class Runner:
 
     def _stop_claiming(self) -> None:
         self._shutdown.draining.set()
-        self._bell.ring_for_all()
-        self._short_bell.ring_for_all()
+        self._lanes.wake_all()
 
     def _start_thread(self, target: Callable[[], None], name: str) -> None:
         thread = threading.Thread(target=target, name=name, daemon=True)
@@ -171,18 +174,16 @@ class Runner:
 
     # One worker
 
-    def _serve(self, bell: Bell, short_only: bool) -> None:
+    def _serve(self, lane: Lane) -> None:
         while not self._shutdown.draining.is_set():
-            rings_before = bell.rings
+            rings_before = lane.bell.rings
             with self._lock:
                 seconds, delayed = self._backoff.seconds(), self._backoff.delayed_jobs()
             if seconds:
                 self._shutdown.draining.wait(seconds)
                 continue
             try:
-                claimed = self._claims.claim(
-                    self.name, self._settings.key_running, delayed, short_only=short_only
-                )
+                claimed = self._claim(lane, delayed)
             except StoreError as error:
                 log.warning("store_error", during="take", error=str(error))
                 self._shutdown.stopped.wait(_RETRY_SECONDS)
@@ -193,11 +194,21 @@ class Runner:
                 self._shutdown.stopped.wait(_RETRY_SECONDS)
                 continue
             if claimed is not None:
-                # There may be another for another thread.
-                bell.ring()
-                self._run(claimed)
+                with self._lanes.taken(lane):
+                    self._run(claimed)
             elif not self._shutdown.draining.is_set():
-                bell.wait(rings_before, self._poll_seconds())
+                lane.bell.wait(rings_before, self._poll_seconds())
+
+    def _claim(self, lane: Lane, delayed: Collection[str]) -> ClaimedJob | None:
+        if not self._lanes.may_claim(lane):
+            return None
+        return self._claims.claim(
+            self.name,
+            self._settings.key_running,
+            delayed,
+            short_only=lane.short_only,
+            first_only=lane.first_only,
+        )
 
     def _poll_seconds(self) -> float:
         """Seconds after which the store is asked for a job though nothing was heard of one."""

@@ -1,7 +1,8 @@
 """Two tenants at one server, one of them flooding it: `python -m benchmarks.service.tenants [MINUTES]`.
 
-First the quiet tenant is alone, for a quarter of the time; then the other sends all it can of everything that
-is expensive. The figures of the quiet tenant in the two phases stand beside each other.
+In rounds, so that other work of the machine falls on both phases: the quiet tenant is alone for a quarter of
+the time, then the other sends all it can of everything that is expensive. The figures of the quiet tenant in
+the two phases stand beside each other.
 """
 
 import asyncio
@@ -12,38 +13,40 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from random import Random
 from statistics import quantiles
 
 from benchmarks.models import three_pools
 from benchmarks.page import put, table
 from benchmarks.service.connection import Connection
+from benchmarks.service.flood import Request, flooding
 from benchmarks.service.servers import bodies, free_port, resident, running
+from memstow.api.store.credentials import credential_of
 from memstow.planner import formats
-from memstow.planner.generate.network import network
 from memstow.planner.generate.planted import planted
 
 MINUTES = 30.0
+ROUND_MINUTES = 7.5
+CALM_SECONDS = 35.0
+"""From the end of a flood to the next round: a search that it asked for may go on for 30 s."""
 QUIET = 0.25
-"""The share of the time in which the flooding tenant is silent."""
+"""The share of a round in which the flooding tenant is silent."""
+FILL_SECONDS = 5.0
+"""A flood needs a moment to fill every queue."""
 SMALL_EVERY = 0.1
 SHORT_EVERY = 3.0
 JOB_EVERY = 10.0
-FLOOD_LIMIT = 30
-REFUSED_PAUSE = 0.05
-"""Seconds a flooding connection waits after a refusal; a polite client would wait as Retry-After says."""
 PATIENCE = 60.0
 """Seconds after which the quiet tenant gives up; that counts as status 0."""
 
-Request = tuple[str, str, bytes]
+MEMSTOW = [sys.executable, "-m", "memstow.api.cli.main"]
 
 
 @dataclass(slots=True)
 class Seen:
-    """What one tenant has seen in one phase."""
+    """What the quiet tenant has seen in its phases of one kind."""
 
     seconds: dict[str, list[float]] = field(default_factory=dict)
     statuses: Counter[str] = field(default_factory=Counter)
@@ -61,11 +64,11 @@ class Seen:
 
 @dataclass(slots=True)
 class Load:
-    """A run: the quiet tenant in both phases, the flooding one, and the memory of the server."""
+    """A run: the quiet tenant in both kinds of phases, the flooding one, and the memory of the server."""
 
     quiet: Seen = field(default_factory=Seen)
     flooded: Seen = field(default_factory=Seen)
-    flood: Seen = field(default_factory=Seen)
+    flood: Counter[str] = field(default_factory=Counter)
     memory: list[int] = field(default_factory=list)
 
     def errors(self) -> int:
@@ -78,59 +81,80 @@ class Load:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A service with the default limits; keys are made and revoked as an operator does."""
+
+    port: int
+    pid: int
+    data: str
+
+    def create_key(self, name: str) -> str:
+        """The text of a new key."""
+        command = [*MEMSTOW, "keys", "create", "--name", name, "--data", self.data]
+        printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        return next(word for word in printed.split() if word.startswith("msk_"))
+
+    def revoke(self, key: str) -> None:
+        """End a key, with its jobs."""
+        credential = credential_of(key)
+        assert credential is not None
+        command = [*MEMSTOW, "keys", "revoke", credential.id, "--data", self.data]
+        subprocess.run(command, check=True, capture_output=True)
+
+
 @contextmanager
-def server_with_keys(*names: str) -> Iterator[tuple[int, int, list[str]]]:
-    """A service with the default limits, and a key for each name."""
+def server() -> Iterator[Server]:
+    """A server of its own."""
     port = free_port()
-    memstow = [sys.executable, "-m", "memstow.api.cli.main"]
     with tempfile.TemporaryDirectory() as folder:
         data = f"{folder}/data"
-        keys = [_key([*memstow, "keys", "create", "--name", name, "--data", data]) for name in names]
-        with running([*memstow, "serve", "--port", str(port), "--data", data], port) as pid:
-            yield port, pid, keys
-
-
-def _key(command: list[str]) -> str:
-    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return next(word for word in printed.split() if word.startswith("msk_"))
+        with running([*MEMSTOW, "serve", "--port", str(port), "--data", data], port) as pid:
+            yield Server(port, pid, data)
 
 
 def run(minutes: float) -> Load:
-    """Load a server of its own."""
+    """Load a server in rounds."""
     load = Load()
-    with server_with_keys("quiet", "flood") as (port, pid, keys):
-        asyncio.run(_both_phases(port, pid, keys, minutes * 60, load))
+    rounds = max(1, int(minutes / ROUND_MINUTES))
+    seconds = minutes * 60 / rounds - (CALM_SECONDS if rounds > 1 else 0.0)
+    with server() as it:
+        asyncio.run(_rounds(it, rounds, seconds, load))
     return load
 
 
-async def _both_phases(port: int, pid: int, keys: list[str], seconds: float, load: Load) -> None:
-    quiet, flood = (f"Authorization: Bearer {key}\r\n" for key in keys)
-    begin = time.perf_counter()
-    silent_until, end = begin + seconds * QUIET, begin + seconds
-    await _phase(port, quiet, silent_until, load.quiet)
-    watch = asyncio.create_task(_watch(pid, end, load.memory))
-    flooding = [asyncio.create_task(_flood(port, flood, end, load.flood, kind)) for kind in _flood_kinds()]
-    # The flood needs a moment to fill every queue.
-    await asyncio.sleep(min(5.0, seconds * QUIET / 4))
-    await _phase(port, quiet, end, load.flooded)
-    await asyncio.gather(watch, *flooding)
+async def _rounds(server: Server, rounds: int, seconds: float, load: Load) -> None:
+    quiet = server.create_key("quiet")
+    watch = asyncio.create_task(_watch(server.pid, load.memory))
+    for number in range(rounds):
+        if number:
+            await asyncio.sleep(CALM_SECONDS)
+        await _phase(server.port, quiet, seconds * QUIET, load.quiet)
+        flood = server.create_key(f"flood {number}")
+        flooded = seconds * (1 - QUIET)
+        with flooding(server.port, flood, flooded) as statuses:
+            filled = min(FILL_SECONDS, flooded / 4)
+            await asyncio.sleep(filled)
+            await _phase(server.port, quiet, flooded - filled, load.flooded)
+        load.flood.update(statuses)
+        server.revoke(flood)
+    watch.cancel()
 
 
-async def _watch(pid: int, end: float, memory: list[int]) -> None:
-    while time.perf_counter() < end:
+async def _watch(pid: int, memory: list[int]) -> None:
+    while True:
         memory.append(resident(pid))
         await asyncio.sleep(1.0)
 
 
-# The quiet tenant
-
-
-async def _phase(port: int, key: str, end: float, seen: Seen) -> None:
+async def _phase(port: int, key: str, seconds: float, seen: Seen) -> None:
+    authorization = f"Authorization: Bearer {key}\r\n"
     small = bodies(1000)
     rng = Random(1)
     short = [formats.write_problem(three_pools(rng, 20)).decode() for _ in range(50)]
     large = [formats.write_problem(planted(300, seed, slack=0.01)).decode() for seed in range(20)]
     sent = Random(time.time_ns()).randrange(1 << 30)
+    end = time.perf_counter() + seconds
 
     def next_seed() -> int:
         nonlocal sent
@@ -153,19 +177,19 @@ async def _phase(port: int, key: str, end: float, seen: Seen) -> None:
 
     async def ask(connection: Connection, kind: str, request: Request) -> bytes:
         asked = time.perf_counter()
-        status, answer = await connection.request(*request, headers=key)
+        status, answer = await connection.request(*request, headers=authorization)
         seen.add(kind, status, time.perf_counter() - asked)
         return answer
 
     async def followed(connection: Connection) -> None:
         asked = time.perf_counter()
-        name = json.loads(await ask(connection, "job accepted", job()))["id"]
-        state = "queued"
+        name = json.loads(await ask(connection, "job accepted", job())).get("id")
+        state = "failed" if name is None else "queued"
         while state in ("queued", "running") and time.perf_counter() < asked + PATIENCE:
             await asyncio.sleep(0.1)
-            _, answer = await connection.request("GET", f"/v1/jobs/{name}", headers=key)
+            _, answer = await connection.request("GET", f"/v1/jobs/{name}", headers=authorization)
             state = json.loads(answer)["state"]
-        status, _ = await connection.request("GET", f"/v1/jobs/{name}/plan", headers=key)
+        status, _ = await connection.request("GET", f"/v1/jobs/{name}/plan", headers=authorization)
         seen.add("job done", status if state == "done" else 0, time.perf_counter() - asked)
 
     async def again(every: float, turn: Callable[[Connection], Awaitable[object]]) -> None:
@@ -181,61 +205,6 @@ async def _phase(port: int, key: str, end: float, seen: Seen) -> None:
         again(JOB_EVERY, followed),
         again(1.0, lambda it: ask(it, "list of jobs", ("GET", "/v1/jobs?limit=50", b""))),
     )
-
-
-# The flooding tenant
-
-
-def _flood_kinds() -> Iterator[Callable[[int], Request]]:
-    small = bodies(200)
-    needy = b'{"problem": ' + formats.write_problem(network(700, 1)) + b"}"
-    hard = [formats.write_problem(planted(300, seed, slack=0.01)).decode() for seed in range(20)]
-    settings = [{"name": f"s{i}", "options": {"time_limit": FLOOD_LIMIT, "seed": i}} for i in range(1000)]
-    batch = json.dumps({"problems": [{"name": "p", "problem": json.loads(hard[0])}], "settings": settings})
-
-    def plan(number: int) -> Request:
-        body = small[number % len(small)][:-1] + f', "options": {{"seed": {number}}}}}'.encode()
-        return "POST", "/v1/plan", body
-
-    def job(number: int) -> Request:
-        options = f'{{"time_limit": {FLOOD_LIMIT}, "seed": {number}}}'
-        return "POST", "/v1/jobs", f'{{"problem": {hard[number % 20]}, "options": {options}}}'.encode()
-
-    def waiting(number: int) -> Request:
-        return "POST", "/v1/plan", job(number)[2]
-
-    def needs(_: int) -> Request:
-        return "POST", "/v1/inspect?needs=true&time_limit=30", needy
-
-    def batches(_: int) -> Request:
-        return "POST", "/v1/batches", batch.encode()
-
-    def documents(_: int) -> Request:
-        return "GET", "/v1/jobs?limit=200", b""
-
-    for kind, connections in ((plan, 8), (job, 4), (waiting, 8), (needs, 6), (batches, 2), (documents, 2)):
-        yield from [kind] * connections
-
-
-async def _flood(port: int, key: str, end: float, seen: Seen, kind: Callable[[int], Request]) -> None:
-    number = Random(id(kind) + time.time_ns()).randrange(1 << 30)
-    connection = Connection(port)
-    while (left := end - time.perf_counter()) > 0:
-        number += 1
-        asked = time.perf_counter()
-        status = 0
-        with suppress(OSError, asyncio.IncompleteReadError, TimeoutError):
-            status, _ = await asyncio.wait_for(connection.request(*kind(number), headers=key), left + 1)
-        seen.add(kind.__name__, status, time.perf_counter() - asked)
-        if status == 0:
-            connection.close()
-            connection = Connection(port)
-        if status not in (200, 202):
-            await asyncio.sleep(REFUSED_PAUSE)
-    connection.close()
-
-
-# The page
 
 
 def summary(minutes: float, load: Load) -> str:
@@ -254,13 +223,13 @@ def summary(minutes: float, load: Load) -> str:
             name,
             f"{load.quiet.statuses[name]:,}",
             f"{load.flooded.statuses[name]:,}",
-            f"{load.flood.statuses[name]:,}",
+            f"{load.flood[name]:,}",
         )
-        for name in sorted({*load.quiet.statuses, *load.flooded.statuses, *load.flood.statuses})
+        for name in sorted({*load.quiet.statuses, *load.flooded.statuses, *load.flood})
     ]
     return (
-        f"{minutes:g} minutes, the last {1 - QUIET:.0%} with the flood; {load.errors()} answers to the quiet "
-        f"tenant are no plan.\nMemory of the server during the flood, in MiB: {', '.join(shown)}.\n\n"
+        f"{minutes:g} minutes; {load.errors()} answers to the quiet tenant are no plan.\n"
+        f"Memory of the server, in MiB: {', '.join(shown)}.\n\n"
         + table(
             ("ms", "requests", "p50 alone", "p99 alone", "p50 beside", "p99 beside", "ratio of p99"), rows
         )
@@ -275,7 +244,7 @@ def main(words: list[str]) -> int:
     load = run(minutes)
     text = summary(minutes, load)
     print(text)
-    if minutes >= MINUTES and Path(".git").exists():
+    if minutes >= MINUTES:
         put("service-tenants", text)
     return int(load.errors() > 0)
 

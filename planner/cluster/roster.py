@@ -59,7 +59,7 @@ class Roster:
         self._refused_for = 0.0
 
     def update(self, seen: Mapping[str, Seen], seconds: float) -> None:
-        """Take in what the scheduler sees, so many seconds after the last time."""
+        """Take in what the scheduler sees, this many seconds after the last time."""
         for address in self._workers.keys() - seen.keys():
             del self._workers[address]
         limit = max(self._silent_seconds, _LEAST_SILENCE + len(seen) * _FOR_A_WORKER)

@@ -3,6 +3,7 @@
 In: bytes, out: a problem, a graph or a plan with all issues of the document; and the other way round.
 """
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,9 +26,11 @@ _MODULES: Final = {
     "executorch": "executorch.tensor_list",
     "usmp": "usmp.cases",
 }
+_READ_ONLY: Final = {"xla": "xla.format"}
 # Read only: a graph becomes a problem when its operators have an order.
 _OF_GRAPHS: Final = {"graph": "graph.native", "tflite": "tflite.format", "onnx": "onnx.format"}
-_WITH_PLANS: Final = ("json", "csv", "structured")
+_WITH_PLANS: Final = ("json", "csv", "structured", "executorch", "usmp")
+_USMP_PLAN: Final = "pool_allocations"
 _EMPTY_LIST: Final = (
     'an empty list is of no format in particular: give a problem, {"version": 1, "buffers": [...]}, '
     "or name the format"
@@ -37,6 +40,11 @@ _EMPTY_LIST: Final = (
 def names() -> tuple[str, ...]:
     """The formats a problem can be read from and written to."""
     return tuple(_MODULES)
+
+
+def readable_names() -> tuple[str, ...]:
+    """The formats a problem can be read from."""
+    return (*_MODULES, *_READ_ONLY)
 
 
 def plan_names() -> tuple[str, ...]:
@@ -62,37 +70,48 @@ def read_problem(data: bytes, name: str | None = None) -> Problem:
     return listed_problem(document)
 
 
-def read_document(data: bytes, name: str | None = None, *, in_place: bool = False) -> "Problem | Graph":
+def read_document(
+    data: bytes, name: str | None = None, *, in_place: bool = False, dims: Mapping[str, int] | None = None
+) -> "Problem | Graph":
     """The problem or the graph in the bytes, in the named format or in the one they look like.
 
     `in_place`: the operators of a model that work element by element may overwrite an input. A document says
-    itself which operators may.
+    itself which operators may. `dims`: values for the dimensions that an ONNX model leaves open, by their
+    names, or as INPUT:AXIS where they have none.
     """
     if name is None and not looks_like_json(data):
-        name = _binary_format(data) or "csv"
+        name = _told_by_content(data)
+    if name in _OF_GRAPHS and not _graph_format(name).is_json:
+        return _read_model(data, name, in_place, dims or {})
+    if dims:
+        from memstow.planner.formats.graph.format import no_open_dimensions
+
+        raise no_open_dimensions()
     if name is None:
         return document_of(parse_json(data))
     if name in _OF_GRAPHS:
-        return _read_graph(data, name, in_place)
+        return _graph_format(name).read_graph(parse_json(data))
     form = _named(name)
     return form.read_problem(_content(form, data))
 
 
-def read_graph(data: bytes, name: str | None = None) -> "Graph":
-    """The graph in the bytes, in the named format or in the one they look like."""
-    document = read_document(data, name)
+def read_graph(
+    data: bytes, name: str | None = None, *, in_place: bool = False, dims: Mapping[str, int] | None = None
+) -> "Graph":
+    """The graph in the bytes, in the named format or in the one they look like.
+
+    `in_place` and `dims` are as for `read_document`.
+    """
+    document = read_document(data, name, in_place=in_place, dims=dims)
     if isinstance(document, Problem):
         message = "this is a problem, where a graph is expected: a graph has `operators`"
         raise InputError.single("not_a_graph", "$", message)
     return document
 
 
-def _read_graph(data: bytes, name: str, in_place: bool) -> "Graph":
+def _read_model(data: bytes, name: str, in_place: bool, dims: Mapping[str, int]) -> "Graph":
     form = _graph_format(name)
-    if form.is_json:
-        return form.read_graph(parse_json(data))
-    read = form.read_in_place if in_place and form.read_in_place is not None else form.read_graph
-    return read(data)
+    return form.read_graph(data) if form.read_model is None else form.read_model(data, in_place, dims)
 
 
 def document_of(raw: object) -> "Problem | Graph":
@@ -122,13 +141,17 @@ def problem_of(raw: object, name: str) -> Problem:
 
 def write_problem(problem: Problem, name: str = "json") -> bytes:
     """The problem in the named format; an InputError that names the fields it has no place for."""
-    return _named(name).write_problem(problem)
+    form = _named(name)
+    if form.write_problem is None:
+        message = f"the format {name!r} can only be read; use {', '.join(_MODULES)}"
+        raise InputError.single("read_only_format", "format", message)
+    return form.write_problem(problem)
 
 
 def read_plan(data: bytes, problem: Problem, name: str | None = None) -> Plan:
     """The plan in the bytes. Whether it is right is for `verify` to say."""
     if name is None and not looks_like_json(data):
-        name = "csv"
+        name = "xla" if _is_dump(data) else "csv"
     if name is not None:
         form = _named(name)
         if form.read_plan is None:
@@ -139,7 +162,8 @@ def read_plan(data: bytes, problem: Problem, name: str | None = None) -> Plan:
         from memstow.planner.formats.lock import is_lock
 
         raw = raw["plan"] if is_lock(raw) else raw
-    if isinstance(raw, list) or (isinstance(raw, dict) and "buffers" in raw and "placements" not in raw):
+    is_problem = isinstance(raw, dict) and "buffers" in raw and "placements" not in raw
+    if is_problem or (isinstance(raw, list) and not is_plan(raw)):
         message = "this is a problem, where a plan is expected: the problem is named before its plan"
         raise InputError.single("not_a_plan", "$", message)
     form = _named(plan_format(raw))
@@ -161,9 +185,10 @@ def _content(form: Format, data: bytes) -> Any:
 
 
 def _named(name: str) -> Format:
-    module = _MODULES.get(name)
+    module = _MODULES.get(name) or _READ_ONLY.get(name)
     if module is None:
-        message = f"there is no format {printable(name)!r}; use {', '.join((*_MODULES, *_OF_GRAPHS))}"
+        known = ", ".join((*_MODULES, *_READ_ONLY, *_OF_GRAPHS))
+        message = f"there is no format {printable(name)!r}; use {known}"
         raise InputError.single("unknown_format", "format", message)
     found: Format = import_module(f"memstow.planner.formats.{module}").FORMAT
     return found
@@ -206,11 +231,18 @@ def problem_format(raw: Any) -> str:
     return "json"
 
 
-def _binary_format(data: bytes) -> str | None:
-    """The format of bytes that are no text: a TensorFlow Lite model says so, ONNX begins with its version."""
+def _told_by_content(data: bytes) -> str:
+    """The format of bytes that are no JSON: a TensorFlow Lite model says so, ONNX begins with its version."""
     if data[4:8] == b"TFL3":
         return "tflite"
-    return "onnx" if data[:1] == b"\x08" else None
+    if _is_dump(data):
+        return "xla"
+    return "onnx" if data[:1] == b"\x08" else "csv"
+
+
+def _is_dump(data: bytes) -> bool:
+    """Whether it begins as a dump of XLA does."""
+    return data.startswith((b"BufferAssignment:", b"HloLiveRange (max "))
 
 
 def is_graph(raw: Any) -> bool:
@@ -225,10 +257,16 @@ def is_request(raw: Any) -> bool:
 
 
 def is_plan(raw: Any) -> bool:
-    """Whether it is a plan, of ours or in the structured form."""
-    return isinstance(raw, dict) and "placements" in raw and "buffers" not in raw
+    """Whether it is a plan, of ours or in the form of somebody else."""
+    if isinstance(raw, list):
+        return bool(raw) and isinstance(raw[0], dict) and "mem_offset" in raw[0]
+    return isinstance(raw, dict) and ("placements" in raw or _USMP_PLAN in raw) and "buffers" not in raw
 
 
 def plan_format(raw: Any) -> str:
     """The format of a JSON value that should be a plan; only the native one has a status."""
+    if isinstance(raw, list):
+        return "executorch"
+    if isinstance(raw, dict) and _USMP_PLAN in raw:
+        return "usmp"
     return "structured" if isinstance(raw, dict) and "placements" in raw and "status" not in raw else "json"

@@ -16,7 +16,7 @@ class Format:
     name: str
     is_json: bool
     read_problem: Callable[[Any], Problem]
-    write_problem: Callable[[Problem], bytes]
+    write_problem: Callable[[Problem], bytes] | None = None
     read_plan: Callable[[Any, Problem], Plan] | None = None
     write_plan: Callable[[Problem, Plan], bytes] | None = None
 

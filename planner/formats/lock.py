@@ -1,7 +1,7 @@
 """A lock: a plan that is kept beside its problem, with what it was made from, so that builds need no search.
 
-`problem` is the digest of the problem, and `options` are those that decide about a deterministic plan. The
-lock holds as long as both are the same and the judge accepts the plan, however old the files are.
+`problem` is the digest of the problem or the graph, and `options` are those that decide about a deterministic
+plan. The lock holds as long as both are the same and the judge accepts the plan, however old the files are.
 """
 
 import json
@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from memstow.planner.formats.native import write_plan
+from memstow.planner.graph.digest import graph_digest
+from memstow.planner.graph.lowering import scheduled_problem
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError
+from memstow.planner.model.graph import Graph
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
@@ -63,9 +66,15 @@ def read_lock(data: bytes) -> Lock:
     return Lock(raw["problem"], raw["options"], parse_plan(raw["plan"]))
 
 
-def write_lock(problem: Problem, options: Options, plan: Plan) -> bytes:
+def identity(document: Problem | Graph) -> str:
+    """The digest of what is locked."""
+    return digest(document) if isinstance(document, Problem) else graph_digest(document)
+
+
+def write_lock(document: Problem | Graph, options: Options, plan: Plan) -> bytes:
     """The lock of a plan that was made with these options."""
-    of = {"version": _VERSION, "problem": digest(problem), "options": choices_of(options)}
+    problem = document if isinstance(document, Problem) else scheduled_problem(document, plan.schedule)
+    of = {"version": _VERSION, "problem": identity(document), "options": choices_of(options)}
     head = ",\n".join(f"  {json.dumps(name)}: {json.dumps(value)}" for name, value in of.items())
     # Line feeds in strings are escaped: each of these ends a line.
     body = write_plan(problem, plan).rstrip(b"\n").replace(b"\n", b"\n  ")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def with_order(graph: Graph, order: Order) -> Graph:
-    """The graph with this order of its operators; an InputError where it cannot run as it is listed."""
+    """The graph with this order of its operators; an InputError where it is to run as listed, and cannot."""
     if order == graph.order:
         return graph
     changed = replace(graph, order=order)

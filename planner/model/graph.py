@@ -6,7 +6,7 @@ schema, version 1; what the fields mean together is checked in `planner.graph`.
 
 from collections.abc import Iterable, Sequence
 from math import prod
-from typing import Annotated, Final, Literal, SupportsIndex
+from typing import Annotated, Final, Literal, SupportsIndex, get_args
 
 from pydantic import Field
 
@@ -14,8 +14,11 @@ from memstow.planner.model.model_class import model_class
 from memstow.planner.model.problem import Alignment, Bytes, Count, Id, Pair, Pool
 
 _BITS: Final = {
+    "int2": 2,
+    "uint2": 2,
     "int4": 4,
     "uint4": 4,
+    "float4": 4,
     "bool": 8,
     "int8": 8,
     "uint8": 8,
@@ -34,8 +37,11 @@ _BITS: Final = {
     "complex128": 128,
 }
 ElementType = Literal[
+    "int2",
+    "uint2",
     "int4",
     "uint4",
+    "float4",
     "bool",
     "int8",
     "uint8",
@@ -54,7 +60,8 @@ ElementType = Literal[
     "complex128",
 ]
 TensorKind = Literal["data", "constant", "state", "external"]
-Order = Literal["given", "free"]
+Order = Literal["given", "free", "lpmf", "dfs"]
+ORDERS: Final[tuple[Order, ...]] = get_args(Order)
 GIVEN: Final = "given"
 FREE: Final = "free"
 
@@ -242,7 +249,9 @@ class Graph(_Referable):
     )
     views: tuple[View, ...] = ()
     order: Order = Field(
-        default=GIVEN, description="given: operators run as listed; free: in any order that the graph allows."
+        default=GIVEN,
+        description="given: operators run as listed; free: in any order that the graph allows, and the best "
+        "is looked for; lpmf, dfs: the same, but in the order of this rule, to compare.",
     )
     alternatives: tuple[Alternative, ...] = ()
     objective: tuple[str, ...] | None = Field(
@@ -275,11 +284,16 @@ class Graph(_Referable):
         return ("peak",) if len(self.pools) <= 1 else ("placement_cost", "peak")
 
 
+def element_bits(element: ElementType) -> int:
+    """The bits of an element; those of less than a byte are packed."""
+    return _BITS[element]
+
+
 def shape_bytes(tensor: Tensor) -> int | None:
     """The bytes of the tensor's elements, packed; None where shape or type is missing."""
     if tensor.shape is None or tensor.type is None:
         return None
-    return -(-prod(tensor.shape) * _BITS[tensor.type] // 8)
+    return -(-prod(tensor.shape) * element_bits(tensor.type) // 8)
 
 
 def size_of(tensor: Tensor) -> int:

@@ -18,7 +18,7 @@ StorageName = Id | tuple[Id, Bytes]
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
 class Chain:
-    """Storages of which one is live, whatever has run: they add so many bytes."""
+    """Storages of which one is live, whatever has run: they add this many bytes."""
 
     bytes: Annotated[int, Field(strict=True, ge=1)]
     storages: tuple[StorageName, ...] = ()
@@ -37,7 +37,7 @@ class Way:
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
 class Cut:
-    """The operator needs so many bytes whatever has run before it."""
+    """The operator needs this many bytes whatever has run before it."""
 
     kind: Literal["cut"] = "cut"
     operator: Id | None = Field(description="null: before the first operator, or after the last one.")

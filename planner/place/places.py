@@ -64,6 +64,11 @@ class _Arrays:
     def __len__(self) -> int:
         return len(self.sizes)
 
+    @property
+    def columns(self) -> "tuple[array[int], array[int], array[int], array[int]]":
+        """Without the capacity, as native code takes them."""
+        return self.sizes, self.begins, self.ends, self.alignments
+
 
 def place(
     sizes: Integers,
@@ -118,7 +123,7 @@ def _arrays(
     if not 0 <= arrays.capacity <= _NO_END:
         message = f"must be from 0 to 2^62; it is {arrays.capacity:,}"
         raise InputError.single("out_of_range", "capacity", message)
-    defect, buffer, _ = check_columns(arrays.sizes, arrays.begins, arrays.ends, arrays.alignments)
+    defect, buffer, _ = check_columns(*arrays.columns)
     if defect is not Defect.NONE:
         raise _invalid(arrays, defect, buffer)
     return arrays
@@ -153,8 +158,7 @@ def _invalid(arrays: _Arrays, defect: Defect, buffer: int) -> InputError:
 
 def _placed(arrays: _Arrays) -> Places:
     """The places of the native greedy, judged."""
-    columns = (arrays.sizes, arrays.begins, arrays.ends, arrays.alignments)
-    count = len(arrays)
+    columns, count = arrays.columns, len(arrays)
     placements = count * (_PASSES_OF_FEW if count <= _FEW else _PASSES)
     offsets = array("q")
     offsets.frombytes(core.place_columns(*columns, placements))
@@ -184,18 +188,14 @@ def _searched(
     """The places that the engine finds."""
     from memstow.planner.place.plans import problem_of, search
 
-    columns = (arrays.sizes, arrays.begins, arrays.ends, arrays.alignments)
-    problem = problem_of(*columns, arrays.capacity, pools)
+    problem = problem_of(*arrays.columns, arrays.capacity, pools)
     plan = search(problem, time_limit, deterministic)
     number_of = {pool.id: number for number, pool in enumerate(problem.pools)}
     return Places(
         status=plan.status,
         offsets=array("q", (it.offset for it in plan.placements)),
         peak=sum(use.peak for use in plan.pools),
-        # A term after the first is bounded for plans that are as good in those before it.
-        bound=plan.objective[0].bound
-        if pools is None and plan.objective
-        else sum(it.bound for it in plan.pools),
+        bound=_bound_of(plan, pools is None),
         pools=array("q", (number_of[it.pool] for it in plan.placements)),
         _make_plan=lambda: plan,
     )

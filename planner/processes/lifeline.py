@@ -12,6 +12,7 @@ import signal
 import sys
 
 _NICER = 5
+_MUCH_NICER = 10
 _PR_SET_CHILD_SUBREAPER = 36
 _LATE_SECONDS = 10.0
 # Address space is more than memory: threads reserve stacks and arenas that they never touch.
@@ -47,7 +48,7 @@ def be_modest() -> None:
 def step_back() -> None:
     """Lower the priority further: long work should not slow down short work in other children."""
     with contextlib.suppress(OSError):
-        os.nice(_NICER)
+        os.nice(_MUCH_NICER)
 
 
 def limit_memory(limit: int) -> None:

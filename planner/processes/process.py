@@ -63,7 +63,11 @@ class Group(ABC):
 
 
 class Process(Group):
-    """A child started from a command, in a session of its own."""
+    """A child started from a command, in a process group of its own.
+
+    It stays in the session: where the system shares processors between sessions (autogroups of Linux), a
+    lower priority counts within a session only.
+    """
 
     def __init__(self, command: Sequence[str], parent: Path | None = None) -> None:
         """Start it; its temporary folder is made in `parent`, or where the system has such folders."""
@@ -84,7 +88,7 @@ class Process(Group):
                 cwd=self.folder,
                 env=_environment(self.folder),
                 pass_fds=(events,),
-                start_new_session=True,
+                process_group=0,
             )
         except BaseException:
             os.close(self.events)

@@ -8,6 +8,7 @@ be pressed down until every offset is a sum of sizes and given offsets, so no op
 
 from collections.abc import Iterator
 from math import gcd
+from typing import Final
 
 from memstow.planner.model.memory import collector_at_rest
 from memstow.planner.model.plan import Explanation, Placement, Plan
@@ -17,6 +18,9 @@ from memstow.planner.reduce.allowed_places import Body, PlaceFinder, align_up, n
 from memstow.planner.reduce.arrays import Reduction, build
 
 __all__ = ["Reduction", "reduce"]
+
+_ALONE: Final = (0,)
+"""The distances of a buffer that is no member of a group."""
 
 
 def reduce(problem: Problem, hint: Plan | None = None) -> Reduction | Explanation:
@@ -49,11 +53,12 @@ def _groups_and_single_buffers(
     problem: Problem, index_of: dict[str, int]
 ) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Buffers and groups as (members, deltas), in the order of their first buffers."""
+    if not problem.relative:
+        return [((index,), _ALONE) for index in range(len(problem.buffers))]
     group_at = {group.members[0]: group for group in rigid_groups(problem, index_of)}
     grouped = {i for group in group_at.values() for i in group.members}
-    alone = (0,)
     return [
-        (group_at[index].members, group_at[index].deltas) if index in group_at else ((index,), alone)
+        (group_at[index].members, group_at[index].deltas) if index in group_at else ((index,), _ALONE)
         for index in range(len(problem.buffers))
         if index in group_at or index not in grouped
     ]

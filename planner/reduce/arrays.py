@@ -1,12 +1,12 @@
 """A problem as arrays, built from bodies with their places and the unit, and the way back."""
 
 from array import array
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from memstow.planner.model.objective import Kind, counts
 from memstow.planner.model.plan import Placement, make_placement
 from memstow.planner.model.problem import (
-    ALWAYS,
     LIMIT,
     Buffer,
     Problem,
@@ -17,6 +17,7 @@ from memstow.planner.model.problem import (
 )
 from memstow.planner.model.ranges import merged
 from memstow.planner.reduce.allowed_places import Body, Spot
+from memstow.planner.reduce.parts import Lives, Parts
 from memstow.solvers.instance import Instance, Layout
 
 
@@ -70,50 +71,6 @@ class Reduction:
         return Layout(array("q", pools), array("q", offsets))
 
 
-_MOST_TIME = 1 << 62
-
-
-class Lives:
-    """Lifetimes as sorted, disjoint ranges of 64-bit times."""
-
-    def __init__(self, problem: Problem) -> None:
-        least, most = 0, 1
-        seen = False
-        for buffer in problem.buffers:
-            for begin, end in _lifetime_ranges(buffer):
-                least, most = (min(least, begin), max(most, end)) if seen else (begin, end)
-                seen = True
-        self.moments: list[int] | None = None
-        self._rank: dict[int, int] = {}
-        if least < -_MOST_TIME or most > _MOST_TIME:
-            times = {t for buffer in problem.buffers for life in _lifetime_ranges(buffer) for t in life}
-            self.moments = sorted(times)
-            self._rank = {time: rank for rank, time in enumerate(self.moments)}
-        self._always = [(self._short(least), self._short(most))]
-
-    def _short(self, time: int) -> int:
-        return time if self.moments is None else self._rank[time]
-
-    def of(self, buffer: Buffer) -> list[tuple[int, int]]:
-        """The live ranges of the buffer."""
-        if buffer.lifetime == ALWAYS:
-            return self._always
-        if self.moments is None and buffer.lifetimes is None:
-            return _lifetime_ranges(buffer)
-        ranges = _lifetime_ranges(buffer)
-        if self.moments is not None:
-            ranges = [(self._short(begin), self._short(end)) for begin, end in ranges]
-        return ranges if len(ranges) < 2 else merged(ranges)
-
-
-def _lifetime_ranges(buffer: Buffer) -> list[tuple[int, int]]:
-    if buffer.lifetimes is not None:
-        return list(buffer.lifetimes)
-    if buffer.lifetime is None or isinstance(buffer.lifetime, str):
-        return []
-    return [buffer.lifetime]
-
-
 def build(
     problem: Problem,
     index_of: dict[str, int],
@@ -124,56 +81,15 @@ def build(
     """The reduction: items, parts, pools and pairs, in units."""
     arrays = Instance()
     lives = Lives(problem)
-    parts = _Parts(problem, lives, unit)
-    for item, body in enumerate(bodies):
-        parts.add(item, body)
+    parts = Parts(problem, lives, unit)
+    if not parts.add_plain(bodies):
+        for item, body in enumerate(bodies):
+            parts.add(item, body)
     parts.fill(arrays)
     _add_choices(problem, bodies, unit, arrays)
     _add_pools(problem, unit, arrays)
     _add_pairs(problem, index_of, parts.part_of, parts.item_of, arrays)
     return Reduction(problem, arrays, unit, array("q", parts.buffer), alone, lives.moments)
-
-
-class _Parts:
-    """Collects the parts of the items in lists, which grow faster than arrays."""
-
-    def __init__(self, problem: Problem, lives: Lives, unit: int) -> None:
-        self._buffers = problem.buffers
-        self._lives = lives
-        self._unit = unit
-        self._in_pairs = _ids_in_pairs(problem)
-        self.part_of: dict[int, int] = {}
-        self.item_of: dict[int, int] = {}
-        self.buffer: list[int] = []
-        self._delta: list[int] = []
-        self._size: list[int] = []
-        self._ends: list[int] = [0]
-        self._life_begin: list[int] = []
-        self._life_end: list[int] = []
-        self._life_start: list[int] = [0]
-
-    def add(self, item: int, body: Body) -> None:
-        for index, delta in zip(body.members, body.deltas, strict=True):
-            buffer = self._buffers[index]
-            if buffer.id in self._in_pairs:
-                self.item_of[index] = item
-                self.part_of[index] = len(self.buffer)
-            self.buffer.append(index)
-            self._delta.append(delta // self._unit)
-            self._size.append(buffer.size // self._unit)
-            for begin, end in self._lives.of(buffer):
-                self._life_begin.append(begin)
-                self._life_end.append(end)
-            self._life_start.append(len(self._life_begin))
-        self._ends.append(len(self.buffer))
-
-    def fill(self, arrays: Instance) -> None:
-        arrays.part_delta.extend(self._delta)
-        arrays.part_size.extend(self._size)
-        arrays.item_parts.extend(self._ends[1:])
-        arrays.life_begin.extend(self._life_begin)
-        arrays.life_end.extend(self._life_end)
-        arrays.life_start.extend(self._life_start[1:])
 
 
 def _add_choices(problem: Problem, bodies: list[Body], unit: int, arrays: Instance) -> None:
@@ -183,20 +99,21 @@ def _add_choices(problem: Problem, bodies: list[Body], unit: int, arrays: Instan
     pool, modulus, residue, low, high, cost, rank = columns = [_Column() for _ in range(7)]
     starts: list[int] = []
     count = 0
-    for body in bodies:
+    for body, times in _runs(bodies, alike=ranks is None and not costly):
         found = choices.get(id(body.spots))
         if found is None:
             found = choices[id(body.spots)] = _Choices(body.spots, unit)
         accesses = sum(access_count(problem.buffers[i]) for i in body.members) if costly else 0
-        pool.add(found.pool)
-        modulus.add(found.modulus)
-        residue.add(found.residue)
-        low.add(found.limits(body.low // unit))
-        high.add(found.limits(LIMIT if body.high == LIMIT else body.high // unit))
-        cost.add(found.costs(accesses))
-        rank.add(found.zeros if ranks is None else ranks.of(body))
-        count += len(body.spots)
-        starts.append(count)
+        pool.add(found.pool, times)
+        modulus.add(found.modulus, times)
+        residue.add(found.residue, times)
+        low.add(found.limits(body.low // unit), times)
+        high.add(found.limits(LIMIT if body.high == LIMIT else body.high // unit), times)
+        cost.add(found.costs(accesses), times)
+        rank.add(found.zeros if ranks is None else ranks.of(body), times)
+        width = len(body.spots)
+        starts.extend(range(count + width, count + width * times + 1, width))
+        count += width * times
     arrays.choice_start.extend(starts)
     targets = (
         arrays.choice_pool,
@@ -211,6 +128,21 @@ def _add_choices(problem: Problem, bodies: list[Body], unit: int, arrays: Instan
         column.write(target)
 
 
+def _runs(bodies: list[Body], *, alike: bool) -> Iterator[tuple[Body, int]]:
+    """Bodies with the number of neighbours that have the same choices; each for itself unless `alike`."""
+    begin = 0
+    while begin < len(bodies):
+        first, end = bodies[begin], begin + 1
+        _, _, spots, low, high = first
+        while alike and end < len(bodies):
+            after = bodies[end]
+            if after.spots is not spots or after.low != low or after.high != high:
+                break
+            end += 1
+        yield first, end - begin
+        begin = end
+
+
 class _Column:
     """One number of each choice. Neighbours that have a block in common are written at once."""
 
@@ -218,13 +150,13 @@ class _Column:
         self._blocks: list[array[int]] = []
         self._times: list[int] = []
 
-    def add(self, block: "array[int]") -> None:
-        """Add the choices of the next body."""
+    def add(self, block: "array[int]", times: int) -> None:
+        """Add the choices of the next bodies, so many times the same."""
         if self._blocks and self._blocks[-1] is block:
-            self._times[-1] += 1
+            self._times[-1] += times
         else:
             self._blocks.append(block)
-            self._times.append(1)
+            self._times.append(times)
 
     def write(self, target: "array[int]") -> None:
         """Append the numbers to an array."""
@@ -304,14 +236,6 @@ def _add_pools(problem: Problem, unit: int, arrays: Instance) -> None:
             arrays.reserved_begin.append(low // unit)
             arrays.reserved_end.append(high // unit)
         arrays.reserved_start.append(len(arrays.reserved_begin))
-
-
-def _ids_in_pairs(problem: Problem) -> set[str]:
-    """Ids of the buffers that some pair names."""
-    ids = {name for pair in (*problem.conflicts, *problem.exclusive) for name in pair}
-    ids.update(name for share in problem.in_place for name in (share.input, share.output))
-    ids.update(name for cost in problem.reuse_costs for name in cost.buffers)
-    return ids
 
 
 def _add_pairs(

@@ -1,6 +1,7 @@
-"""A run for a graph whose operators may run in any order: the best order first, then its places.
+"""A run for a graph whose operators may run in any order: an order first, then its places.
 
 Where the problem of the best order does not pack at its live bytes, other orders that need no more are tried.
+The order of a rule is taken as it is.
 """
 
 import threading
@@ -13,6 +14,7 @@ from memstow.planner.backends.registry import name_with_version
 from memstow.planner.graph.arrays import order_instance, start_bytes
 from memstow.planner.graph.links import listed_order
 from memstow.planner.graph.proofs import certificate_of
+from memstow.planner.model.events import Listener
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.options import Options
 from memstow.planner.model.order_proofs import Cut
@@ -25,7 +27,14 @@ from memstow.planner.solve.portfolio import DEFAULT_WORK
 from memstow.planner.solve.turns import Progress
 from memstow.solvers.core import Budget
 from memstow.solvers.order.instance import MOST_BYTES, OrderInstance
-from memstow.solvers.order.solver import LeastPeak, OrderListeners, OrderOutcome, OrderTask, order_within
+from memstow.solvers.order.solver import (
+    LeastPeak,
+    OrderListeners,
+    OrderOutcome,
+    OrderTask,
+    order_solver,
+    order_within,
+)
 
 # Of the time or the work that is left: what the search for an order may take, and the first placement.
 _ORDER_SHARE: Final = 0.5
@@ -47,18 +56,19 @@ class _Found:
 class FreeRun:
     """One run."""
 
-    def __init__(self, graph: Graph, options: Options, callbacks: Callbacks) -> None:
+    def __init__(self, graph: Graph, solver: str, options: Options, callbacks: Callbacks) -> None:
         self._graph = graph
+        self._solver = order_solver(solver)
         self._options = options
-        self._callbacks = callbacks
         self._progress = Progress(callbacks.on_event)
+        self._callbacks = replace(callbacks, on_event=self._since_begin(callbacks.on_event))
         self._work = 0
 
     def plan(self) -> Plan:
-        """The best plan of the best orders."""
+        """The best plan of the orders that the solver finds."""
         self._progress.phase("order")
         instance = order_instance(self._graph)
-        found = self._best_order(instance)
+        found = self._first_order(instance)
         best = self._placed(found, found.order, _FIRST_SHARE if self._may_try_others(found) else 1.0)
         for order in self._other_orders(instance, found, best):
             plan = self._placed(found, order, _FIRST_SHARE)
@@ -68,7 +78,7 @@ class FreeRun:
                 break
         return self._stamped(best)
 
-    def _best_order(self, instance: OrderInstance) -> _Found:
+    def _first_order(self, instance: OrderInstance) -> _Found:
         if _total(instance) >= MOST_BYTES:
             return _Found(listed_order(self._graph), 0, NOTHING)
         task = OrderTask(
@@ -82,7 +92,7 @@ class FreeRun:
             bound=lambda solver, bound: self._progress.bound(bound, solver),
         )
         with _cancelling(budget, self._callbacks.cancel):
-            outcome = LeastPeak().solve(task, budget, listeners)
+            outcome = self._solver.solve(task, budget, listeners)
         self._work += budget.work
         least = max(outcome.bound, start_bytes(self._graph))
         bound = _proven(self._graph, outcome, least, budget.work)
@@ -93,10 +103,10 @@ class FreeRun:
         return min(machine.processors(), _MOST_WORKERS) if given is None else given
 
     def _may_try_others(self, found: _Found) -> bool:
-        return len(self._graph.pools) <= 1 and found.live > 0
+        return self._solver.name == LeastPeak.name and len(self._graph.pools) <= 1 and found.live > 0
 
     def _is_enough(self, found: _Found, plan: Plan) -> bool:
-        """Whether no other order of so many live bytes can have a better plan."""
+        """Whether no other order of this many live bytes can have a better plan."""
         if plan.status is Status.OPTIMAL:
             return True
         return plan.status in PLANNED and sum(use.peak for use in plan.pools) <= found.live
@@ -127,6 +137,12 @@ class FreeRun:
         plan = plan_in_order(self._graph, order, options, self._callbacks, found.bound)
         self._work += plan.work
         return plan
+
+    def _since_begin(self, listener: Listener | None) -> Listener | None:
+        """Tells of events of the placement of an order with the seconds since this run began."""
+        if listener is None:
+            return None
+        return lambda event: listener(replace(event, seconds=self._progress.seconds()))
 
     def _stamped(self, plan: Plan) -> Plan:
         seconds = 0.0 if self._options.deterministic else round(self._progress.seconds(), 6)
@@ -160,11 +176,12 @@ def _proven(graph: Graph, outcome: OrderOutcome, bound: int, nodes: int) -> Orde
     """The bound of all orders, with its proof where that is written out."""
     if bound > outcome.bound:
         # What is there from the start and nobody reads.
-        return OrderBound(bound, Cut(operator=None), name_with_version(outcome.solver))
+        return OrderBound(bound, Cut(operator=None), name_with_version(LeastPeak.name))
+    prover = outcome.prover or outcome.solver
     certificate = certificate_of(graph, outcome.proof)
     if certificate is None or not bound:
-        return claimed(outcome.solver, bound, nodes)
-    return OrderBound(bound, certificate, name_with_version(outcome.solver))
+        return claimed(prover, bound, nodes)
+    return OrderBound(bound, certificate, name_with_version(prover))
 
 
 def _total(instance: OrderInstance) -> int:

@@ -3,18 +3,22 @@
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from memstow.planner.graph.check import require_valid
 from memstow.planner.graph.links import listed_order
 from memstow.planner.graph.lowering import lower
 from memstow.planner.model.errors import RefusedPlanError
 from memstow.planner.model.events import Bound, Event, Listener, OnBetter
-from memstow.planner.model.graph import GIVEN, Graph
+from memstow.planner.model.graph import FREE, GIVEN, Graph
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan, Schedule
 from memstow.planner.solve import engine
 from memstow.planner.solve.order_bounds import NOTHING, OrderBound, with_order_bound
 from memstow.planner.verify import recount
+
+LEAST_PEAK: Final = "order"
+"""The solver of orders that looks for the best one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +37,15 @@ def plan_graph(graph: Graph, options: Options, callbacks: Callbacks) -> Plan:
         if graph.alternatives:
             return plan_in_order(graph, listed_order(graph), options, callbacks, NOTHING)
         return plan_in_order(graph, listed_order(graph), options, callbacks, None)
+    return plan_by(graph, LEAST_PEAK if graph.order == FREE else graph.order, options, callbacks)
+
+
+def plan_by(graph: Graph, solver: str, options: Options, callbacks: Callbacks) -> Plan:
+    """The plan in the order of this solver of orders, of a valid graph whose operators may run in any."""
     # Graphs whose order is given do not wait for this import.
     from memstow.planner.solve.free_orders import FreeRun
 
-    return FreeRun(graph, options, callbacks).plan()
+    return FreeRun(graph, solver, options, callbacks).plan()
 
 
 def plan_in_order(

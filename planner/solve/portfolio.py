@@ -1,5 +1,6 @@
 """The solvers of a run, their order, and the time and work that the run and each of them may use."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -110,36 +111,49 @@ def _reuse_stages(task: Task) -> list[Stage]:
     return [start, Stage(find("reuse"), _BEFORE_MODEL), Stage(find(model), 1.0)]
 
 
-def stages_for(requested: Solver | None, task: Task) -> list[Stage]:
-    """The stages of a run. Greedy comes first wherever another solver starts from a plan."""
-    greedy, exact, improve = find("greedy"), find("exact"), find("improve")
+def stages_for(requested: Solver | None, task: Task) -> Iterable[Stage]:
+    """The stages of a run, in turn. Greedy comes first wherever another solver starts from a plan."""
     if requested is not None:
+        greedy = find("greedy")
         if is_model(requested.name):
             return [Stage(greedy, _START_SHARE), Stage(requested, 1.0)]
-        before = [Stage(greedy, 1.0)] if requested.name in (exact.name, improve.name, "reuse") else []
+        before = [Stage(greedy, 1.0)] if requested.name in ("exact", "improve", "reuse") else []
         return [*before, Stage(requested, 1.0)]
     if any(term.kind is TermKind.REUSE_COST for term in task.terms) and find("reuse").declines(task) is None:
         return _reuse_stages(task)
-    if improve.declines(task) is not None:
-        models = _models_for(task)
+    if find("improve").declines(task) is not None:
+        greedy, models = find("greedy"), _models_for(task)
         start = Stage(greedy, _START_SHARE if models else 1.0)
         # HiGHS proves no more than CP-SAT, so it only replaces one that has failed.
         return [
             start,
             *(Stage(find(name), 1.0, stands_in=name == "highs" and "cpsat" in models) for name in models),
         ]
+    return _one_pool_stages(task)
+
+
+def _one_pool_stages(task: Task) -> Iterator[Stage]:
+    """The stages for the peak of one pool."""
+    greedy, exact, improve = find("greedy"), find("exact"), find("improve")
     if exact.declines(task) is not None:
-        return [Stage(greedy, 1.0), Stage(improve, 1.0)]
+        yield from (Stage(greedy, 1.0), Stage(improve, 1.0))
+        return
     start = Stage(greedy, 1.0, _FIRST_PASSES * task.instance.item_count)
-    largest, level = largest_part(task)
     large = task.instance.item_count > _LARGE
-    if largest < _SMALL or (level and not large):
-        return [start, Stage(exact, 0.5), Stage(improve, 0.3), Stage(exact, 1.0)]
     if not large:
-        return [start, Stage(improve, 0.15), Stage(exact, 1.0)]
-    if level:
-        return [Stage(greedy, 1.0), Stage(exact, 0.5), Stage(improve, 1.0)]
-    return [Stage(greedy, 1.0), Stage(improve, 0.3), Stage(exact, 0.5), Stage(improve, 1.0)]
+        # Most small problems end here: what follows is not looked at.
+        yield start
+    largest, level = largest_part(task)
+    if largest < _SMALL or (level and not large):
+        if large:
+            yield start
+        yield from (Stage(exact, 0.5), Stage(improve, 0.3), Stage(exact, 1.0))
+    elif not large:
+        yield from (Stage(improve, 0.15), Stage(exact, 1.0))
+    elif level:
+        yield from (Stage(greedy, 1.0), Stage(exact, 0.5), Stage(improve, 1.0))
+    else:
+        yield from (Stage(greedy, 1.0), Stage(improve, 0.3), Stage(exact, 0.5), Stage(improve, 1.0))
 
 
 def _models_for(task: Task) -> list[str]:

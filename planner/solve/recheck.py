@@ -66,6 +66,8 @@ def _recheck_graph(
         return recheck(listed_problem(graph), plan, verdict, time_limit, hint, cancel)
     if plan.status not in PLANNED:
         return verdict
+    # Whichever rule has ordered the plan, its bound is about all orders.
+    graph = replace(graph, order="free")
     again = engine.plan(graph, Options(time_limit=time_limit, hint=hint or plan), cancel=cancel)
     return _after_bounds(verdict, plan, again)
 

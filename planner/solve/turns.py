@@ -72,6 +72,9 @@ T = TypeVar("T")
 _CHECK_SECONDS: Final = 0.02
 """Between two looks at whether a run was cancelled."""
 
+# A turn of so little work is over before anyone misses Ctrl-C; a thread takes half as long as a small solve.
+_AT_ONCE: Final = 50_000
+
 OnLayout = Callable[[Layout, str], None]
 """Called with each better layout that fits, and with the solver that found it."""
 
@@ -128,7 +131,7 @@ class Turns:
             name = stage.solver.name
             self.progress.phase(name)
             share = stage.share_of(self.budget)
-            outcome = self._solve(stage.solver, task, share)
+            outcome = self._solve(stage, task, share)
             self.budget.count(share.work)
             if outcome.misfit is not None and not self.state.has_plan:
                 return Misfit(outcome.misfit, name)
@@ -145,8 +148,9 @@ class Turns:
         """Whether the plan is good enough, or the budget is spent."""
         return self.state.best is not None and (self.budget.spent or self.state.within(self.gap))
 
-    def _solve(self, solver: Solver, task: Task, budget: Budget) -> Outcome:
+    def _solve(self, stage: Stage, task: Task, budget: Budget) -> Outcome:
         """Run the solver; the values and bounds that it reports are turned into bytes."""
+        solver = stage.solver
         scale = self.state.scales[0] if self.state.scales else 1
         stop = self._gap_stop(solver, task, budget)
 
@@ -162,8 +166,11 @@ class Turns:
             if stop is not None:
                 stop.new_bound(value * scale)
 
+        listeners = Listeners(incumbent, bound)
+        if self.cancel is None and stage.most_work is not None and stage.most_work <= _AT_ONCE:
+            return solver.solve(task, budget, listeners)
         return _run_cancellable(
-            lambda: solver.solve(task, budget, Listeners(incumbent, bound)),
+            lambda: solver.solve(task, budget, listeners),
             self.budget.cancel,
             self.cancel,
             f"memstow {solver.name}",

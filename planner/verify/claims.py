@@ -194,7 +194,7 @@ def check_objective(
         _say_value(claim, value, findings.total == before, claims)
         before = findings.total
         _check_bound(claim, proofs.reason_against(position), findings)
-        _say_bound(claim, findings.total == before, claims)
+        _say_bound(claim, findings.total == before, position not in proofs.unchecked, claims)
 
 
 def _check_bound(claim: TermValue, reason: str | None, findings: Findings) -> None:
@@ -222,12 +222,12 @@ def _say_value(claim: TermValue, value: int | None, holds: bool, claims: Claims)
         claims.counted(Subject.VALUE, claim.term, says, holds)
 
 
-def _say_bound(claim: TermValue, holds: bool, claims: Claims) -> None:
+def _say_bound(claim: TermValue, holds: bool, checked: bool, claims: Claims) -> None:
     if not claim.bound:
         return
     says = f"no plan has {claim.term} below {claim.bound:,}"
     author = by_word_of(claim.certificate)
-    if author is not None:
+    if author is not None or not checked:
         claims.claimed(Subject.BOUND, claim.term, says, author, holds)
     else:
         kind = "counted" if claim.certificate is None else claim.certificate.kind

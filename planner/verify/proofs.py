@@ -24,6 +24,7 @@ from memstow.planner.model.plan import (
 )
 from memstow.planner.model.problem import access_count
 from memstow.planner.model.ranges import measure
+from memstow.planner.verify.effort import TooMuch
 from memstow.planner.verify.findings import Code, Findings
 from memstow.planner.verify.live_bytes import against_misfit, reason_against
 from memstow.planner.verify.pool_space import EmptyPools
@@ -130,7 +131,9 @@ def by_word_of(certificate: Certificate | None) -> str | None:
 
 
 AgainstOrders = Callable[[int, Cut | RefutedOrders], str | None]
-"""Why a certificate does not prove such a bound on what every order of a graph needs; None where it does."""
+"""Why a certificate does not prove such a bound on what every order of a graph needs; None where it does.
+
+Raises TooMuch where the judge would have too much to do."""
 
 
 class Proofs:
@@ -146,6 +149,8 @@ class Proofs:
         self._index = index
         self._claims = claims
         self._least_cost: int | None = None
+        self.unchecked: set[int] = set()
+        """Positions of claims whose certificates are too much work to check."""
 
     def reason_against(self, position: int) -> str | None:
         """Why the certificate of that claim does not prove its bound."""
@@ -164,19 +169,24 @@ class Proofs:
             case Exhausted() as certificate:
                 return self._against_search(position, certificate)
             case Cut() | RefutedOrders() as certificate:
-                return self._against_order_proof(claim, certificate)
+                return self._against_order_proof(position, certificate)
             case Model() as certificate:
                 return None if certificate.solver else "the solver has no name"
         return None
 
-    def _against_order_proof(self, claim: TermValue, certificate: Cut | RefutedOrders) -> str | None:
+    def _against_order_proof(self, position: int, certificate: Cut | RefutedOrders) -> str | None:
+        claim = self._claims[position]
         if self._against_orders is None:
             return "it is about the orders of a graph"
         term = parse_term(claim.term)
         pools = self._index.pools
         if len(pools) != 1 or term is None or not term.is_peak_of(pools[0].id, 1):
             return "it is about the peak of a single pool"
-        return self._against_orders(claim.bound, certificate)
+        try:
+            return self._against_orders(claim.bound, certificate)
+        except TooMuch:
+            self.unchecked.add(position)
+            return None
 
     def _cheapest_only(self, position: int) -> bool:
         """Whether an earlier term says that every buffer is in its cheapest pool."""

@@ -100,7 +100,7 @@ Proof = CutProof | RefutedProof | Exhausted
 
 
 def prove_cut(instance: OrderInstance, operator: int, bound: int) -> CutProof:
-    """The proof that this operator needs so many bytes."""
+    """The proof that this operator needs this many bytes."""
     if operator < 0:
         return CutProof(bound, -1)
     ways = _native.prove_cut(instance.native, operator)

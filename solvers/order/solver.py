@@ -15,6 +15,9 @@ DEAD_SETS_MEMORY: Final = 1 << 28
 
 _MOST_KEPT: Final = 20_000
 
+MODEL: Final = "cpsat"
+"""The name of the model that solves orders, which is imported when it is asked for."""
+
 
 @dataclass(frozen=True, slots=True)
 class OrderTask:
@@ -45,6 +48,7 @@ class OrderOutcome:
     bound: int
     solver: str
     proof: Proof | None = None  # of the bound; None where it was given
+    prover: str | None = None  # who has proven the bound; None: the solver
 
 
 class OrderSolver(Protocol):
@@ -95,20 +99,32 @@ def _proof_of(task: OrderTask, result: _native.LeastPeak) -> Proof | None:
     return None
 
 
+def peak_of(instance: OrderInstance, order: list[int]) -> int:
+    """The most that a step of the order needs."""
+    return max(_native.order_needs(instance.native, order), default=live_bytes(instance, ()))
+
+
 @dataclass(frozen=True, slots=True)
 class Classic:
-    """A published or plain rule, for comparison: it proves nothing."""
+    """A published or plain rule, for comparison: its order is what it is, and the bound that of cuts."""
 
     name: str
     summary: str
     rule: Callable[[OrderInstance], list[int]]
 
-    def solve(self, task: OrderTask, budget: _native.Budget, listeners: OrderListeners) -> OrderOutcome:  # noqa: ARG002
-        """The order of the rule, whatever the budget."""
-        order = self.rule(task.instance)
-        peak = max(_native.order_needs(task.instance.native, order), default=live_bytes(task.instance, ()))
+    def solve(self, task: OrderTask, budget: _native.Budget, listeners: OrderListeners) -> OrderOutcome:
+        """The order of the rule, whatever the budget; cuts as long as there is time."""
+        instance = task.instance
+        order = self.rule(instance)
+        peak = peak_of(instance, order)
         listeners.order(self.name, peak, order)
-        return OrderOutcome(order, peak, 0, self.name)
+        bound, operator = live_bytes(instance, ()), -1
+        if order:
+            bound, operator = _native.cut_bound(instance.native, order, budget)
+        proven = max(bound, task.bound)
+        listeners.bound(LeastPeak.name, proven)
+        proof = prove_cut(instance, operator, bound) if bound == proven else None
+        return OrderOutcome(order, peak, proven, self.name, proof, LeastPeak.name)
 
 
 ORDER_SOLVERS: Final[Mapping[str, OrderSolver]] = MappingProxyType(
@@ -126,6 +142,15 @@ ORDER_SOLVERS: Final[Mapping[str, OrderSolver]] = MappingProxyType(
         )
     }
 )
+
+
+def order_solver(name: str) -> OrderSolver:
+    """The solver of this name; a KeyError where there is none. The model needs OR-tools."""
+    if name == MODEL:
+        from memstow.solvers.order.model import CpSatOrder
+
+        return CpSatOrder()
+    return ORDER_SOLVERS[name]
 
 
 def order_within(

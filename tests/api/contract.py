@@ -13,12 +13,15 @@ from argparse import ArgumentParser
 from pathlib import Path
 
 from tests.api.serving import ROOT, Server
+from tests.waiting import PATIENCE
 
 PROGRAM = Path(sys.executable).parent / "schemathesis"
 ALL_PHASES = "examples,coverage,fuzzing,stateful"
 # That what a schema allows is accepted cannot be checked: whether names refer to each other, whether a format
 # can express a problem and what the settings allow are beyond JSON Schema.
 LEFT_OUT = "positive_data_acceptance"
+# However busy the machine is: what takes long is not wrong, and only what never ends is.
+LONGEST = ("--request-timeout", str(PATIENCE), "--max-response-time", str(PATIENCE))
 # No request waits long, so that there may be many; and nobody is refused for asking often.
 SETTINGS = {"sync_seconds": 0.1, "max_time_limit": 0.2, "key_rate": 1e6, "key_burst": 10**6}
 
@@ -49,7 +52,7 @@ def compare(url: str, key: str | None, folder: Path, phases: str, *options: str)
     (folder / "schemathesis.toml").write_text("")
     command = [str(PROGRAM), "--config-file", "schemathesis.toml", "run", "openapi.json", "--url", url]
     command += ["--checks", "all", "--exclude-checks", LEFT_OUT, "--phases", phases, "--warnings", "off"]
-    command += ["--continue-on-failure", "--no-color", *options]
+    command += ["--continue-on-failure", "--no-color", *LONGEST, *options]
     if key is not None:
         command += ["--header", f"Authorization:Bearer {key}"]
     ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,12 +11,22 @@ from memstow.api.cli.io.results import EXPORTS
 from memstow.planner import exports
 from tests.api.serving import Server
 from tests.examples.building import ROOT, Sample, tool
-from tests.tflite_models import branching_model
+from tests.planner.formats.test_xla import SIZES, TIMES
+from tests.planner.tflm.campaign import scratch_of
+from tests.planner.tflm.device import device_log
+from tests.planner.tflm.random_models import random_model
 
 PAGE = (ROOT / "docs" / "integrations.md").read_text()
 CMAKE = (ROOT / "api" / "cmake" / "memstowConfig.cmake").read_text()
+# A plan and another order help it.
+MODEL = random_model(15)
 # Beside a C compiler, which all sections need.
-NEEDS = {"CMake": ("cmake",), "Make and Meson": ("make", "meson", "ninja"), "Rust": ("rustc",)}
+NEEDS = {
+    "CMake": ("cmake",),
+    "Make and Meson": ("make", "meson", "ninja"),
+    "Rust": ("rustc",),
+    "ONNX": ("emx-onnx-cgen",),
+}
 
 
 def sections() -> dict[str, str]:
@@ -45,7 +56,11 @@ def test_the_commands_of_a_section_run(
     if title.startswith("Make"):
         # Two builds of one folder.
         script = script.replace("make check\n", "make check && rm -r build\n")
-    (sample.folder / "model.tflite").write_bytes(branching_model())
+    if "--scratch measure" in script:
+        pytest.importorskip("tflite_micro", reason="needs tflite-micro: pip install --pre tflite-micro")
+    _add_files(sample.folder, title)
+    (sample.folder / "model.tflite").write_bytes(MODEL)
+    (sample.folder / "device.log").write_bytes(device_log(MODEL, scratch_of(MODEL), tail=2000))
     said = sample.run("bash", "-euo", "pipefail", "-c", script)
     expected = {
         "The self-check": "net: no live buffer is overwritten\n",
@@ -53,9 +68,24 @@ def test_the_commands_of_a_section_run(
         "CMake": "100% tests passed",
         "A lock, so that builds do not search": "valid: optimal",
         "Rust": "",
-        "TensorFlow Lite Micro: a better order": "optimal: 5 buffers placed, found by tflm",
+        "ONNX": "the outputs are equal",
+        "XLA": "peak 57,360",
+        "TVM USMP": "valid: 2 placements",
+        "Only curl": '"valid": true',
+        "TensorFlow Lite Micro": "placed, found by tflm",
     }
     assert expected.get(title, "51 peaks in ") in said
+
+
+def _add_files(folder: Path, title: str) -> None:
+    """What the commands of a section read, beside the sample."""
+    if title == "ONNX":
+        shutil.copytree(ROOT / "examples" / "onnx", folder / "onnx")
+    if title == "XLA":
+        dumps = folder / "D"
+        dumps.mkdir()
+        for text, kind in ((SIZES, "buffer-assignment"), (TIMES, "live-range")):
+            (dumps / f"module_0001.jit_f.cpu_after_optimizations-{kind}.txt").write_text(text)
 
 
 def test_every_format_and_suffix_is_in_the_table() -> None:

@@ -150,6 +150,27 @@ TEST(a_spent_budget_still_gives_a_whole_greedy_layout) {
     CHECK(result.score.values[0] == 8);
 }
 
+TEST(a_pass_gives_up_when_the_budget_is_spent_and_there_is_a_layout) {
+    std::vector<sample::Buffer> buffers;
+    for (Index i = 0; i < 2'000; ++i) buffers.push_back({1 + i % 7, {{i % 50, i % 50 + 9}}, {}});
+    const Instance instance = sample::build(buffers);
+    Random random(5);
+    const std::vector<Index> order = shuffled(random, instance.item_count());
+    Placer<TreeBoard> placer(instance);
+    Layout whole, late;
+    Budget spent;
+    spent.cancel();
+    CHECK(placer.run(order, {}, spent, whole));
+    CHECK(!placer.run(order, {}, spent, late, WhenSpent::give_up));
+    // Without time, the last ones are stacked: the layout is sound, and no lower.
+    Budget no_time(0, -1);
+    CHECK(placer.run(order, {}, no_time, late));
+    CHECK(referee::complaint(instance, late, false) == "");
+    const Scorer score(instance, kPeak, {});
+    CHECK(score(whole) < score(late));
+    CHECK(no_time.work() == static_cast<std::int64_t>(order.size()));
+}
+
 TEST(a_cancelled_run_of_many_items_is_complete_and_sound) {
     std::vector<sample::Buffer> buffers;
     for (int i = 0; i < 6000; ++i) buffers.push_back({1 + i % 7, {{i, i + 3}}, {}});

@@ -16,6 +16,9 @@ _GENERATE: Final = "generate:"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 _RANGE: Final = re.compile(r"(\d+)\.\.(\d+)", re.ASCII)
 _RANGED: Final = ("n", "seed")
+ORDERS: Final = ("free", "lpmf", "dfs", "given", "cpsat")
+"""Who may order the operators of a graph: the search for the best order, rules, a model."""
+_MODEL: Final = "cpsat"
 # The name of both external programs of --interleave.
 _PROGRAM: Final = "program"
 _WATCHES: Final = "memstow.planner.bench.runs.supervisor"
@@ -80,19 +83,42 @@ def _python_of(text: str) -> str:
 def _solvers(args: argparse.Namespace) -> "list[SolverRequest]":
     names = args.solvers if args.solvers is not None else "" if args.external else "auto"
     local = args.executor == "local" and args.interleave is None
-    return [_solver(name.strip(), args, local) for name in names.split(",") if name.strip()]
+    return [
+        _solver(name.strip(), order, args, local)
+        for order in _orders(args, local)
+        for name in names.split(",")
+        if name.strip()
+    ]
+
+
+def _orders(args: argparse.Namespace, local: bool) -> "list[str | None]":
+    """Who orders the operators of graphs; None for graphs as they are listed."""
+    from memstow.planner.model.errors import InputError, MissingBackEndError
+    from memstow.solvers.models.register import BACK_ENDS
+
+    if args.orders is None:
+        return [None]
+    names = [name.strip() for name in args.orders.split(",") if name.strip()]
+    if not names or any(name not in ORDERS for name in names):
+        message = f"name one or more of {', '.join(ORDERS)}, with commas between them"
+        raise InputError.single("bad_orders", "--orders", message)
+    missing = BACK_ENDS[_MODEL].how_to_get() if _MODEL in names and local else None
+    if missing is not None:
+        raise MissingBackEndError(f"the order {_MODEL!r} needs {missing}")
+    return list(names)
 
 
 def _each_once(asked: "list[SolverRequest]") -> "list[SolverRequest]":
     from memstow.planner.model.errors import InputError
 
-    seen = [one.name for one in asked]
+    seen = [one.title for one in asked]
     if not asked or len(set(seen)) < len(seen):
-        raise InputError.single("bad_solvers", "--solvers", "name at least one solver, and each only once")
+        message = "name at least one solver, and each solver and each order only once"
+        raise InputError.single("bad_solvers", "--solvers", message)
     return asked
 
 
-def _solver(name: str, args: argparse.Namespace, local: bool) -> "SolverRequest":
+def _solver(name: str, order: str | None, args: argparse.Namespace, local: bool) -> "SolverRequest":
     from memstow.planner.bench.runs.task import SolverRequest
     from memstow.planner.model.errors import MissingBackEndError
     from memstow.planner.solve.portfolio import solver_by_name
@@ -102,7 +128,10 @@ def _solver(name: str, args: argparse.Namespace, local: bool) -> "SolverRequest"
     missing = BACK_ENDS[name].how_to_get() if name in BACK_ENDS and local else None
     if missing is not None:
         raise MissingBackEndError(f"solver {name!r} needs {missing}")
-    return SolverRequest(name, _solver_options(args), repeat_seconds=args.repeat_for)
+    options = _solver_options(args)
+    if order is not None:
+        options["order"] = order
+    return SolverRequest(name, options, repeat_seconds=args.repeat_for)
 
 
 def _external(text: str, args: argparse.Namespace, local: bool) -> "SolverRequest":

@@ -35,6 +35,7 @@ arrive; --resume continues an interrupted run.""",
         examples="""
 memstow bench run instances/ --solvers greedy,exact,cpsat --time-limit 5 --seeds 3 --output results
 memstow bench run generate:planted,n=50,seed=1..100 --jobs 2 --output results
+memstow bench run graphs/ --orders free,lpmf,dfs,given,cpsat --time-limit 5 --output results
 memstow bench run a.csv --external 'mine=./mine {input} {output} {capacity} {seconds}' --output results
 memstow bench run instances/ --interleave ../old/.venv .venv --solvers greedy,exact --output pairs
 memstow bench run instances/ --executor dask --scheduler tcp://localhost:8786 --output results
@@ -65,6 +66,12 @@ def _add_solvers(parser: argparse.ArgumentParser) -> None:
         "--solvers",
         metavar="LIST",
         help="comma-separated names from `memstow solvers` (default: auto, or none with --external)",
+    )
+    players.add_argument(
+        "--orders",
+        metavar="LIST",
+        help="of graphs: who orders the operators, comma-separated: free (the best order), lpmf, dfs, given, "
+        "cpsat; each solver then places each of these orders (default: as they are listed)",
     )
     players.add_argument(
         "--external",

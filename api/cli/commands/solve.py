@@ -17,7 +17,7 @@ from memstow.api.cli.io.arguments import (
     whole,
 )
 from memstow.api.cli.io.lock_file import LockFile, add_lock, refuse_odd_locks
-from memstow.api.cli.io.model_output import read_model, warn_if_worse
+from memstow.api.cli.io.model_output import add_model, read_model, show_arena, with_model, written_model
 from memstow.api.cli.io.page_file import SearchRecord, page_of, show_page
 from memstow.api.cli.io.problem_input import (
     add_changes,
@@ -29,7 +29,7 @@ from memstow.api.cli.io.problem_input import (
     refuse_two_stdins,
     warn_if_terminal,
 )
-from memstow.api.cli.io.results import add_results, check_names, check_results, write_results
+from memstow.api.cli.io.results import add_results, check_names, check_results, wants_model, write_results
 from memstow.api.cli.io.terminal import is_terminal, print_error
 from memstow.planner.show.formatting import plain
 
@@ -60,7 +60,8 @@ memstow solve model.json --time-limit 60 --gap 0.01
 memstow solve model.json --picture plan.svg
 memstow solve model.json --open
 memstow solve model.json --output model.h --output model.c --prefix model --lock model.lock
-memstow solve model.tflite --order free --output better.tflite
+memstow solve model.tflite --output planned.tflite
+memstow solve model.tflite --order free --scratch measure --output planned.tflite
 memstow solve model.json --json | memstow verify model.json -
 memstow solve - --format csv --output-format csv < model.csv
 memstow solve model.json --server http://localhost:8080
@@ -73,6 +74,7 @@ memstow solve model.json --server http://localhost:8080
     _add_limits(parser)
     add_lock(parser)
     _add_server(parser)
+    add_model(parser)
     add_results(parser)
     parser.set_defaults(run=run)
 
@@ -153,17 +155,20 @@ def run(args: argparse.Namespace) -> int:
     document = read_document(args.file, args)
     check_names(args, problem_of(document))
     model = read_model(args, document)
+    document = with_model(document, model)
     options = _options(args, problem_of(document))
     search = SearchRecord()
     if args.lock is None:
         plan, interrupted = _plan(args, document, options, search)
     else:
         plan, interrupted = _locked_plan(args, document, options, search)
-    write_results(args, problem_of(document, plan), plan, model)
+    written = written_model(model, document, plan) if model is not None and wants_model(args) else None
+    data = None if written is None else written.data
+    shows = write_results(args, problem_of(document, plan), plan, data)
     if args.open:
         show_page(page_of(problem_of(document, plan), plan, args.file, search.steps), None)
-    if model is not None:
-        warn_if_worse(document, plan)
+    if model is not None and shows:
+        show_arena(model, written)
     if interrupted:
         print_error(
             "interrupted: this is the best plan found so far"
@@ -194,15 +199,8 @@ def _locked_plan(
     args: argparse.Namespace, document: "Problem | Graph", options: "Options", search: SearchRecord
 ) -> "tuple[Plan, bool]":
     """The plan in the lock if it holds, else a new one, which is written to the lock."""
-    from memstow.planner.model.errors import InputError
     from memstow.planner.model.plan import PLANNED
-    from memstow.planner.model.problem import Problem
 
-    if not isinstance(document, Problem):
-        message = (
-            "a lock is for a problem, and this is a graph: write its problem with `memstow convert` first"
-        )
-        raise InputError.single("not_a_problem", "--lock", message)
     lock = LockFile(args.lock, document, options)
     if lock.plan is not None:
         return lock.plan, False

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import LONGEST_RUN, Commands, add_command, real
+from memstow.api.cli.io.model_plan import read_carried_plan
 from memstow.api.cli.io.problem_input import (
+    READ_ONLY,
     READABLE,
     add_changes,
     add_graph_changes,
@@ -43,13 +45,23 @@ Lists each claim of the plan as checked, refuted, or claimed but not checked. Ex
 memstow verify model.json plan.json
 memstow verify model.csv offsets.csv --capacity 64KiB
 memstow verify model.json plan.json --strict --recheck --time-limit 60
+memstow verify planned.tflite
+memstow verify model.tflite planned.tflite
 memstow solve model.json --json | memstow verify model.json -
 """,
     )
     add_problem(parser, "problem")
-    parser.add_argument("plan", metavar="PLAN", help="the plan; - reads it from standard input")
     parser.add_argument(
-        "--plan-format", choices=READABLE, help="format of the plan (default: detected from its content)"
+        "plan",
+        metavar="PLAN",
+        nargs="?",
+        help="the plan; - reads it from standard input. A TensorFlow Lite model may carry it, even the "
+        "first file itself",
+    )
+    parser.add_argument(
+        "--plan-format",
+        choices=(*READABLE, *READ_ONLY),
+        help="format of the plan (default: detected from its content)",
     )
     add_changes(parser)
     add_graph_changes(parser)
@@ -80,7 +92,8 @@ def run(args: argparse.Namespace) -> int:
         warn_if_terminal(path)
     document = read_document(args.problem, args)
     listed = problem_of(document)
-    plan = read_plan(args.plan, listed, args.plan_format)
+    carried = read_carried_plan(args, document)
+    plan = read_plan(args.plan, listed, args.plan_format) if carried is None else carried.plan
     hint = None if args.hint is None else read_plan(args.hint, listed)
 
     from memstow.planner.model.objective import MOVES, parse_term
@@ -96,6 +109,8 @@ def run(args: argparse.Namespace) -> int:
     else:
         if verdict.valid:
             _print_valid(problem_of(document, plan), plan)
+            if carried is not None and carried.left:
+                print(f"  {carried.left:,} tensors are left to the runtime, and are where its rule puts them")
         else:
             _print_violations(verdict)
         _print_claims(verdict)

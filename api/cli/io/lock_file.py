@@ -12,6 +12,7 @@ from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
     from memstow.planner.formats.lock import Lock
+    from memstow.planner.model.graph import Graph
     from memstow.planner.model.options import Options
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
@@ -49,7 +50,7 @@ def refuse_odd_locks(args: argparse.Namespace) -> None:
 class LockFile:
     """The lock of a problem and options: the plan in it, if that holds, or why it does not."""
 
-    def __init__(self, path: str, problem: "Problem", options: "Options") -> None:
+    def __init__(self, path: str, problem: "Problem | Graph", options: "Options") -> None:
         self._path = path
         self._problem = problem
         self._lock = _read(path)
@@ -89,15 +90,14 @@ def _read(path: str) -> "Lock | None":
         return read_lock(data)
 
 
-def _why_stale(lock: "Lock | None", problem: "Problem", options: "Options") -> str | None:
-    from memstow.planner.formats.lock import choices_of
-    from memstow.planner.model.digest import digest
+def _why_stale(lock: "Lock | None", problem: "Problem | Graph", options: "Options") -> str | None:
+    from memstow.planner.formats.lock import choices_of, identity
     from memstow.planner.model.plan import PLANNED
     from memstow.planner.verify import verify
 
     if lock is None:
         return "there is no such lock"
-    if lock.problem != digest(problem):
+    if lock.problem != identity(problem):
         return "the lock is for another problem, or the problem has changed"
     if lock.choices != choices_of(options):
         return "the lock was made with other options"

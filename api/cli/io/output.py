@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 STDOUT = "-"
 WRITABLE = ("json", "csv", "structured")
+# A plan can be written in the format of who asked, too.
+PLANS = (*WRITABLE, "executorch", "usmp")
 PICTURE = "svg"
 PICTURE_SUFFIX = f".{PICTURE}"
 _FORMAT_OF = {"": "json", ".json": "json", ".csv": "csv"}

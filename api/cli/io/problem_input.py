@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
 STDIN = "-"
 READABLE = ("json", "csv", "structured", "executorch", "usmp")
+READ_ONLY = ("xla",)
 OF_GRAPHS = ("graph", "tflite", "onnx")
+# Those of `planner.model.graph`, which is slow to import.
+ORDERS = ("given", "free", "lpmf", "dfs")
+# XLA writes what memstow needs into two files; the second is found beside the first.
+_SIZES, _TIMES = "-buffer-assignment.txt", "-live-range.txt"
 
 
 def add_problem(parser: argparse.ArgumentParser, name: str = "file") -> None:
@@ -27,7 +32,7 @@ def add_problem(parser: argparse.ArgumentParser, name: str = "file") -> None:
     )
     parser.add_argument(
         "--format",
-        choices=(*READABLE, *OF_GRAPHS),
+        choices=(*READABLE, *READ_ONLY, *OF_GRAPHS),
         help="format of the problem (default: detected from its content)",
     )
 
@@ -52,9 +57,18 @@ def add_graph_changes(parser: argparse.ArgumentParser) -> None:
     graphs = parser.add_argument_group("graphs")
     graphs.add_argument(
         "--order",
-        choices=("given", "free"),
-        help="run the operators as they are listed, or in any order that the graph allows (default: as the "
-        "graph says)",
+        choices=ORDERS,
+        help="run the operators as they are listed (given); in the best order that the graph allows (free); "
+        "or, to compare, in that of a rule: least peak memory first, depth first (default: as the graph "
+        "says)",
+    )
+    graphs.add_argument(
+        "--dim",
+        action="append",
+        type=_dimension,
+        metavar="NAME=N",
+        help="of an ONNX model: the value of a dimension that it leaves open, by its name or as INPUT:AXIS; "
+        "may be repeated",
     )
     pairs = graphs.add_mutually_exclusive_group()
     pairs.add_argument(
@@ -67,14 +81,31 @@ def add_graph_changes(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _dimension(text: str) -> tuple[str, int]:
+    name, _, number = text.rpartition("=")
+    if not name or not number.isdecimal() or len(number) > 19:
+        message = f"{text!r} is not a dimension and its value: write for example batch=1"
+        raise argparse.ArgumentTypeError(message)
+    return name, int(number)
+
+
+def _dimensions(args: argparse.Namespace) -> dict[str, int]:
+    given: list[tuple[str, int]] = args.dim or []
+    if len(dict(given)) < len(given):
+        from memstow.planner.model.errors import InputError
+
+        raise InputError.single("repeated", "--dim", "a dimension has two values; give each one")
+    return dict(given)
+
+
 def read_document(path: str, args: argparse.Namespace) -> "Problem | Graph":
     """Read the problem or the graph, and change it as the arguments say."""
     from memstow.planner import formats
     from memstow.planner.model.problem import Problem
 
-    data = read_bytes_of(path)
+    data = _with_live_ranges(path, read_bytes_of(path))
     with naming_file(path):
-        document = formats.read_document(data, args.format, in_place=args.in_place)
+        document = formats.read_document(data, args.format, in_place=args.in_place, dims=_dimensions(args))
     if not isinstance(document, Problem):
         return _changed_graph(document, path, args)
     for option, given in (
@@ -91,6 +122,15 @@ def read_document(path: str, args: argparse.Namespace) -> "Problem | Graph":
     target = None if args.target is None else read_target(args.target)
     with naming_option("capacity", "--capacity"):
         return with_overrides(document, target, args.capacity, args.fit_only)
+
+
+def _with_live_ranges(path: str, data: bytes) -> bytes:
+    """The bytes; of a dump of XLA that is half, with the other half from the file beside it."""
+    if not data.startswith(b"BufferAssignment:") or b"\nHloLiveRange (max " in data:
+        return data
+    if path == STDIN or not path.endswith(_SIZES):
+        return data
+    return data + b"\n" + read_bytes_of(path.removesuffix(_SIZES) + _TIMES)
 
 
 def _changed_graph(graph: "Graph", path: str, args: argparse.Namespace) -> "Graph":

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from memstow.api.cli.io.output import (
     PICTURE,
+    PLANS,
     STDOUT,
-    WRITABLE,
     format_of,
     refuse_other_pictures,
     refuse_unwritable,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # The names of `planner.exports`, which takes longer to import than a parser may take.
 EXPORTS: Final = ("c-header", "c-source", "c-check", "ld", "rust")
-# Not the plan, but the model that was read, with its operators in the order of the plan.
+# The model that was read, with the plan in it.
 MODEL: Final = "tflite"
 _SUFFIXES: Final = ".json, .csv, .h, .c, .check.c, .ld, .rs or .tflite"
 
@@ -58,7 +58,7 @@ def add_results(parser: argparse.ArgumentParser) -> None:
     )
     results.add_argument(
         "--output-format",
-        choices=(*WRITABLE, *EXPORTS, MODEL),
+        choices=(*PLANS, *EXPORTS, MODEL),
         help="format of the only output, or of those whose names do not tell it; without --output, prints "
         "only the plan in this format",
     )
@@ -122,8 +122,11 @@ def wants_model(args: argparse.Namespace) -> bool:
 
 def write_results(
     args: argparse.Namespace, problem: "Problem", plan: "Plan", model: bytes | None = None
-) -> None:
-    """Write the plan to all outputs that were selected; none is written if one of them is refused."""
+) -> bool:
+    """Write the plan to all outputs that were selected; none is written if one of them is refused.
+
+    `model` has the plan in it. Returns whether standard output has room for more than the plan.
+    """
     from memstow.planner.model.plan import PLANNED
 
     has_plan = plan.status in PLANNED
@@ -134,13 +137,15 @@ def write_results(
     made = [
         (output, _content(output, problem, plan, lambda: _naming(args, outputs), model)) for output in wanted
     ]
-    if not alone and not args.quiet:
+    shows = not alone and not args.quiet
+    if shows:
         _show(problem, plan)
     for output, content in made:
         if content is not None:
             write_out(content, output.path)
     if args.picture is not None:
         _draw(args.picture, problem, plan, has_plan)
+    return shows
 
 
 def _outputs(args: argparse.Namespace) -> list[Output]:
@@ -223,10 +228,8 @@ def _content(
     from memstow.planner.model.plan import PLANNED
 
     has_plan = plan.status in PLANNED
-    if has_plan and output.form == MODEL and model is not None and plan.schedule is not None:
-        from memstow.planner.formats.tflite.reordering import reorder_model
-
-        return reorder_model(model, plan.schedule.order)
+    if output.form == MODEL and model is not None:
+        return model
     if has_plan and output.form in EXPORTS:
         from memstow.planner.exports import export
 

@@ -136,8 +136,7 @@ async def pause(request: Request, service: CurrentService) -> Response:
     """Pause."""
     require_known(request)
     await service.administrator(request)
-    await service.in_thread(service.administration.pause)
-    return json_response({"paused": (await service.in_thread(service.administration.queue)).paused})
+    return json_response({"paused": await service.in_thread(service.administration.pause)})
 
 
 @router.post(

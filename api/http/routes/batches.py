@@ -31,7 +31,7 @@ from memstow.api.operations.batch import jobs_of
 from memstow.api.operations.operations import READ_BATCH
 from memstow.api.operations.requests import ReadBatchRequest
 from memstow.api.store.idempotency import IdempotencyKey
-from memstow.api.store.job import Batch, Job, State, Stop
+from memstow.api.store.job import Batch, Draft, Job, State, Stop
 from memstow.api.store.keys import Role
 
 router = APIRouter(tags=["batches"])
@@ -148,7 +148,14 @@ async def _submit(
     read = ReadBatchRequest(body=body, limits=service.limits_of(caller))
     validated = await service.perform(READ_BATCH, read, len(body), share)
     require_priority(caller, validated.priority)
-    drafts = [draft_for(caller, job, fresh=True) for job in jobs_of(validated)]
+    jobs = len(validated.problems) * len(validated.settings)
+    await service.in_thread(service.queue.require_room, caller.key_id, jobs)
+
+    def drafts_of_all() -> list[Draft]:
+        return [draft_for(caller, job, fresh=True) for job in jobs_of(validated)]
+
+    # A thousand jobs take longer than other requests should wait.
+    drafts = await service.compute(drafts_of_all, share)
     batch, _ = await service.in_thread(service.queue.submit_batch, caller.key_id, validated.name, drafts, key)
     service.runner.wake()
     return batch

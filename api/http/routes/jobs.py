@@ -16,6 +16,7 @@ from memstow.api.http.auth import Caller
 from memstow.api.http.errors import IS_HEAD, ApiError, NoMoreEventsError
 from memstow.api.http.job_plans import FINAL, plan_of_job
 from memstow.api.http.requests import (
+    CHANGE_PARAMETERS,
     OPTION_PARAMETERS,
     SOURCE_PARAMETERS,
     CurrentService,
@@ -53,13 +54,15 @@ _JOB = schemas.ref("Job")
     operation_id="submit_job",
     summary="Put a problem into the queue",
     description="A job that was answered with 202 is not lost, whatever happens to the server. With an "
-    "`Idempotency-Key` the same request may be sent again: it is the same job.",
+    "`Idempotency-Key` the same request may be sent again: it is the same job. With "
+    "`output_format=tflite` the job keeps the model of the body, so that its plan can be had as one.",
     status_code=202,
     response_class=Response,
     responses=schemas.answers(202, "The job.", schemas.JOB, _JOB, "application/json", 400, 410, 415, 507),
     openapi_extra={
         "parameters": [
             *OPTION_PARAMETERS,
+            *CHANGE_PARAMETERS,
             IDEMPOTENCY_PARAMETER,
         ],
         **schemas.enveloped(
@@ -79,10 +82,12 @@ async def submit(
     request: Request,
     service: CurrentService,
     format: FormatOfBody = None,  # noqa: A002
+    output_format_name: FormatOfPlan = None,
 ) -> Response:
     """Submit."""
     caller = await service.caller(request)
     service.require_open()
+    output_format(request, output_format_name)
     body, form = await read_problem_body(request, service, format, "priority", "hint_job")
     key = await service.in_thread(idempotency_key_of, request, caller, body)
     earlier = await find_submitted(service, key)
@@ -91,7 +96,7 @@ async def submit(
     else:
         read = ReadRequest(body=body, form=form, limits=service.limits_of(caller))
         validated = await service.perform(READ, read, len(body), share_of(caller, request))
-        draft = await draft_of(service, caller, request, validated)
+        draft = await draft_of(service, caller, request, validated, body if form.rewrites_model else None)
         job, _ = await service.in_thread(service.queue.submit, draft, key)
         service.runner.wake()
     note_affected(request.scope, job=job)
@@ -203,6 +208,7 @@ async def get_problem(request: Request, service: CurrentService, job: str) -> Re
         also={304: {"description": "The plan is the one you have."}},
         as_text=schemas.PLAN_CSV,
         as_source=schemas.SOURCE_CODE,
+        as_model=True,
         headers=schemas.PLAN_HEADERS,
     ),
     openapi_extra={"parameters": SOURCE_PARAMETERS},
@@ -212,13 +218,12 @@ async def get_plan(
     service: CurrentService,
     job: str,
     output_format_name: FormatOfPlan = None,
-    format: Annotated[str | None, Query(description="The same as output_format.")] = None,  # noqa: A002
 ) -> Response:
     """The plan."""
-    require_known(request, "output_format", "format", *plan_forms.PARAMETERS)
+    require_known(request, "output_format", *plan_forms.PARAMETERS)
     caller = await service.caller(request, Role.READ)
     found = await find_job(service, caller, job)
-    to = output_format(request, output_format_name or format)
+    to = output_format(request, output_format_name)
     plan = await plan_of_job(service, request, caller, found.id, to)
     if plan is None:
         if found.error is not None:

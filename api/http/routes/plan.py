@@ -7,6 +7,7 @@ from memstow.api.http import schemas
 from memstow.api.http.job_plans import JobPlan
 from memstow.api.http.preferences import preferences_of
 from memstow.api.http.requests import (
+    CHANGE_PARAMETERS,
     OPTION_PARAMETERS,
     SOURCE_PARAMETERS,
     CurrentService,
@@ -20,6 +21,7 @@ from memstow.api.http.responses import PlanBody, plan_body
 from memstow.api.http.shares import share_of
 from memstow.api.http.submission import IDEMPOTENCY_PARAMETER
 from memstow.api.operations.encoding import OPTION_NAMES
+from memstow.api.operations.graph_members import CHANGES
 from memstow.api.operations.operations import READ
 from memstow.api.operations.requests import ReadRequest
 from memstow.api.operations.results import ValidatedRequest
@@ -63,10 +65,17 @@ _PREFER = {
         also={202: _ACCEPTED},
         as_text=schemas.PLAN_CSV,
         as_source=schemas.SOURCE_CODE,
+        as_model=True,
         headers=schemas.PLAN_HEADERS,
     ),
     openapi_extra={
-        "parameters": [*OPTION_PARAMETERS, *SOURCE_PARAMETERS, IDEMPOTENCY_PARAMETER, _PREFER],
+        "parameters": [
+            *OPTION_PARAMETERS,
+            *CHANGE_PARAMETERS,
+            *SOURCE_PARAMETERS,
+            IDEMPOTENCY_PARAMETER,
+            _PREFER,
+        ],
         **schemas.enveloped(
             {
                 "problem": schemas.problem(),
@@ -92,12 +101,12 @@ async def plan(
     limits = service.limits_of(caller)
     preferences = preferences_of(request)
     share = share_of(caller, request)
-    as_job = JobPlan(service, request, caller, to, preferences)
-    if len(body) > service.settings.fast_body or preferences.at_once:
+    as_job = JobPlan(service, request, caller, to, preferences, body if form.rewrites_model else None)
+    if len(body) > service.settings.fast_body or preferences.at_once or form.is_model:
         read = ReadRequest(body=body, form=form, limits=limits)
         return await as_job.response(body, await service.perform(READ, read, len(body), share))
     fresh = wants_fresh(request)
-    options = tuple(request.query_params.get(name) for name in OPTION_NAMES)
+    options = tuple(request.query_params.get(name) for name in (*OPTION_NAMES, *CHANGES))
     owner = caller.cache_owner
     key = (body, (owner, form.format, to, limits.time_setting, *options))
     recent = None if fresh else service.recent_plans.get(key)

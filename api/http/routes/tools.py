@@ -11,26 +11,42 @@ from memstow.api.http.auth import Caller
 from memstow.api.http.bodies import read_body
 from memstow.api.http.errors import ApiError
 from memstow.api.http.requests import (
+    CHANGE_PARAMETERS,
     CurrentService,
     FormatOfBody,
-    format_of,
-    require_json,
+    form_of_document,
+    model_or_json,
     require_known,
 )
-from memstow.api.http.responses import document_response
+from memstow.api.http.responses import MEDIA_TYPES, document_response
 from memstow.api.http.service import Service
 from memstow.api.http.shares import share_of
+from memstow.api.operations.graph_members import CHANGES
 from memstow.api.operations.operations import CONVERT, INSPECT, VERIFY
 from memstow.api.operations.requests import BodyForm, ConvertRequest, InspectRequest, VerifyRequest
 from memstow.planner import formats
 
 router = APIRouter(tags=["tools"])
 
+_WRITTEN = (*formats.names(), "graph")
 _ALONE = schemas.enveloped(
     {"problem": schemas.problem(), "target": schemas.target()},
     ["problem"],
     {"problem": schemas.PROBLEM},
+) | {"parameters": CHANGE_PARAMETERS}
+
+_CONVERTED = schemas.answers(
+    200,
+    "The problem.",
+    schemas.PROBLEM,
+    schemas.ref("Problem"),
+    "application/json",
+    400,
+    415,
+    as_text=schemas.CSV,
 )
+for _name in ("structured", "executorch", "usmp"):
+    _CONVERTED[200]["content"][MEDIA_TYPES[_name]] = {"schema": {}, "example": schemas.EXAMPLES_ALONE[_name]}
 
 
 @router.post(
@@ -39,7 +55,8 @@ _ALONE = schemas.enveloped(
     summary="Judge a plan from anyone",
     description="That a plan is not valid is an answer (200, `valid` false), not an error. `claims` says of "
     "each thing that the plan says whether it was checked; `checked` is whether all were. With `recheck` the "
-    "solvers are asked to check what is only claimed; never for longer than `sync_seconds`.",
+    "solvers are asked to check what is only claimed; never for longer than `sync_seconds`. A model is "
+    "judged by the memory plan that it carries.",
     response_class=Response,
     responses=schemas.answers(
         200,
@@ -60,6 +77,7 @@ _ALONE = schemas.enveloped(
         ["problem", "plan"],
         {"problem": schemas.PROBLEM, "plan": schemas.PLAN},
         alone=False,
+        models=("tflite",),
     ),
 )
 async def verify(
@@ -73,15 +91,15 @@ async def verify(
     """Judge."""
     require_known(request, "recheck", "time_limit")
     caller = await service.caller(request)
-    require_json(request)
+    form = BodyForm(format=model_or_json(request))
     body = await read_body(request, service.settings)
     share = share_of(caller, request)
-    verify = VerifyRequest(body=body, limits=service.limits)
+    verify = VerifyRequest(body=body, form=form, limits=service.limits)
     if not recheck:
         return document_response(await service.perform(VERIFY, verify, len(body), share))
     most = _bounded(service, caller, time_limit)
     found = await service.search(
-        VERIFY, lambda seconds: replace(verify, recheck_seconds=seconds), most, share
+        VERIFY, verify, len(body), share, lambda seconds: replace(verify, recheck_seconds=seconds), most
     )
     return document_response(found)
 
@@ -115,9 +133,9 @@ async def inspect(
     format: FormatOfBody = None,  # noqa: A002
 ) -> Response:
     """Inspect."""
-    require_known(request, "rows", "needs", "time_limit", "format")
+    require_known(request, "rows", "needs", "time_limit", "format", "dim", *CHANGES)
     caller = await service.caller(request)
-    form = BodyForm(format=format_of(request, format))
+    form = form_of_document(request, format)
     body = await read_body(request, service.settings)
     share = share_of(caller, request)
     inspect = InspectRequest(body=body, form=form, limits=service.limits, rows=rows)
@@ -125,7 +143,7 @@ async def inspect(
         return document_response(await service.perform(INSPECT, inspect, len(body), share))
     most = _bounded(service, caller, time_limit)
     found = await service.search(
-        INSPECT, lambda seconds: replace(inspect, needs_seconds=seconds), most, share
+        INSPECT, inspect, len(body), share, lambda seconds: replace(inspect, needs_seconds=seconds), most
     )
     return document_response(found)
 
@@ -136,23 +154,23 @@ async def inspect(
     summary="A problem in another format",
     description="What the other format has no place for is refused by name.",
     response_class=Response,
-    responses=schemas.answers(200, "The problem.", schemas.CSV, {"type": "string"}, "text/csv", 400, 415),
+    responses=_CONVERTED,
     openapi_extra=_ALONE,
 )
 async def convert(
     request: Request,
     service: CurrentService,
     to: Annotated[
-        str, Query(description="Format of the result.", json_schema_extra={"enum": list(formats.names())})
+        str, Query(description="Format of the result.", json_schema_extra={"enum": list(_WRITTEN)})
     ] = "csv",
     format: FormatOfBody = None,  # noqa: A002
 ) -> Response:
     """Convert."""
-    require_known(request, "to", "format")
+    require_known(request, "to", "format", "dim", *CHANGES)
     caller = await service.caller(request)
-    if to not in formats.names():
-        raise ApiError(422, "unknown_format", f"use one of {', '.join(formats.names())}")
-    form = BodyForm(format=format_of(request, format))
+    if to not in _WRITTEN:
+        raise ApiError(422, "unknown_format", f"use one of {', '.join(_WRITTEN)}")
+    form = form_of_document(request, format)
     body = await read_body(request, service.settings)
     convert = ConvertRequest(body=body, form=form, limits=service.limits, to=to)
     return document_response(await service.perform(CONVERT, convert, len(body), share_of(caller, request)))

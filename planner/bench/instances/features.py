@@ -2,12 +2,16 @@
 
 from bisect import bisect_right
 
+from memstow.planner.model.graph import Graph
 from memstow.planner.model.live_profile import Profile, spans
 from memstow.planner.model.problem import ALWAYS, Problem
 
 
-def features_of(problem: Problem, profile: Profile) -> dict[str, int]:
-    """Counts by name; zeros are left out, except those of buffers and pools."""
+def features_of(problem: Problem, profile: Profile, graph: Graph | None = None) -> dict[str, int]:
+    """Counts by name; zeros are left out, except those of buffers and pools.
+
+    `graph`: what the problem is the listed order of.
+    """
     buffers = problem.buffers
     counts = {
         "moments": len(profile.live),
@@ -26,6 +30,7 @@ def features_of(problem: Problem, profile: Profile) -> dict[str, int]:
         "relative": len(problem.relative),
         "in_place": len(problem.in_place),
         "reuse_costs": len(problem.reuse_costs),
+        "operators": 0 if graph is None else len(graph.operators),
     }
     present = {name: count for name, count in counts.items() if count}
     return {"buffers": len(buffers), "pools": len(problem.pools), **present}

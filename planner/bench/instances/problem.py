@@ -13,9 +13,11 @@ from memstow.planner.bench.records.folder import PATHS
 from memstow.planner.bench.records.record import Instance
 from memstow.planner.bench.records.results import Run
 from memstow.planner.bench.runs.task import InstanceSource, RunOptions
-from memstow.planner.generate.by_name import make
+from memstow.planner.generate.by_name import make, make_graph
+from memstow.planner.graph.changes import in_memories, with_order
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError
+from memstow.planner.model.graph import Graph
 from memstow.planner.model.problem import Problem
 from memstow.planner.reading.parse import parse_target
 from memstow.planner.targets.overrides import with_overrides
@@ -30,6 +32,23 @@ def problem_of(source: InstanceSource, options: RunOptions) -> Problem:
         problem = make(str(arguments.pop("kind")), arguments)
     target = None if options["target"] is None else parse_target(options["target"])
     return with_overrides(problem, target, options["capacity"], options["fit_only"])
+
+
+def free_graph_of(source: InstanceSource, options: RunOptions) -> Graph | None:
+    """The graph of a run, whose operators may be in any order whatever it says; None for a problem."""
+    if source.generated is None:
+        document = formats.read_document(source.data or b"", options["format"])
+    elif source.generated["kind"] == "graph":
+        document = make_graph({name: value for name, value in source.generated.items() if name != "kind"})
+    else:
+        return None
+    if isinstance(document, Problem):
+        return None
+    graph = with_order(document, "free")
+    target = None if options["target"] is None else parse_target(options["target"])
+    if target is None and options["capacity"] is None and not options["fit_only"]:
+        return graph
+    return in_memories(graph, target, options["capacity"], options["fit_only"])
 
 
 def find_problems(

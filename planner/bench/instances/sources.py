@@ -13,7 +13,7 @@ from memstow.planner.bench.runs.task import InstanceSource
 from memstow.planner.model.errors import InputError
 from memstow.planner.reading.source import read_bytes
 
-_SUFFIXES: Final = (".csv", ".json")
+_SUFFIXES: Final = (".csv", ".json", ".tflite", ".onnx")
 
 
 class Instances(Protocol):
@@ -98,7 +98,11 @@ def _before_magic(parts: Sequence[str]) -> Iterator[str]:
 
 def _some(found: list[Path], path: str) -> list[Path]:
     if not found:
-        what = "no file ends with .csv or .json there" if Path(path).is_dir() else "there is no such file"
+        what = (
+            "no file there ends with .csv, .json, .tflite or .onnx"
+            if Path(path).is_dir()
+            else "there is no such file"
+        )
         raise InputError.single("no_instances", path, what)
     return found
 

@@ -58,7 +58,7 @@ class Journal:
 
     def known(self, task: Task) -> RecordedWhen | None:
         """When a result of this run was recorded; None if there is none."""
-        options, solver = task.solver.solver_info("").options, task.solver.name
+        options, solver = task.solver.solver_info("").options, task.solver.title
         known = self._runs.get(_run_of(task.content, options, solver, task.seed))
         if known is None and (digest := self._same.get(task.content)) is not None:
             key = _short(key_of(digest, solver, task.seed, options))

@@ -75,7 +75,11 @@ _judged_fields: Final = attrgetter(
 
 def judgement_of(problem: Problem, plan: Plan, judge: Judge | None = None) -> Judgement:
     """Judge the plan; a bare layout by its places alone."""
-    violations = verify(problem, plan) if judge is None else judge.violations(plan)
+    return judged(verify(problem, plan) if judge is None else judge.violations(plan), problem, plan)
+
+
+def judged(violations: list[Violation], problem: Problem, plan: Plan) -> Judgement:
+    """The judgement that follows from the violations of a plan of this problem, in any of its orders."""
     codes = tuple(sorted({violation.code.value for violation in violations}))
     if codes:
         return Judgement(False, codes)

@@ -1,20 +1,23 @@
 """One run of a solver of memstow: measured, judged, and returned as a message."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 
 import memstow
-from memstow.planner.bench.records.judgement import Judge, Judgement, judgement_of
+from memstow.planner.bench.records.judgement import Judge, Judgement, judged, judgement_of
 from memstow.planner.bench.runs.repetition import repeat_short_run
 from memstow.planner.bench.runs.resource_usage import ResourceUsage, Stopwatch
 from memstow.planner.bench.runs.task import SolverRequest, Task
 from memstow.planner.model.errors import DeclinedError, MemstowError
-from memstow.planner.model.events import Bound, Event, Incumbent, Phase
+from memstow.planner.model.events import Bound, Event, Incumbent, Listener, Phase
+from memstow.planner.model.graph import FREE, Graph
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Exhausted, Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.processes.frames import Message
 from memstow.planner.solve import engine
+from memstow.planner.solve.graphs import LEAST_PEAK, Callbacks, plan_by
+from memstow.planner.verify import verify
 from memstow.solvers.models.register import BACK_ENDS
 
 Tell = Callable[[Message], None]
@@ -51,31 +54,55 @@ class EventSender:
 
 def attempt(problem: Problem, digest: str, task: Task, memory: int, tell: Tell) -> Message:
     """Solve and judge; return the fields of the record."""
-    sender = EventSender(tell)
     judge = Judge(problem, digest)
+    # With a judge of its own: this one remembers the plan of the first run.
+    other = Judge(problem, digest)
     options = _options(task.solver, task.seed, memory)
+    return _measured(
+        lambda hear: engine.plan_for_judge(problem, options, hear, judge.judge),
+        lambda hear: engine.plan_for_judge(problem, options, hear, other.judge),
+        lambda plan: judgement_of(problem, plan, judge),
+        task,
+        tell,
+    )
+
+
+def attempt_graph(graph: Graph, problem: Problem, task: Task, memory: int, tell: Tell) -> Message:
+    """The same for a graph, in the order of the solver of orders; `problem`: that of its listed order."""
+    options = _options(task.solver, task.seed, memory)
+    order = task.solver.options["order"]
+    solver = LEAST_PEAK if order == FREE else order
+
+    def run(hear: Listener) -> Plan:
+        return plan_by(graph, solver, options, Callbacks(on_event=hear))
+
+    return _measured(run, run, lambda plan: judged(verify(graph, plan), problem, plan), task, tell)
+
+
+Run = Callable[[Listener], Plan]
+
+
+def _measured(
+    run: Run, repeat: Run, judgement: Callable[[Plan], Judgement], task: Task, tell: Tell
+) -> Message:
+    sender = EventSender(tell)
     stopwatch = Stopwatch()
     try:
-        plan = engine.plan_for_judge(problem, options, sender.hear, judge.judge)
+        plan = run(sender.hear)
     except DeclinedError as error:
         return {"status": "declined", "error": str(error), **stopwatch.usage().values()}
     except MemstowError as error:
         return {"status": "error", "error": str(error)[:1000], **stopwatch.usage().values()}
-    # With a judge of its own: this one remembers the plan of the first run.
-    other = Judge(problem, digest)
-    used = repeat_short_run(
-        stopwatch.usage(), lambda: _repeat(problem, options, other), task.solver.repeat_seconds
-    )
+    used = repeat_short_run(stopwatch.usage(), lambda: _repeat(repeat), task.solver.repeat_seconds)
     tell({"kind": "judging"})
-    return {**outcome(judgement_of(problem, plan, judge), plan), **used.values(), "error": sender.failure}
+    return {**outcome(judgement(plan), plan), **used.values(), "error": sender.failure}
 
 
-def _repeat(problem: Problem, options: Options, judge: Judge) -> ResourceUsage | None:
+def _repeat(run: Run) -> ResourceUsage | None:
     """Do the run again for its times alone; None if it fails."""
-    sender = EventSender(lambda _message: None)
     stopwatch = Stopwatch()
     try:
-        engine.plan_for_judge(problem, options, sender.hear, judge.judge)
+        run(lambda _event: None)
     except MemstowError:
         return None
     return stopwatch.usage()
@@ -95,11 +122,10 @@ def outcome(judgement: Judgement, plan: Plan) -> Message:
     }
 
 
-def version_of(solver: str) -> str:
-    """The versions of memstow and of the packages that the solver needs."""
-    back_end = BACK_ENDS.get(solver)
-    needed = [] if back_end is None else [f"{name} {version(name)}" for name in back_end.needs]
-    return " ".join((memstow.__version__, *needed))
+def version_of(back_ends: Sequence[str]) -> str:
+    """The versions of memstow and of the packages that these back ends need."""
+    needed = dict.fromkeys(package for name in back_ends for package in BACK_ENDS[name].needs)
+    return " ".join((memstow.__version__, *(f"{package} {version(package)}" for package in needed)))
 
 
 def _options(solver: SolverRequest, seed: int, memory: int) -> Options:

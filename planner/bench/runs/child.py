@@ -12,11 +12,13 @@ from collections.abc import Callable
 from typing import Final
 
 from memstow.planner.bench.instances.features import features_of
-from memstow.planner.bench.instances.problem import problem_of
+from memstow.planner.bench.instances.problem import free_graph_of, problem_of
 from memstow.planner.bench.runs import attempt, external_program
 from memstow.planner.bench.runs.message_batches import BatchSender
 from memstow.planner.bench.runs.resource_usage import cpu_seconds, peak_memory, reset_peak_memory
 from memstow.planner.bench.runs.task import SolverRequest, Task, task_from
+from memstow.planner.graph.digest import graph_digest
+from memstow.planner.graph.lowering import listed_problem
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.live_profile import profile
@@ -92,7 +94,7 @@ def _over(task: Task, memory: int, tell: Tell) -> Message:
 
 def _may_go_on(task: Task, over: Message, seconds: float) -> bool:
     """Whether the process is as good as new for another run."""
-    ours = task.solver.command is None and task.solver.name not in BACK_ENDS
+    ours = task.solver.command is None and not task.solver.back_ends
     quick = seconds < _QUICK_SECONDS and over["peak_memory"] < _QUICK_MEMORY
     clean = over.get("status") in ("optimal", "feasible", "infeasible", "unknown", "declined")
     return ours and quick and clean
@@ -102,22 +104,23 @@ def perform(task: Task, memory: int, tell: Tell) -> Message:
     """Do one run."""
     reset_peak_memory()
     solver = task.solver
-    if solver.command is None and solver.name in BACK_ENDS:
-        missing = BACK_ENDS[solver.name].how_to_get()
+    for name in solver.back_ends:
+        missing = BACK_ENDS[name].how_to_get()
         if missing is not None:
-            return {"missing": f"solver {solver.name!r} needs {missing}"}
+            return {"missing": f"solver {name!r} needs {missing}"}
     try:
-        problem = problem_of(task.source, solver.options)
+        graph = free_graph_of(task.source, solver.options) if "order" in solver.options else None
+        problem = problem_of(task.source, solver.options) if graph is None else listed_problem(graph)
     except InputError as error:
         return {"unreadable": str(error.issues[0])[:300]}
     pressure = profile(problem.buffers)
-    identity = digest(problem)
+    identity = digest(problem) if graph is None else graph_digest(graph)
     capacities = [pool.capacity for pool in problem.pools]
     tell(
         {
             "kind": "problem",
             "digest": identity,
-            "features": features_of(problem, pressure),
+            "features": features_of(problem, pressure, graph),
             "max_live": pressure.peak,
             "capacity": None if None in capacities else sum(filter(None, capacities)),
             "version": version_of(solver),
@@ -126,6 +129,10 @@ def perform(task: Task, memory: int, tell: Tell) -> Message:
     )
     if solver.command is not None:
         return external_program.attempt(problem, task, solver.command, tell)
+    if graph is not None:
+        return attempt.attempt_graph(graph, problem, task, memory, tell)
+    if "order" in solver.options:
+        return {"status": "declined", "error": "it is a problem: there are no operators to be ordered"}
     return attempt.attempt(problem, identity, task, memory, tell)
 
 
@@ -133,4 +140,4 @@ def version_of(solver: SolverRequest) -> str:
     """The version of the solver."""
     if solver.command is not None:
         return external_program.version_of(solver.command, solver.folder)
-    return attempt.version_of(solver.name)
+    return attempt.version_of(solver.back_ends)

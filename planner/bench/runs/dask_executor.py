@@ -24,6 +24,7 @@ from memstow.planner.cluster.cluster import Cluster, Hooks
 from memstow.planner.cluster.needs import Needs, needs_of
 from memstow.planner.cluster.roster import Notice
 from memstow.planner.model.errors import MemstowError
+from memstow.solvers.models.register import BACK_ENDS
 
 # For each thread of a worker one task that runs and one that waits; some for workers that are still to come.
 _FOR_A_THREAD: Final = 2
@@ -146,4 +147,6 @@ def _missing(solver: SolverRequest) -> str | None:
 def _needs(solver: SolverRequest) -> Needs:
     if solver.command is not None:
         return Needs(program=solver.command[0])
-    return needs_of(solver.name, bool(solver.options.get("deterministic")))
+    needs = needs_of(solver.name, bool(solver.options.get("deterministic")))
+    named = {module for name in solver.back_ends for module in BACK_ENDS[name].needs}
+    return replace(needs, libraries=needs.libraries | named)

@@ -93,7 +93,7 @@ class _Pairs:
         if not any(wanted):
             return
         # Counted by solver: with an even number of solvers each would always have the same program first.
-        name = tasks[0].solver.name
+        name = tasks[0].solver.title
         order = (0, 1) if self._so_far[name] % 2 == 0 else (1, 0)
         self._so_far[name] += 1
         try:

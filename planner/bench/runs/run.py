@@ -166,7 +166,7 @@ class _Run:
             self._lose(one.task, error)
 
     def _lose(self, task: Task, error: Exception) -> None:
-        what = f"{task.source.name} by {task.solver.name}"
+        what = f"{task.source.name} by {task.solver.title}"
         message = f"{what} is lost: {type(error).__name__}: {error}"[:500]
         self._tally.lost += 1
         if self._tally.lost >= _MOST_LOST and not self._tally.done:

@@ -12,6 +12,7 @@ from typing import NotRequired, TypedDict
 from memstow.planner.bench.records.record import SolverInfo
 from memstow.planner.bench.runs.repetition import REPEAT_SECONDS
 from memstow.planner.processes.frames import Message
+from memstow.solvers.models.register import BACK_ENDS
 
 
 class RunOptions(TypedDict):
@@ -27,6 +28,7 @@ class RunOptions(TypedDict):
     deterministic: NotRequired[bool]
     work_limit: NotRequired[int | None]
     workers: NotRequired[int]
+    order: NotRequired[str]  # who orders the operators; the problem is then a graph whose order is free
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +66,23 @@ class SolverRequest:
     folder: str | None = None  # where the command runs
     repeat_seconds: float = REPEAT_SECONDS  # how it is measured, not a part of the key of a record
 
+    @property
+    def title(self) -> str:
+        """The name in records: with who orders the operators, if anybody."""
+        order = self.options.get("order")
+        return self.name if order is None else f"{order}+{self.name}"
+
+    @property
+    def back_ends(self) -> tuple[str, ...]:
+        """The back ends that the run needs."""
+        if self.command is not None:
+            return ()
+        return tuple(name for name in (self.name, self.options.get("order")) if name in BACK_ENDS)
+
     def solver_info(self, version: str) -> SolverInfo:
         """The solver as a record has it."""
         command = {} if self.command is None else {"command": list(self.command)}
-        return SolverInfo(self.name, version, self.command is not None, {**self.options, **command})
+        return SolverInfo(self.title, version, self.command is not None, {**self.options, **command})
 
 
 @dataclass(frozen=True, slots=True)

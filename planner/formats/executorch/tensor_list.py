@@ -1,6 +1,7 @@
 """The JSON list that ExecuTorch's tensors are exported to: id, size, life and alignment, and nothing else.
 
 An object is what its planner for Cadence gets, with memories and placements: see `cadence_reading`.
+Plans of both are lists: see `allocations`.
 """
 
 from typing import Annotated, Any, Final
@@ -8,6 +9,7 @@ from typing import Annotated, Any, Final
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
+from memstow.planner.formats.executorch.allocations import read_plan, write_plan
 from memstow.planner.formats.executorch.cadence_reading import read_cadence
 from memstow.planner.formats.executorch.cadence_writing import document_of
 from memstow.planner.formats.format import Format, Refusals
@@ -89,4 +91,6 @@ FORMAT: Final = Format(
     is_json=True,
     read_problem=read_problem,
     write_problem=write_problem,
+    read_plan=read_plan,
+    write_plan=write_plan,
 )

@@ -3,19 +3,22 @@
 Ids are the names of the model. Initializers and the results of `Constant` nodes are constants.
 """
 
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from memstow.planner.formats.graph.format import GraphFormat
-from memstow.planner.formats.onnx.values import Values, text_of, usable_name
+from memstow.planner.formats.onnx.dimensions import fix_dimensions, open_names, require_inputs_known
+from memstow.planner.formats.onnx.inference import with_shapes
+from memstow.planner.formats.onnx.numbers import refuse_large_dimensions, refuse_large_numbers
+from memstow.planner.formats.onnx.texts import text_of, usable_name
+from memstow.planner.formats.onnx.values import Values
 from memstow.planner.graph.check import require_valid
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph, Operator
 from memstow.planner.model.memory import collector_at_rest
-from memstow.planner.reading.printable import printable
+from memstow.planner.reading.printable import printable, shown
 
 if TYPE_CHECKING:
     import onnx
@@ -46,12 +49,21 @@ _ELEMENTWISE: Final = frozenset(
 )
 
 
-def read_graph(data: bytes, in_place: bool = False) -> Graph:
-    """The graph of a model. `in_place`: nodes that work by elements may overwrite an input."""
+def read_graph(data: bytes, in_place: bool = False, dims: Mapping[str, int] | None = None) -> Graph:
+    """The graph of a model. `in_place`: nodes that work by elements may overwrite an input.
+
+    `dims`: values for dimensions that the model leaves open (`planner.formats.onnx.dimensions`).
+    """
     model = _parsed(data)
     _refuse_what_is_not_supported(model)
+    fix_dimensions(model, dims or {})
+    require_inputs_known(model)
+    refuse_large_numbers(model)
+    refuse_large_dimensions(model)
     with collector_at_rest():
-        values = Values(_inferred(model))
+        inferred = with_shapes(model)
+        refuse_large_dimensions(inferred)
+        values = Values(inferred, open_names(model))
         nodes = [node for node in model.graph.node if node.op_type != "Constant"]
         names = _node_names(nodes)
         operators = tuple(_operator(name, node) for name, node in zip(names, nodes, strict=True))
@@ -92,23 +104,14 @@ def _parsed(data: bytes) -> "onnx.ModelProto":
 
 def _refuse_what_is_not_supported(model: "onnx.ModelProto") -> None:
     if model.functions:
-        raise InputError.single("not_supported", "$.functions", "functions of a model are not supported")
+        name = shown(text_of(model.functions[0].name))
+        message = f"it has the function {name}, and functions are not supported; inline them"
+        raise InputError.single("not_supported", "$.functions[0]", message)
     for i, node in enumerate(model.graph.node):
         if any(it.HasField("g") or it.graphs for it in node.attribute):
-            kind = printable(text_of(node.op_type), 60)
-            message = f"{kind} runs graphs of its own, which is not supported"
+            kind, name = printable(text_of(node.op_type), 60), shown(text_of(node.name))
+            message = f"the {kind} {name} runs graphs of its own, which is not supported"
             raise InputError.single("not_supported", f"$.graph.node[{i}]", message)
-
-
-def _inferred(model: "onnx.ModelProto") -> "onnx.ModelProto":
-    """The model with the shapes that inference finds."""
-    from onnx import shape_inference
-
-    try:
-        return shape_inference.infer_shapes(model, check_type=True, strict_mode=True, data_prop=True)
-    except (shape_inference.InferenceError, RuntimeError, ValueError, MemoryError) as error:
-        message = f"the shapes of the model contradict each other: {printable(str(error), 300)}"
-        raise InputError.single("contradicting_shapes", "$.graph", message) from None
 
 
 def _node_names(nodes: "list[onnx.NodeProto]") -> list[str]:
@@ -145,6 +148,4 @@ def _named(names: "Iterator[str] | list[str]") -> Iterator[str]:
             yield usable_name(name, "$.graph.node")
 
 
-FORMAT: Final = GraphFormat(
-    name="onnx", is_json=False, read_graph=read_graph, read_in_place=partial(read_graph, in_place=True)
-)
+FORMAT: Final = GraphFormat(name="onnx", is_json=False, read_graph=read_graph, read_model=read_graph)

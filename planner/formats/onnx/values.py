@@ -4,10 +4,11 @@ from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, Final
 
+from memstow.planner.formats.onnx.dimensions import unknown
+from memstow.planner.formats.onnx.texts import path_of, text_of, usable_name
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.graph import ElementType, Operator, Tensor
+from memstow.planner.model.graph import ElementType, Operator, Tensor, element_bits
 from memstow.planner.model.problem import LIMIT
-from memstow.planner.reading.printable import shown
 
 if TYPE_CHECKING:
     import onnx
@@ -34,18 +35,22 @@ _TYPES: Final[dict[int, ElementType]] = {
     20: "float8",
     21: "uint4",
     22: "int4",
+    23: "float4",
     24: "float8",
+    25: "uint2",
+    26: "int2",
 }
 _STRING: Final = 8
-_LONGEST_NAME: Final = 1024
 _MOST_DIMENSIONS: Final = 64
+_LARGEST_ALIGNMENT: Final = 8
 
 
 class Values:
-    """What a model says about its values."""
+    """What a model says about its values; `open_names` are those of dimensions that can be given a value."""
 
-    def __init__(self, model: "onnx.ModelProto") -> None:
+    def __init__(self, model: "onnx.ModelProto", open_names: frozenset[str] = frozenset()) -> None:
         graph = model.graph
+        self._open_names = open_names
         self._types = {text_of(it.name): it.type for it in (*graph.value_info, *graph.output, *graph.input)}
         self._initial = {text_of(it.name): it for it in graph.initializer}
         sparse = {text_of(it.values.name) for it in graph.sparse_initializer}
@@ -75,7 +80,7 @@ class Values:
         return replace(operator, in_place=pairs)
 
     def _made(self, name: str) -> Tensor:
-        path = f"$.graph[{shown(name)}]"
+        path = path_of(name)
         usable_name(name, path)
         if name in self.constants:
             return self._constant(name, path)
@@ -88,7 +93,7 @@ class Values:
         dense = described.tensor_type
         if not dense.HasField("shape"):
             raise _unknown_shape(path)
-        return _tensor(name, tuple(_extent(it, path) for it in dense.shape.dim), dense.elem_type, path)
+        return _tensor(name, tuple(self._extent(it, path) for it in dense.shape.dim), dense.elem_type, path)
 
     def _constant(self, name: str, path: str) -> Tensor:
         initial = self._initial.get(name)
@@ -98,33 +103,18 @@ class Values:
             raise InputError.single("damaged", path, "a dimension of a constant is below 0")
         return replace(_tensor(name, tuple(initial.dims), initial.data_type, path), kind="constant")
 
+    def _extent(self, dimension: "onnx.TensorShapeProto.Dimension", path: str) -> int:
+        name = text_of(dimension.dim_param)
+        if name in self._open_names:
+            raise InputError.single("unknown_dimension", path, unknown(name))
+        if not dimension.HasField("dim_value") or dimension.dim_value < 0:
+            raise _unknown_shape(path)
+        return dimension.dim_value
+
 
 def _unknown_shape(path: str) -> InputError:
-    return InputError.single("unknown_shape", path, "its shape is not known; give it in the model")
-
-
-def text_of(value: str | bytes) -> str:
-    """A text of the model; protobuf hands out bytes where they are no UTF-8."""
-    return value if isinstance(value, str) else value.decode("utf-8", "backslashreplace")
-
-
-def usable_name(value: str | bytes, path: str) -> str:
-    """The name as an id; InputError where it is too long."""
-    name = text_of(value)
-    if len(name) > _LONGEST_NAME:
-        message = f"a name of {len(name):,} characters is longer than {_LONGEST_NAME:,}; shorten it"
-        raise InputError.single("name_too_long", path[:200], message)
-    return name
-
-
-def _extent(dimension: "onnx.TensorShapeProto.Dimension", path: str) -> int:
-    if not dimension.HasField("dim_value"):
-        named = f" {shown(text_of(dimension.dim_param))}" if dimension.dim_param else ""
-        message = f"the dimension{named} is not known before the model runs; fix it in the model"
-        raise InputError.single("unknown_shape", path, message)
-    if dimension.dim_value < 0:
-        raise InputError.single("unknown_shape", path, f"a dimension is {dimension.dim_value}; fix it")
-    return dimension.dim_value
+    message = "its shape is not known before the model runs; fix it in the model"
+    return InputError.single("unknown_shape", path, message)
 
 
 def _tensor(name: str, shape: tuple[int, ...], kind: int, path: str) -> Tensor:
@@ -134,4 +124,5 @@ def _tensor(name: str, shape: tuple[int, ...], kind: int, path: str) -> Tensor:
         raise InputError.single("not_supported", path, f"{what} are not supported: their size is not known")
     if len(shape) > _MOST_DIMENSIONS or prod(shape) * 16 > LIMIT:
         raise InputError.single("too_large", path, "the tensor has more than 2^62 bytes, or 64 dimensions")
-    return Tensor(id=name, shape=shape, type=element)
+    alignment = min(max(element_bits(element) // 8, 1), _LARGEST_ALIGNMENT)
+    return Tensor(id=name, shape=shape, type=element, alignment=alignment)

@@ -118,6 +118,24 @@ class Table:
         for index in range(length):
             yield Table(self._buffer, self._buffer.reference(begin + 4 * index))
 
+    def fields(self) -> list[int]:
+        """The numbers of the fields that are there."""
+        return [field for field in range(max(0, self._size - 4) // 2) if self._place(field) is not None]
+
+    def target(self, field: int) -> int | None:
+        """The place to which a field refers; None if absent."""
+        at = self._place(field)
+        return None if at is None else self._buffer.reference(at)
+
+    def targets(self, field: int) -> list[int]:
+        """The places of the tables in a vector; none if absent."""
+        at = self._place(field)
+        if at is None:
+            return []
+        begin, length = self._buffer.vector(at, 4)
+        self._buffer.spend(length)
+        return [self._buffer.reference(begin + 4 * index) for index in range(length)]
+
     def vector(self, field: int, width: int) -> tuple[int, int] | None:
         """The first element and the length of a vector of elements so wide; None if absent."""
         at = self._place(field)

@@ -4,14 +4,14 @@ Ids are indices: `7` is tensor 7 of the first subgraph, `1/7` that of subgraph 1
 operator that calls it. Sizes are rounded up to 16 bytes. Weights are constants; variables lie elsewhere.
 """
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
 from typing import Final, Literal
 
-from memstow.planner.formats.graph.format import GraphFormat
+from memstow.planner.formats.graph.format import GraphFormat, no_open_dimensions
 from memstow.planner.formats.tflite.model import ModelOperator, ModelTensor, Subgraph, read_subgraphs
-from memstow.planner.formats.tflite.operator_names import ELEMENTWISE
+from memstow.planner.formats.tflite.operator_names import ELEMENTWISE, NPU
 from memstow.planner.formats.tflite.side_effects import kept_pairs
 from memstow.planner.formats.tflite.subgraphs import CalledTensor, Calls
 from memstow.planner.formats.tflite.windows import window_of
@@ -40,7 +40,9 @@ _TYPES: Final[dict[int, ElementType]] = {
     17: "int4",
     18: "bfloat16",
 }
-_STRING, _RESOURCE, _VARIANT = 5, 13, 14
+RESOURCE: Final = 13
+_STRING, _VARIANT = 5, 14
+_MADE: Final = "/made"
 _REFUSED: Final = {_STRING: "strings", _VARIANT: "variants"}
 
 
@@ -55,12 +57,13 @@ def read_graph(data: bytes, in_place: bool = False) -> Graph:
             version=1,
             tensors=tuple(_tensors(main)),
             operators=tuple(
-                _operator(i, operator, subgraphs, calls, in_place)
+                step
                 for i, operator in enumerate(main.operators)
+                for step in _steps(_operator(i, operator, subgraphs, calls, in_place))
             ),
             inputs=tuple(str(i) for i in dict.fromkeys((*main.inputs, *unmade))),
             outputs=tuple(str(i) for i in dict.fromkeys(main.outputs)),
-            before=tuple((str(first), str(then)) for first, then in kept_pairs(subgraphs)),
+            before=(*_kept(subgraphs), *_made_after(main)),
         )
     require_valid(graph)
     return graph
@@ -70,19 +73,37 @@ def _tensors(subgraph: Subgraph) -> list[Tensor]:
     """The tensors of the first subgraph that something uses."""
     used = {i for operator in subgraph.operators for i in (*operator.inputs, *operator.outputs)}
     used |= {*subgraph.inputs, *subgraph.outputs}
-    return [_tensor(str(i), subgraph.tensors[i], f"$.subgraphs[0].tensors[{i}]") for i in sorted(used)]
+    regions = _regions(subgraph)
+    return [
+        Tensor(id=str(i), size=0, kind="external")
+        if i in regions
+        else _tensor(str(i), subgraph.tensors[i], f"$.subgraphs[0].tensors[{i}]")
+        for i in sorted(used)
+    ]
+
+
+def _regions(subgraph: Subgraph) -> set[int]:
+    """Tensors that stand for all memory of a neural processor: others lie in them, where its commands say."""
+    return {
+        i
+        for operator in subgraph.operators
+        if operator.is_custom and operator.name == NPU
+        for i in operator.inputs[2:4]
+        if _kind(subgraph.tensors[i]) == "data"
+    }
 
 
 def _unmade(subgraph: Subgraph) -> list[int]:
     """Tensors that are read, and that no operator makes: they are there before the first runs."""
     made = {i for operator in subgraph.operators for i in operator.outputs}
     read = {i for operator in subgraph.operators for i in operator.inputs} | set(subgraph.outputs)
-    return [i for i in sorted(read - made) if _kind(subgraph.tensors[i]) == "data"]
+    unmade = sorted(read - made - _regions(subgraph))
+    return [i for i in unmade if _kind(subgraph.tensors[i]) == "data"]
 
 
 def _tensor(name: str, tensor: ModelTensor, path: str) -> Tensor:
     kind = _kind(tensor)
-    if tensor.type == _RESOURCE or (kind == "constant" and tensor.type not in _TYPES):
+    if tensor.type == RESOURCE or (kind == "constant" and tensor.type not in _TYPES):
         return Tensor(id=name, size=0, kind="external" if kind == "data" else kind)
     element = _TYPES.get(tensor.type)
     if element is None:
@@ -100,10 +121,18 @@ def _tensor(name: str, tensor: ModelTensor, path: str) -> Tensor:
     return Tensor(id=name, size=aligned, shape=tensor.shape, type=element, kind=kind, alignment=_ALIGNMENT)
 
 
+def arena_bytes(tensor: ModelTensor, path: str) -> int:
+    """What the tensor takes of the arena while it lives; 0 for constants and variables."""
+    if tensor.type == RESOURCE and not (tensor.is_constant or tensor.is_variable):
+        return _ALIGNMENT
+    found = _tensor("t", tensor, path)
+    return found.size if found.kind == "data" and found.size is not None else 0
+
+
 def _kind(tensor: ModelTensor) -> Literal["data", "constant", "external"]:
     if tensor.is_constant:
         return "constant"
-    return "external" if tensor.is_variable or tensor.type == _RESOURCE else "data"
+    return "external" if tensor.is_variable or tensor.type == RESOURCE else "data"
 
 
 def _operator(
@@ -123,6 +152,23 @@ def _operator(
         in_place=_pairs(operator, main) if in_place else (),
         window=window_of(operator, main.tensors),
     )
+
+
+def _steps(operator: Operator) -> tuple[Operator, ...]:
+    """The operator; one of a neural processor reads first, since what it makes may lie over that."""
+    if operator.type != NPU:
+        return (operator,)
+    return replace(operator, outputs=()), Operator(
+        id=f"{operator.id}{_MADE}", type=NPU, outputs=operator.outputs
+    )
+
+
+def _kept(subgraphs: Sequence[Subgraph]) -> list[tuple[str, str]]:
+    return [(str(first), str(then)) for first, then in kept_pairs(subgraphs)]
+
+
+def _made_after(main: Subgraph) -> list[tuple[str, str]]:
+    return [(str(i), f"{i}{_MADE}") for i, operator in enumerate(main.operators) if operator.name == NPU]
 
 
 def _temporary(called: CalledTensor, subgraph: Subgraph) -> Temporary | None:
@@ -149,6 +195,10 @@ def _pairs(operator: ModelOperator, subgraph: Subgraph) -> tuple[tuple[str, str]
     )
 
 
-FORMAT: Final = GraphFormat(
-    name="tflite", is_json=False, read_graph=read_graph, read_in_place=partial(read_graph, in_place=True)
-)
+def _read_model(data: bytes, in_place: bool, dims: Mapping[str, int]) -> Graph:
+    if dims:
+        raise no_open_dimensions()
+    return read_graph(data, in_place)
+
+
+FORMAT: Final = GraphFormat(name="tflite", is_json=False, read_graph=read_graph, read_model=_read_model)

@@ -26,6 +26,12 @@ _NAMES: Final = tuple(_LISTED.split())
 
 CUSTOM: Final = _NAMES.index("CUSTOM")
 
+VAR_HANDLE: Final = "VAR_HANDLE"
+"""It names a variable; the runtime keeps its output apart."""
+
+NPU: Final = "ethos-u"
+"""The custom operator that Vela writes: its commands have the places of tensors in them."""
+
 ELEMENTWISE: Final = frozenset(
     (
         "ADD",

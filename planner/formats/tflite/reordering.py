@@ -11,6 +11,7 @@ from typing import Final
 from memstow.planner.formats.tflite.extents import extents
 from memstow.planner.formats.tflite.flatbuffer import Flatbuffer, Table
 from memstow.planner.formats.tflite.format import read_graph
+from memstow.planner.formats.tflite.operator_names import NPU
 from memstow.planner.graph.program import allowed_order
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph
@@ -50,6 +51,8 @@ def require_movable(model: bytes) -> None:
         what = _OF_ONE_ORDER.get(entry.text(0))
         if what is not None:
             raise _fixed(f"it carries {what} ({entry.text(0)}); write the model before that is added")
+    if any(operator.type == NPU for operator in read_graph(model).operators):
+        raise _fixed(f"the commands of its operator {NPU} hold in one order only")
     begin, length = _operators(model)
     end = begin + 4 * length
     # The vector itself is one of them. An operator within it would be another, so all lie behind it.

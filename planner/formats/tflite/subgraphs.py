@@ -26,17 +26,32 @@ class CalledTensor:
     phases: tuple[int, int]
 
 
+@dataclass(frozen=True, slots=True)
+class CalledOperator:
+    """An operator of a subgraph that an operator calls."""
+
+    subgraph: int
+    operator: int
+    phases: tuple[int, int]
+
+
 class Calls:
     """Follows the calls of the operators of a model; each subgraph has one caller."""
 
     def __init__(self, subgraphs: Sequence[Subgraph]) -> None:
         self._subgraphs = subgraphs
         self._called: set[int] = {0}
+        self._operators: list[CalledOperator] = []
 
     def of(self, operator: ModelOperator, path: str) -> list[CalledTensor]:
         """The tensors of all subgraphs that the operator calls."""
         found: list[CalledTensor] = []
         self._follow(operator, path, 0, found, 0)
+        return found
+
+    def operators(self) -> list[CalledOperator]:
+        """The operators of the subgraphs that were called since this was asked last."""
+        found, self._operators = self._operators, []
         return found
 
     def _follow(
@@ -70,7 +85,9 @@ class Calls:
             for tensor in operator.outputs:
                 first.setdefault(tensor, clock)
             path = f"$.subgraphs[{index}].operators[{at}]"
+            begin = clock
             clock = self._follow(operator, path, clock, found, depth + 1)
+            self._operators.append(CalledOperator(index, at, (begin, clock + 1)))
             last.update(dict.fromkeys((*operator.inputs, *operator.outputs), clock))
         last.update(dict.fromkeys(subgraph.outputs, clock))
         found += [

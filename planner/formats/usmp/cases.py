@@ -13,6 +13,7 @@ from pydantic.dataclasses import dataclass
 from memstow.planner.formats.format import Format, Refusals
 from memstow.planner.formats.native import encode_document
 from memstow.planner.formats.plain_problem import against_moments, refuse_pins
+from memstow.planner.formats.usmp.allocations import read_plan, write_plan
 from memstow.planner.formats.usmp.buffer_info import infos_of, objective_of, read_infos
 from memstow.planner.model.memory import collector_at_rest
 from memstow.planner.model.objective import PEAK
@@ -198,4 +199,6 @@ FORMAT: Final = Format(
     is_json=True,
     read_problem=read_problem,
     write_problem=write_problem,
+    read_plan=read_plan,
+    write_plan=write_plan,
 )

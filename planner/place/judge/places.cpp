@@ -1,16 +1,18 @@
 #include "places.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <map>
 #include <memory_resource>
 #include <numeric>
-#include <set>
 #include <vector>
 
 namespace memstow::judge {
 namespace {
 
 using std::int64_t;
+using std::uint64_t;
 __extension__ typedef __int128 Wide;
 
 constexpr int64_t kLimit = int64_t{1} << 62;
@@ -21,28 +23,67 @@ int64_t alignment_of(const Columns& columns, std::size_t buffer) {
 
 Finding finding(Defect defect, std::size_t first) { return {defect, static_cast<int64_t>(first), -1}; }
 
-using Buffers = std::vector<std::size_t>;
+// A buffer that has bytes, with all that is judged of it.
+struct Block {
+    int64_t begin, end, offset, size;
+    std::size_t buffer;
 
-// The buffers that have bytes, in the order of these times.
-Buffers in_order_of(std::span<const int64_t> times, std::span<const int64_t> sizes) {
-    std::vector<std::pair<int64_t, std::size_t>> keyed;
-    keyed.reserve(times.size());
-    for (std::size_t i = 0; i < times.size(); ++i) {
-        if (sizes[i] > 0) keyed.emplace_back(times[i], i);
+    int64_t top() const { return offset + size; }
+};
+
+using Blocks = std::vector<Block>;
+
+// From the least value to the greatest, equal ones as they were: a byte of the values at a time.
+std::vector<std::size_t> in_order(const std::vector<int64_t>& values) {
+    struct Numbered {
+        uint64_t value;
+        std::size_t number;
+    };
+    const int64_t least = values.empty() ? 0 : *std::min_element(values.begin(), values.end());
+    std::vector<Numbered> numbered(values.size());
+    uint64_t bits = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        numbered[i] = {static_cast<uint64_t>(values[i]) - static_cast<uint64_t>(least), i};
+        bits |= numbered[i].value;
     }
-    std::sort(keyed.begin(), keyed.end());
-    Buffers order(keyed.size());
-    std::transform(keyed.begin(), keyed.end(), order.begin(), [](const auto& pair) { return pair.second; });
+    std::vector<Numbered> next(values.size());
+    for (int shift = 0; shift < 64 && bits >> shift != 0; shift += 8) {
+        std::array<std::size_t, 257> place{};
+        for (const Numbered& it : numbered) ++place[(it.value >> shift & 255) + 1];
+        for (std::size_t digit = 1; digit < place.size(); ++digit) place[digit] += place[digit - 1];
+        for (const Numbered& it : numbered) next[place[it.value >> shift & 255]++] = it;
+        numbered.swap(next);
+    }
+    std::vector<std::size_t> order(values.size());
+    std::transform(numbered.begin(), numbered.end(), order.begin(),
+                   [](const Numbered& it) { return it.number; });
     return order;
 }
 
-// Goes through the buffers by begin; before each it tells of those that have ended by then.
+// By begin: those that are live at one time are close to each other in memory.
+Blocks blocks_of(const Columns& columns, std::span<const int64_t> offsets) {
+    Blocks blocks;
+    blocks.reserve(offsets.size());
+    for (const std::size_t i : in_order({columns.begins.begin(), columns.begins.end()})) {
+        if (columns.sizes[i] == 0) continue;
+        blocks.push_back({columns.begins[i], columns.ends[i], offsets[i], columns.sizes[i], i});
+    }
+    return blocks;
+}
+
+std::vector<std::size_t> by_end(const Blocks& blocks) {
+    std::vector<int64_t> ends(blocks.size());
+    std::transform(blocks.begin(), blocks.end(), ends.begin(), [](const Block& block) { return block.end; });
+    return in_order(ends);
+}
+
+// Goes through the blocks by begin; before each it tells of those that have ended by then.
 template <class Begin, class End>
-bool sweep(const Columns& columns, const Buffers& by_begin, const Buffers& by_end, Begin begin, End end) {
+bool sweep(const Blocks& blocks, const std::vector<std::size_t>& ending, Begin begin, End end) {
     std::size_t ended = 0;
-    for (const std::size_t buffer : by_begin) {
-        for (; columns.ends[by_end[ended]] <= columns.begins[buffer]; ++ended) end(by_end[ended]);
-        if (!begin(buffer)) return false;
+    for (const Block& block : blocks) {
+        for (; blocks[ending[ended]].end <= block.begin; ++ended) end(blocks[ending[ended]]);
+        if (!begin(block)) return false;
     }
     return true;
 }
@@ -66,59 +107,56 @@ Finding misplaced(const Columns& columns, std::span<const int64_t> offsets, int6
 }
 
 // Two buffers that are live at one time and share a byte.
-Finding overlapping(const Columns& columns, const Buffers& by_begin, const Buffers& by_end,
-                    std::span<const int64_t> offsets) {
+Finding overlapping(const Blocks& blocks, const std::vector<std::size_t>& ending) {
     // Among buffers that are apart a new one can only meet its neighbours.
     std::pmr::unsynchronized_pool_resource nodes;
-    std::pmr::set<std::pair<int64_t, std::size_t>> live(&nodes);
+    std::pmr::map<int64_t, const Block*> live(&nodes);
     Finding found;
-    const auto meet = [&](std::size_t below, std::size_t above) {
-        if (offsets[below] + columns.sizes[below] <= offsets[above]) return false;
-        found = {Defect::overlap, static_cast<int64_t>(below), static_cast<int64_t>(above)};
+    const auto meet = [&](const Block& below, const Block& above) {
+        if (below.top() <= above.offset) return false;
+        found = {Defect::overlap, static_cast<int64_t>(below.buffer), static_cast<int64_t>(above.buffer)};
         return true;
     };
     sweep(
-        columns, by_begin, by_end,
-        [&](std::size_t buffer) {
-            const auto here = live.emplace(offsets[buffer], buffer).first;
+        blocks, ending,
+        [&](const Block& block) {
+            const auto [here, alone] = live.emplace(block.offset, &block);
+            if (!alone) return !meet(*here->second, block);
             const auto after = std::next(here);
-            return !(here != live.begin() && meet(std::prev(here)->second, buffer)) &&
-                   !(after != live.end() && meet(buffer, after->second));
+            return !(here != live.begin() && meet(*std::prev(here)->second, block)) &&
+                   !(after != live.end() && meet(block, *after->second));
         },
-        [&](std::size_t buffer) { live.erase({offsets[buffer], buffer}); });
+        [&](const Block& block) { live.erase(block.offset); });
     return found;
 }
 
-int64_t peak_of(const Columns& columns, std::span<const int64_t> offsets) {
+int64_t peak_of(const Blocks& blocks) {
     int64_t peak = 0;
-    for (std::size_t i = 0; i < offsets.size(); ++i) {
-        if (columns.sizes[i] > 0) peak = std::max(peak, offsets[i] + columns.sizes[i]);
-    }
+    for (const Block& block : blocks) peak = std::max(peak, block.top());
     return peak;
 }
 
-int64_t least_peak(const Columns& columns, const Buffers& by_begin, const Buffers& by_end) {
-    const int64_t step = common_step(columns);
-    const auto rounded = [&](std::size_t i) { return (Wide{columns.sizes[i]} + step - 1) / step * step; };
+int64_t least_peak(const Blocks& blocks, const std::vector<std::size_t>& ending, int64_t step) {
+    const auto rounded = [&](const Block& block) { return (Wide{block.size} + step - 1) / step * step; };
     Wide live = 0;
     Wide most = 0;
     int64_t moment = 0;
     sweep(
-        columns, by_begin, by_end,
-        [&](std::size_t buffer) {
-            live += rounded(buffer);
+        blocks, ending,
+        [&](const Block& block) {
+            live += rounded(block);
             if (live > most) {
                 most = live;
-                moment = columns.begins[buffer];
+                moment = block.begin;
             }
             return true;
         },
-        [&](std::size_t buffer) { live -= rounded(buffer); });
+        [&](const Block& block) { live -= rounded(block); });
     // The topmost need not take a whole multiple.
     Wide spare = 0;
-    for (const std::size_t buffer : by_begin) {
-        if (columns.begins[buffer] > moment) break;
-        if (columns.ends[buffer] > moment) spare = std::max(spare, rounded(buffer) - columns.sizes[buffer]);
+    for (const Block& block : blocks) {
+        if (block.begin > moment) break;
+        if (block.end > moment) spare = std::max(spare, rounded(block) - block.size);
     }
     return static_cast<int64_t>(std::min<Wide>(most - spare, std::numeric_limits<int64_t>::max()));
 }
@@ -151,12 +189,12 @@ Verdict judge(const Columns& columns, std::span<const int64_t> offsets, int64_t 
         finding = {Defect::length, -1, -1};
     }
     if (finding.defect != Defect::none) return verdict;
-    const Buffers by_begin = in_order_of(columns.begins, columns.sizes);
-    const Buffers by_end = in_order_of(columns.ends, columns.sizes);
-    verdict.least_peak = least_peak(columns, by_begin, by_end);
+    const Blocks blocks = blocks_of(columns, offsets);
+    const std::vector<std::size_t> ending = by_end(blocks);
+    verdict.least_peak = least_peak(blocks, ending, common_step(columns));
     finding = misplaced(columns, offsets, capacity);
-    if (finding.defect == Defect::none) finding = overlapping(columns, by_begin, by_end, offsets);
-    if (finding.defect == Defect::none) verdict.peak = peak_of(columns, offsets);
+    if (finding.defect == Defect::none) finding = overlapping(blocks, ending);
+    if (finding.defect == Defect::none) verdict.peak = peak_of(blocks);
     return verdict;
 }
 

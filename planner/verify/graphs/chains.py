@@ -54,6 +54,7 @@ def chained_bytes(
     for chain in chains:
         if chain.bytes <= 0:
             raise Broken("a chain has no bytes")
+        graph.effort.spend(1 + len(chain.storages))
         _check_chain(graph, between, chain, pairs)
         for number in chain.storages:
             used[number] += chain.bytes
@@ -110,6 +111,7 @@ def possible_pairs(graph: Untimed, op: int) -> list[Pair]:
 def fixed_bytes(graph: Untimed, op: int) -> int:
     """What an operator needs whatever ran before it, nothing saved."""
     between = around(graph, op)
+    graph.effort.spend(len(graph.storages))
     return (
         graph.base
         + graph.extra[op]
@@ -128,4 +130,5 @@ def around(graph: Untimed, op: int) -> Between:
 
 def touched(graph: Untimed, ops: Ops) -> set[int]:
     """The storages that some of these operators may begin or end."""
+    graph.effort.spend(sum(1 + len(graph.uses[op]) for op in members(ops)))
     return {number for op in members(ops) for number in graph.uses[op]}

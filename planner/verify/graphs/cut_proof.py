@@ -1,4 +1,4 @@
-"""Checks that an operator needs so many bytes in any order: for each way to save in place, chains."""
+"""Checks that an operator needs its bytes in any order: for each way to save in place, chains."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ def needed_by(graph: Untimed, op: int, ways: Sequence[WayOf]) -> int:
     """The bytes that the operator needs according to the ways. Raises Broken where they show nothing."""
     possible = possible_pairs(graph, op)
     if not _best_for_each_output(graph, possible, ways):
-        _check_all_ways(possible, ways)
+        _check_all_ways(graph, possible, ways)
     between, fixed = around(graph, op), fixed_bytes(graph, op)
     return min(
         fixed
@@ -54,11 +54,11 @@ def _best_for_each_output(graph: Untimed, possible: Sequence[Pair], ways: Sequen
     """
     if len(ways) != 1:
         return False
-    pairs = ways[0].pairs
+    pairs = frozenset(ways[0].pairs)
     rested_on = {
-        pairs[chain.saving][1]
+        ways[0].pairs[chain.saving][1]
         for chain in ways[0].chains
-        if chain.saving is not None and 0 <= chain.saving < len(pairs)
+        if chain.saving is not None and 0 <= chain.saving < len(ways[0].pairs)
     }
     if any(pair[1] in rested_on and pair not in pairs for pair in possible):
         return False
@@ -68,14 +68,16 @@ def _best_for_each_output(graph: Untimed, possible: Sequence[Pair], ways: Sequen
     return all(granted.get(target, 0) >= saving_of(graph, (source, target)) for source, target in possible)
 
 
-def _check_all_ways(possible: Sequence[Pair], ways: Sequence[WayOf]) -> None:
+def _check_all_ways(graph: Untimed, possible: Sequence[Pair], ways: Sequence[WayOf]) -> None:
     granted = [frozenset(way.pairs) for way in ways]
     choices = [frozenset[Pair]()]
     for pair in possible:
+        graph.effort.spend(len(choices))
         for choice in list(choices):
             if all(pair[0] != source and pair[1] != target for source, target in choice):
                 choices.append(choice | {pair})
         if len(choices) > _MOST_CHOICES:
             raise Broken("there are too many ways to save in place to count")
+    graph.effort.spend(len(choices) * len(granted))
     if not all(any(choice <= pairs for pairs in granted) for choice in choices):
         raise Broken("a way to save in place is missing")

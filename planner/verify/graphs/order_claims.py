@@ -12,7 +12,7 @@ from memstow.planner.verify.graphs.untimed_graph import NamedGraph, named_graph
 
 
 def reason_against_orders(graph: Graph, bound: int, certificate: Cut | RefutedOrders) -> str | None:
-    """Why the certificate does not prove that every order needs so many bytes; None where it does."""
+    """Why the certificate does not prove that every order needs this many bytes; None where it does."""
     try:
         named = named_graph(graph)
         shown = _shown(named, certificate)

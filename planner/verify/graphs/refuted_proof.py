@@ -47,22 +47,23 @@ def without_late(graph: Untimed, late: Sequence[int]) -> Untimed:
             if storage.ends >> op & 1 and not storage.to_end and not storage.ends & graph.all_after[op]:
                 raise Broken("something may end at a late operator")
     storages = [_without(graph, storage, out) for storage in graph.storages]
-    before = [0 if out >> op & 1 else _next_kept(graph.before, op, out) for op in range(graph.count)]
+    before = [0 if out >> op & 1 else _next_kept(graph, graph.before, op, out) for op in range(graph.count)]
     pairs = [() if out >> op & 1 else them for op, them in enumerate(graph.pairs)]
-    return Untimed(graph.extra, storages, before, pairs, graph.base)
+    return Untimed(graph.extra, storages, before, pairs, graph.base, graph.effort)
 
 
 def _without(graph: Untimed, storage: Stored, out: Ops) -> Stored:
     begins = storage.begins & ~out
     for op in members(storage.begins & out):
-        begins |= _next_kept(graph.after, op, out)
+        begins |= _next_kept(graph, graph.after, op, out)
     return replace(storage, begins=begins, ends=storage.ends & ~out)
 
 
-def _next_kept(next_to: Sequence[Ops], op: int, out: Ops) -> Ops:
+def _next_kept(graph: Untimed, next_to: Sequence[Ops], op: int, out: Ops) -> Ops:
     """The nearest operators that are not left out."""
     found, seen, left = 0, 0, next_to[op]
     while left:
+        graph.effort.spend(1 + (left & out).bit_count())
         seen |= left
         found |= left & ~out
         more = 0
@@ -120,6 +121,7 @@ class _Search:
             near |= graph.after[op]
             if graph.before[op] & ~done if done >> op & 1 else graph.after[op] & done:
                 raise Broken("a dead set lacks what comes before one of its operators")
+        graph.effort.spend(1 + near.bit_count())
         for op in members(near & self.all):
             ready &= ~(1 << op)
             if not done >> op & 1 and not graph.before[op] & ~done:
@@ -152,6 +154,7 @@ class _Search:
 
     def after(self, at: _At, op: int, live: int) -> _At:
         """The set with one more operator, after which so much is live."""
+        self.graph.effort.spend(self.graph.after[op].bit_count())
         done, ready = at.done | 1 << op, at.ready & ~(1 << op)
         for then in members(self.graph.after[op]):
             if not self.graph.before[then] & ~done:
@@ -173,6 +176,7 @@ class _Search:
     def step(self, op: int, done: Ops, live: int) -> tuple[int, int]:
         """What an operator needs while it runs, and what is live after it."""
         graph, then = self.graph, done | 1 << op
+        graph.effort.spend(1 + len(graph.uses[op]))
         begins = ends = 0
         for number in graph.uses[op]:
             if graph.begun(number, then) and not graph.begun(number, done):
@@ -186,8 +190,9 @@ class _Search:
 
     def saved(self, op: int, done: Ops, then: Ops) -> int:
         graph = self.graph
+        graph.effort.spend(len(graph.pairs[op]))
         return most_saved(
-            [it.size for it in graph.storages],
+            graph.sizes,
             [
                 (source, target)
                 for source, target in graph.pairs[op]
@@ -196,4 +201,5 @@ class _Search:
                 and graph.begun(target, then)
                 and not graph.begun(target, done)
             ],
+            graph.effort,
         )

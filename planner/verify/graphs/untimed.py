@@ -4,8 +4,10 @@ A storage begins with the first operator of `begins`, and ends with the last of 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+
+from memstow.planner.verify.effort import Effort
 
 Ops = int
 """A set of operators."""
@@ -33,11 +35,17 @@ class Untimed:
     pairs: Sequence[Sequence[tuple[int, int]]]
     """By operator, the storages of its pairs in place."""
     base: int
+    effort: Effort = field(default_factory=Effort, compare=False)
 
     @property
     def count(self) -> int:
         """How many operators there are."""
         return len(self.extra)
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        """The bytes of each storage."""
+        return [storage.size for storage in self.storages]
 
     @cached_property
     def everything(self) -> Ops:
@@ -74,6 +82,7 @@ class Untimed:
 
     def closure(self, ops: Ops) -> Ops:
         """The operators and all that come before them."""
+        self.effort.spend(1 + ops.bit_count())
         found = ops
         for op in members(ops):
             found |= self.all_before[op]
@@ -91,6 +100,7 @@ class Untimed:
 
     def live(self, done: Ops) -> int:
         """What is live between operators."""
+        self.effort.spend(len(self.storages))
         return self.base + sum(
             storage.size
             for number, storage in enumerate(self.storages)
@@ -104,7 +114,7 @@ class Untimed:
             for it in self.storages
         ]
         pairs = [[(target, source) for source, target in them] for them in self.pairs]
-        return Untimed(self.extra, turned, self.after, pairs, self.base)
+        return Untimed(self.extra, turned, self.after, pairs, self.base, self.effort)
 
 
 def members(ops: Ops) -> Iterator[int]:

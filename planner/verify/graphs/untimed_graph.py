@@ -2,12 +2,17 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
+from typing import Final
 
 from memstow.planner.model.graph import Graph, Operator, size_of
 from memstow.planner.model.order_proofs import StorageName
+from memstow.planner.verify.effort import Effort, TooMuch
 from memstow.planner.verify.graphs.chains import Broken
 from memstow.planner.verify.graphs.untimed import Ops, Stored, Untimed, members
+
+# Each operator has a few sets of operators, with a bit for each.
+_MOST_OPERATORS: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +26,15 @@ class NamedGraph:
 
 def named_graph(graph: Graph) -> NamedGraph:
     """The graph without times. Raises Broken for views that the judge cannot follow."""
+    if len(graph.operators) > _MOST_OPERATORS:
+        raise TooMuch
     return _Reading(graph).result()
 
 
 class _Reading:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
+        self.effort = Effort()
         self.operators = {operator.id: number for number, operator in enumerate(graph.operators)}
         self.tensors = {tensor.id: tensor for tensor in graph.tensors}
         self.views = {view.tensor: view for view in graph.views}
@@ -56,7 +64,7 @@ class _Reading:
             for it in graph.tensors
             if it.kind == "state" or (it.kind == "constant" and it.pools is not None)
         )
-        untimed = Untimed(extra, list(stored.values()), self.before(), pairs, resident)
+        untimed = Untimed(extra, list(stored.values()), self.before(), pairs, resident, self.effort)
         return NamedGraph(untimed, self.operators, numbers)
 
     def stored(self) -> Iterator[tuple[StorageName, Stored]]:
@@ -77,6 +85,7 @@ class _Reading:
         for _ in views:
             if name not in views:
                 break
+            self.effort.spend(1)
             begin += views[name].offset
             name = views[name].of
         if name in views:
@@ -88,6 +97,7 @@ class _Reading:
         ranges = [(begin, begin + size_of(self.tensors[name]), name) for name, begin in group]
         cuts = sorted({cut for begin, end, _ in ranges for cut in (begin, end)})
         for begin, end in pairwise(cuts):
+            self.effort.spend(len(ranges))
             names = [name for first, last, name in ranges if first <= begin and end <= last]
             if any(self.tensors[name].kind != "data" for name in names) or not self.connected(names):
                 raise Broken("tensors that share bytes need not be live one right after the other")
@@ -98,6 +108,7 @@ class _Reading:
         """Whether the lives of these tensors leave no gap: whoever makes one reads another."""
         reached, left = set(names[:1]), names[:1]
         while left:
+            self.effort.spend(len(names))
             name = left.pop()
             for other in names:
                 fed = self.writers[other] & self.readers[name] or self.writers[name] & self.readers[other]
@@ -161,10 +172,10 @@ def _has_circle(before: list[Ops]) -> bool:
 
 def _most_at_once(operator: Operator) -> int:
     """The most bytes of temporaries in one phase."""
-    times = {time for it in operator.temporaries for time in it.phases or (0,)} | {0}
-    return max(
-        sum(
-            it.size for it in operator.temporaries if it.phases is None or it.phases[0] <= time < it.phases[1]
-        )
-        for time in times
-    )
+    throughout = sum(it.size for it in operator.temporaries if it.phases is None)
+    phased = [(it.phases, it.size) for it in operator.temporaries if it.phases is not None]
+    begins = ((phases[0], size) for phases, size in phased)
+    ends = ((phases[1], -size) for phases, size in phased)
+    # What ends in a moment is gone before what begins in it.
+    changes = sorted((*begins, *ends))
+    return throughout + max(accumulate((size for _, size in changes), initial=0))

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,11 @@ namespace memstow::bindings {
 namespace nb = nanobind;
 
 // A Python array of 64-bit integers, read in place.
+using Ints = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+inline std::span<const std::int64_t> span_of(const Ints& ints) { return {ints.data(), ints.size()}; }
+
+// The same as an attribute of an object.
 class Column {
   public:
     Column(nb::handle owner, const char* name) : array_(nb::cast<Ints>(owner.attr(name))) {}
@@ -24,9 +30,13 @@ class Column {
     std::int64_t operator[](std::size_t i) const { return array_.data()[i]; }
 
   private:
-    using Ints = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
     Ints array_;
 };
+
+// An array of 64-bit integers as Python reads it.
+inline nb::bytes bytes_of(std::span<const std::int64_t> values) {
+    return nb::bytes(reinterpret_cast<const char*>(values.data()), values.size_bytes());
+}
 
 // An instance and what only reports need: a moment for each of its time rows.
 struct NativeInstance {

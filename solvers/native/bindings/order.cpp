@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -77,6 +78,14 @@ std::vector<Bytes> needs(const order::Instance& self, const Order& order) {
     return result;
 }
 
+// The greatest cut bound, and its operator; the order is any one of the operators.
+std::pair<Bytes, Index> cut_bound(const order::Instance& self, const Order& order, Budget& budget) {
+    const std::vector<Bytes> needed = needs(self, order);
+    nb::gil_scoped_release release;
+    const order::Bound bound = order::cut_bound(self.graph, needed, budget, [](Bytes) {});
+    return {bound.bytes, bound.op};
+}
+
 // Numbers of the bits that are set.
 Order numbers(const std::vector<order::Word>& words, const Order& names) {
     Order result;
@@ -98,7 +107,7 @@ Sets sets_of(const order::Instance& self, const order::Refuted& refuted) {
     const order::WithoutLate core = order::without_late(self.graph);
     const order::Graph graph = refuted.backwards ? order::mirrored(core.graph) : core.graph;
     Order own(core.kept.size());
-    for (std::size_t k = 0; k < own.size(); ++k) own[k] = static_cast<Index>(k);
+    std::iota(own.begin(), own.end(), 0);
     Sets result;
     for (Index v = 0; v < self.graph.size(); ++v) {
         if (!std::binary_search(core.kept.begin(), core.kept.end(), v)) result.late.push_back(v);
@@ -164,6 +173,8 @@ void bind_proofs(nb::module_& m) {
         .def_ro("chains", &Sets::chains);
     m.def("prove_cut", &prove_cut, nb::arg("instance"), nb::arg("operator"),
           "What proves the cut bound of an operator.");
+    m.def("cut_bound", &cut_bound, nb::arg("instance"), nb::arg("order"), nb::arg("budget"),
+          "The greatest cut bound of all operators as far as there is time, and its operator.");
     m.def("refuted_sets", &sets_of, nb::arg("instance"), nb::arg("refuted"),
           "The dead sets that were kept, with what proves their commits.");
 }

@@ -25,10 +25,6 @@ Hint make_hint(const NativeInstance& self, nb::handle places, nb::handle kept, s
     return hint;
 }
 
-nb::bytes bytes_of(const std::vector<std::int64_t>& values) {
-    return nb::bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(std::int64_t));
-}
-
 nb::bytes pools_of(const Placed& placed) {
     std::vector<std::int64_t> pools;
     pools.reserve(placed.layout.size());

@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "core/ascending.hpp"
 #include "core/assemble.hpp"
 
 namespace memstow {
@@ -33,10 +34,15 @@ Bytes unit_of(const Columns& columns, const std::vector<Index>& buffers) {
 
 }  // namespace
 
-FromColumns instance_of(const Columns& columns, Bytes capacity) {
+FromColumns instance_of(const Columns& columns, Bytes capacity, ItemOrder order) {
     FromColumns made;
-    for (std::size_t i = 0; i < columns.sizes.size(); ++i) {
-        if (columns.sizes[i] > 0) made.buffers.push_back(static_cast<Index>(i));
+    const auto add = [&](Index buffer) {
+        if (columns.sizes[buffer] > 0) made.buffers.push_back(buffer);
+    };
+    if (order == ItemOrder::by_begin) {
+        for (const Index buffer : ascending(columns.begins)) add(buffer);
+    } else {
+        for (Index buffer = 0; buffer < count_of(columns.sizes); ++buffer) add(buffer);
     }
     made.unit = unit_of(columns, made.buffers);
     Instance& to = made.instance;

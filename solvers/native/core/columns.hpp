@@ -17,7 +17,7 @@ struct Columns {
     std::span<const std::int64_t> alignments;
 };
 
-// The buffers that have bytes as items, in order, with sizes and alignments in units.
+// The buffers that have bytes as items, with sizes and alignments in units.
 struct FromColumns {
     Instance instance;
     std::vector<std::int64_t> times;  // by time row
@@ -25,7 +25,10 @@ struct FromColumns {
     Bytes unit = 1;
 };
 
+// With many buffers those that are live at one time should be neighbours in memory.
+enum class ItemOrder { as_given, by_begin };
+
 // The columns are valid; capacity is kLimit for a pool without an end.
-FromColumns instance_of(const Columns& columns, Bytes capacity);
+FromColumns instance_of(const Columns& columns, Bytes capacity, ItemOrder order);
 
 }  // namespace memstow

@@ -220,7 +220,8 @@ class Portfolio {
 
     void attempt(const std::vector<Index>& order, Tactics tactics, const std::string& name) {
         tactics.ceiling = ceiling();
-        if (placer_.run(order, tactics, budget_, layout_)) {
+        const WhenSpent when_spent = incumbent_.has_one() ? WhenSpent::give_up : WhenSpent::stack;
+        if (placer_.run(order, tactics, budget_, layout_, when_spent)) {
             Score score = scorer_(layout_);
             incumbent_.offer(layout_, score, name);
             if constexpr (std::same_as<Board, PairBoard>) {

@@ -153,7 +153,8 @@ void improve(const Instance& instance, Placer<PairBoard>& placer, const Scorer& 
         } else {
             shift(trial, 0, random.below(trial.size()));
         }
-        if (!placer.run(trial, tactics, budget, layout, useful_height(instance, scorer, current))) continue;
+        const Bytes most = useful_height(instance, scorer, current);
+        if (!placer.run(trial, tactics, budget, layout, WhenSpent::give_up, most)) continue;
         Score score = scorer(layout);
         if (score > current) continue;
         order.swap(trial);

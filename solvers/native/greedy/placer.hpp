@@ -37,8 +37,15 @@ inline bool is_pinned(const Instance& instance, Index item) {
                        [](const Choice& choice) { return choice.low == choice.high; });
 }
 
-// The number of items that are placed in gaps however little budget is left.
+// The number of items that are placed in gaps however little budget is left, and however little time.
 inline constexpr std::size_t kWhole = 4096;
+inline constexpr std::size_t kWholeInTime = 512;
+
+// What a pass does when the budget is spent.
+enum class WhenSpent {
+    stack,    // the items after the first ones go on top of the rest: valid, quick and poor
+    give_up,  // there is a layout already
+};
 
 template <class Board>
 class Placer {
@@ -55,25 +62,25 @@ class Placer {
     }
 
     // A layout with the items in this order. Gives up, and says so, as soon as an item ends above
-    // `give_up_above`. When the budget is spent the items after the first `kWhole` are stacked on top of the
-    // rest: valid, quick and poor.
+    // `give_up_above`.
     bool run(std::span<const Index> order, const Tactics& tactics, Budget& budget, Layout& layout,
-             Bytes give_up_above = kLimit) {
+             WhenSpent when_spent = WhenSpent::stack, Bytes give_up_above = kLimit) {
+        const bool may_give_up = when_spent == WhenSpent::give_up;
         board_.clear();
         peaks_.assign(instance_.pools.size(), 0);
         layout.assign(extents_.size(), Place{});
         layout_ = &layout;
         constexpr std::size_t kStride = 64;
         for (std::size_t i = 0; i < order.size(); ++i) {
-            if (i >= kWhole && i % kStride == 0 && budget.spent()) {
+            if (i % kStride == 0 && is_over(budget, may_give_up ? kWhole : i)) {
+                if (may_give_up) return give_up(i, budget);
                 for (const Index item : order.subspan(i)) settle(item, stack(item));
                 break;
             }
             const Place place = choose(order[i], tactics);
             settle(order[i], place);
             if (place.offset != kUnplaced && place.offset + extent(order[i]) > give_up_above) {
-                budget.count(i);
-                return false;
+                return give_up(i, budget);
             }
         }
         budget.count(count_of(order));
@@ -81,6 +88,16 @@ class Placer {
     }
 
   private:
+    static bool is_over(const Budget& budget, std::size_t placed) {
+        if (placed >= kWhole) return budget.spent();
+        return placed >= kWholeInTime && budget.seconds_left() == 0;
+    }
+
+    static bool give_up(std::size_t placed, Budget& budget) {
+        budget.count(static_cast<std::int64_t>(placed));
+        return false;
+    }
+
     using Aim = typename Board::Aim;
     struct Partner {
         Index own;    // part of the item

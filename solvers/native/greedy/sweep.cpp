@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory_resource>
 #include <optional>
 #include <set>
 #include <utility>
@@ -71,8 +72,9 @@ class Gaps {
         by_size_.erase({range.end - range.begin, range.begin});
     }
 
-    std::map<Bytes, Bytes> by_begin_;            // begin, end
-    std::set<std::pair<Bytes, Bytes>> by_size_;  // size, begin
+    std::pmr::unsynchronized_pool_resource nodes_;
+    std::pmr::map<Bytes, Bytes> by_begin_{&nodes_};            // begin, end
+    std::pmr::set<std::pair<Bytes, Bytes>> by_size_{&nodes_};  // size, begin
 };
 
 // As the sweep meets them: counted from the last row when it goes backwards.

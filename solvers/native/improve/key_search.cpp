@@ -162,7 +162,7 @@ void KeySearch::decode(Bytes height, const Skyline::Stop& stop) {
     Budget own(-1, -1, &budget_);
     const auto place = [&](auto& placer) {
         if (!placer) placer.emplace(instance_);
-        return placer->run(order, greedy::Tactics{}, own, layout, height - 1);
+        return placer->run(order, greedy::Tactics{}, own, layout, greedy::WhenSpent::give_up, height - 1);
     };
     const bool done = instance_.parts.size() <= kMostPairParts ? place(pairs_) : place(tree_);
     if (stop(kDecodeSteps * count_of(instance_.parts)) || !done) return;

@@ -20,7 +20,7 @@ Index number(std::int64_t value, std::size_t count, const char* what) {
     if (value < 0 || value >= static_cast<std::int64_t>(count)) {
         refuse("there is no " + std::string(what) + " " + std::to_string(value));
     }
-    return static_cast<Index>(value);
+    return value;
 }
 
 bool has(const std::vector<Index>& ascending, Index value) {
@@ -77,7 +77,7 @@ class Assembly {
                "the start of a list is not within it");
         std::vector<Index> result;
         for (std::int64_t i = begin; i < end; ++i) {
-            result.push_back(number(values[static_cast<std::size_t>(i)], count_, "operator"));
+            result.push_back(number(values[i], count_, "operator"));
         }
         return result;
     }

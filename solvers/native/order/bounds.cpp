@@ -9,7 +9,7 @@
 namespace memstow::order {
 namespace {
 
-// So many pairs have at most 18 sets that no pair can be added to (Moon and Moser).
+// This many pairs have at most 18 sets that no pair can be added to (Moon and Moser).
 constexpr std::size_t kMostPairs = 8;
 
 bool certain(const Graph& graph, Index v, Index source, const std::vector<Side>& sides) {
@@ -59,7 +59,7 @@ class Ways {
             chosen_.pop_back();
         }
         // Left out: only where a later pair can take its place.
-        if (std::any_of(pairs_.begin() + static_cast<std::ptrdiff_t>(k) + 1, pairs_.end(),
+        if (std::any_of(pairs_.begin() + k + 1, pairs_.end(),
                         [&](const Credit& c) { return meets(c, pairs_[k]); })) {
             choose(k + 1);
         } else if (!free(pairs_[k])) {

@@ -57,7 +57,7 @@ void Cut::add_storage(const Between& between, Index s) {
         fixed_ += storage.size;
         return;
     }
-    weighted_.push_back({static_cast<Index>(flow_.arcs().size()), s, -1});
+    weighted_.push_back({count_of(flow_.arcs()), s, -1});
     flow_.add_arc(from, to, storage.size);
 }
 
@@ -72,7 +72,7 @@ void Cut::add_credit(const Between& between, Index number) {
     }
     const Index to = exit(between, others);
     if (to < 0) return;
-    weighted_.push_back({static_cast<Index>(flow_.arcs().size()), -1, number});
+    weighted_.push_back({count_of(flow_.arcs()), -1, number});
     flow_.add_arc(MaxFlow::kSource, to, credit.bytes);
 }
 
@@ -81,8 +81,8 @@ Bytes Cut::least(const Between& between, Bytes enough) {
     fixed_ = 0;
     weighted_.clear();
     open_.assign(between.open.begin(), between.open.end());
-    flow_.reset(static_cast<Index>(open_.size()));
-    for (std::size_t k = 0; k < open_.size(); ++k) node_[open_[k]] = static_cast<Index>(k) + 2;
+    flow_.reset(count_of(open_));
+    for (std::size_t k = 0; k < open_.size(); ++k) node_[open_[k]] = k + 2;
     for (const Index v : open_) {
         for (const Index u : graph_.before[v]) {
             if (between.sides[u] == Side::open) flow_.add_arc(node_[v], node_[u], MaxFlow::kEndless);
@@ -90,7 +90,7 @@ Bytes Cut::least(const Between& between, Bytes enough) {
         for (const Index s : graph_.begins_at[v]) add_storage(between, s);
         for (const Index s : graph_.ends_at[v]) add_storage(between, s);
     }
-    for (std::size_t k = 0; k < between.credits.size(); ++k) add_credit(between, static_cast<Index>(k));
+    for (std::size_t k = 0; k < between.credits.size(); ++k) add_credit(between, k);
     const Bytes rest = enough >= kLimit ? MaxFlow::kEndless : enough - fixed_;
     return fixed_ + flow_.push(rest);
 }

@@ -29,9 +29,9 @@ struct Between {
     std::span<const Credit> credits = {};
 };
 
-// Storages of which one is live in each set, so that they add so many bytes. The first has begun in all sets;
-// where one has ended, the next has begun; the last has ended in none. Instead of the first storage there may
-// be a credit: it is not had, or all other operators that end its source are done.
+// Storages of which one is live in each set, so that they add this many bytes. The first has begun in all
+// sets; where one has ended, the next has begun; the last has ended in none. Instead of the first storage
+// there may be a credit: it is not had, or all other operators that end its source are done.
 struct Chain {
     Bytes bytes;
     Index credit = -1;

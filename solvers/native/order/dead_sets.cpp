@@ -9,8 +9,7 @@ constexpr std::size_t kFirstSlots = 1024;
 
 }  // namespace
 
-DeadSets::DeadSets(Index size, std::size_t most)
-    : width_((static_cast<std::size_t>(size) + 63) / 64), slots_(kFirstSlots) {
+DeadSets::DeadSets(Index size, std::size_t most) : width_((size + 63) / 64), slots_(kFirstSlots) {
     // At worst half of the slots are free, and all arrays have just been doubled.
     const std::size_t each = 2 * (width_ + 1) * sizeof(Word) + 6 * sizeof(Slot);
     most_ = std::min<std::size_t>(most / each, (std::size_t{1} << 31));
@@ -22,9 +21,8 @@ std::size_t DeadSets::slot_of(std::span<const Word> set, Word hash) const {
     for (;; at = (at + 1) & mask) {
         const Slot& slot = slots_[at];
         if (slot.number == 0) return at;
-        if (slot.hash != static_cast<std::uint32_t>(hash >> 32)) continue;
-        if (std::equal(set.begin(), set.end(),
-                       words_.begin() + (slot.number - 1) * static_cast<std::ptrdiff_t>(width_))) {
+        if (slot.hash != hash >> 32) continue;
+        if (std::equal(set.begin(), set.end(), words_.begin() + (slot.number - 1) * width_)) {
             return at;
         }
     }

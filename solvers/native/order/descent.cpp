@@ -67,8 +67,7 @@ bool Descent::commit() {
     if (j == frames_.size()) return false;
     while (j + 1 < frames_.size() && state_.path().size() - frames_[j].steps > kLongestCommit) ++j;
     const std::size_t from = frames_[j].steps;
-    const std::vector<Index> run_since(state_.path().begin() + static_cast<std::ptrdiff_t>(from),
-                                       state_.path().end());
+    const std::vector<Index> run_since(state_.path().begin() + from, state_.path().end());
     choices_.resize(frames_[j].choices);
     frames_[j].choice = frames_[j].choices;
     frames_.resize(j + 1);
@@ -113,7 +112,7 @@ void Descent::push() {
             choices_.push_back({chance == 0 ? step.leaves : 0, chance == 0 ? step.needs : 0, chance, v});
         }
     }
-    const auto first = choices_.begin() + static_cast<std::ptrdiff_t>(frames_.back().choices);
+    const auto first = choices_.begin() + frames_.back().choices;
     std::sort(first, choices_.end(), std::greater<>());
     frames_.back().choice = choices_.size();
 }

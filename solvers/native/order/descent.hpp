@@ -25,7 +25,7 @@ class Descent {
     };
     Descent(const Graph& graph, const Options& options);
 
-    // Looks for an order; stops after so many steps, or when the budget is spent, and goes on when asked
+    // Looks for an order; stops after this many steps, or when the budget is spent, and goes on when asked
     // again for the same limit.
     Answer search(Bytes limit, std::int64_t steps, Budget& budget);
     // The order found.

@@ -30,8 +30,8 @@ void complete(Graph& graph) {
         Storage& storage = graph.storages[s];
         sort_unique(storage.begins);
         sort_unique(storage.ends);
-        for (const Index v : storage.begins) graph.begins_at[v].push_back(static_cast<Index>(s));
-        for (const Index v : storage.ends) graph.ends_at[v].push_back(static_cast<Index>(s));
+        for (const Index v : storage.begins) graph.begins_at[v].push_back(s);
+        for (const Index v : storage.ends) graph.ends_at[v].push_back(s);
     }
     if (topological(graph).size() != n) {
         throw std::invalid_argument("operators that wait for each other");
@@ -80,7 +80,7 @@ bool is_order(const Graph& graph, std::span<const Index> order) {
     if (order.size() != place.size()) return false;
     for (std::size_t k = 0; k < order.size(); ++k) {
         if (order[k] < 0 || order[k] >= graph.size() || place[order[k]] >= 0) return false;
-        place[order[k]] = static_cast<Index>(k);
+        place[order[k]] = k;
     }
     for (Index v = 0; v < graph.size(); ++v) {
         for (const Index u : graph.before[v]) {

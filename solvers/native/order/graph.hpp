@@ -32,7 +32,7 @@ struct Graph {
     std::vector<std::vector<Index>> begins_at, ends_at;  // by operator: storages that list it
     Bytes base = 0;
 
-    Index size() const { return static_cast<Index>(extra.size()); }
+    Index size() const { return count_of(extra); }
 };
 
 // The same with time running backwards: an order of one, reversed, is an order of the other, with the same

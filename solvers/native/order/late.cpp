@@ -101,7 +101,7 @@ WithoutLate Late::take_out() {
     }
     for (Index v = 0; v < graph_.size(); ++v) {
         if (late_[v]) continue;
-        number[v] = static_cast<Index>(result.kept.size());
+        number[v] = count_of(result.kept);
         result.kept.push_back(v);
     }
     Graph& graph = result.graph;

@@ -6,19 +6,19 @@ namespace memstow::order {
 
 void MaxFlow::reset(Index nodes) {
     arcs_.clear();
-    first_.assign(static_cast<std::size_t>(nodes) + 2, -1);
+    first_.assign(nodes + 2, -1);
 }
 
 Index MaxFlow::add_node() {
     first_.push_back(-1);
-    return static_cast<Index>(first_.size()) - 1;
+    return count_of(first_) - 1;
 }
 
 void MaxFlow::add_arc(Index from, Index to, Bytes capacity) {
     arcs_.push_back({to, first_[from], capacity});
-    first_[from] = static_cast<Index>(arcs_.size()) - 1;
+    first_[from] = count_of(arcs_) - 1;
     arcs_.push_back({from, first_[to], 0});
-    first_[to] = static_cast<Index>(arcs_.size()) - 1;
+    first_[to] = count_of(arcs_) - 1;
 }
 
 bool MaxFlow::find_levels() {
@@ -105,15 +105,15 @@ class Unravelling {
         trail_.clear();
         Index node = MaxFlow::kSource;
         while (node != MaxFlow::kSink) {
-            met_[node] = static_cast<Index>(trail_.size());
+            met_[node] = count_of(trail_);
             Index& a = current_[node];
             while (a >= 0 && flow_[a] == 0) a = arcs_[a].next;
             if (a < 0) return {0, {}};
             trail_.push_back(a);
             node = arcs_[a].to;
             if (met_[node] >= 0) {
-                take(static_cast<std::size_t>(met_[node]));
-                forget(static_cast<std::size_t>(met_[node]));
+                take(met_[node]);
+                forget(met_[node]);
             }
         }
         MaxFlow::Path path{take(0), trail_};

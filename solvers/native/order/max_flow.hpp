@@ -12,7 +12,7 @@ class MaxFlow {
     static constexpr Bytes kEndless = kLimit;
     static constexpr Index kSource = 0, kSink = 1;
 
-    // Forgets all arcs; there are the source, the sink and so many nodes from 2 on.
+    // Forgets all arcs; there are the source, the sink and this many nodes from 2 on.
     void reset(Index nodes);
     Index add_node();
     void add_arc(Index from, Index to, Bytes capacity);

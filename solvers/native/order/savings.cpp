@@ -32,7 +32,7 @@ class Matching {
 
   private:
     static std::size_t number(const std::vector<Index>& ends, Index end) {
-        return static_cast<std::size_t>(std::lower_bound(ends.begin(), ends.end(), end) - ends.begin());
+        return std::lower_bound(ends.begin(), ends.end(), end) - ends.begin();
     }
 
     // Longest paths (Bellman and Ford) from free sources to free targets, over pairs that are not used
@@ -71,7 +71,7 @@ class Matching {
         const auto best = std::max_element(at_target.begin(), at_target.end());
         const Bytes gain = best == at_target.end() ? 0 : std::max<Bytes>(*best, 0);
         if (gain == 0) return 0;
-        auto t = static_cast<std::size_t>(best - at_target.begin());
+        std::size_t t = best - at_target.begin();
         for (;;) {
             const std::size_t forward = to_target[t];
             used_[forward] = true;

@@ -19,17 +19,17 @@ State::State(const Graph& graph)
     for (std::size_t s = 0; s < graph.storages.size(); ++s) {
         const Storage& storage = graph.storages[s];
         begun_[s] = storage.from_start ? 1 : 0;
-        left_[s] = static_cast<Index>(storage.ends.size()) + (storage.to_end ? 1 : 0);
+        left_[s] = count_of(storage.ends) + (storage.to_end ? 1 : 0);
         if (storage.from_start && left_[s] > 0) live_ += storage.size;
     }
     for (Index v = 0; v < graph.size(); ++v) {
-        waits_[v] = static_cast<Index>(graph.before[v].size());
+        waits_[v] = count_of(graph.before[v]);
         if (waits_[v] == 0) make_ready(v);
     }
 }
 
 void State::make_ready(Index v) {
-    place_[v] = static_cast<Index>(ready_.size());
+    place_[v] = count_of(ready_);
     ready_.push_back(v);
 }
 

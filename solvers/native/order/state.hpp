@@ -33,7 +33,7 @@ class State {
     void run(Index v);
     // Takes the last step back.
     void undo();
-    // Takes steps back until so many are left.
+    // Takes steps back until this many are left.
     void undo_to(std::size_t steps) {
         while (path_.size() > steps) undo();
     }

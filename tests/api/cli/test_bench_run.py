@@ -1,6 +1,7 @@
 """`memstow bench run`: what it is asked, and that a run killed at any moment ends as one left in peace."""
 
 import io
+import json
 import os
 import random
 import signal
@@ -19,6 +20,7 @@ from memstow.planner.bench.records.journal import InterruptedBenchError, Journal
 from memstow.planner.bench.records.record import RESULTS, Record, from_line
 from memstow.planner.bench.runs.progress import Tally
 from tests.api.cli.conftest import ROOT, Cli
+from tests.api.cli.test_graphs import FORKED
 from tests.planner.bench.requests import timeless
 from tests.waiting import PATIENCE, wait_for
 
@@ -90,6 +92,67 @@ def test_options_reach_the_solver(cli: Cli, three: Path, tmp_path: Path) -> None
     assert record.solver.name == "auto"
     expected = {"gap": 0.5, "workers": 2, "memory": 1 << 30, "time_limit": 3.0, "fit_only": True}
     assert expected.items() <= record.solver.options.items()
+
+
+def test_orders_of_graphs_are_compared(cli: Cli, three: Path, tmp_path: Path) -> None:
+    (tmp_path / "graph.json").write_text(json.dumps(FORKED))
+    asked = ("--orders", "free, lpmf,dfs,given", "--solvers", "auto,greedy", *DETERMINISTIC)
+    run = ("bench", "run", tmp_path / "graph.json", three, *asked, "--output", tmp_path / "out")
+    assert cli(*run).code == Exit.DONE
+    found = records(tmp_path / "out")
+    declined = [record for record in found if record.instance.name == three.stem]
+    assert {(record.status.value, record.error) for record in declined} == {
+        ("declined", "it is a problem: there are no operators to be ordered")
+    }
+    plans = {record.solver.name: record for record in found if record not in declined}
+    assert len({record.instance.digest for record in plans.values()}) == 1
+    assert all(record.judged is not None and record.judged.valid for record in plans.values())
+    assert all(record.instance.features["operators"] == 4 for record in plans.values())
+    assert (plans["free+auto"].status, plans["free+auto"].peak, plans["free+auto"].bound) == (
+        "optimal",
+        110,
+        110,
+    )
+    # The listed order is one of those that the graph allows: what is proven is proven of all of them.
+    assert (plans["given+auto"].status, plans["given+auto"].peak, plans["given+auto"].bound) == (
+        "feasible",
+        160,
+        110,
+    )
+    assert len(plans) == 8
+    again = cli(*run, "--resume")
+    assert again.code == Exit.DONE
+    assert len(records(tmp_path / "out")) == len(found)
+    report = cli("bench", "report", tmp_path / "out")
+    assert report.code == Exit.DONE
+    assert "lpmf+greedy" in (tmp_path / "out" / "report.md").read_text()
+
+
+def test_the_model_orders_where_it_is_installed(cli: Cli, tmp_path: Path) -> None:
+    pytest.importorskip("ortools")
+    (tmp_path / "graph.json").write_text(json.dumps(FORKED))
+    run = ("bench", "run", tmp_path / "graph.json", "--orders", "cpsat", "--output", tmp_path / "out")
+    assert cli(*run, "--time-limit", "60").code == Exit.DONE
+    (record,) = records(tmp_path / "out")
+    assert (record.solver.name, record.status.value, record.peak) == ("cpsat+auto", "optimal", 110)
+    assert "ortools" in record.solver.version
+
+
+@pytest.mark.parametrize("orders", ["", "best", "lpmf,lpmf", "free,cpsat,x"])
+def test_orders_are_named_once_each(cli: Cli, three: Path, tmp_path: Path, orders: str) -> None:
+    ran = cli("bench", "run", three, "--orders", orders, "--output", tmp_path / "out")
+    assert ran.code == Exit.USAGE
+    assert "order" in ran.err
+
+
+def test_generated_graphs_are_ordered(cli: Cli, tmp_path: Path) -> None:
+    of = "generate:graph,n=30,seed=1..2,family=wiring"
+    ran = cli("bench", "run", of, "--orders", "free,lpmf", *DETERMINISTIC, "--output", tmp_path / "out")
+    assert ran.code == Exit.DONE
+    peaks = {(r.instance.name, r.solver.name): r.peak for r in records(tmp_path / "out")}
+    assert len(peaks) == 4
+    for name, solver in peaks:
+        assert (peaks[name, "free+auto"] or 0) <= (peaks[name, solver] or 0)
 
 
 def test_results_are_not_mixed_unasked_but_added_to_when_asked(cli: Cli, three: Path, tmp_path: Path) -> None:

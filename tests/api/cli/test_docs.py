@@ -3,6 +3,7 @@
 import argparse
 import re
 import shlex
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,7 +18,12 @@ from tests.api.http.conftest import hard
 from tests.api.serving import Server
 from tests.planner.bench.farm import Farm
 from tests.planner.bench.requests import SIDE_BY_SIDE
+from tests.planner.tflm.campaign import scratch_of
+from tests.planner.tflm.device import device_log
+from tests.planner.tflm.random_models import random_model
 from tests.waiting import wait_for
+
+MODEL = random_model(15)
 
 PAGE = (ROOT / "docs" / "cli.md").read_text()
 KEY_ID = "3f2a9c41d07b"
@@ -89,9 +95,14 @@ def test_the_examples_run(
     (tmp_path / "memstow.toml").write_text("max_queued = 100\n")
     (tmp_path / "mine.py").write_text(SIDE_BY_SIDE)
     (tmp_path / "first.json").write_text(_written_in_the_readme()["first.json"])
+    _write_model(tmp_path / "model.onnx")
+    (tmp_path / "model.tflite").write_bytes(MODEL)
+    (tmp_path / "device.log").write_bytes(device_log(MODEL, scratch_of(MODEL)))
     ids: dict[str, str] = {}
     place: dict[str, str] = {}
     for example in _examples(_sections()[command]):
+        if "model.onnx" in example and not (tmp_path / "model.onnx").exists():
+            continue
         if "--scheduler" in example:
             farm: Farm = request.getfixturevalue("farm")
             farm.add_worker()
@@ -105,6 +116,14 @@ def test_the_examples_run(
         assert (ran.code, _without_timeouts(ran.err)) == (Exit.DONE, ""), example
         if example[:2] == ["keys", "create"]:
             ids.setdefault(KEY_ID, ran.out.split("_")[1])
+
+
+def _write_model(path: Path) -> None:
+    """A model with an open dimension, where the extra that reads it is installed."""
+    if find_spec("onnx") is not None:
+        from tests.onnx_models import convolutions
+
+        path.write_bytes(convolutions())
 
 
 def _started(cli: Cli, server: Server) -> dict[str, str]:

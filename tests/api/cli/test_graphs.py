@@ -128,9 +128,16 @@ def test_a_bench_plans_graphs_in_the_order_in_which_they_are_listed(
     assert "160" in (tmp_path / "bench" / "results.jsonl").read_text()
 
 
-def test_a_plan_is_a_hint_and_a_lock_is_for_problems(cli: Cli, forked: Path, tmp_path: Path) -> None:
-    plan = tmp_path / "plan.json"
+def test_a_plan_of_a_graph_is_a_hint_and_is_locked(cli: Cli, forked: Path, tmp_path: Path) -> None:
+    plan, lock = tmp_path / "plan.json", tmp_path / "forked.lock"
     assert cli("solve", forked, "--order", "free", "--output", plan).code == Exit.DONE
     assert cli("solve", forked, "--order", "free", "--hint", plan).code == Exit.DONE
-    ran = cli("solve", forked, "--lock", tmp_path / "forked.lock")
-    assert (ran.code, "a lock is for a problem" in ran.err) == (Exit.USAGE, True)
+    assert cli("solve", forked, "--order", "free", "--lock", lock).code == Exit.DONE
+    held = lock.read_bytes()
+    again = cli("solve", forked, "--order", "free", "--lock", lock, "--locked", "--json")
+    assert json.loads(again.out) == json.loads(held)["plan"]
+    assert cli("verify", forked, lock, "--order", "free").code == Exit.DONE
+    # The listed order is another question.
+    ran = cli("solve", forked, "--lock", lock, "--locked")
+    assert (ran.code, "the lock is for another problem" in ran.err.replace("\n", " ")) == (Exit.USAGE, True)
+    assert lock.read_bytes() == held

@@ -90,6 +90,19 @@ def test_a_paused_server_accepts_jobs_and_begins_none(callers: Callers, admin: h
     assert asked(admin, "queue") == {"paused": None, "queued": 0, "running": 0, "keys": []}
 
 
+def test_to_pause_does_not_take_longer_with_a_long_queue(
+    admin: httpx2.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_self: Administration) -> None:
+        raise AssertionError("the whole queue is not asked for")
+
+    monkeypatch.setattr(Administration, "queue", fail)
+    since = admin.post("/v1/admin/pause").json()["paused"]
+    assert since is not None
+    assert admin.post("/v1/admin/pause").json() == {"paused": since}
+    assert admin.post("/v1/admin/resume").json() == {"paused": None}
+
+
 def test_what_runs_and_what_keys_use_is_shown(callers: Callers, admin: httpx2.Client, app: FastAPI) -> None:
     one = callers("one")
     over(one, submit(one))

@@ -18,6 +18,7 @@ from starlette.testclient import TestClient
 from memstow.api.http.app import create_app
 from memstow.api.http.schemas import PROBLEM
 from memstow.api.http.settings import Settings
+from memstow.api.http.submission import draft_for
 from memstow.api.operations.batch import jobs_of, read_batch
 from memstow.api.operations.messages import encode
 from memstow.api.operations.operations import CONVERT, INSPECT, READ, VERIFY
@@ -160,3 +161,24 @@ def test_a_batch_is_as_large_as_its_body_however_many_pairs() -> None:
     assert len(jobs) == 200
     assert len({id(job.problem) for job in jobs}) == 1
     assert len({job.cache_key for job in jobs}) == 200
+
+
+def test_the_jobs_of_a_batch_are_made_beside_the_event_loop_and_only_if_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = create_app(Settings(data=tmp_path, slots=0, max_queued=5))
+    threads: list[str] = []
+
+    def noted(*given: Any, **named: Any) -> Any:
+        threads.append(threading.current_thread().name)
+        return draft_for(*given, **named)
+
+    monkeypatch.setattr("memstow.api.http.routes.batches.draft_for", noted)
+    settings = [{"name": str(i), "options": {"seed": i}} for i in range(3)]
+    body = {"problems": [{"problem": PROBLEM}], "settings": settings}
+    with TestClient(app, base_url="http://localhost") as client:
+        assert client.post("/v1/batches", json=body).status_code == 202
+        assert len(threads) == 3
+        assert all(name.startswith("memstow fast") for name in threads)
+        assert client.post("/v1/batches", json=body).json()["code"] == "queue_full"
+        assert len(threads) == 3, "nothing is made that has no room"

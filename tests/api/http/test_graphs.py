@@ -40,6 +40,10 @@ def test_the_order_and_pairs_in_place_can_be_chosen(client: TestClient) -> None:
     assert value_of(client.post("/v1/plan", json={"graph": {**FORKED, "order": "free"}}).json()) == 110
     apart = client.post("/v1/plan", json={"graph": FORKED, "order": "free", "in_place": False}).json()
     assert value_of(apart) > 110
+    for rule in ("lpmf", "dfs"):
+        by_rule = client.post("/v1/plan", json={"graph": FORKED, "order": rule}).json()
+        assert by_rule["objective"][0]["bound"] == 110 <= value_of(by_rule)
+        assert (by_rule["status"] == "optimal") == (value_of(by_rule) == 110)
     wrong = client.post("/v1/plan", json={"graph": FORKED, "order": "any", "in_place": 1})
     problem_document(wrong, 422, "not_an_order")
     problem_document(
@@ -61,7 +65,7 @@ def test_jobs_and_batches_take_graphs(client: TestClient) -> None:
     wait_for(lambda: client.get(f"/v1/jobs/{job}").json()["state"] == "done", "the job")
     plan = client.get(f"/v1/jobs/{job}/plan").json()
     assert (value_of(plan), sorted(plan["schedule"]["order"])) == (110, ["A", "B", "D", "Y"])
-    as_csv = client.get(f"/v1/jobs/{job}/plan?format=csv")
+    as_csv = client.get(f"/v1/jobs/{job}/plan?output_format=csv")
     assert as_csv.status_code == 200
     batch = client.post(
         "/v1/batches", json={"problems": [{"name": "forked", "problem": {**FORKED, "order": "free"}}]}

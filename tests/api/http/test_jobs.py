@@ -52,7 +52,7 @@ def test_a_job_goes_its_way(client: TestClient) -> None:
     assert (plan.json()["status"], plan.headers["memstow-final"]) == ("optimal", "true")
     unchanged = client.get(f"/v1/jobs/{job['id']}/plan", headers={"if-none-match": plan.headers["etag"]})
     assert (unchanged.status_code, unchanged.content) == (304, b"")
-    as_csv = client.get(f"/v1/jobs/{job['id']}/plan?format=csv")
+    as_csv = client.get(f"/v1/jobs/{job['id']}/plan?output_format=csv")
     assert as_csv.text.startswith("id,lower,upper,size,offset\n")
 
 

@@ -145,3 +145,103 @@ def test_it_is_known_whether_others_wait() -> None:
         assert work.slots.others_wait("a")
 
     run(test)
+
+
+class Clock:
+    """A loop whose time goes on only when it is told to; its timers fire then."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        loop = asyncio.get_running_loop()
+        self._now = loop.time()
+        self._timers: list[tuple[float, Callable[[], None]]] = []
+        monkeypatch.setattr(loop, "time", lambda: self._now)
+        monkeypatch.setattr(loop, "call_at", lambda when, call: self._timers.append((when, call)))
+
+    async def pass_by(self, seconds: float) -> None:
+        """Let this time pass."""
+        self._now += seconds
+        due = [it for it in self._timers if it[0] <= self._now]
+        self._timers = [it for it in self._timers if it[0] > self._now]
+        for _, call in due:
+            call()
+        await settle()
+
+
+async def work_for(work: Work, clock: Clock, name: str, seconds: float) -> None:
+    """One piece of work from its beginning to its end."""
+    await work.ask(name)
+    assert work.served[-1] == name
+    await clock.pass_by(seconds)
+    await work.end(name)
+
+
+def test_who_works_much_leaves_a_slot_free_while_others_are_present(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test() -> None:
+        clock = Clock(monkeypatch)
+        work = Work(FairSlots(2, 100))
+        await work_for(work, clock, "a1", 3.0)
+        await work.ask("a2", "a3")
+        assert work.served == ["a1", "a2", "a3"], "nobody else is there"
+        await work.end("a2", "a3")
+        await work_for(work, clock, "b1", 0.1)
+        await work.ask("a4", "a5")
+        assert work.served[-1] == "a4"
+        await work.ask("b2")
+        assert work.served[-1] == "b2", "who works little finds a free slot"
+        await work.end("b2")
+        assert work.served[-1] == "b2"
+        await work.end("a4")
+        assert work.served[-1] == "a5"
+
+    run(test)
+
+
+def test_who_works_little_keeps_all_slots_beside_who_works_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test() -> None:
+        clock = Clock(monkeypatch)
+        work = Work(FairSlots(2, 100, rests=True))
+        await work_for(work, clock, "a1", 3.0)
+        await work_for(work, clock, "b1", 0.1)
+        await work.ask("b2", "b3")
+        assert work.served == ["a1", "b1", "b2", "b3"]
+
+    run(test)
+
+
+def test_who_works_much_rests_while_others_are_present(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test() -> None:
+        clock = Clock(monkeypatch)
+        work = Work(FairSlots(1, 100, rests=True))
+        await work_for(work, clock, "a1", 3.0)
+        await work_for(work, clock, "a2", 1.0)
+        await work_for(work, clock, "b1", 0.1)
+        await work_for(work, clock, "a3", 1.0)
+        await work.ask("a4")
+        await work_for(work, clock, "b2", 0.1)
+        await clock.pass_by(2.5)
+        assert work.served[-1] == "b2", "three seconds for one are not over"
+        await work_for(work, clock, "b3", 0.1)
+        await clock.pass_by(0.4)
+        assert work.served[-1] == "a4"
+
+    run(test)
+
+
+def test_two_that_work_much_have_about_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test() -> None:
+        clock = Clock(monkeypatch)
+        work = Work(FairSlots(2, 100, rests=True))
+        served = 0
+        for turn in range(40):
+            await work.ask(f"a{turn}", f"b{turn}")
+            await clock.pass_by(0.5)
+            for name in work.served[served:]:
+                served += 1
+                await work.end(name)
+        shares = [sum(name.startswith(it) for name in work.served) for it in "ab"]
+        assert sum(shares) > 20, "at least one of them works"
+        assert min(shares) > sum(shares) / 3
+        for task in work.tasks:
+            task.cancel()
+
+    run(test)

@@ -116,6 +116,29 @@ def test_a_problem_is_inspected(client: TestClient) -> None:
     problem_document(client.post("/v1/inspect?rows=-1", json={"problem": PROBLEM}), 422, "invalid_request")
 
 
+@pytest.mark.parametrize(
+    ("asked", "body", "path"),
+    [
+        ("verify?recheck=true", {"problem": PROBLEM}, "$.plan"),
+        ("inspect?needs=true", {"problem": {"version": 1}}, "$.problem.buffers"),
+    ],
+)
+def test_no_process_is_started_for_a_search_that_is_refused(
+    client: TestClient,
+    app: FastAPI,
+    monkeypatch: pytest.MonkeyPatch,
+    asked: str,
+    body: dict[str, Any],
+    path: str,
+) -> None:
+    def run(*_given: object) -> None:
+        raise AssertionError("a process was started")
+
+    monkeypatch.setattr(app.state.service.children, "run", run)
+    document = problem_document(client.post(f"/v1/{asked}", json=body), 422, "missing_field")
+    assert [error["path"] for error in document["errors"]] == [path]
+
+
 def test_a_problem_is_converted(client: TestClient) -> None:
     made = client.post("/v1/convert?to=executorch", json={"problem": PROBLEM})
     assert len(made.json()) == 5

@@ -111,6 +111,26 @@ def test_only_short_jobs_are_claimed_for_slots_of_short_jobs(database: Database,
     assert sum(claims.claim("me", 9) is not None for _ in range(4)) == 3
 
 
+def test_slots_for_first_jobs_are_for_keys_with_none_running_but_short_ones(
+    database: Database, claims: Claims
+) -> None:
+    jobs = Queue(database, Quotas(max_queued=100), short_seconds=2.0)
+    for key in ("busy", "new"):
+        for limit in (60.0, 60.0, 1.0):
+            jobs.submit(draft(time_limit=limit, key_id=key, priority=-int(limit < 2)))
+    assert claims.claim("me", 9) is not None
+    first = claims.claim("me", 9, first_only=True)
+    assert first is not None
+    assert first.job.key_id == "new"
+    assert claims.claim("me", 9, first_only=True) is None
+    run(claims, first)
+    for _ in range(2):
+        assert claims.claim("me", 9, short_only=True) is not None
+    again = claims.claim("me", 9, first_only=True)
+    assert again is not None
+    assert again.job.key_id == "new", "its short job that runs does not count"
+
+
 def test_a_key_has_no_more_jobs_waiting_than_it_may(database: Database, claims: Claims) -> None:
     own, _ = Keys(database).create("own")
     with database.write() as connection:

@@ -3,8 +3,10 @@
 import errno
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from math import ceil
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TypeVar
@@ -155,6 +157,51 @@ def test_a_short_job_is_answered_while_long_ones_have_all_slots(database: Databa
         mine.close()
 
 
+def test_a_key_with_nothing_running_does_not_wait_for_one_that_has_all_slots(
+    database: Database, jobs: Queue
+) -> None:
+    place = Busy()
+    mine = runner_of(database, jobs, place, slots=2)
+    mine.start()
+    try:
+        long = options(time_limit=60.0)
+        for _ in range(5):
+            jobs.submit(draft(options=long, fresh=True, key_id="flood", priority=9))
+        mine.wake()
+        wait_for(lambda: place.long_running == 2, "all slots to be busy")
+        one, two = (jobs.submit(draft(options=long, fresh=True, key_id="quiet"))[0] for _ in range(2))
+        mine.wake()
+        wait_for(lambda: state_of(jobs, one) is State.RUNNING, "the first job of the other key to run")
+        wait_for(lambda: place.long_running == 3, "its process to run")
+        assert state_of(jobs, two) is State.QUEUED, "only the first is let in"
+        assert jobs.totals().running == 3
+    finally:
+        mine.close()
+
+
+def test_a_key_alone_has_no_more_running_than_there_are_slots(database: Database, jobs: Queue) -> None:
+    place = Busy()
+    mine = runner_of(database, jobs, place, slots=2)
+    assert mine._lanes.all[2].first_only
+    mine.start()
+    try:
+        for _ in range(5):
+            jobs.submit(draft(options=options(time_limit=60.0), fresh=True, key_id="flood"))
+        mine.wake()
+        wait_for(lambda: place.long_running == 2, "all slots to be busy")
+        mine.wake()
+        time.sleep(0.3)
+        assert jobs.totals().running == 2
+    finally:
+        mine.close()
+
+
+def state_of(jobs: Queue, job: str) -> State:
+    found = jobs.get(job)
+    assert found is not None
+    return found.state
+
+
 def over(jobs: Queue, job: str) -> bool:
     found = jobs.get(job)
     return found is not None and found.over
@@ -168,7 +215,7 @@ def test_slots_for_short_jobs_are_few_beside_the_others(
 ) -> None:
     mine = runner_of(database, jobs, Place(), slots, short_seconds)
     assert mine._settings.short_slots == short_slots
-    assert mine._settings.threads == slots + short_slots
+    assert mine._settings.threads == slots + short_slots + ceil(slots / 8)
 
 
 def test_one_call_wakes_as_many_workers_as_there_are_jobs(database: Database, jobs: Queue) -> None:

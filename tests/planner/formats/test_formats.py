@@ -121,8 +121,8 @@ def test_unknown_formats_and_formats_without_plans_are_refused() -> None:
     problem = Problem(version=1, buffers=())
     plan = Plan(status="unknown")  # type: ignore[arg-type]
     assert told(lambda: formats.read_problem(b"{}", "yaml")) == [("unknown_format", "format")]
-    assert told(lambda: formats.write_plan(problem, plan, "usmp")) == [("no_plan_format", "format")]
-    assert told(lambda: formats.read_plan(b"[]", problem, "executorch")) == [("no_plan_format", "format")]
+    assert told(lambda: formats.write_plan(problem, plan, "xla")) == [("no_plan_format", "format")]
+    assert told(lambda: formats.read_plan(b"[]", problem, "xla")) == [("no_plan_format", "format")]
 
 
 def test_each_field_that_has_no_place_is_named_once() -> None:

@@ -236,3 +236,13 @@ def test_bytes_on_their_way_to_a_child_are_not_copied_nor_kept(child: Children) 
         tracemalloc.stop()
     assert most < 1.4 * size
     assert kept[0] < 0.4 * size
+
+
+def test_the_priority_of_a_child_counts_against_its_parent() -> None:
+    process = Process([sys.executable, "-c", "import time; time.sleep(600)"])
+    try:
+        # Linux may share processors between sessions, whatever the priorities in them.
+        assert os.getsid(process.id) == os.getsid(0)
+        assert os.getpgid(process.id) == process.id != os.getpgrp()
+    finally:
+        process.close()

@@ -6,14 +6,18 @@ from dataclasses import replace
 import pytest
 
 from memstow.planner.generate.graph import graph as generated
+from memstow.planner.graph.arrays import order_instance
 from memstow.planner.graph.changes import with_order, without_in_place
 from memstow.planner.graph.reading import parse_graph
-from memstow.planner.model.graph import Alternative, Graph, Operator, Tensor
+from memstow.planner.model.events import Event
+from memstow.planner.model.graph import Alternative, Graph, Operator, Order, Tensor
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan, Schedule, Status
 from memstow.planner.model.problem import Pool
 from memstow.planner.solve.engine import plan as solve
 from memstow.planner.verify import Standing, judge, verify
+from memstow.solvers.core import Budget
+from memstow.solvers.order.solver import ORDER_SOLVERS, OrderListeners, OrderTask
 from tests.graphs import Document, most_live, orders, random_graph
 
 QUICK = Options(time_limit=60.0)
@@ -50,6 +54,44 @@ def test_the_given_order_is_kept_and_the_best_one_is_found() -> None:
     assert (free.status, free.objective[0].value) == (Status.OPTIMAL, 130)
     for plan, graph in ((given, forked()), (free, replace(forked(), order="free")), (free, forked())):
         assert verify(graph, plan) == []
+
+
+@pytest.mark.parametrize("rule", ["lpmf", "dfs"])
+def test_a_rule_gives_its_order_and_the_bound_of_all(rule: Order) -> None:
+    graph = replace(forked(), order=rule)
+    plan = solve(graph, QUICK)
+    instance = order_instance(graph)
+    task, ignored = OrderTask(instance), OrderListeners(lambda *_: None, lambda *_: None)
+    order = ORDER_SOLVERS[rule].solve(task, Budget(-1.0, -1), ignored).order
+    assert plan.schedule is not None
+    assert plan.schedule.order == tuple(graph.operators[i].id for i in order)
+    assert plan.objective[0].bound == 130
+    assert (plan.status is Status.OPTIMAL) == (plan.objective[0].value == 130)
+    for same in (graph, replace(graph, order="free"), forked()):
+        assert verify(same, plan) == []
+    assert all(claim.standing is Standing.CHECKED for claim in judge(graph, plan).claims)
+
+
+def test_no_rule_is_called_optimal_without_proof() -> None:
+    statuses = set()
+    for seed in range(30):
+        graph = replace(parse_graph(random_graph(seed, most=6)), order="free", alternatives=())
+        best = solve(graph, QUICK)
+        for rule in ("lpmf", "dfs"):
+            plan = solve(replace(graph, order=rule), QUICK)
+            if best.status is Status.OPTIMAL and plan.status is Status.OPTIMAL:
+                assert plan.objective == best.objective or plan.objective[0].value == best.objective[0].value
+            assert verify(graph, plan) == []
+            statuses.add(plan.status)
+    assert {Status.OPTIMAL, Status.FEASIBLE} <= statuses
+
+
+def test_events_of_all_phases_have_one_clock() -> None:
+    events: list[Event] = []
+    solve(with_order(generated(40, 1, family="wiring"), "free"), QUICK, on_event=events.append)
+    seconds = [event.seconds for event in events]
+    assert len(seconds) > 3
+    assert seconds == sorted(seconds)
 
 
 @pytest.mark.parametrize("chunk", range(6))

@@ -1,6 +1,7 @@
 """Bounds of all orders of a graph: proofs that the judge accepts, and forged ones that it does not."""
 
 from dataclasses import replace
+from functools import partialmethod
 
 import pytest
 
@@ -14,6 +15,7 @@ from memstow.planner.model.plan import Plan, gap_of
 from memstow.planner.model.problem import Buffer, Pool, Problem
 from memstow.planner.solve.engine import plan as solve
 from memstow.planner.verify import Standing, Subject, judge, verify
+from memstow.planner.verify.effort import MOST_STEPS, Effort, TooMuch
 from memstow.planner.verify.graphs.order_claims import reason_against_orders
 from tests.graphs import random_graph
 
@@ -159,6 +161,63 @@ def test_with_several_pools_a_proof_of_all_bytes_says_nothing_of_one() -> None:
     plan = with_bound(solve(graph, OPTIONS), 1, cut("A"))
     messages = [it.message for it in verify(graph, plan)]
     assert any("the peak of a single pool" in message for message in messages)
+
+
+def test_a_proof_that_takes_too_much_work_stays_a_claim(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = hard()
+    plan, certificate = proven(graph)
+    assert isinstance(certificate, RefutedOrders)
+    steps = 0
+    spend = Effort.spend
+
+    def counted(self: Effort, more: int) -> None:
+        nonlocal steps
+        steps += more
+        spend(self, more)
+
+    monkeypatch.setattr(Effort, "spend", counted)
+    assert reason_against_orders(graph, plan.objective[0].bound, certificate) is None
+    assert 0 < steps < MOST_STEPS / 100
+    limited = partialmethod(Effort.__init__, most=steps - 1)
+    monkeypatch.setattr(Effort, "__init__", limited)
+    with pytest.raises(TooMuch):
+        reason_against_orders(graph, plan.objective[0].bound, certificate)
+    verdict = judge(graph, plan)
+    assert verdict.valid
+    assert [(it.subject, it.standing) for it in verdict.unchecked if it.subject is Subject.BOUND] == [
+        (Subject.BOUND, Standing.CLAIMED)
+    ]
+
+
+def wide(count: int) -> tuple[Graph, RefutedOrders]:
+    """Operators that may run in any order, and a refutation of which each set takes all pairs."""
+    tensors = [Tensor(id="y", size=1), *(Tensor(id=f"t{i}", size=1) for i in range(count))]
+    graph = Graph(
+        tensors=tensors,
+        operators=[
+            *(Operator(id=f"A{i}", outputs=[f"t{i}"]) for i in range(count)),
+            Operator(id="Y", inputs=[f"t{i}" for i in range(count)], outputs=["y"]),
+        ],
+        outputs=["y"],
+        order="free",
+    )
+    empty = [DeadSet(changes=())] * 1000
+    first = DeadSet(changes=("A0",))
+    others = [DeadSet(changes=(f"A{i}", f"A{i + 1}")) for i in range(count - 1)]
+    return graph, RefutedOrders(height=count + 1, sets=(*empty, first, *others))
+
+
+def test_a_crafted_refutation_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Effort, "__init__", partialmethod(Effort.__init__, most=MOST_STEPS // 100))
+    graph, certificate = wide(100)
+    with pytest.raises(TooMuch):
+        reason_against_orders(graph, 1, certificate)
+
+
+def test_graphs_of_more_operators_than_the_judge_has_memory_for_are_not_checked() -> None:
+    operators = [Operator(id=f"A{i}") for i in range(20_001)]
+    with pytest.raises(TooMuch):
+        reason_against_orders(Graph(tensors=[], operators=operators, order="free"), 0, cut(None))
 
 
 @pytest.mark.parametrize("count", [3000])

@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from memstow.planner.verify.effort import Effort
 from memstow.planner.verify.graphs.chains import Broken, ChainOf
 from memstow.planner.verify.graphs.cut_proof import WayOf, at_the_ends, needed_by
 from memstow.planner.verify.graphs.refuted_proof import DeadOf, check_refuted
@@ -205,4 +206,4 @@ def test_the_judge_saves_no_less_than_the_best_pairs() -> None:
         sets, graph = Sets(instance), untimed(instance)
         for op, done in steps_of(instance):
             saved = sets.saved(op, bits(done))
-            assert saved <= most_saved(instance.size, graph.pairs[op])
+            assert saved <= most_saved(instance.size, graph.pairs[op], Effort())

@@ -2,14 +2,21 @@
 
 from array import array
 from dataclasses import replace
+from functools import partial
 from random import Random
 
 import pytest
 
-from benchmarks.order_model import least_peak
 from memstow.solvers import _native
 from memstow.solvers.order.instance import OrderInstance, bytes_by_step, peak
-from memstow.solvers.order.solver import ORDER_SOLVERS, OrderListeners, OrderOutcome, OrderTask, order_within
+from memstow.solvers.order.solver import (
+    ORDER_SOLVERS,
+    OrderListeners,
+    OrderOutcome,
+    OrderTask,
+    order_solver,
+    order_within,
+)
 from tests.solvers.order.instances import instance_of, random_instance, shared_graph
 from tests.solvers.order.least_peak import Sets
 
@@ -46,17 +53,47 @@ def test_a_search_that_is_stopped_early_claims_no_more_than_holds(seed: int) -> 
         assert outcome.bound <= least <= outcome.peak == peak(instance, outcome.order)
 
 
+def _add_peak(heard: list[int], _name: str, peak: int, _order: object) -> None:
+    heard.append(peak)
+
+
 def test_the_model_of_cpsat_has_the_same_least_peaks() -> None:
-    compared = 0
+    pytest.importorskip("ortools")
+    compared = saved = 0
     for seed in range(60):
-        instance = replace(random_instance(Random(seed), 16), in_place=array("q"))
-        if instance.operator_count >= 10:
-            model = least_peak(instance, 600.0)
+        instance = random_instance(Random(seed), 14)
+        if instance.operator_count >= 8:
+            heard: list[int] = []
+            listeners = OrderListeners(partial(_add_peak, heard), lambda *_: None)
+            model = order_solver("cpsat").solve(OrderTask(instance), _native.Budget(600.0, -1), listeners)
             outcome = solved(OrderTask(instance))
-            assert model is not None
             assert model.peak == model.bound == outcome.peak == outcome.bound
+            assert model.peak == peak(instance, model.order) == heard[-1]
             compared += 1
+            saved += model.peak < solved(OrderTask(replace(instance, in_place=array("q")))).peak
     assert compared >= 10
+    assert saved > 0
+
+
+def test_the_model_ends_when_its_time_is_over_with_an_order() -> None:
+    pytest.importorskip("ortools")
+    instance = random_instance(Random(3), 14)
+    for budget in (_native.Budget(0.0, -1), _native.Budget(-1.0, 0)):
+        outcome = order_solver("cpsat").solve(OrderTask(instance), budget, IGNORED)
+        assert outcome.bound <= outcome.peak == peak(instance, outcome.order)
+
+
+@pytest.mark.parametrize("name", ["given", "lpmf", "dfs"])
+def test_the_bound_of_a_rule_is_about_all_orders(name: str) -> None:
+    tight = 0
+    for seed in range(60):
+        instance = random_instance(Random(seed), 8)
+        outcome = solved(OrderTask(instance), name=name)
+        least = Sets(instance).least_peak()
+        assert outcome.bound <= least <= outcome.peak
+        assert (outcome.prover, outcome.solver) == ("order", name)
+        tight += outcome.bound == least
+    assert tight > 30
 
 
 REACH = [

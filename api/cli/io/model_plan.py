@@ -1,0 +1,34 @@
+"""The plan that a TensorFlow Lite model carries, where a plan is read."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from memstow.api.cli.io.problem_input import STDIN, naming_file, read_bytes_of
+
+if TYPE_CHECKING:
+    from memstow.planner.model.graph import Graph
+    from memstow.planner.model.problem import Problem
+    from memstow.planner.tflm.carried_plan import CarriedPlan
+
+
+def read_carried_plan(args: argparse.Namespace, document: "Problem | Graph") -> "CarriedPlan | None":
+    """The plan in the model that is the plan file, or the first file itself; None if the plan is no model."""
+    path = args.problem if args.plan is None else args.plan
+    data = None if path == STDIN else read_bytes_of(path)
+    if data is None or data[4:8] != b"TFL3":
+        if args.plan is None:
+            from memstow.planner.model.errors import InputError
+
+            message = "name the plan: only the file of a TensorFlow Lite model can carry its own"
+            raise InputError.single("no_plan", "PLAN", message)
+        return None
+    from memstow.planner.model.errors import InputError
+    from memstow.planner.model.problem import Problem
+
+    if isinstance(document, Problem):
+        message = "this model carries a plan for its graph, and the first file is a problem; name the model"
+        raise InputError.single("not_a_graph", "PLAN", message)
+    from memstow.planner.tflm.same_model import plan_in
+
+    with naming_file(path):
+        return plan_in(data, document)

@@ -1,0 +1,1 @@
+"""Inside of other compilers: their interfaces, answered by the planner."""

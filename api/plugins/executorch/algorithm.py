@@ -1,0 +1,157 @@
+"""`Memstow`: an algorithm for ExecuTorch's suite of memory planning algorithms."""
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from weakref import WeakSet
+
+from memstow.api.plugins.executorch.frames import Frame, SpecsOf, frame_alone, frame_of
+from memstow.api.plugins.executorch.interface import Answer, GraphModule, Spec
+from memstow.api.plugins.executorch.solving import OnPlan, Solver
+from memstow.api.plugins.executorch.tensors import groups_of, objects_of, places_of
+from memstow.api.plugins.executorch.timeline import Timeline
+from memstow.planner.model.errors import InputError, MemstowError
+from memstow.planner.model.options import Options
+from memstow.planner.model.problem import Pool
+
+
+class Memstow:
+    """Called by `MemoryPlanningAlgorithmSuite` with the tensors of a graph; returns where they are.
+
+    Without `memories`, each tensor is in the memory that its `mem_id` says, by default 1. With them, memstow
+    chooses among them: by `cost` where they have some, and then as much as possible in the first ones.
+    `submodules`: branches of control flow are placed together with the graph around them, and are in memory
+    while they run and their results are read. Otherwise, graphs with branches are left to greedy.
+    """
+
+    def __init__(
+        self,
+        *,
+        memories: Sequence[Pool] = (),
+        time_limit: float = 10.0,
+        work_limit: int | None = None,
+        deterministic: bool = True,
+        submodules: bool = True,
+        on_plan: OnPlan | None = None,
+    ) -> None:
+        self._memories = tuple(memories)
+        self._options = Options(time_limit=time_limit, work_limit=work_limit, deterministic=deterministic)
+        self._submodules = submodules
+        self._on_plan = on_plan
+        # The suite knows algorithms by their names, and forgets one of two with the same name.
+        self.__name__ = f"memstow({self._memories}, {self._options}, {submodules})"
+        # Planning a branch gives its tensors a memory: no demand when the graph around it is planned.
+        self._free: WeakSet[Spec] = WeakSet()
+
+    def __call__(
+        self,
+        alignment: int,
+        specs: Iterable[Spec],
+        graph_module: GraphModule,
+        graph_signature: object,
+        extra_padding: int = 0,
+    ) -> Answer:
+        """The places of these tensors, and with `submodules` of those in the branches."""
+        specs = list(specs)
+        for spec in specs:
+            if spec.mem_id is None:
+                self._free.add(spec)
+        # Empty where there are no branches, and for tensors on other devices, which branches do not have.
+        has_branches = bool(getattr(graph_module, "input_mem_buffer_sizes", None))
+        try:
+            if not has_branches:
+                frame = frame_alone(graph_module, specs)
+            elif self._submodules:
+                frame = frame_of(graph_module, specs, _specs_of(graph_signature))
+            elif self._memories:
+                raise InputError.single(
+                    "not_planned", "submodules", "with memories, branches must be planned too"
+                )
+            else:
+                return _greedy(alignment, specs, graph_module, graph_signature, extra_padding)
+            return self._planned(frame, alignment, extra_padding)
+        except MemstowError as error:
+            if self._memories:
+                raise
+            warnings.warn(f"memstow leaves this graph to greedy: {error}", RuntimeWarning, stacklevel=2)
+            return _greedy(alignment, specs, graph_module, graph_signature, extra_padding)
+
+    def _planned(self, frame: Frame, alignment: int, extra_padding: int) -> Answer:
+        """The places of all tensors of the frame and its branches."""
+        from executorch.exir.memory_planning import MemoryAlgoResult, SpecAllocResult
+
+        timeline = Timeline(self._memory_of)
+        timeline.add(frame, 0)
+        for spec in timeline.lives:
+            spec.realign(alignment)
+        groups = groups_of(timeline)
+        last = max((self._memory_of(it) or 1 for it in timeline.lives), default=1)
+        pools = self._pools(last, extra_padding)
+        solver = Solver(self._options, self._on_plan)
+        solver.solve(list(groups.values()), pools, _objective(pools))
+        places = places_of(timeline, groups, solver.places)
+        objects = objects_of(places)
+        answer: Answer = MemoryAlgoResult(
+            {spec: SpecAllocResult(it.memory, objects[spec], it.offset) for spec, it in places.items()},
+            _sizes(solver.peaks, extra_padding),
+        )
+        return answer
+
+    def _memory_of(self, spec: Spec) -> int | None:
+        """The memory that the tensor must be in; None: any of those given."""
+        if spec in self._free or spec.mem_id is None:
+            return None if self._memories else 1
+        if self._memories and not 1 <= spec.mem_id <= len(self._memories):
+            message = (
+                f"a tensor must be in memory {spec.mem_id}; there are {len(self._memories)}, counted from 1"
+            )
+            raise InputError.single("unknown_memory", "memories", message)
+        return spec.mem_id
+
+    def _pools(self, last: int, extra_padding: int) -> dict[int, Pool]:
+        """The memories by number, without the padding that follows what is in them."""
+        if not self._memories:
+            return {number: Pool(id=str(number)) for number in range(1, last + 1)}
+        capacities = (
+            None if it.capacity is None else max(it.capacity - extra_padding, 0) for it in self._memories
+        )
+        padded = zip(self._memories, capacities, strict=True)
+        return {number: replace(it, capacity=room) for number, (it, room) in enumerate(padded, start=1)}
+
+
+def _objective(pools: Mapping[int, Pool]) -> tuple[str, ...]:
+    costs = any(pool.cost for pool in pools.values())
+    return ("placement_cost", "peak") if costs else ("preference", "peak")
+
+
+def _sizes(peaks: Mapping[int, int], padding: int) -> list[int]:
+    """The size of each memory from 0 on, which is that of constants. There is always a memory 1."""
+    return [0, *(peaks[it] + padding if it in peaks else 0 for it in range(1, max(peaks, default=1) + 1))]
+
+
+def _specs_of(graph_signature: object) -> SpecsOf:
+    """Which tensors of a branch are placed, as `apply_algo` has it."""
+
+    def specs_of(branch: GraphModule, places_inputs: bool) -> Iterator[Spec]:
+        from executorch.exir.memory_planning import collect_specs_from_nodes
+
+        found: Iterable[Spec] = collect_specs_from_nodes(
+            branch.graph.nodes, graph_signature, ignore_graph_input=not places_inputs, do_assertion=False
+        )
+        return (spec for spec in found if spec.mem_offset is not None)
+
+    return specs_of
+
+
+def _greedy(
+    alignment: int,
+    specs: Iterable[Spec],
+    graph_module: GraphModule,
+    graph_signature: object,
+    extra_padding: int,
+) -> Answer:
+    """What ExecuTorch has."""
+    from executorch.exir.memory_planning import greedy
+
+    answer: Answer = greedy(alignment, specs, graph_module, graph_signature, extra_padding)
+    return answer

@@ -1,0 +1,102 @@
+"""The dimensions that an ONNX model leaves open, and the values they get: `N=1`, or `x:0=1` where no name is.
+
+A name stands for all dimensions that have it, `x:0` for axis 0 of the input `x` alone.
+"""
+
+from collections.abc import Iterator, Mapping
+from shlex import quote
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from memstow.planner.formats.onnx.texts import path_of, text_of
+from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.model.suggestion import closest_match
+from memstow.planner.reading.printable import printable, shown
+
+if TYPE_CHECKING:
+    import onnx
+
+LARGEST: Final = 1 << 31
+_MOST_LISTED: Final = 20
+
+
+class _Axis(NamedTuple):
+    """A dimension; its position, such as `x:0`, is empty where the value is no input."""
+
+    path: str
+    position: str
+    dimension: "onnx.TensorShapeProto.Dimension"
+
+    @property
+    def name(self) -> str:
+        return text_of(self.dimension.dim_param)
+
+    @property
+    def is_open(self) -> bool:
+        return not self.dimension.HasField("dim_value")
+
+
+def fix_dimensions(model: "onnx.ModelProto", values: Mapping[str, int]) -> None:
+    """Give dimensions their values; InputError for a value that no dimension can take."""
+    axes = list(_axes(model))
+    _refuse_odd(axes, values)
+    for axis in axes:
+        value = values.get(axis.position, values.get(axis.name)) if axis.is_open else None
+        if value is not None:
+            axis.dimension.dim_value = value
+
+
+def require_inputs_known(model: "onnx.ModelProto") -> None:
+    """Raise InputError if dimensions of inputs are still open; it says how to give each a value."""
+    issues: dict[str, Issue] = {}
+    for axis in _axes(model):
+        if axis.position and axis.is_open:
+            issue = Issue("unknown_dimension", axis.path, unknown(axis.name or axis.position))
+            issues.setdefault(axis.name or axis.position, issue)
+    if issues:
+        raise InputError(list(issues.values())[:_MOST_LISTED])
+
+
+def unknown(name: str) -> str:
+    """What is said about an open dimension that can be given a value."""
+    option = quote(printable(name, 200))
+    return f"the dimension {shown(name)} is not known before the model runs; give its value: --dim {option}=1"
+
+
+def open_names(model: "onnx.ModelProto") -> frozenset[str]:
+    """The names of the dimensions that are open."""
+    return frozenset(axis.name for axis in _axes(model) if axis.is_open and axis.name)
+
+
+def _axes(model: "onnx.ModelProto") -> Iterator[_Axis]:
+    graph = model.graph
+    initial = {it.name for it in graph.initializer}
+    inputs = [it for it in graph.input if it.name not in initial]
+    for values, are_inputs in ((inputs, True), ([*graph.output, *graph.value_info], False)):
+        for value in values:
+            if value.type.HasField("tensor_type"):
+                name = text_of(value.name)
+                for i, dimension in enumerate(value.type.tensor_type.shape.dim):
+                    yield _Axis(path_of(name), f"{name}:{i}" if are_inputs else "", dimension)
+
+
+def _refuse_odd(axes: list[_Axis], values: Mapping[str, int]) -> None:
+    can_be_set = {name for axis in axes if axis.is_open for name in (axis.name, axis.position) if name}
+    fixed = {axis.position: axis.dimension.dim_value for axis in axes if not axis.is_open and axis.position}
+    for name, value in values.items():
+        if not 1 <= value <= LARGEST:
+            message = f"{shown(name)} is {shown(value)}: a dimension is from 1 to 2^31"
+            raise InputError.single("out_of_range", "--dim", message)
+        if name in fixed:
+            message = f"{shown(name)} is {fixed[name]:,} in the model already; leave it out"
+            raise InputError.single("fixed_dimension", "--dim", message)
+        if name not in can_be_set:
+            raise _no_such(name, sorted(can_be_set))
+
+
+def _no_such(name: str, known: list[str]) -> InputError:
+    close = closest_match(name, known)
+    meant = f"did you mean {shown(close)}? " if close is not None else ""
+    listed = ", ".join(map(shown, known[:_MOST_LISTED]))
+    what = f"open are {listed}" if known else "all of its dimensions are known"
+    message = f"the model has no open dimension {shown(name)}; {meant}{what}"
+    return InputError.single("no_such_dimension", "--dim", message)

@@ -1,0 +1,27 @@
+"""Names of an ONNX model as texts, as ids and in messages."""
+
+from typing import Final
+
+from memstow.planner.model.errors import InputError
+from memstow.planner.reading.printable import shown
+
+_LONGEST_NAME: Final = 1024
+
+
+def text_of(value: str | bytes) -> str:
+    """A text of the model; protobuf hands out bytes where they are no UTF-8."""
+    return value if isinstance(value, str) else value.decode("utf-8", "backslashreplace")
+
+
+def path_of(value: str) -> str:
+    """The path of a value of the graph, for messages."""
+    return f"$.graph[{shown(value)}]"
+
+
+def usable_name(value: str | bytes, path: str) -> str:
+    """The name as an id; InputError where it is too long."""
+    name = text_of(value)
+    if len(name) > _LONGEST_NAME:
+        message = f"a name of {len(name):,} characters is longer than {_LONGEST_NAME:,}; shorten it"
+        raise InputError.single("name_too_long", path[:200], message)
+    return name

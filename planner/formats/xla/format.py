@@ -1,0 +1,143 @@
+"""Dumps of XLA as problems: the temporaries of a compiled program, as XLA's own planner got them.
+
+Both texts, one after the other: `*-buffer-assignment.txt` and `*-live-range.txt`. A value lives at its first
+and its last time and between them. Values that XLA put at one offset while both live are one block to XLA
+(what an operation writes in place, and what loops and branches hand on), and stay together here.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from memstow.planner.formats.format import Format
+from memstow.planner.formats.xla.dump import Allocation, Value, live_ranges, temporaries
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.memory import collector_at_rest
+from memstow.planner.model.plan import Placement, Plan, Status
+from memstow.planner.model.problem import DEFAULT_POOL, Buffer, Pool, Problem, Relative
+from memstow.planner.reading.issues import Findings
+from memstow.planner.reading.parse import check_made
+from memstow.planner.reading.printable import shown
+
+_MOST_ALIGNMENT: Final = 256
+_Lives = dict[str, tuple[int, int]]
+
+
+def read_problem(data: bytes) -> Problem:
+    """The problem of both texts."""
+    text = _text(data)
+    with collector_at_rest():
+        allocations, lives = temporaries(text), live_ranges(text)
+        pools = _pools_of(allocations)
+        problem = Problem(
+            version=1,
+            pools=tuple(Pool(id=pool) for pool in pools),
+            buffers=tuple(
+                buffer
+                for pool, allocation in zip(pools, allocations, strict=True)
+                for buffer in _buffers(allocation, pool if len(pools) > 1 else None, lives)
+            ),
+            relative=tuple(tie for allocation in allocations for tie in _ties(allocation, lives)),
+        )
+        findings = Findings(None)
+        check_made(problem, findings, lambda path: path)
+    if findings:
+        raise findings.error()
+    return problem
+
+
+def read_plan(data: bytes, _problem: Problem) -> Plan:
+    """Where XLA itself put the values."""
+    allocations = temporaries(_text(data))
+    placements = tuple(
+        Placement(buffer=value.id, pool=pool, offset=value.offset)
+        for pool, allocation in zip(_pools_of(allocations), allocations, strict=True)
+        for value in allocation.values
+    )
+    return Plan(status=Status.FEASIBLE, placements=placements)
+
+
+def _pools_of(allocations: list[Allocation]) -> list[str]:
+    """A pool for each allocation."""
+    if len(allocations) == 1:
+        return [DEFAULT_POOL]
+    return [f"allocation {allocation.index}" for allocation in allocations]
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode().replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        message = f"the text is no UTF-8 from byte {error.start:,} on"
+        raise InputError.single("not_utf8", "$", message) from None
+
+
+def _buffers(allocation: Allocation, pool: str | None, lives: _Lives) -> Iterator[Buffer]:
+    alignment = _alignment(allocation.values)
+    for value in allocation.values:
+        first, last = _life(value, lives)
+        yield Buffer(id=value.id, size=value.size, lifetime=(first, last + 1), alignment=alignment, pool=pool)
+
+
+def _life(value: Value, lives: _Lives) -> tuple[int, int]:
+    life = lives.get(value.id)
+    if life is None:
+        message = f"{shown(value.id)} has no live range: the two files are not of one program"
+        raise InputError.single("no_live_range", "$", message)
+    return life
+
+
+def _alignment(values: list[Value]) -> int:
+    """What all offsets are multiples of, as far as that tells: XLA does not write its alignment."""
+    bits = _MOST_ALIGNMENT
+    for value in values:
+        bits |= value.offset
+    return bits & -bits
+
+
+def _ties(allocation: Allocation, lives: _Lives) -> Iterator[Relative]:
+    by_offset: dict[int, list[Value]] = {}
+    for value in allocation.values:
+        if value.size:
+            by_offset.setdefault(value.offset, []).append(value)
+    for values in by_offset.values():
+        for block in _blocks(values, lives):
+            for value in block[1:]:
+                yield Relative(buffer=value.id, base=block[0].id, offset=0)
+
+
+def _blocks(values: list[Value], lives: _Lives) -> Iterable[list[Value]]:
+    """Values at one offset that are one block: they meet in time, or loops and branches hand them on.
+
+    The dump does not say what is handed on: where a phi has a size, all values of that size are taken for it.
+    """
+    ordered = sorted(values, key=lambda value: _life(value, lives))
+    handed_on = {value.size for value in ordered if value.is_phi}
+    leader = list(range(len(ordered)))
+    first_of_size: dict[int, int] = {}
+    end = -1
+    for number, value in enumerate(ordered):
+        first, last = _life(value, lives)
+        if first <= end:
+            _join(leader, number, number - 1)
+        if value.size in handed_on:
+            _join(leader, number, first_of_size.setdefault(value.size, number))
+        end = max(end, last)
+    blocks: dict[int, list[Value]] = {}
+    for number, value in enumerate(ordered):
+        blocks.setdefault(_find(leader, number), []).append(value)
+    return blocks.values()
+
+
+def _join(leader: list[int], one: int, other: int) -> None:
+    one, other = _find(leader, one), _find(leader, other)
+    leader[max(one, other)] = min(one, other)
+
+
+def _find(leader: list[int], number: int) -> int:
+    while leader[number] != number:
+        leader[number] = leader[leader[number]]
+        number = leader[number]
+    return number
+
+
+FORMAT: Final = Format(name="xla", is_json=False, read_problem=read_problem, read_plan=read_plan)

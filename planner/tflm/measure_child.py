@@ -1,0 +1,135 @@
+"""The side of the runtime: loads models and says what was allocated.
+
+Started as `python -m memstow.planner.tflm.measure_child EVENTS`, with the number of the pipe for messages to
+the parent.
+"""
+
+import os
+import re
+import sys
+import tempfile
+import threading
+from importlib import import_module
+from typing import Any, Final
+
+from memstow.planner.formats.tflite.model import Subgraph, read_subgraphs
+from memstow.planner.formats.tflite.operator_names import CALLING
+from memstow.planner.processes.child import Sender, serve_request
+from memstow.planner.processes.frames import Message
+from memstow.planner.tflm.arena import WORKSTATION, arena_of
+from memstow.planner.tflm.cutting import cut_model
+
+_USED: Final = re.compile(rb"Arena allocation (head|tail) (\d+) bytes")
+_SPARE: Final = 1 << 20
+_STEP: Final = 16
+_STDERR: Final = 2
+
+
+class Runtime:
+    """Loads models. What the runtime prints goes past Python, into a file."""
+
+    def __init__(self) -> None:
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115
+        os.dup2(self._log.fileno(), _STDERR)
+        self._interpreter: Any = import_module("tflite_micro").runtime.Interpreter
+
+    def used(self, model: bytes, arena: int) -> dict[str, int]:
+        """The head and the tail of a model that has been loaded."""
+        self._log.seek(0)
+        self._log.truncate()
+        try:
+            self._interpreter.from_bytes(model, arena_size=arena).print_allocations()
+        except (RuntimeError, ValueError) as error:
+            raise RuntimeError(self._said() or str(error)) from None
+        found = {name.decode(): int(size) for name, size in _USED.findall(self._read())}
+        if found.keys() != {"head", "tail"}:
+            raise RuntimeError(self._said() or "the runtime does not say how much it has allocated")
+        return found
+
+    def _read(self) -> bytes:
+        self._log.seek(0)
+        return self._log.read(1 << 16)
+
+    def _said(self) -> str:
+        return " ".join(self._read().decode("utf-8", "replace").split())
+
+
+def main(arguments: list[str]) -> None:
+    """Serve one request."""
+    sender = Sender(int(arguments[0]))
+    serve_request(sender, lambda: None, _answer, _failed)
+
+
+def _answer(request: Message, _cancel: threading.Event) -> Message:
+    runtime = Runtime()
+    model: bytes = request["model"]
+    enough = _enough(model)
+    used = runtime.used(model, enough)
+    if request["kind"] == "arena":
+        found: Message = {"least": _least(runtime, model, used["tail"], enough), **used}
+    else:
+        found = {"scratch": _scratch(runtime, model)}
+    return {"kind": "done", "failure": None, **found}
+
+
+def _least(runtime: Runtime, model: bytes, too_small: int, enough: int) -> int:
+    """The smallest arena, in steps of 16 bytes, in which the runtime loads the model."""
+    first, last = too_small // _STEP, enough // _STEP
+    while last - first > 1:
+        middle = (first + last) // 2
+        if _loads(runtime, model, middle * _STEP):
+            last = middle
+        else:
+            first = middle
+    return last * _STEP
+
+
+def _loads(runtime: Runtime, model: bytes, arena: int) -> bool:
+    """Whether the arena is enough, as a process of its own tries it: the runtime may write beyond it."""
+    child = os.fork()
+    if child == 0:
+        try:
+            runtime.used(model, arena)
+        finally:
+            os._exit(sys.exc_info()[0] is not None)
+    return os.waitpid(child, 0)[1] == 0
+
+
+def _enough(model: bytes) -> int:
+    """An arena that is surely large enough: pages of it that nobody touches take no memory."""
+    arena = arena_of(model, word=WORKSTATION)
+    return _stepped(2 * (arena.head or 0) + (arena.planning or 0) + 4 * len(model) + _SPARE)
+
+
+def _stepped(size: int) -> int:
+    return -(-size // _STEP) * _STEP
+
+
+def _scratch(runtime: Runtime, model: bytes) -> list[tuple[int, int, int]]:
+    """The subgraph and the index of each operator whose kernel asks for memory, and how much."""
+    subgraphs = read_subgraphs(model)
+    found = []
+    for number, subgraph in enumerate(subgraphs):
+        for index, operator in enumerate(subgraph.operators):
+            # Control flow asks for nothing itself, and its subgraphs would be missing.
+            if operator.name not in CALLING and (size := _asked(runtime, model, subgraphs, number, index)):
+                found.append((number, index, size))
+    return found
+
+
+def _asked(runtime: Runtime, model: bytes, subgraphs: list[Subgraph], subgraph: int, operator: int) -> int:
+    cut, tensors = cut_model(model, subgraphs, subgraph, operator)
+    name = subgraphs[subgraph].operators[operator].name
+    try:
+        return runtime.used(cut, _stepped(2 * tensors + 4 * len(model) + _SPARE))["head"] - tensors
+    except RuntimeError as error:
+        raise RuntimeError(f"operator {operator} of subgraph {subgraph}, {name}: {error}") from None
+
+
+def _failed(error: Exception) -> Message:
+    return {"kind": "done", "failure": str(error)[:1000] or type(error).__name__}
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
+    os._exit(0)

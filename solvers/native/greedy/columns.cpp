@@ -1,0 +1,79 @@
+#include "greedy/columns.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <system_error>
+#include <thread>
+
+#include "core/ascending.hpp"
+#include "core/bounds.hpp"
+#include "core/score.hpp"
+#include "greedy/greedy.hpp"
+#include "greedy/sweep.hpp"
+
+namespace memstow::greedy {
+namespace {
+
+// With more items than this only sweeps are tried.
+constexpr Index kMostTried = 20'000;
+
+// The least height that items at one time need, in units.
+Value least_height(const Instance& instance) {
+    const Value plain = live_bound(instance, {true}, 1).bytes;
+    const Grid grid = common_grid(instance, 0);
+    if (grid.unit <= 1) return plain;
+    return std::max<Value>(plain, live_bound(instance, {true}, grid.unit).bytes);
+}
+
+// In the order of time, forwards and backwards: with many buffers all other passes take far longer.
+Layout swept(const Instance& instance, Budget& budget) {
+    const auto sweep_by = [&](bool backwards) {
+        std::vector<std::int64_t> rows(instance.item_count());
+        for (Index item = 0; item < instance.item_count(); ++item) {
+            const RowRange& range = instance.rows[item].front();
+            rows[item] = backwards ? -range.end : range.begin;
+        }
+        return sweep(instance, ascending(rows), backwards, budget);
+    };
+    Layout backwards;
+    const auto go_back = [&] { backwards = sweep_by(true); };
+    std::optional<std::jthread> other;
+    try {
+        other.emplace(go_back);
+    } catch (const std::system_error&) {  // no threads left: one after the other
+    }
+    Layout forwards = sweep_by(false);
+    if (other) {
+        other->join();
+    } else {
+        go_back();
+    }
+    const auto height_of = [&](const Layout& layout) { return pool_peaks(instance, layout)[0]; };
+    return height_of(backwards) < height_of(forwards) ? backwards : forwards;
+}
+
+Layout layout_of(const Instance& instance, std::int64_t placements, Budget& budget) {
+    if (instance.item_count() > kMostTried) return swept(instance, budget);
+    GreedyOptions options;
+    options.lower_bounds = {least_height(instance)};
+    options.portfolio_work = placements;
+    options.improve_work = 0;
+    return solve_greedy(instance, {{TermKind::peak, -1}}, {}, options, budget).layout;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> place(const Columns& columns, std::int64_t placements, Budget& budget) {
+    const bool many = columns.sizes.size() > kMostTried;
+    const ItemOrder order = many ? ItemOrder::by_begin : ItemOrder::as_given;
+    const FromColumns made = instance_of(columns, kLimit, order);
+    const Layout layout = layout_of(made.instance, placements, budget);
+    std::vector<std::int64_t> offsets(columns.sizes.size());
+    for (std::size_t item = 0; item < layout.size(); ++item) {
+        const Bytes offset = layout[item].offset;
+        offsets[made.buffers[item]] = offset == kUnplaced ? kUnplaced : offset * made.unit;
+    }
+    return offsets;
+}
+
+}  // namespace memstow::greedy

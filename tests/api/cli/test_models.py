@@ -1,0 +1,113 @@
+"""TensorFlow Lite models at the command line: written with their plan, locked, measured, verified."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import memstow
+from memstow.api.cli.exit_codes import Exit
+from tests.api.cli.conftest import Cli
+from tests.planner.tflm.campaign import scratch_of
+from tests.planner.tflm.device import device_log
+from tests.planner.tflm.random_models import random_model
+from tests.planner.tflm.running import needs_runtime, run_models
+from tests.planner.tflm.test_planned_model import carrying
+from tests.tflite_models import small_model
+
+MODEL = random_model(15)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("model.tflite").write_bytes(MODEL)
+    Path("device.log").write_bytes(device_log(MODEL, scratch_of(MODEL), tail=2000))
+    return tmp_path
+
+
+def test_a_plan_is_written_locked_and_verified(cli: Cli, folder: Path) -> None:
+    words = ("solve", "model.tflite", "--scratch", "device.log", "--lock", "model.lock")
+    ran = cli(*words, "--output", "planned.tflite", "--output", "memory.h")
+    assert (ran.code, ran.err) == (Exit.DONE, "")
+    assert [line.split()[-2:] for line in ran.out.splitlines()[-4:]] == [
+        ["480", "400"],
+        ["2,252", "2,252"],
+        ["2,000", "2,000"],
+        ["4,252", "4,252"],
+    ]
+    assert "PLAN_OFFSET_scratch_" in (folder / "memory.h").read_text()
+    again = cli(*words, "--locked", "--output", "again.tflite", "--quiet")
+    assert (again.code, again.out) == (Exit.DONE, "")
+    assert (folder / "again.tflite").read_bytes() == (folder / "planned.tflite").read_bytes()
+    for given in (("planned.tflite",), ("model.tflite", "planned.tflite")):
+        judged = cli("verify", *given)
+        assert judged.code == Exit.DONE
+        assert "every buffer has a place, and no two that conflict share a byte: checked" in judged.out
+    Path("device.log").write_bytes(device_log(MODEL, {}))
+    ran = cli(*words, "--locked")
+    assert (ran.code, "the problem has changed" in ran.err.replace("\n", " ")) == (Exit.USAGE, True)
+
+
+def test_order_and_plan_go_together(cli: Cli, folder: Path) -> None:
+    words = ("--order", "free", "--scratch", "device.log", "--quiet")
+    assert cli("solve", "model.tflite", *words, "--output", "planned.tflite").code == Exit.DONE
+    judged = cli("verify", "model.tflite", "planned.tflite")
+    assert (judged.code, "peak 336" in judged.out) == (Exit.DONE, True)
+    carried = memstow.carried_plan((folder / "planned.tflite").read_bytes())
+    assert carried is not None
+
+
+def test_a_plan_that_saves_nothing_is_not_written(cli: Cli, folder: Path) -> None:
+    Path("small.tflite").write_bytes(small_model())
+    ran = cli("solve", "small.tflite", "--output", "same.tflite")
+    assert ran.code == Exit.DONE
+    assert "the model is written without a plan, which saves nothing" in ran.err
+    assert (folder / "same.tflite").read_bytes() == small_model()
+    ran = cli("verify", "same.tflite")
+    assert (ran.code, "the model carries no memory plan" in ran.err) == (Exit.USAGE, True)
+
+
+def test_wrong_plans_are_found_and_replaced_on_demand(cli: Cli, folder: Path) -> None:
+    Path("wrong.tflite").write_bytes(carrying([0] * 5))
+    ran = cli("verify", "wrong.tflite")
+    assert (ran.code, "[overlap]" in ran.out) == (Exit.INVALID, True)
+    words = ("solve", "wrong.tflite", "--order", "free", "--output", "right.tflite")
+    assert cli(*words).code == Exit.USAGE
+    assert not (folder / "right.tflite").exists()
+    assert cli(*words, "--replan").code == Exit.DONE
+    assert cli("verify", "wrong.tflite", "right.tflite").code == Exit.DONE
+    Path("left.tflite").write_bytes(carrying([0, -1, 528, -1, -1]))
+    assert "3 tensors are left to the runtime" in cli("verify", "left.tflite").out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("verify model.tflite", "the model carries no memory plan"),
+        ("verify problem.json", "name the plan: only the file of a TensorFlow Lite model can carry its own"),
+        ("verify problem.json model.tflite", "the first file is a problem; name the model"),
+        ("verify other.tflite planned.tflite", "the plan is of another model"),
+        ("solve model.tflite --replan", "it is for models, and no output is one"),
+        ("solve problem.json --scratch device.log", "only a TensorFlow Lite model can be written"),
+        ("solve other.tflite --scratch device.log", "no memory plan in the log has the 3 tensors"),
+        ("solve model.tflite --scratch missing.log", "missing.log"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(cli: Cli, folder: Path, three: Path, words: str, said: str) -> None:
+    shutil.copy(three, folder / "problem.json")
+    Path("other.tflite").write_bytes(small_model())
+    planned = memstow.planned_model(MODEL, memstow.plan(memstow.read_graph(MODEL)))
+    Path("planned.tflite").write_bytes(planned)
+    ran = cli(*words.split())
+    assert (ran.code, ran.out) == (Exit.USAGE, "")
+    assert said in ran.err.replace("\n", " ")
+
+
+@needs_runtime
+def test_scratch_and_arena_are_measured(cli: Cli, folder: Path) -> None:
+    ran = cli("solve", "model.tflite", "--scratch", "measure", "--output", "planned.tflite")
+    assert (ran.code, ran.err) == (Exit.DONE, "")
+    before, after = run_models([MODEL, (folder / "planned.tflite").read_bytes()], folder)
+    assert after.outputs == before.outputs
+    assert ran.out.splitlines()[-4].split()[-2:] == [str(before.head), str(after.head)] == ["480", "400"]
