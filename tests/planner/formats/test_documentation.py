@@ -25,7 +25,8 @@ def test_an_example_of_a_plan_is_one() -> None:
     (name,) = [name for name, text in _SECTIONS.items() if "```json plan" in text]
     (example,) = re.findall(r"^```json plan\n(.*?)^```", _PAGE, re.MULTILINE | re.DOTALL)
     raw = json.loads(example)
-    assert formats.is_plan(raw) and formats.plan_format(raw) == name
+    assert formats.is_plan(raw)
+    assert formats.plan_format(raw) == name
 
 
 @pytest.mark.parametrize(("name", "example"), _EXAMPLES)
