@@ -14,7 +14,19 @@ from memstow.api.http import errors, schemas
 from memstow.api.http.bodies import MemoryBudget
 from memstow.api.http.middleware import RequestMiddleware
 from memstow.api.http.responses import JsonObject
-from memstow.api.http.routes import admin, batches, health, home, jobs, keys, plan, reference, tools
+from memstow.api.http.routes import (
+    admin,
+    batches,
+    health,
+    home,
+    job_documents,
+    job_events,
+    jobs,
+    keys,
+    plan,
+    reference,
+    tools,
+)
 from memstow.api.http.service import DrainSignal, open_service
 from memstow.api.http.settings import Settings
 from memstow.api.metrics import Metrics
@@ -79,7 +91,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     app.state.drain = drain
     app.state.metrics = metrics
-    groups = (plan, jobs, batches, tools, reference, keys, admin, health, home)
+    groups = (plan, jobs, job_documents, job_events, batches, tools, reference, keys, admin, health, home)
     errors.install_handlers(app, [route for group in groups for route in group.router.routes])
     for group in groups:
         app.include_router(group.router)

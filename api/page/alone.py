@@ -1,7 +1,7 @@
 """A plan as one file that works offline: the page and its data, compressed, in a document that loads nothing.
 
-Its policy names its scripts and its style by their hashes, so nothing else runs in it, whatever the data says. The data
-is text in base64 and reaches the page through a worker: no name of a buffer is ever part of the document.
+Its policy names its scripts and its style by their hashes, so nothing else runs in it whatever the data says.
+The data is text in base64 and reaches the page through a worker: no name of a buffer is part of the document.
 """
 
 import base64
@@ -19,7 +19,8 @@ _START: Final = """(async()=>{
 const types=globalThis.trustedTypes;
 const rules={createScript:(text)=>text};
 const policy=types?types.createPolicy("memstow-start",rules):rules;
-const packed=Uint8Array.from(atob(document.getElementById("packed").textContent),(letter)=>letter.charCodeAt(0));
+const text=atob(document.getElementById("packed").textContent);
+const packed=Uint8Array.from(text,(letter)=>letter.charCodeAt(0));
 const stream=new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
 const script=document.createElement("script");
 script.text=policy.createScript(await new Response(stream).text());

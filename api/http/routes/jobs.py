@@ -1,24 +1,18 @@
-"""Jobs: submit, list, look at, follow, stop."""
+"""Jobs: submit, list, look at, stop."""
 
 import base64
 import json
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Header, Query, Request
-from fastapi.sse import EventSourceResponse, ServerSentEvent
+from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from memstow.api.http import schemas
 from memstow.api.http.audit import note_affected
-from memstow.api.http.auth import Caller
-from memstow.api.http.errors import IS_HEAD, ApiError, NoMoreEventsError
-from memstow.api.http.job_plans import FINAL, plan_of_job
+from memstow.api.http.errors import ApiError
 from memstow.api.http.requests import (
     CHANGE_PARAMETERS,
     OPTION_PARAMETERS,
-    SOURCE_PARAMETERS,
     CurrentService,
     FormatOfBody,
     FormatOfPlan,
@@ -26,9 +20,8 @@ from memstow.api.http.requests import (
     output_format,
     read_problem_body,
     require_known,
-    service_of,
 )
-from memstow.api.http.responses import job_json, job_path, job_response, json_response, matching_tag
+from memstow.api.http.responses import job_json, job_path, job_response, json_response
 from memstow.api.http.shares import share_of
 from memstow.api.http.submission import (
     IDEMPOTENCY_PARAMETER,
@@ -37,7 +30,6 @@ from memstow.api.http.submission import (
     idempotency_key_of,
     removed_error,
 )
-from memstow.api.operations import plan_forms
 from memstow.api.operations.operations import READ
 from memstow.api.operations.requests import ReadRequest
 from memstow.api.store.job import Job, State, Stop
@@ -95,7 +87,7 @@ async def submit(
         job = earlier
     else:
         read = ReadRequest(body=body, form=form, limits=service.limits_of(caller))
-        validated = await service.perform(READ, read, len(body), share_of(caller, request))
+        validated = await service.read(request, READ, read, len(body), share_of(caller, request))
         draft = await draft_of(service, caller, request, validated, body if form.rewrites_model else None)
         job, _ = await service.in_thread(service.queue.submit, draft, key)
         service.runner.wake()
@@ -163,154 +155,6 @@ async def get_job(request: Request, service: CurrentService, job: str) -> Respon
     require_known(request)
     caller = await service.caller(request, Role.READ)
     return job_response(await find_job(service, caller, job))
-
-
-@router.get(
-    "/v1/jobs/{job}/problem",
-    operation_id="get_job_problem",
-    summary="The problem of a job",
-    response_class=Response,
-    responses=schemas.answers(
-        200,
-        "The problem, or the graph.",
-        schemas.PROBLEM,
-        {"anyOf": [schemas.ref("Problem"), schemas.ref("Graph")]},
-        "application/json",
-        404,
-    ),
-)
-async def get_problem(request: Request, service: CurrentService, job: str) -> Response:
-    """The problem."""
-    require_known(request)
-    caller = await service.caller(request, Role.READ)
-    found = await find_job(service, caller, job)
-    body = await service.document(request, found.id, "problem")
-    if body is None:
-        raise ApiError(404, "no_such_job", "the job was removed")
-    return Response(body, media_type="application/json")
-
-
-@router.get(
-    "/v1/jobs/{job}/plan",
-    operation_id="get_job_plan",
-    summary="The plan of a job: the best so far, or the last",
-    description="`Memstow-Final` says whether it can still become better. With `If-None-Match` an unchanged "
-    "plan is answered with 304.",
-    response_class=Response,
-    responses=schemas.answers(
-        200,
-        "The plan.",
-        schemas.PLAN,
-        schemas.ref("Plan"),
-        "application/json",
-        404,
-        409,
-        also={304: {"description": "The plan is the one you have."}},
-        as_text=schemas.PLAN_CSV,
-        as_source=schemas.SOURCE_CODE,
-        as_model=True,
-        headers=schemas.PLAN_HEADERS,
-    ),
-    openapi_extra={"parameters": SOURCE_PARAMETERS},
-)
-async def get_plan(
-    request: Request,
-    service: CurrentService,
-    job: str,
-    output_format_name: FormatOfPlan = None,
-) -> Response:
-    """The plan."""
-    require_known(request, "output_format", *plan_forms.PARAMETERS)
-    caller = await service.caller(request, Role.READ)
-    found = await find_job(service, caller, job)
-    to = output_format(request, output_format_name)
-    plan = await plan_of_job(service, request, caller, found.id, to)
-    if plan is None:
-        if found.error is not None:
-            raise ApiError(409, "job_failed", found.error)
-        raise ApiError(
-            409,
-            "no_plan_yet",
-            f"the job is {found.state.value} and has no plan yet",
-            headers={"Retry-After": "1"},
-        )
-    headers = {
-        "ETag": plan.etag,
-        "Cache-Control": "private, no-cache",
-        "Vary": "Accept",
-        FINAL: "true" if found.over else "false",
-    }
-    held = matching_tag(", ".join(request.headers.getlist("if-none-match")), plan.etag)
-    if held is not None:
-        return Response(None, 304, headers | {"ETag": held})
-    return Response(plan.body, 200, headers, plan.media_type)
-
-
-@dataclass(frozen=True, slots=True)
-class _Position:
-    """A job, and the number of the last event that the caller has."""
-
-    job: str
-    after: int
-    caller: Caller
-
-
-async def _position(
-    request: Request,
-    job: str,
-    last_event_id: Annotated[str | None, Header(description="The last event that was received.")] = None,
-) -> _Position:
-    """A dependency, because errors and 204 are possible only before the stream begins."""
-    require_known(request)
-    service = service_of(request)
-    caller = await service.caller(request, Role.READ)
-    service.require_open()
-    found = await find_job(service, caller, job)
-    given = last_event_id or ""
-    after = int(given) if given.isascii() and given.isdecimal() and len(given) < 10 else 0
-    if found.over and after:
-        last = await service.in_thread(service.events.last_numbers, [found.id])
-        if after >= last.get(found.id, 0):
-            raise NoMoreEventsError
-    return _Position(found.id, after, caller)
-
-
-@router.get(
-    "/v1/jobs/{job}/events",
-    operation_id="get_job_events",
-    summary="What happens to a job, as it happens",
-    description="Server-sent events: `phase`, `incumbent`, `bound`, and `done` at the end. `Last-Event-ID` "
-    "resumes; behind the last event the answer is 204, by which a browser knows not to come again.",
-    response_class=EventSourceResponse,
-    responses={
-        200: {
-            "description": "The stream.",
-            "content": {
-                "text/event-stream": {
-                    "example": 'id: 3\nevent: incumbent\ndata: {"value": 12288, "seconds": 0.1}\n\n'
-                }
-            },
-        },
-        204: {"description": "The job is over, and you have all of its events."},
-        **schemas.errors(404),
-    },
-)
-async def events(
-    request: Request, position: Annotated[_Position, Depends(_position)]
-) -> AsyncIterator[ServerSentEvent]:
-    """Follow."""
-    service = service_of(request)
-    if request.scope.get(IS_HEAD):
-        # The headers are all there is to send.
-        return
-    service.metrics.streams.inc()
-    try:
-        with service.callers.watch(position.caller) as watch:
-            yield ServerSentEvent(comment="memstow", retry=1000)
-            async for event in service.hub.follow(position.job, position.after, lambda: watch.ended):
-                yield ServerSentEvent(id=str(event.number), event=event.kind, raw_data=event.data)
-    finally:
-        service.metrics.streams.dec()
 
 
 @router.delete(

@@ -35,8 +35,8 @@ _STRENGTH: Final = (0.35, 0.55, 0.78, 1.0)
 
 
 _RANGE: Final = 512
-"""What is less than this part of the longest has the first colour: otherwise one moment among many would leave
-all others alike."""
+"""What is less than this part of the longest has the first colour: one moment among many would otherwise
+leave all others alike."""
 
 
 def grade(length: int, shortest: int, longest: int) -> int:

@@ -26,11 +26,11 @@ def opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     """The addresses that the browser was asked to open; temporary files are in the folder of the test."""
     addresses: list[str] = []
 
-    def opened(address: str) -> bool:
+    def note(address: str) -> bool:
         addresses.append(address)
         return True
 
-    monkeypatch.setattr(webbrowser, "open", opened)
+    monkeypatch.setattr(webbrowser, "open", note)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     return addresses
 

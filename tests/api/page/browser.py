@@ -1,4 +1,4 @@
-"""A real browser for tests of the page: Debian's Chromium, driven by playwright. Nothing is fetched from elsewhere."""
+"""A real browser for tests of the page: Debian's Chromium, driven by playwright."""
 
 import shutil
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The files of the page are what their names say, small, and of one mind with the pictures of the command line."""
+"""The files of the page are what their names say, small, and drawn in the colours of the pictures."""
 
 import gzip
 import hashlib

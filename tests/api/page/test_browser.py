@@ -254,6 +254,8 @@ def test_the_link_restores_what_is_seen(look: Look, network: bytes, tmp_path: Pa
 def test_files_that_are_dropped_are_read_in_the_page(look: Look, client_page: str) -> None:
     look.open(client_page)
     assert look.violations() == []
+    host = client_page.split("/")[2]
+    assert f"curl -s {host}/v1/examples/first" in look.text(".start pre")
     problem, plan = buffers((8, 0, 2), (8, 1, 3)), places(0, 8)
     for name, document in (("plan.json", plan), ("problem.json", problem)):
         content = {"name": name, "mimeType": "application/json", "buffer": json.dumps(document).encode()}

@@ -2,7 +2,7 @@
 import type { Amount } from "../model/columns.ts";
 import { countAbove, type Ordered } from "../model/order.ts";
 import { named } from "../model/scene.ts";
-import { inkOn, tint } from "./colours.ts";
+import { inkOn, rim, type Theme, tint } from "./colours.ts";
 import { bytes, plain } from "./format.ts";
 import type { Pen } from "./pen.ts";
 import type { Picture } from "./picture.ts";
@@ -16,8 +16,14 @@ const MOST_NAMES = 240;
 export function layerOf(picture: Picture): Layer {
   return {
     scene: picture.scene, low: picture.low, high: picture.high, spans: orderOf(picture).spans,
-    positions: picture.positions, shades: picture.shades.of, palette: paletteOf(picture.shades.colours, tint, picture.theme.paper),
+    positions: picture.positions, shades: picture.shades.of, palette: paletteOf(picture.shades.colours, rimOf(picture.theme)),
   };
+}
+
+/** What is faded needs no outline. */
+function rimOf(theme: Theme): (colour: string) => string {
+  const faded = [theme.faded, tint(theme.faded)];
+  return (colour) => (faded.includes(colour) ? colour : rim(colour, theme.paper));
 }
 
 export function orderOf(picture: Picture): Ordered {

@@ -4,7 +4,7 @@
  * opacity of the pixels it touches, and is never so faint that it cannot be seen.
  */
 import type { Scene } from "../model/scene.ts";
-import { rgb, rim } from "./colours.ts";
+import { rgb, tint } from "./colours.ts";
 import type { Window } from "./scale.ts";
 
 /** The least opacity of something too thin for a pixel, of 255. */
@@ -36,12 +36,12 @@ export interface Layer {
   palette: Uint32Array;
 }
 
-export function paletteOf(colours: readonly string[], tinted: (colour: string) => string, ground: string): Uint32Array {
+export function paletteOf(colours: readonly string[], rimmed: (colour: string) => string): Uint32Array {
   const packed = (colour: string): number => {
     const [red, green, blue] = rgb(colour);
     return (255 << 24 | blue << 16 | green << 8 | red) >>> 0;
   };
-  return Uint32Array.from(colours.flatMap((colour) => [colour, tinted(colour)].flatMap((one) => [packed(one), packed(rim(one, ground))])));
+  return Uint32Array.from(colours.flatMap((colour) => [colour, tint(colour)].flatMap((one) => [packed(one), packed(rimmed(one))])));
 }
 
 /** Draws until `most` are drawn or all spans before `until` are; returns how many were drawn. */

@@ -29,7 +29,23 @@ export function Drop(): JSX.Element {
         <code>memstow solve model.json --output plan.json</code> makes a plan. <code>memstow view plan.json --problem model.json</code> makes a page
         like this one that holds it.
       </p>
+      {location.protocol.startsWith("http") && <ForPrograms />}
     </main>
+  );
+}
+
+/** What else is at this address. */
+function ForPrograms(): JSX.Element {
+  const links = [
+    ["/openapi.json", "every operation"], ["/v1/examples", "examples"], ["/v1/schema", "schema of a problem"],
+    ["/v1/solvers", "solvers"], ["/v1/jobs", "jobs"], ["/readyz", "ready?"], ["/metrics", "figures"],
+  ] as const;
+  return (
+    <>
+      <h2>For programs</h2>
+      <pre>{`curl -s ${location.host}/v1/examples/first |\n  curl -s -H 'Content-Type: application/json' --data-binary @- ${location.host}/v1/plan`}</pre>
+      <p class="links">{links.map(([path, text]) => <a key={path} href={path}>{text}</a>)}</p>
+    </>
   );
 }
 
