@@ -21,6 +21,7 @@ MEDIA_TYPES: Final = {
     "structured": f"{_VENDOR}structured+json",
     "executorch": f"{_VENDOR}executorch+json",
     "usmp": f"{_VENDOR}usmp+json",
+    "xla": f"{_VENDOR}xla",
     "graph": f"{_VENDOR}graph+json",
     "tflite": "application/vnd.tflite",
     "onnx": "application/onnx",

@@ -273,6 +273,7 @@ def enveloped(
                 "schema": {"type": "object" if name == "structured" else ["array", "object"]},
                 "example": EXAMPLES_ALONE[name],
             }
+        content[MEDIA_TYPES["xla"]] = {"schema": {"type": "string"}}
         content[MEDIA_TYPES["graph"]] = {"schema": ref("Graph"), "example": GRAPH}
     for name in models or (MODEL_FORMATS if alone else ()):
         content[MEDIA_TYPES[name]] = {"schema": BYTES}

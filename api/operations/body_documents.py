@@ -1,7 +1,7 @@
 """Reads the document of a body, a problem or a graph: within the limits, and changed as the request asks."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from memstow.api.operations.body_issues import collect, over_limit
 from memstow.api.operations.graph_members import changed, changes_of
@@ -16,6 +16,8 @@ from memstow.planner.targets.by_name import shipped_target
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
+
+_TEXTS: Final = ("csv", "xla")
 
 
 def json_value(body: bytes, limits: Limits) -> object:
@@ -35,7 +37,7 @@ def read_document(body: bytes, name: str, form: BodyForm, limits: Limits) -> "Pr
         in_place = form.changes.get("in_place") is True
         found = formats.read_document(body, name, in_place=in_place, dims=form.dims)
         return _document_within(found, limits)
-    if name == "csv":
+    if name in _TEXTS:
         return _document_within(formats.read_document(body, name), limits)
     return document_of(json_value(body, limits), name, limits)
 
@@ -56,7 +58,7 @@ def embedded_document(raw: object, limits: Limits) -> "Problem | Graph":
         text = raw.encode("utf-8", "surrogatepass")
         if not looks_like_json(text):
             # A text is no model, whatever its first characters: those are read in processes of their own.
-            return _document_within(formats.read_document(text, "csv"), limits)
+            return _document_within(formats.read_document(text, formats.text_format(text)), limits)
         json_value(text, limits)
         return _document_within(formats.read_document(text), limits)
     if is_graph(raw):

@@ -151,7 +151,7 @@ def write_problem(problem: Problem, name: str = "json") -> bytes:
 def read_plan(data: bytes, problem: Problem, name: str | None = None) -> Plan:
     """The plan in the bytes. Whether it is right is for `verify` to say."""
     if name is None and not looks_like_json(data):
-        name = "xla" if _is_dump(data) else "csv"
+        name = text_format(data)
     if name is not None:
         form = _named(name)
         if form.read_plan is None:
@@ -235,14 +235,13 @@ def _told_by_content(data: bytes) -> str:
     """The format of bytes that are no JSON: a TensorFlow Lite model says so, ONNX begins with its version."""
     if data[4:8] == b"TFL3":
         return "tflite"
-    if _is_dump(data):
-        return "xla"
-    return "onnx" if data[:1] == b"\x08" else "csv"
+    return "onnx" if data[:1] == b"\x08" else text_format(data)
 
 
-def _is_dump(data: bytes) -> bool:
-    """Whether it begins as a dump of XLA does."""
-    return data.startswith((b"BufferAssignment:", b"HloLiveRange (max "))
+def text_format(data: bytes) -> str:
+    """The format of a text that is no JSON: dumps of XLA say what they are, all else is taken for CSV."""
+    begins = data[:64].removeprefix(b"\xef\xbb\xbf")
+    return "xla" if begins.startswith((b"BufferAssignment:", b"HloLiveRange (max ")) else "csv"
 
 
 def is_graph(raw: Any) -> bool:

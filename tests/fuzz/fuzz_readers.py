@@ -101,8 +101,8 @@ def check(data: bytes) -> int:
         lambda: parse_options(parse_json(data)),
         lambda: _planned_for(data),
     ]
-    ways += [partial(_read_as, data, name) for name in formats.names()]
-    ways += [partial(formats.read_plan, data, PROBLEM, name) for name in formats.plan_names()]
+    ways += [partial(_read_as, data, name) for name in formats.readable_names()]
+    ways += [partial(formats.read_plan, data, PROBLEM, name) for name in (*formats.plan_names(), "xla")]
     return sum(_came_out(way) for way in ways)
 
 

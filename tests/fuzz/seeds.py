@@ -8,6 +8,7 @@ from memstow.planner.model.plan import Placement, Plan, Status
 from memstow.planner.model.problem import Buffer, Problem
 from tests.graphs import random_graph
 from tests.tflite_models import small_model
+from tests.xla_dumps import XLA
 
 PROBLEM: Final = Problem(
     version=1,
@@ -132,5 +133,6 @@ PROBLEMS: Final = (
     b'id,start,end,size,gaps,offset\na,0,9,8,2-3 4-5@2:6,16\n"b",-4,9,8,,\r\n',
     b'{"sizes": {"a": 3, "b": 4}, "edges": [["a", "b"]], "pools": [{"name": "m", "size": null}]}',
     b"[[0, 159, 2048], [0, 13, 7904]]",
+    XLA.encode(),
 )
 PLANS: Final = tuple(formats.write_plan(PROBLEM, PLAN, name) for name in formats.plan_names())

@@ -65,7 +65,7 @@ def _pools_of(allocations: list[Allocation]) -> list[str]:
 
 def _text(data: bytes) -> str:
     try:
-        return data.decode().replace("\r\n", "\n")
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         message = f"the text is no UTF-8 from byte {error.start:,} on"
         raise InputError.single("not_utf8", "$", message) from None

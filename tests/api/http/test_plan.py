@@ -19,6 +19,7 @@ from memstow.planner.verify import verify
 from tests.api.asking import events, over
 from tests.api.http.conftest import hard, problem_document
 from tests.waiting import wait_for
+from tests.xla_dumps import XLA
 
 TOO_SMALL = EXAMPLES["too-small"]
 
@@ -55,6 +56,22 @@ def test_any_format_is_taken_by_its_media_type(client: TestClient, media_type: s
     response = client.post("/v1/plan?time_limit=2", content=body, headers={"content-type": media_type})
     assert response.status_code == 200, response.text
     assert response.json()["status"] == "optimal"
+
+
+@pytest.mark.parametrize(
+    ("query", "media_type"),
+    [("", MEDIA_TYPES["xla"]), ("?format=xla", "text/plain"), ("", "application/json")],
+)
+def test_dumps_of_xla_are_taken_as_a_body_and_as_the_text_of_a_problem(
+    client: TestClient, query: str, media_type: str
+) -> None:
+    body = json.dumps({"problem": XLA}) if media_type == "application/json" else XLA
+    headers = {"content-type": media_type}
+    response = client.post(f"/v1/plan{query}", content=body, headers=headers)
+    assert response.status_code == 200, response.text
+    assert (response.json()["status"], response.json()["pools"][0]["peak"]) == ("optimal", 28672)
+    job = client.post(f"/v1/jobs{query}", content=body, headers=headers)
+    assert job.status_code == 202, job.text
 
 
 @pytest.mark.parametrize("body", [PROBLEM, *EXAMPLES_ALONE.values()])
