@@ -26,7 +26,9 @@ _WHEEL: Final = """(deltaY) => new Promise((done) => {
   map.dispatchEvent(new WheelEvent('wheel', {deltaY, ...at, bubbles: true, cancelable: true}));
   requestAnimationFrame(() => setTimeout(done));
 })"""
-_SETTLE: Final = "() => new Promise((done) => setTimeout(() => requestAnimationFrame(() => setTimeout(done)), 400))"
+_SETTLE: Final = (
+    "() => new Promise((done) => setTimeout(() => requestAnimationFrame(() => setTimeout(done)), 400))"
+)
 
 
 def _renderers(running: Any) -> list[Path]:
@@ -82,7 +84,13 @@ def measure(path: Path) -> list[object]:
 def main() -> None:
     """Print the table."""
     rows = [measure(Path(name)) for name in sys.argv[1:]]
-    header = ("file", "interactive, s of the clock", "s of its processor", "gesture frame, ms", "full draw, ms")
+    header = (
+        "file",
+        "interactive, s of the clock",
+        "s of its processor",
+        "gesture frame, ms",
+        "full draw, ms",
+    )
     print(table(header, rows))
 
 
