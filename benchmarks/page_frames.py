@@ -2,8 +2,8 @@
 
     python -m benchmarks.page_frames PLAN.html ...
 
-Each file is one that `memstow view` wrote. Times are those of the renderer's processor, so that other work on the
-machine does not count; medians over the frames.
+Each file is one that `memstow view` wrote. Times are those of the renderer's processor, so that other work on
+the machine does not count; medians over the frames.
 """
 
 import sys
