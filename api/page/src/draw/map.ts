@@ -95,14 +95,14 @@ export function boundColour(picture: Picture): string {
   return bound !== null && bound.checked && bound.value >= peak && peak > 0 ? picture.theme.met : picture.theme.open;
 }
 
-/** Names where they fit. */
-export function drawNames(pen: Pen, picture: Picture): void {
+/** Names where they fit, among so many of the largest. */
+export function drawNames(pen: Pen, picture: Picture, among = Infinity): void {
   const { scene, layout: { map } } = picture;
   const scale = scaleOf(picture);
   const { spans } = orderOf(picture);
   let said = 0;
   pen.clip(map.x, map.y, map.wide, map.tall, () => {
-    for (const span of spans.subarray(0, visible(picture, 300))) {
+    for (const span of spans.subarray(0, Math.min(among, visible(picture, 300)))) {
       const buffer = scene.owner[span] as number;
       const left = Math.max(map.x, scale.x(picture.positions[scene.begin[span] as number] as number));
       const right = Math.min(map.x + map.wide, scale.x(picture.positions[scene.end[span] as number] as number));

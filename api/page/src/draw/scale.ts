@@ -1,4 +1,5 @@
 /** Where times and addresses are on the screen. */
+import { mostIn } from "./pyramid.ts";
 
 /** What is seen of a map: positions on the axis, and addresses. */
 export interface Window {
@@ -62,19 +63,23 @@ export function columnsOf(values: ArrayLike<number>, positions: Float64Array, sc
   const wide = Math.max(1, Math.round(scale.frame.wide));
   const found = new Float64Array(wide);
   const perColumn = (scale.window.right - scale.window.left) / wide;
-  let step = stepOf(positions, scale.window.left);
   const steps = positions.length - 1;
   for (let column = 0; column < wide; column++) {
     const from = scale.window.left + column * perColumn;
-    const to = from + perColumn;
-    while (step < steps - 1 && (positions[step + 1] as number) <= from) step++;
-    let most = 0;
-    for (let at = step; at < steps && (positions[at] as number) < to; at++) {
-      if ((positions[at + 1] as number) <= from) continue;
-      const value = Number(values[at]);
-      if (value > most) most = value;
-    }
-    found[column] = most;
+    const begin = stepOf(positions, from);
+    if ((positions[begin + 1] as number) <= from) continue;
+    found[column] = mostIn(values, begin, firstFrom(positions, from + perColumn, begin, steps));
   }
   return found;
+}
+
+/** The first step between `begin` and `end` that starts at this position or after it; `end` if none does. */
+function firstFrom(positions: Float64Array, position: number, begin: number, end: number): number {
+  let [low, high] = [begin, end];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((positions[middle] as number) >= position) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }

@@ -12,6 +12,8 @@ import type { Window } from "./scale.ts";
 import { drawTowers } from "./towers.ts";
 
 const MOST_WHILE_MOVING = 20_000;
+/** Of so many of the largest; far into a large map nearly all of them are elsewhere. */
+const MOST_LOOKED_AT = 60_000;
 
 export class Screen {
   readonly #pen: CanvasPen;
@@ -52,7 +54,7 @@ export class Screen {
     if (hasNoPlan(picture.scene)) drawNeededBytes(this.#pen, picture);
     else this.#rectangles(picture, moving);
     drawConstraints(this.#pen, picture);
-    drawNames(this.#pen, picture);
+    drawNames(this.#pen, picture, moving ? MOST_LOOKED_AT : Infinity);
     drawAxes(this.#pen, picture);
     drawLive(this.#pen, picture);
   }
@@ -85,7 +87,7 @@ export class Screen {
     const all = picture.pool.given.spans.length;
     raster.pixels.fill(0);
     if (moving && all > MOST_WHILE_MOVING && this.#settled !== null) {
-      const until = visible(picture, 1);
+      const until = Math.min(visible(picture, 1), MOST_LOOKED_AT);
       fill({ ...raster, picks: null }, layerOf(picture), picture.window, until, MOST_WHILE_MOVING);
       this.#moved.getContext("2d", { willReadFrequently: true })?.putImageData(image, 0, 0);
       this.#drawSettled(picture, this.#settled);
@@ -106,6 +108,8 @@ export class Screen {
     const across = map.wide / (now.right - now.left);
     const up = map.tall / (now.high - now.low);
     this.#pen.clip(map.x, map.y, map.wide, map.tall, () => {
+      // It is seen for a moment, and smooth edges would take longer than all of the rest; the clip restores it.
+      this.#on.imageSmoothingEnabled = false;
       this.#on.drawImage(
         this.#layer, map.x + (was.left - now.left) * across, map.y + (now.high - was.high) * up,
         (was.right - was.left) * across, (was.high - was.low) * up,

@@ -1,6 +1,6 @@
 /** The towers: the buffers of one moment as they are placed, and packed without holes. */
 import type { Amount } from "../model/columns.ts";
-import { packed, stacked, towerAt } from "../model/tower.ts";
+import { stacked, towerAt } from "../model/tower.ts";
 import { bytes } from "./format.ts";
 import { orderOf } from "./map.ts";
 import type { Pen } from "./pen.ts";
@@ -22,16 +22,14 @@ export function drawTowers(pen: Pen, picture: Picture): void {
     return;
   }
   const tower = towerAt(scene, spans, picture.moment);
-  const shade = shadesByBuffer(picture, spans);
   const draw = (column: number, at: (place: number) => Amount, words: string): void => {
     pen.clip(towers.x, towers.y, towers.wide, towers.tall, () => {
-      tower.buffers.forEach((buffer, place) => block(pen, picture, column, buffer, at(place), shade(buffer)));
+      tower.buffers.forEach((buffer, place) => block(pen, picture, column, buffer, at(place), shadeOf(picture, tower.spans[place] as number)));
     });
     pen.text(towers.x + column * APART + WIDE / 2, towers.y + towers.tall + 16, words, { fill: theme.quiet, anchor: "middle", size: 10.5 });
   };
   draw(0, (place) => scene.offsets[tower.buffers[place] as number] as Amount, "placed");
-  const close = packed(scene, tower.buffers);
-  draw(1, (place) => close[place] as Amount, "packed");
+  draw(1, (place) => tower.close[place] as Amount, "packed");
   const top = tower.buffers.reduce((most, buffer) => Math.max(most, picture.high[buffer] as number), 0);
   const holes = top - Number(tower.filled);
   pen.text(towers.x, towers.y - 30, bytes(tower.filled), { fill: theme.ink, bold: true });
@@ -69,13 +67,6 @@ function block(pen: Pen, picture: Picture, column: number, buffer: number, at: A
 }
 
 /** The colour of a buffer is that of the span which lives at the moment. */
-function shadesByBuffer(picture: Picture, spans: Int32Array): (buffer: number) => string {
-  const { scene, shades, moment } = picture;
-  const found = new Map<number, string>();
-  for (const span of spans) {
-    if ((scene.begin[span] as number) <= moment && moment < (scene.end[span] as number)) {
-      found.set(scene.owner[span] as number, shades.colours[shades.of[span] as number] ?? picture.theme.other);
-    }
-  }
-  return (buffer) => found.get(buffer) ?? picture.theme.other;
+function shadeOf(picture: Picture, span: number): string {
+  return picture.shades.colours[picture.shades.of[span] as number] ?? picture.theme.other;
 }

@@ -34,6 +34,16 @@ export function nameAt(names: PackedNames, index: number): string {
   return decoder.decode(names.text.subarray(names.starts[index], names.starts[index + 1]));
 }
 
+/** Whether both have the same name at this index. */
+export function sameName(one: PackedNames, other: PackedNames, index: number): boolean {
+  if (index >= nameCount(one) || index >= nameCount(other)) return false;
+  const [from, against] = [one.starts[index] as number, other.starts[index] as number];
+  const long = (one.starts[index + 1] as number) - from;
+  if ((other.starts[index + 1] as number) - against !== long) return false;
+  for (let at = 0; at < long; at++) if (one.text[from + at] !== other.text[against + at]) return false;
+  return true;
+}
+
 export function nameCount(names: PackedNames): number {
   return names.starts.length - 1;
 }

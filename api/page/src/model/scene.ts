@@ -2,7 +2,7 @@
 import { amount, type Amount, type Amounts, zeros } from "./columns.ts";
 import type { Documents, SearchStep } from "./documents.ts";
 import { ReadError, type Whole } from "./json.ts";
-import { nameAt, nameCount, NameIndex, type PackedNames } from "./names.ts";
+import { nameAt, nameCount, NameIndex, type PackedNames, sameName } from "./names.ts";
 import type { Certificate, Explanation, RawPlan } from "./plan.ts";
 import type { RawPair, RawPool, RawProblem } from "./problem.ts";
 import { type Axis, rankTimes } from "./times.ts";
@@ -162,10 +162,10 @@ function placed(
   const given = plan.offsets.amounts(wide);
   const pools = plan.poolNames.map((id) => placeOf(poolAt, id));
   for (let place = 0; place < given.length; place++) {
-    const name = nameAt(plan.names, place);
-    const buffer = index.find(name);
-    if (buffer < 0) throw new ReadError(`the plan places ${JSON.stringify(name)}, which is no buffer of the problem`);
-    if ((pool[buffer] as number) >= 0) throw new ReadError(`the plan places ${JSON.stringify(name)} twice`);
+    // Most plans list the buffers as their problem does.
+    const buffer = sameName(plan.names, problem.names, place) ? place : index.find(nameAt(plan.names, place));
+    if (buffer < 0) throw new ReadError(`the plan places ${JSON.stringify(nameAt(plan.names, place))}, which is no buffer of the problem`);
+    if ((pool[buffer] as number) >= 0) throw new ReadError(`the plan places ${JSON.stringify(nameAt(plan.names, place))} twice`);
     pool[buffer] = pools[plan.pools[place] as number] as number;
     offsets[buffer] = given[place] as Amount;
   }
