@@ -31,6 +31,17 @@ PROBLEM: Final[JsonObject] = {
         {"id": "output", "size": 1024, "lifetime": [4, 6]},
     ],
 }
+GRAPH: Final[JsonObject] = {
+    "version": 1,
+    "name": "two operators",
+    "tensors": [{"id": "sound", "size": 490}, {"id": "features", "size": 8000}, {"id": "answer", "size": 12}],
+    "operators": [
+        {"id": "conv", "inputs": ["sound"], "outputs": ["features"]},
+        {"id": "dense", "inputs": ["features"], "outputs": ["answer"]},
+    ],
+    "inputs": ["sound"],
+    "outputs": ["answer"],
+}
 SOURCE_CODE: Final = "#define PLAN_OFFSET_input 8192u\n#define PLAN_SIZE_input 4096u\n"
 CSV: Final = "id,lower,upper,size\ninput,0,2,4096\nconv1,1,3,8192\n"
 PLAN: Final[JsonObject] = {
@@ -262,7 +273,7 @@ def enveloped(
                 "schema": {"type": "object" if name == "structured" else ["array", "object"]},
                 "example": EXAMPLES_ALONE[name],
             }
-        content[MEDIA_TYPES["graph"]] = {"schema": ref("Graph")}
+        content[MEDIA_TYPES["graph"]] = {"schema": ref("Graph"), "example": GRAPH}
     for name in models or (MODEL_FORMATS if alone else ()):
         content[MEDIA_TYPES[name]] = {"schema": BYTES}
     return {"requestBody": {"required": True, "content": content}}

@@ -21,6 +21,7 @@ from memstow.api.http.threads import STORE_THREADS, Threads
 from memstow.api.metrics import Metrics
 from memstow.api.operations.operations import Operation, TooManyChoicesError, warm_up
 from memstow.api.operations.requests import Limits
+from memstow.api.operations.results import ValidatedBatch, ValidatedRequest
 from memstow.api.store.administration import Administration
 from memstow.api.store.cache_writer import CacheWriter
 from memstow.api.store.claims import Claims
@@ -51,6 +52,7 @@ P = ParamSpec("P")
 Q = TypeVar("Q")
 R = TypeVar("R")
 T = TypeVar("T")
+V = TypeVar("V", ValidatedRequest, ValidatedBatch)
 log = structlog.get_logger("memstow.service")
 
 
@@ -251,6 +253,12 @@ class Service:
                 with contextlib.suppress(TooManyChoicesError):
                     return await self.compute(lambda: operation.perform(request, most), share)
             return await self._threads.for_reading(share, lambda: self._in_child(operation, request, 0.0))
+
+    async def read(self, request: Request, operation: Operation[Q, V], read: Q, size: int, share: str) -> V:
+        """Read the body of this request; what was read counts like the body, until the response is sent."""
+        validated = await self.perform(operation, read, size, share)
+        reservation_of(request.scope).add_request(validated.size)
+        return validated
 
     async def search(
         self,

@@ -38,6 +38,11 @@ class ValidatedRequest:
     setting: str | None = None
     plan: bytes | None = None  # the best plan of the quick attempt
 
+    @property
+    def size(self) -> int:
+        """The bytes of its documents."""
+        return sum(len(it) for it in (self.problem, self.hint, self.plan) if it is not None)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchProblem:
@@ -68,6 +73,12 @@ class ValidatedBatch:
     priority: int
     problems: tuple[BatchProblem, ...]
     settings: tuple[BatchSetting, ...]
+
+    @property
+    def size(self) -> int:
+        """The bytes of its documents."""
+        hints = sum(len(it.hint) for it in self.settings if it.hint is not None)
+        return hints + sum(it.request.size for it in self.problems)
 
 
 @dataclass(frozen=True, slots=True)

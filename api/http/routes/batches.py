@@ -135,7 +135,7 @@ async def submit_batch(request: Request, service: CurrentService) -> Response:
     key = await service.in_thread(idempotency_key_of, request, caller, body)
     batch = await find_submitted(service, key)
     if batch is None:
-        batch = await _submit(service, caller, share_of(caller, request), body, key)
+        batch = await _submit(request, service, caller, body, key)
     elif await service.in_thread(service.queue.batch, batch) is None:
         raise removed_error()
     note_affected(request.scope, batch=batch)
@@ -143,10 +143,11 @@ async def submit_batch(request: Request, service: CurrentService) -> Response:
 
 
 async def _submit(
-    service: Service, caller: Caller, share: str, body: bytes, key: IdempotencyKey | None
+    request: Request, service: Service, caller: Caller, body: bytes, key: IdempotencyKey | None
 ) -> str:
     read = ReadBatchRequest(body=body, limits=service.limits_of(caller))
-    validated = await service.perform(READ_BATCH, read, len(body), share)
+    share = share_of(caller, request)
+    validated = await service.read(request, READ_BATCH, read, len(body), share)
     require_priority(caller, validated.priority)
     jobs = len(validated.problems) * len(validated.settings)
     await service.in_thread(service.queue.require_room, caller.key_id, jobs)

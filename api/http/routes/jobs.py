@@ -87,7 +87,7 @@ async def submit(
         job = earlier
     else:
         read = ReadRequest(body=body, form=form, limits=service.limits_of(caller))
-        validated = await service.perform(READ, read, len(body), share_of(caller, request))
+        validated = await service.read(request, READ, read, len(body), share_of(caller, request))
         draft = await draft_of(service, caller, request, validated, body if form.rewrites_model else None)
         job, _ = await service.in_thread(service.queue.submit, draft, key)
         service.runner.wake()

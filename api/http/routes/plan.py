@@ -104,7 +104,8 @@ async def plan(
     as_job = JobPlan(service, request, caller, to, preferences, body if form.rewrites_model else None)
     if len(body) > service.settings.fast_body or preferences.at_once or form.is_model:
         read = ReadRequest(body=body, form=form, limits=limits)
-        return await as_job.response(body, await service.perform(READ, read, len(body), share))
+        validated = await service.read(request, READ, read, len(body), share)
+        return await as_job.response(body, validated)
     fresh = wants_fresh(request)
     options = tuple(request.query_params.get(name) for name in (*OPTION_NAMES, *CHANGES))
     owner = caller.cache_owner

@@ -122,7 +122,7 @@ def test_unknown_formats_and_formats_without_plans_are_refused() -> None:
     plan = Plan(status="unknown")  # type: ignore[arg-type]
     assert told(lambda: formats.read_problem(b"{}", "yaml")) == [("unknown_format", "format")]
     assert told(lambda: formats.write_plan(problem, plan, "xla")) == [("no_plan_format", "format")]
-    assert told(lambda: formats.read_plan(b"[]", problem, "xla")) == [("no_plan_format", "format")]
+    assert told(lambda: formats.read_plan(b"[]", problem, "onnx")) == [("unknown_format", "format")]
 
 
 def test_each_field_that_has_no_place_is_named_once() -> None:
