@@ -206,3 +206,14 @@ def test_an_empty_graph_has_a_plan() -> None:
         {"version": 1, "tensors": [{"id": "x", "size": 3}], "operators": [], "inputs": ["x"], "order": "free"}
     )
     assert solve(alone, QUICK).objective[0].value == 3
+
+
+@pytest.mark.parametrize("order", ["free", "lpmf", "dfs"])
+def test_sizes_whose_sums_are_too_large_keep_the_listed_order_and_claim_nothing(order: Order) -> None:
+    graph = forked()
+    huge = replace(graph, tensors=tuple(replace(it, size=(it.size or 0) << 54) for it in graph.tensors))
+    found = solve(with_order(huge, order), QUICK)
+    assert found.status is Status.FEASIBLE
+    assert found.schedule is not None and found.schedule.order == ("D", "A", "B", "C", "Y")
+    assert (found.objective[0].value, found.objective[0].bound) == (180 << 54, 0)
+    assert verify(with_order(huge, order), found) == []
