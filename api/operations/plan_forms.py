@@ -74,7 +74,7 @@ def _source_parameters(query: Query) -> list[tuple[str, str]]:
 
 
 def takes_long(problem: Problem, form: str) -> bool:
-    """Whether writing the plan may take longer than a small solve: a drawing, or a self-check of many."""
+    """Whether writing the plan may take longer than a small solve: a drawing, a self-check of many steps."""
     if form == PICTURE:
         return len(problem.buffers) > _MOST_AT_ONCE
     related = (problem.conflicts, problem.exclusive, problem.relative, problem.in_place)
