@@ -59,5 +59,5 @@ def test_every_field_is_on_the_page() -> None:
 
 def test_every_type_of_an_element_is_on_the_page() -> None:
     told = PAGE.partition("| `shape`, `type` |")[2].partition("\n")[0]
-    ranges = {"int8", "int16", "int32", "uint8", "uint16", "uint32"}
+    ranges = {"int4", "int8", "int16", "int32", "uint4", "uint8", "uint16", "uint32"}
     assert all(f"`{name}`" in told for name in model._BITS if name not in ranges)

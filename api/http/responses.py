@@ -28,6 +28,8 @@ MEDIA_TYPES: Final = {
 }
 SOURCE_CODE: Final = "text/plain; charset=utf-8"
 """The media type of plans as source code."""
+_MEDIA_TYPES_OF_PLANS: Final = {"json": "application/json", "svg": "image/svg+xml"}
+"""Of what is in no media type as a problem."""
 
 
 JsonObject = dict[str, Any]
@@ -50,7 +52,7 @@ class PlanBody:
 
 def plan_body(plan: bytes, name: str) -> PlanBody:
     """The body for a plan in the format of this name."""
-    media_type = "application/json" if name == "json" else MEDIA_TYPES.get(name, SOURCE_CODE)
+    media_type = _MEDIA_TYPES_OF_PLANS.get(name) or MEDIA_TYPES.get(name, SOURCE_CODE)
     return PlanBody(plan, media_type, f'"{hashlib.sha256(plan).hexdigest()[:32]}"')
 
 

@@ -241,6 +241,7 @@ def answers(
         content["text/csv"] = {"schema": {"type": "string"}, "example": as_text}
     if as_source is not None:
         content["text/plain"] = {"schema": {"type": "string"}, "example": as_source}
+        content["image/svg+xml"] = {"schema": {"type": "string"}}
     if as_model:
         content[MEDIA_TYPES["tflite"]] = {"schema": BYTES}
     success: JsonObject = {"description": description, "content": content}

@@ -22,17 +22,19 @@ Query = Mapping[str, Sequence[str]]
 
 MODEL: Final = "tflite"
 """Not the plan, but the TensorFlow Lite model that came with the request, written again as its plan says."""
+PICTURE: Final = "svg"
+"""The plan as a drawing."""
 _OF_SOURCE: Final = ("prefix", "section", "header")
 PARAMETERS: Final = (*_OF_SOURCE, *FLAGS)
 """Of a query: how the names in source code begin, and where it goes; what of the plan is in a model."""
 
-# Buffers and pairs of a problem whose self-check is written at once.
-_MOST_FOR_CHECK: Final = 2000
+# Buffers and pairs of a problem whose self-check or drawing is written at once.
+_MOST_AT_ONCE: Final = 2000
 
 
 def names() -> tuple[str, ...]:
     """The formats a plan is returned in."""
-    return (*formats.plan_names(), *exports.names(), MODEL)
+    return (*formats.plan_names(), *exports.names(), PICTURE, MODEL)
 
 
 def form_of(name: str, query: Query) -> str:
@@ -72,14 +74,20 @@ def _source_parameters(query: Query) -> list[tuple[str, str]]:
 
 
 def takes_long(problem: Problem, form: str) -> bool:
-    """Whether writing the plan may take longer than a small solve: the steps of a self-check may be many."""
+    """Whether writing the plan may take longer than a small solve: a drawing, a self-check of many steps."""
+    if form == PICTURE:
+        return len(problem.buffers) > _MOST_AT_ONCE
     related = (problem.conflicts, problem.exclusive, problem.relative, problem.in_place)
-    return form.startswith("c-check") and len(problem.buffers) + sum(map(len, related)) > _MOST_FOR_CHECK
+    return form.startswith("c-check") and len(problem.buffers) + sum(map(len, related)) > _MOST_AT_ONCE
 
 
 def write(problem: Problem, plan: Plan, form: str) -> bytes:
     """The plan in a form, other than as a model."""
     name, _, query = form.partition("?")
+    if name == PICTURE:
+        from memstow.planner.show.svg_picture import svg
+
+        return svg(problem, plan).encode()
     if name not in exports.names():
         return formats.write_plan(problem, plan, name)
     given = parse_qs(query, strict_parsing=bool(query), errors="surrogatepass")

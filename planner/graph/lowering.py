@@ -1,7 +1,7 @@
 """The problem that a graph becomes when its operators have an order, and the way back to the graph's fields.
 
-Each planned tensor and each temporary is a buffer of the same id. Views are distances of `relative`. A pair
-in place counts where the input dies at the operator.
+Each planned tensor and each temporary is a buffer of the same id, in the group that its maker names.
+Views are distances of `relative`. A pair in place counts where the input dies at the operator.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,7 +10,7 @@ from typing import Final
 
 from memstow.planner.graph.links import NOBODY, links_of, listed_order
 from memstow.planner.graph.liveness import Liveness, Span, liveness
-from memstow.planner.model.graph import Graph, Temporary, Tensor, is_planned, size_of
+from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor, is_planned, size_of
 from memstow.planner.model.memory import collector_at_rest
 from memstow.planner.model.plan import Schedule
 from memstow.planner.model.problem import DEFAULT_POOL, Buffer, InPlace, Pool, Problem, Relative
@@ -52,7 +52,7 @@ def timeless_problem(graph: Graph) -> Problem:
         version=1,
         name=graph.name,
         pools=graph.pools or _ONE_MEMORY,
-        buffers=tuple(_buffer(element, None) for element in _planned(graph)),
+        buffers=tuple(_buffer(element, None, None) for element in _planned(graph)),
         relative=tuple(
             Relative(buffer=view.tensor, base=view.of, offset=view.offset)
             for view in graph.views
@@ -69,24 +69,32 @@ def _planned(graph: Graph) -> Iterator[Tensor | Temporary]:
         yield from operator.temporaries
 
 
-def _buffer(element: Tensor | Temporary, lifetime: Span | str | None) -> Buffer:
+def _buffer(element: Tensor | Temporary, lifetime: Span | str | None, group: str | None) -> Buffer:
     return Buffer(
         id=element.id,
         size=min(size_of(element), 1 << 62) if isinstance(element, Tensor) else element.size,
         lifetime=lifetime,  # type: ignore[arg-type]  # the word is "always"
         alignment=element.alignment,
         pools=element.pools,
+        group=group,
     )
 
 
 def _buffers(graph: Graph, live: Liveness) -> Iterator[Buffer]:
+    producer = links_of(graph).producer
     for i, tensor in enumerate(graph.tensors):
         if is_planned(tensor):
-            yield _buffer(tensor, live.lifetime(i))
+            group = None if producer[i] == NOBODY else _group(graph.operators[producer[i]])
+            yield _buffer(tensor, live.lifetime(i), group)
     for operator, (begin, end) in zip(graph.operators, live.spans, strict=True):
         for temporary in operator.temporaries:
             first, last = temporary.phases or (0, end - begin)
-            yield _buffer(temporary, (begin + first, begin + last))
+            yield _buffer(temporary, (begin + first, begin + last), _group(operator))
+
+
+def _group(operator: Operator) -> str:
+    """What the operator computes, so that those of one type are together; else which it is."""
+    return operator.type or operator.id
 
 
 def _in_place(graph: Graph, live: Liveness) -> Iterator[InPlace]:

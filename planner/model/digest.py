@@ -1,9 +1,9 @@
 """The identity of a problem: SHA-256, in lower-case hex, of its canonical form.
 
-Two problems have one digest when they differ only in what has no meaning: the name, the order of buffers
-and of constraints, the order within a symmetric pair, defaults spelled out or left out, one lifetime
-written as several. The order of pools, of the pools a buffer may be in, and of the objective does have a
-meaning.
+Two problems have one digest when they differ only in what has no meaning: the name, the groups of buffers,
+the order of buffers and of constraints, the order within a symmetric pair, defaults spelled out or left out,
+one lifetime written as several. The order of pools, of the pools a buffer may be in, and of the objective
+does have a meaning.
 
 The canonical form is a sequence of bytes made of lines. Each line ends with one line feed (0x0A) and consists
 of fields separated by one space (0x20). A field is one of:

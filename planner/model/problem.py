@@ -90,6 +90,10 @@ class Buffer:
     accesses: Count | None = Field(default=None, description="Bytes moved in its life; default: its size.")
     pool: Id | None = Field(default=None, description="Pin: the pool it must be in.")
     offset: Bytes | None = Field(default=None, description="Pin: the offset it must have; needs `pool`.")
+    group: Id | None = Field(
+        default=None,
+        description="The operator, layer or module that it belongs to: a label, which no plan depends on.",
+    )
 
     def __init__(
         self,
@@ -103,6 +107,7 @@ class Buffer:
         accesses: "SupportsIndex | None" = None,
         pool: "str | None" = None,
         offset: "SupportsIndex | None" = None,
+        group: "str | None" = None,
     ) -> None: ...
 
 

@@ -105,7 +105,8 @@ def _window_of(by_id: Mapping[str, Buffer], tie: Relative) -> Gap | None:
         return None
     begin, end = child.lifetime
     gap = Gap(begin, end, (tie.offset, tie.offset + child.size))
-    plain = Buffer(id=window_id(base.id, gap), size=child.size, lifetime=child.lifetime)
+    # A group is a label, which the format does not have.
+    plain = Buffer(id=window_id(base.id, gap), size=child.size, lifetime=child.lifetime, group=child.group)
     inside = tie.offset >= 0 and child.size > 0 and tie.offset + child.size <= base.size
     apart = all(end <= b or e <= begin for b, e in live_ranges(base) or ())
     return gap if child == plain and inside and apart and base.lifetime != "always" else None

@@ -92,7 +92,7 @@ def write_problem(problem: Problem) -> bytes:
 def _is_case(problem: Problem) -> bool:
     """Whether sizes, edges and pools say it all; TVM's own objects say more."""
     names = tuple(pool.id for pool in problem.pools)
-    plain = (Buffer(id=b.id, size=b.size, pools=b.pools, pool=b.pool) for b in problem.buffers)
+    plain = (Buffer(id=b.id, size=b.size, pools=b.pools, pool=b.pool, group=b.group) for b in problem.buffers)
     return all(
         buffer == bare and buffer.pools in (None, names)
         for buffer, bare in zip(problem.buffers, plain, strict=True)

@@ -12,6 +12,7 @@ import pytest
 
 from memstow.api.cli.exit_codes import Exit
 from tests.api.cli.conftest import Cli
+from tests.tflite_models import small_model
 
 
 def _held(page: Path) -> dict[str, object]:
@@ -90,3 +91,14 @@ def test_an_infeasible_problem_is_shown_too(cli: Cli, three: Path, tmp_path: Pat
     assert len(opened) == 1
     (page,) = tmp_path.glob("memstow-*.html")
     assert _held(page)["plan"]["status"] == "infeasible"  # type: ignore[index]
+
+
+def test_buffers_of_a_model_have_the_groups_that_the_page_colours_by(cli: Cli, tmp_path: Path) -> None:
+    model, plan, page = (tmp_path / name for name in ("model.tflite", "plan.json", "page.html"))
+    model.write_bytes(small_model())
+    assert cli("solve", model, "--output", plan, "--quiet").code == Exit.DONE
+    assert cli("view", plan, "--problem", model, "--output", page).code == Exit.DONE
+    problem = _held(page)["problem"]
+    assert isinstance(problem, dict)
+    groups = {buffer["id"]: buffer.get("group") for buffer in problem["buffers"]}
+    assert groups == {"0": None, "2": "CONV_2D", "3": "RELU"}

@@ -15,6 +15,9 @@ from memstow.api.http.schemas import CSV, EXAMPLES_ALONE, PROBLEM
 from memstow.planner import formats
 from memstow.planner.generate.planted import planted
 from memstow.planner.model.digest import digest
+from memstow.planner.model.options import Options
+from memstow.planner.show.svg_picture import svg
+from memstow.planner.solve import engine
 from memstow.planner.verify import verify
 from tests.api.asking import events, over
 from tests.api.http.conftest import hard, problem_document
@@ -450,3 +453,31 @@ def test_a_solver_that_cannot_honour_the_problem_says_so(client: TestClient) -> 
     }
     response = client.post("/v1/plan", json={"problem": problem})
     problem_document(response, 422, "moves_without_hint")
+
+
+def test_the_plan_comes_as_a_drawing(client: TestClient) -> None:
+    question = {"problem": PROBLEM, "options": {"deterministic": True}}
+    drawing = client.post("/v1/plan?output_format=svg", json=question)
+    assert drawing.status_code == 200, drawing.text
+    assert drawing.headers["content-type"].partition(";")[0] == "image/svg+xml"
+    problem = formats.read_problem(json.dumps(PROBLEM).encode())
+    plan = engine.plan(problem, Options(deterministic=True))
+    assert drawing.text == svg(problem, plan)
+    job = client.post("/v1/jobs", json=question).json()["id"]
+    over(client, job)
+    again = client.get(f"/v1/jobs/{job}/plan?output_format=svg")
+    assert (again.text, again.headers["content-type"]) == (drawing.text, drawing.headers["content-type"])
+
+
+def test_a_large_drawing_is_made_in_a_process_of_its_own(client: TestClient) -> None:
+    buffers = [{"id": f"b{i}", "size": 8, "lifetime": [i, i + 2]} for i in range(2500)]
+    question = {"problem": {"version": 1, "buffers": buffers}, "options": {"deterministic": True}}
+    response = client.post("/v1/plan?output_format=svg", json=question)
+    assert "location" in response.headers
+    assert response.text.startswith("<svg")
+
+
+def test_what_cannot_be_drawn_comes_as_json(client: TestClient) -> None:
+    tight = {**PROBLEM, "pools": [{"id": "memory", "capacity": 1}]}
+    response = client.post("/v1/plan?output_format=svg", json={"problem": tight})
+    assert response.json()["status"] == "infeasible"

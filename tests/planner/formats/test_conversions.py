@@ -137,3 +137,20 @@ def test_executorch_refuses_what_its_reader_would_not_understand(problem: Proble
 def test_an_objective_that_is_the_usual_one_spelled_out_is_no_reason_to_refuse() -> None:
     spelled = Problem(version=1, buffers=TWO, pools=(Pool(id="p", capacity=16),), objective=("peak",))
     assert formats.read_problem(formats.write_problem(spelled, "executorch")).terms() == ("peak",)
+
+
+@pytest.mark.parametrize("name", [it for it in formats.names() if it != "json"])
+def test_groups_are_labels_that_other_formats_do_not_have(name: str) -> None:
+    pools = (Pool(id="memory", capacity=64),) if name in ("structured", "usmp") else (Pool(id="memory"),)
+    lifetime = None if name == "usmp" else (0, 2)
+    bare = Problem(pools=pools, buffers=[Buffer(id="a", size=4, lifetime=lifetime)])
+    grouped = replace(bare, buffers=(replace(bare.buffers[0], group="conv"),))
+    assert formats.write_problem(grouped, name) == formats.write_problem(bare, name)
+    kept = formats.read_problem(formats.write_problem(grouped, "json"))
+    assert kept.buffers[0].group == "conv"
+
+
+def test_windows_in_csv_may_be_in_groups() -> None:
+    plain = formats.read_problem(b"id,lower,upper,size,gaps\na,0,9,8,3-5@0:4\n")
+    grouped = replace(plain, buffers=tuple(replace(it, group="conv") for it in plain.buffers))
+    assert formats.write_problem(grouped, "csv") == formats.write_problem(plain, "csv")

@@ -87,6 +87,10 @@ def test_defaults_may_be_spelled_out() -> None:
     assert digest(spelled) == digest(one(lifetime=(0, 1)))
 
 
+def test_a_group_is_a_label() -> None:
+    assert digest(one(group="layer")) == digest(one())
+
+
 def test_a_pin_to_a_pool_is_the_only_allowed_pool() -> None:
     pools = (Pool(id="x"), Pool(id="y"))
     pinned = replace(one(pool="y"), pools=pools)
