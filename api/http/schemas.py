@@ -42,6 +42,16 @@ GRAPH: Final[JsonObject] = {
     "inputs": ["sound"],
     "outputs": ["answer"],
 }
+XLA_DUMP: Final = """BufferAssignment:
+allocation 3: size 57344, preallocated-temp:
+ value: <22 product @0> (size=24576,offset=32768): f32[64,96]{1,0}
+ value: <24 other_product @0> (size=32768,offset=0): f32[64,128]{1,0}
+HloLiveRange (max 7):
+  BufferLiveRange:
+    product{}:2-4
+    other_product{}:4-5
+"""
+SVG: Final = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 960 560"><!-- a box a buffer --></svg>'
 SOURCE_CODE: Final = "#define PLAN_OFFSET_input 8192u\n#define PLAN_SIZE_input 4096u\n"
 CSV: Final = "id,lower,upper,size\ninput,0,2,4096\nconv1,1,3,8192\n"
 PLAN: Final[JsonObject] = {
@@ -241,7 +251,7 @@ def answers(
         content["text/csv"] = {"schema": {"type": "string"}, "example": as_text}
     if as_source is not None:
         content["text/plain"] = {"schema": {"type": "string"}, "example": as_source}
-        content["image/svg+xml"] = {"schema": {"type": "string"}}
+        content["image/svg+xml"] = {"schema": {"type": "string"}, "example": SVG}
     if as_model:
         content[MEDIA_TYPES["tflite"]] = {"schema": BYTES}
     success: JsonObject = {"description": description, "content": content}
@@ -274,7 +284,7 @@ def enveloped(
                 "schema": {"type": "object" if name == "structured" else ["array", "object"]},
                 "example": EXAMPLES_ALONE[name],
             }
-        content[MEDIA_TYPES["xla"]] = {"schema": {"type": "string"}}
+        content[MEDIA_TYPES["xla"]] = {"schema": {"type": "string"}, "example": XLA_DUMP}
         content[MEDIA_TYPES["graph"]] = {"schema": ref("Graph"), "example": GRAPH}
     for name in models or (MODEL_FORMATS if alone else ()):
         content[MEDIA_TYPES[name]] = {"schema": BYTES}

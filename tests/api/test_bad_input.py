@@ -238,6 +238,7 @@ def _described() -> dict[str, Any]:
     return document
 
 
+schemathesis.serializer.alias(["application/vnd.tflite", "application/onnx"], "application/octet-stream")
 schema = schemathesis.openapi.from_dict(_described())
 
 

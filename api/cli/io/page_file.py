@@ -1,8 +1,6 @@
 """The page of a plan: written as one file, and shown in the browser."""
 
-import hashlib
 import os
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,6 +48,8 @@ def show_page(page: bytes, output: str | None) -> None:
     if output is not None:
         write_out(page, output)
         return
+    import hashlib
+    import tempfile
     import webbrowser
 
     # The same page has the same name: looking at it again leaves no further file behind.

@@ -283,7 +283,7 @@ def test_two_are_not_run_where_they_could_not_be_compared(
         (("/no/such {input}", "cat {input}"), "not an executable program"),
         ((VENV, VENV, "--jobs", "2"), "in pairs"),
         ((VENV, VENV, "--external", "mine=cat {input}"), "in pairs"),
-        ((VENV, VENV, "--solvers", "greedy,greedy"), "each only once"),
+        ((VENV, VENV, "--solvers", "greedy,greedy"), "each solver and each order only once"),
     ],
 )
 def test_what_cannot_run_side_by_side_is_told(
@@ -300,7 +300,7 @@ def test_what_cannot_run_side_by_side_is_told(
     [
         (("nothing.csv",), "no_instances"),
         (("three.json", "--solvers", "nobody"), "there is no solver 'nobody'"),
-        (("three.json", "--solvers", "greedy,greedy"), "each only once"),
+        (("three.json", "--solvers", "greedy,greedy"), "each solver and each order only once"),
         (("three.json", "--solvers", ","), "name at least one solver"),
         (("three.json", "--external", "mine"), "does not have the form"),
         (("three.json", "--external", "mine=/bin/cat {output}"), "{input}"),

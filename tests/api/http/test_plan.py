@@ -439,7 +439,7 @@ def test_a_wrong_format_is_refused(client: TestClient) -> None:
         client.post("/v1/plan?format=xml", content=b"{}", headers=headers), 422, "unknown_format"
     )
     problem_document(
-        client.post("/v1/plan?output_format=executorch", content=b"{}", headers=headers),
+        client.post("/v1/plan?output_format=xla", content=b"{}", headers=headers),
         422,
         "unknown_format",
     )
