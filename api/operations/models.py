@@ -17,48 +17,42 @@ FLAGS: Final = ("order_only", "replan")
 
 def require_writable(model: bytes, document: "Problem | Graph", form: BodyForm) -> None:
     """Refuse a model that cannot be written again as the request asks, before anything is searched."""
-    from memstow.planner.formats.tflite.reordering import require_movable
-    from memstow.planner.tflm.planned_model import require_plannable, without_plan
+    from memstow.planner.tflm import writable
 
-    is_free = not isinstance(document, Problem) and document.order != "given"
-    if "order_only" in form.model_flags:
-        if not is_free:
-            message = "its operators would stay as they are listed, and the model the same; add order=free"
-            raise InputError.single("same_model", "query.order", message)
-        require_movable(model)
-        return
-    if form.changes.get("in_place") is True:
-        message = "a model cannot say that tensors share bytes; leave it out, or add order_only=true"
-        raise InputError.single("in_place", "query.in_place", message)
-    if len(problem_of(document).pools) > 1:
-        message = "the runtime has one arena, and there are several memories; plan for one"
-        raise InputError.single("several_pools", "query.target", message)
-    replan = "replan" in form.model_flags
+    asked = writable.Asked(
+        order="given" if isinstance(document, Problem) else document.order,
+        in_place=form.changes.get("in_place") is True,
+        order_only="order_only" in form.model_flags,
+        replan="replan" in form.model_flags,
+        pools=len(problem_of(document).pools),
+    )
+    names = writable.OptionNames(
+        free="order=free",
+        in_place="in_place=true",
+        order_only="order_only=true",
+        of_order="query.order",
+        of_in_place="query.in_place",
+        of_pools="query.target",
+    )
     try:
-        require_plannable(model, replan)
+        writable.require_writable(model, asked, names)
     except InputError as error:
         raise _named(error) from None
-    if is_free:
-        require_movable(without_plan(model))
 
 
 def written(model: bytes, plan: Plan, flags: tuple[str, ...]) -> bytes:
     """The model with the plan in it; without one where the rule of the runtime needs no more memory."""
     from memstow.planner.formats.tflite.reordering import reorder_model
-    from memstow.planner.tflm.arena import arena_of
-    from memstow.planner.tflm.planned_model import planned_model, without_plan
+    from memstow.planner.tflm.written_model import written_model
 
     if "order_only" in flags:
         if plan.schedule is None:
             raise InputError.single("no_order", "schedule", "the plan has no order of operators")
         return reorder_model(model, plan.schedule.order)
     try:
-        planned = planned_model(model, plan, replan="replan" in flags)
+        return written_model(model, plan, replan="replan" in flags).model
     except InputError as error:
         raise _named(error) from None
-    plain = without_plan(model)
-    heads = arena_of(plain).head, arena_of(planned).head
-    return plain if heads[0] is not None and heads[1] is not None and heads[0] <= heads[1] else planned
 
 
 def carried(model: bytes) -> Plan:

@@ -151,26 +151,20 @@ def _bytes_of(args: argparse.Namespace, document: "Problem | Graph") -> bytes:
 
 
 def _refuse_impossible(args: argparse.Namespace, document: "Problem | Graph", model: bytes) -> None:
-    from memstow.planner.formats.tflite.reordering import require_movable
-    from memstow.planner.model.errors import InputError
-    from memstow.planner.tflm.planned_model import require_plannable, without_plan
+    from memstow.planner.model.problem import Problem
+    from memstow.planner.tflm.writable import Asked, OptionNames, require_writable
 
-    is_free = getattr(document, "order", "given") != "given"
-    if args.order_only:
-        if not is_free:
-            message = "its operators would stay as they are listed, and the model the same; add --order free"
-            raise InputError.single("same_model", "$", message)
-        require_movable(model)
-        return
-    if args.in_place:
-        message = "a model cannot say that tensors share bytes; leave out --in-place, or add --order-only"
-        raise InputError.single("in_place", "--in-place", message)
-    if len(problem_of(document).pools) > 1:
-        message = "the runtime has one arena, and there are several memories; plan for one"
-        raise InputError.single("several_pools", "$", message)
-    require_plannable(model, args.replan)
-    if is_free:
-        require_movable(without_plan(model))
+    asked = Asked(
+        order="given" if isinstance(document, Problem) else document.order,
+        in_place=bool(args.in_place),
+        order_only=args.order_only,
+        replan=args.replan,
+        pools=len(problem_of(document).pools),
+    )
+    names = OptionNames(
+        free="--order free", in_place="--in-place", order_only="--order-only", of_in_place="--in-place"
+    )
+    require_writable(model, asked, names)
 
 
 def _warn_if_worse(document: "Problem | Graph", plan: "Plan") -> None:
