@@ -140,7 +140,7 @@ def _bytes_of(args: argparse.Namespace, document: "Problem | Graph") -> bytes:
     from memstow.planner.model.problem import Problem
 
     if args.file == STDIN or not os.path.isfile(args.file):
-        message = "a model is read again when it is written or measured, and this is no file; name one"
+        message = "a model is read again when it is written or measured, and this is not a file; name one"
         raise InputError.single("not_a_file", "FILE", message)
     model = read_bytes_of(args.file)
     with naming_file(args.file):
