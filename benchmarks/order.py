@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import median
 
+from benchmarks.page import DATA, table
 from memstow.planner.formats import read_graph
 from memstow.planner.generate.families import FAMILIES
 from memstow.planner.generate.graph import graph as generated
@@ -21,13 +22,34 @@ from memstow.solvers.core import Budget
 from memstow.solvers.order.instance import OrderInstance
 from memstow.solvers.order.solver import MODEL, OrderListeners, OrderOutcome, OrderTask, order_solver
 
-SHARED = Path(__file__).parents[2] / "shared" / "data" / "graphs"
+SHARED = DATA / "graphs"
+CPSAT_SECONDS = 2.0
+"""In `make bench`, for each graph."""
+_HEAD = ("graph", "operators", "given", "lpmf", "dfs", "order", "bound", "seconds", "proof", "CP-SAT")
 _RULES = ("given", "lpmf", "dfs")
 _IGNORED = OrderListeners(lambda *_: None, lambda *_: None)
 
 
+def measure() -> str:
+    """The table of the shared graphs, or of generated ones where those are missing."""
+    args = _parser().parse_args(["--cpsat", f"{CPSAT_SECONDS}"])
+    graphs = _graphs(args.graphs, None if args.graphs else 200)
+    shown = table(_HEAD, [_row(name, graph, args) for name, graph in graphs])
+    return (
+        "Peaks in bytes: of the order given, of rules, and of the search on one thread, with its bound and "
+        f"the median seconds to its end; CP-SAT has {CPSAT_SECONDS:g} s and two threads.\n\n{shown}"
+    )
+
+
 def main() -> None:
     """Print a row for each graph."""
+    args = _parser().parse_args()
+    print(table(_HEAD, []))
+    for name, graph in _graphs(args.graphs, args.generated):
+        print("| " + " | ".join(_row(name, graph, args)) + " |", flush=True)
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("graphs", nargs="*", type=Path, default=sorted(SHARED.glob("*.json")))
     parser.add_argument("--seconds", type=float, default=1.0, help="limit of the search")
@@ -35,11 +57,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--generated", type=int, help="operators of graphs of each family")
     parser.add_argument("--cpsat", type=float, default=0.0, help="seconds of CP-SAT for each graph; 0: none")
-    args = parser.parse_args()
-    print("| graph | operators | given | lpmf | dfs | order | bound | seconds | proof | CP-SAT |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- | --- |")
-    for name, graph in _graphs(args.graphs, args.generated):
-        print(_row(name, graph, args), flush=True)
+    return parser
 
 
 def _graphs(paths: Sequence[Path], count: int | None) -> Iterator[tuple[str, Graph]]:
@@ -54,7 +72,7 @@ def _graphs(paths: Sequence[Path], count: int | None) -> Iterator[tuple[str, Gra
             yield f"{family} {count} {seed}", generated(count or 0, seed, family=family)
 
 
-def _row(name: str, graph: Graph, args: argparse.Namespace) -> str:
+def _row(name: str, graph: Graph, args: argparse.Namespace) -> list[str]:
     instance = order_instance(graph)
     # No time for a bound: only the order is of interest.
     peaks = [_solved(rule, instance, 0.0, 1)[0].peak for rule in _RULES]
@@ -63,8 +81,8 @@ def _row(name: str, graph: Graph, args: argparse.Namespace) -> str:
     kind = type(best.proof).__name__.removesuffix("Proof").lower() if best.peak == best.bound else "open"
     model = _modelled(instance, args.cpsat) if args.cpsat else "-"
     seconds = median(took for _, took in runs)
-    figures = " | ".join(f"{it:,}" for it in (instance.operator_count, *peaks, best.peak, best.bound))
-    return f"| {name} | {figures} | {seconds:.3f} | {kind} | {model} |"
+    figures = [f"{it:,}" for it in (instance.operator_count, *peaks, best.peak, best.bound)]
+    return [name, *figures, f"{seconds:.3f}", kind, model]
 
 
 def _solved(name: str, instance: OrderInstance, seconds: float, workers: int) -> tuple[OrderOutcome, float]:

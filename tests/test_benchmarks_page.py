@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import calls, growth, large, models, startup
+from benchmarks import calls, growth, large, models, order, startup
 from benchmarks.hard import altered, fitting, idealloc, kernels, minimalloc, reuse, tilings
 from benchmarks.limits import MISSED, held
 
@@ -47,6 +47,7 @@ def test_each_table_has_as_many_cells_in_each_row_as_in_its_head() -> None:
         ),
         ("large", f"best of {large.RUNS} runs"),
         ("models", f"{models.REUSE_SECONDS:.0f} s each"),
+        ("orders", f"CP-SAT has {order.CPSAT_SECONDS:g} s"),
         ("hard-minimalloc", f"{minimalloc.SECONDS:g} s each"),
         ("hard-fitting", f"limit for all eleven: {fitting.LIMIT} s"),
         ("hard-altered", f"{altered.SECONDS:g} s each"),
