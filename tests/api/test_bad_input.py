@@ -239,6 +239,7 @@ def _described() -> dict[str, Any]:
 
 
 schemathesis.serializer.alias(["application/vnd.tflite", "application/onnx"], "application/octet-stream")
+schemathesis.serializer.alias("application/vnd.memstow.xla", "text/plain")
 schema = schemathesis.openapi.from_dict(_described())
 
 
