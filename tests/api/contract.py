@@ -4,6 +4,7 @@
 """
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -55,7 +56,10 @@ def compare(url: str, key: str | None, folder: Path, phases: str, *options: str)
     command += ["--continue-on-failure", "--no-color", *LONGEST, *options]
     if key is not None:
         command += ["--header", f"Authorization:Bearer {key}"]
-    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    learned = {"SCHEMATHESIS_HOOKS": "tests.api.media_types", "PYTHONPATH": str(ROOT)}
+    ran = subprocess.run(
+        command, cwd=folder, env=os.environ | learned, capture_output=True, text=True, check=False
+    )
     return ran.returncode == 0, ran.stdout + ran.stderr
 
 

@@ -20,6 +20,7 @@ from schemathesis.specs.openapi.checks import response_schema_conformance
 from memstow.api.http.app import create_app
 from memstow.api.http.schemas import CSV, PROBLEM
 from memstow.api.http.settings import Settings
+from tests.api import media_types
 from tests.api.serving import Server
 
 POSTS = ("/v1/plan", "/v1/jobs", "/v1/batches", "/v1/verify", "/v1/inspect", "/v1/convert")
@@ -238,9 +239,8 @@ def _described() -> dict[str, Any]:
     return document
 
 
-schemathesis.serializer.alias(["application/vnd.tflite", "application/onnx"], "application/octet-stream")
-schemathesis.serializer.alias("application/vnd.memstow.xla", "text/plain")
 schema = schemathesis.openapi.from_dict(_described())
+media_types.teach()
 
 
 def _skipped(case: Any) -> bool:
