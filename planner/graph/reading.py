@@ -1,11 +1,13 @@
 """JSON values to a graph, with every error of the document at once."""
 
-from typing import Final
+from typing import Any, Final
 
 from memstow.planner.graph.check import find_issues
+from memstow.planner.model.errors import Issue
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.memory import collector_at_rest
 from memstow.planner.reading.issues import Findings
+from memstow.planner.reading.parse import first_quoted, names_left_out
 from memstow.planner.reading.paths import Path, parse_path
 from memstow.planner.reading.sections import Section, index_before, read_section
 
@@ -23,8 +25,11 @@ _OF_ONE: Final = frozenset(
         "view_beyond",
         "view_of_itself",
         "view_twice",
+        "in_place_of_another",
+        "cycle",
     }
 )
+_REFERENCES: Final = {"unknown_tensor": "tensors", "unknown_operator": "operators"}
 
 
 def parse_graph(raw: object) -> Graph:
@@ -37,11 +42,19 @@ def parse_graph(raw: object) -> Graph:
         stand_ins = {"version": 1, "tensors": (), "operators": ()}
         graph = Graph(**{**stand_ins, **section.values})
         for issue in find_issues(graph):
-            if section.sound or issue.code in _OF_ONE:
+            if section.sound or issue.code in _OF_ONE or _is_of_a_name(issue, raw, section):
                 findings.add(issue.code, _place(parse_path(issue.path), section), issue.message)
         if findings:
             raise findings.error()
         return graph
+
+
+def _is_of_a_name(issue: Issue, raw: dict[str, Any], section: Section) -> bool:
+    """Whether it is about a name that no element of the document has, those that were left out included."""
+    if issue.code not in _REFERENCES:
+        return False
+    names = names_left_out(_REFERENCES[issue.code], raw, section)
+    return names is not None and first_quoted(issue.message) not in names
 
 
 def _place(path: Path, section: Section) -> Path:

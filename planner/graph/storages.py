@@ -7,10 +7,12 @@ each piece is a storage, written by whoever makes a tensor over it and read by w
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Final
 
 from memstow.planner.graph.links import NOBODY, Links, links_of
 from memstow.planner.graph.view_groups import roots
 from memstow.planner.model.graph import Graph, is_planned, size_of
+from memstow.planner.model.memory import Memo
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +41,19 @@ def resident_bytes(graph: Graph) -> int:
     )
 
 
-def storages(graph: Graph) -> list[Storage]:
+_storages: Final = Memo[Graph, tuple[Storage, ...]]()
+
+
+def storages(graph: Graph) -> tuple[Storage, ...]:
     """The storages of planned data that is not always live."""
+    known = _storages.get(graph)
+    if known is None:
+        known = tuple(_make(graph))
+        _storages.note(graph, known)
+    return known
+
+
+def _make(graph: Graph) -> list[Storage]:
     links = links_of(graph)
     there = {links.tensor_index[name] for name in graph.inputs}
     kept = {links.tensor_index[name] for name in graph.outputs}

@@ -150,6 +150,9 @@ class Explanation:
     capacity: Bytes | None = None
     reserved: Bytes | None = None
     buffers: tuple[Id, ...] = ()
+    certificate: Annotated[Cut | RefutedOrders, Field(discriminator="kind")] | None = Field(
+        default=None, description="Of `no_order`: why each order of the graph needs that much."
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)

@@ -55,9 +55,16 @@ def plan(
     return _Run(problem, options or Options(), on_event, cancel, on_better, recount).plan()
 
 
-def plan_for_judge(problem: Problem, options: Options, on_event: Listener | None, judge: Judge) -> Plan:
-    """The same with another judge, for a bench that keeps the verdicts."""
-    return _Run(problem, options, on_event, None, None, judge).plan()
+def plan_for_judge(
+    problem: Problem,
+    options: Options,
+    on_event: Listener | None,
+    judge: Judge,
+    cancel: threading.Event | None = None,
+    on_better: OnBetter | None = None,
+) -> Plan:
+    """The same with another judge: for a bench that keeps the verdicts, and for graphs, judged as such."""
+    return _Run(problem, options, on_event, cancel, on_better, judge).plan()
 
 
 class _Run:

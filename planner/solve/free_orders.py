@@ -4,24 +4,29 @@ Where the problem of the best order does not pack at its live bytes, other order
 The order of a rule is taken as it is.
 """
 
+import math
 import threading
+from array import array
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
 from memstow.planner.backends.registry import name_with_version
 from memstow.planner.graph.arrays import order_instance, start_bytes
 from memstow.planner.graph.links import listed_order
+from memstow.planner.graph.program import allowed_order
 from memstow.planner.graph.proofs import certificate_of
-from memstow.planner.model.events import Listener
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.events import Event, Incumbent, Listener
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.options import Options
 from memstow.planner.model.order_proofs import Cut
 from memstow.planner.model.plan import PLANNED, Plan, Status
 from memstow.planner.processes import machine
 from memstow.planner.solve.better_plan import better
-from memstow.planner.solve.graphs import Callbacks, plan_in_order
+from memstow.planner.solve.early_plans import EarlyPlans
+from memstow.planner.solve.graphs import Callbacks, plan_in_order, with_bound
 from memstow.planner.solve.order_bounds import NOTHING, OrderBound, claimed
 from memstow.planner.solve.portfolio import DEFAULT_WORK
 from memstow.planner.solve.turns import Progress
@@ -40,6 +45,9 @@ from memstow.solvers.order.solver import (
 _ORDER_SHARE: Final = 0.5
 _FIRST_SHARE: Final = 0.5
 _MOST_TRIES: Final = 64
+# Of more operators, placing one order well takes all the time there is: a greedy pass that is cut short has a
+# peak of many times the live bytes.
+_MOST_TO_TRY_OTHERS: Final = 2_000
 _MOST_WORKERS: Final = 8
 _CHECK_SECONDS: Final = 0.02
 
@@ -61,22 +69,39 @@ class FreeRun:
         self._solver = order_solver(solver)
         self._options = options
         self._progress = Progress(callbacks.on_event)
+        self._least: float = math.inf
+        self._early = EarlyPlans(graph, options, callbacks.on_better)
         self._callbacks = replace(callbacks, on_event=self._since_begin(callbacks.on_event))
         self._work = 0
 
     def plan(self) -> Plan:
         """The best plan of the orders that the solver finds."""
         self._progress.phase("order")
-        instance = order_instance(self._graph)
+        instance, hinted = order_instance(self._graph), self._hinted_order()
+        if hinted is not None:
+            instance = replace(instance, given=array("q", hinted))
         found = self._first_order(instance)
-        best = self._placed(found, found.order, _FIRST_SHARE if self._may_try_others(found) else 1.0)
-        for order in self._other_orders(instance, found, best):
+        others = self._may_try_others(found) or hinted not in (None, list(found.order))
+        best = self._placed(found, found.order, _FIRST_SHARE if others else 1.0)
+        for order in self._other_orders(instance, found, best, hinted):
             plan = self._placed(found, order, _FIRST_SHARE)
             if better(plan, best):
                 best = plan
             if self._is_enough(found, best):
                 break
+        early = self._early.best
+        if early is not None and better(early, best):
+            best = with_bound(self._graph, early, found.bound, self._options.hint)
         return self._stamped(best)
+
+    def _hinted_order(self) -> list[int] | None:
+        """The order of the hint, where the graph allows it and the order is looked for."""
+        hint = self._options.hint
+        if hint is None or hint.schedule is None or self._solver.name != LeastPeak.name:
+            return None
+        with suppress(InputError):
+            return allowed_order(self._graph, hint.schedule.order)
+        return None
 
     def _first_order(self, instance: OrderInstance) -> _Found:
         if _total(instance) >= MOST_BYTES:
@@ -88,8 +113,8 @@ class FreeRun:
         )
         budget = self._budget(_ORDER_SHARE)
         listeners = OrderListeners(
-            order=lambda _solver, _peak, _order: None,
-            bound=lambda solver, bound: self._progress.bound(bound, solver),
+            order=lambda _solver, _peak, order: self._early.offer(order),
+            bound=self._tell_bound,
         )
         with _cancelling(budget, self._callbacks.cancel):
             outcome = self._solver.solve(task, budget, listeners)
@@ -98,24 +123,37 @@ class FreeRun:
         bound = _proven(self._graph, outcome, least, budget.work)
         return _Found(outcome.order, max(outcome.peak, least), bound)
 
+    def _tell_bound(self, solver: str, bound: int) -> None:
+        self._early.raise_bound(bound)
+        self._progress.bound(bound, solver)
+
     def _workers(self) -> int:
         given = self._options.workers
         return min(machine.processors(), _MOST_WORKERS) if given is None else given
 
     def _may_try_others(self, found: _Found) -> bool:
-        return self._solver.name == LeastPeak.name and len(self._graph.pools) <= 1 and found.live > 0
+        if self._solver.name != LeastPeak.name or len(self._graph.operators) > _MOST_TO_TRY_OTHERS:
+            return False
+        return len(self._graph.pools) <= 1 and found.live > 0
 
     def _is_enough(self, found: _Found, plan: Plan) -> bool:
         """Whether no other order of this many live bytes can have a better plan."""
-        if plan.status is Status.OPTIMAL:
+        if plan.status in (Status.OPTIMAL, Status.INFEASIBLE):
             return True
         return plan.status in PLANNED and sum(use.peak for use in plan.pools) <= found.live
 
-    def _other_orders(self, instance: OrderInstance, found: _Found, first: Plan) -> Iterator[Sequence[int]]:
-        """Other orders that need no more, while there is time."""
-        if not self._may_try_others(found) or self._is_enough(found, first):
+    def _other_orders(
+        self, instance: OrderInstance, found: _Found, first: Plan, hinted: Sequence[int] | None
+    ) -> Iterator[Sequence[int]]:
+        """That of the hint, whose places are known, and others that need no more, while there is time."""
+        if self._is_enough(found, first):
             return
         tried = {tuple(found.order)}
+        if hinted is not None and tuple(hinted) not in tried:
+            tried.add(tuple(hinted))
+            yield hinted
+        if not self._may_try_others(found):
+            return
         for seed in range(1, _MOST_TRIES + 1):
             budget = self._budget(_FIRST_SHARE)
             if self._is_over(budget):
@@ -139,10 +177,21 @@ class FreeRun:
         return plan
 
     def _since_begin(self, listener: Listener | None) -> Listener | None:
-        """Tells of events of the placement of an order with the seconds since this run began."""
+        """Tells of events of the placement of an order with the seconds since this run began.
+
+        Plans that are worse than one of an order before are no news.
+        """
         if listener is None:
             return None
-        return lambda event: listener(replace(event, seconds=self._progress.seconds()))
+
+        def hear(event: Event) -> None:
+            if isinstance(event, Incumbent):
+                if event.value > min(self._least, self._early.value):
+                    return
+                self._least = event.value
+            listener(replace(event, seconds=self._progress.seconds()))
+
+        return hear
 
     def _stamped(self, plan: Plan) -> Plan:
         seconds = 0.0 if self._options.deterministic else round(self._progress.seconds(), 6)

@@ -63,14 +63,21 @@ def plan_in_order(
             plan = with_order_bound(graph, plan, bound)
         return _judged(graph, replace(plan, schedule=schedule), options.hint)
 
-    plan = engine.plan(
+    # The judge of the graph judges the plan of the problem with it; once is enough.
+    plan = engine.plan_for_judge(
         lower(graph, order),
         options,
         _without_bounds(callbacks.on_event) if bound is not None else callbacks.on_event,
+        lambda _problem, _plan, _hint: [],
         callbacks.cancel,
         _passed_on(callbacks.on_better, accepted),
     )
     return accepted(plan)
+
+
+def with_bound(graph: Graph, plan: Plan, bound: OrderBound, hint: Plan | None) -> Plan:
+    """The accepted plan with the bound of all orders, which was proven after it was made."""
+    return _judged(graph, with_order_bound(graph, plan, bound), hint)
 
 
 def _judged(graph: Graph, plan: Plan, hint: Plan | None) -> Plan:

@@ -5,10 +5,12 @@ from dataclasses import dataclass, replace
 from memstow.planner.backends.registry import name_with_version
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.objective import PLACEMENT_COST, parse_term
+from memstow.planner.model.order_proofs import Cut, RefutedOrders
 from memstow.planner.model.plan import (
     PLANNED,
     Certificate,
     Exhausted,
+    Explanation,
     Least,
     Plan,
     PoolUse,
@@ -17,6 +19,7 @@ from memstow.planner.model.plan import (
     TermValue,
     gap_of,
 )
+from memstow.planner.model.ranges import measure
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +45,12 @@ def claimed(solver: str, bound: int, nodes: int) -> OrderBound:
 
 def with_order_bound(graph: Graph, plan: Plan, bound: OrderBound) -> Plan:
     """The plan of one order, as a plan of the graph: what was proven for this order alone is left out."""
-    if plan.status is Status.INFEASIBLE:
-        return _without_proof(plan)
     if plan.status not in PLANNED:
-        return plan
+        explanation = _no_order(graph, bound)
+        if explanation is not None:
+            prover = bound.prover
+            return replace(plan, status=Status.INFEASIBLE, explanation=explanation, prover=prover)
+        return _without_proof(plan) if plan.status is Status.INFEASIBLE else plan
     pools = len(plan.pools)
     covered = bound if pools == 1 and not graph.alternatives else NOTHING
     objective = tuple(_term(graph, it, covered) for it in plan.objective)
@@ -58,6 +63,29 @@ def with_order_bound(graph: Graph, plan: Plan, bound: OrderBound) -> Plan:
         pools=tuple(_pool(use, covered if by_term else NOTHING) for use in plan.pools),
         status=Status.OPTIMAL if proven else Status.FEASIBLE,
         prover=covered.prover if any(it.bound for it in objective) else None,
+    )
+
+
+def _no_order(graph: Graph, bound: OrderBound) -> Explanation | None:
+    """Why no order of the graph fits; None where the bound does not say so."""
+    if len(graph.pools) != 1 or graph.alternatives:
+        return None
+    pool, capacity = graph.pools[0], graph.pools[0].capacity
+    if capacity is None:
+        return None
+    reserved = measure((it.offset, it.offset + it.size) for it in pool.reserved)
+    needed = bound.value + reserved
+    if needed <= capacity:
+        return None
+    there = f"there are {capacity:,}" + (f", {reserved:,} of them reserved" if reserved else "")
+    return Explanation(
+        code="no_order",
+        message=f"in each order of the operators, at least {bound.value:,} bytes are live at once; {there}",
+        pool=pool.id,
+        needed=needed,
+        capacity=capacity,
+        reserved=reserved,
+        certificate=bound.certificate if isinstance(bound.certificate, Cut | RefutedOrders) else None,
     )
 
 

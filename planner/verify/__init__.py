@@ -92,7 +92,7 @@ def _count(
     bare = is_bare(plan)
     planned = plan.status in PLANNED
     if not bare:
-        check_status(index, plan, findings, claims)
+        check_status(index, plan, findings, claims, against_orders)
     layout = Layout(index)
     before = findings.total
     if planned or plan.placements:

@@ -13,7 +13,13 @@ from memstow.planner.verify.proofs import AgainstOrders, Proofs, by_word_of, che
 from memstow.planner.verify.verdict import Claims, Subject
 
 
-def check_status(index: ProblemIndex, plan: Plan, findings: Findings, claims: Claims) -> None:
+def check_status(
+    index: ProblemIndex,
+    plan: Plan,
+    findings: Findings,
+    claims: Claims,
+    against_orders: AgainstOrders | None = None,
+) -> None:
     """Note where the status contradicts the rest of the plan."""
     planned = plan.status in PLANNED
     if planned and index.buffers and not plan.placements:
@@ -31,7 +37,7 @@ def check_status(index: ProblemIndex, plan: Plan, findings: Findings, claims: Cl
                 plan.status.value,
                 "all" if proven else "not all",
             )
-    check_explanation(index, plan, findings, claims)
+    check_explanation(index, plan, findings, claims, against_orders)
     _check_closest(index, plan, findings, claims)
 
 

@@ -33,21 +33,39 @@ from memstow.planner.verify.verdict import Claims, Subject
 
 COUNTED_AGAIN = frozenset({"over_capacity", "no_place"})
 """Codes of explanations that the judge can check by counting."""
+NO_ORDER = "no_order"
+"""The code of the explanation that in each order of a graph too many bytes are live."""
 _ABOUT_BUFFERS = COUNTED_AGAIN | {"no_layout"}
 
 
-def check_explanation(index: ProblemIndex, plan: Plan, findings: Findings, claims: Claims) -> None:
+AgainstOrders = Callable[[int, Cut | RefutedOrders], str | None]
+"""Why a certificate does not prove such a bound on what every order of a graph needs; None where it does.
+
+Raises TooMuch where the judge would have too much to do."""
+
+
+def check_explanation(
+    index: ProblemIndex,
+    plan: Plan,
+    findings: Findings,
+    claims: Claims,
+    against_orders: AgainstOrders | None = None,
+) -> None:
     """Note where the explanation is missing, out of place, or false."""
     before = findings.total
     _check(index, plan, findings)
     explanation = plan.explanation
     if explanation is None and plan.status is not Status.INFEASIBLE:
         return
-    holds = findings.total == before
     code = "nothing" if explanation is None else explanation.code[:64]
+    kind = code if code in COUNTED_AGAIN else None
+    if explanation is not None and explanation.certificate is not None:
+        counted = _check_orders(index, explanation, explanation.certificate, findings, against_orders)
+        kind = explanation.certificate.kind if counted else None
+    holds = findings.total == before
     says = f"nothing fits ({code})"
-    if code in COUNTED_AGAIN:
-        claims.proven(Subject.NOTHING_FITS, None, says, code, holds)
+    if kind is not None:
+        claims.proven(Subject.NOTHING_FITS, None, says, kind, holds)
     else:
         claims.claimed(Subject.NOTHING_FITS, None, says, plan.prover, holds)
 
@@ -77,6 +95,31 @@ def _check(index: ProblemIndex, plan: Plan, findings: Findings) -> None:
         reason = _reason_against(index, explanation)
         if reason is not None:
             findings.add(Code.EXPLANATION, "the explanation does not show that nothing fits: {}", reason)
+
+
+def _check_orders(
+    index: ProblemIndex,
+    explanation: Explanation,
+    certificate: Cut | RefutedOrders,
+    findings: Findings,
+    against_orders: AgainstOrders | None,
+) -> bool:
+    """Note where the certificate does not show that no order fits; whether it was not too much work."""
+    needed, capacities = explanation.needed, [pool.capacity for pool in index.pools]
+    if against_orders is None or explanation.code != NO_ORDER or needed is None or len(capacities) != 1:
+        message = "the explanation has a certificate about the orders of a graph with one pool"
+        findings.add(Code.EXPLANATION, message)
+        return True
+    if capacities[0] is None or needed <= capacities[0]:
+        findings.add(Code.EXPLANATION, "the explanation does not show that nothing fits: there is room")
+        return True
+    try:
+        reason = against_orders(needed - measure(index.reserved[0]), certificate)
+    except TooMuch:
+        return False
+    if reason is not None:
+        findings.add(Code.EXPLANATION, "the explanation does not show that nothing fits: {}", reason)
+    return True
 
 
 def _check_amounts(explanation: Explanation, findings: Findings) -> None:
@@ -128,12 +171,6 @@ def _reason_against(index: ProblemIndex, explanation: Explanation) -> str | None
 def by_word_of(certificate: Certificate | None) -> str | None:
     """Whose word the certificate is; None where the judge counts all of it again."""
     return certificate.solver if isinstance(certificate, Exhausted | Model) else None
-
-
-AgainstOrders = Callable[[int, Cut | RefutedOrders], str | None]
-"""Why a certificate does not prove such a bound on what every order of a graph needs; None where it does.
-
-Raises TooMuch where the judge would have too much to do."""
 
 
 class Proofs:

@@ -77,6 +77,22 @@ TEST(every_pass_on_either_board_breaks_no_constraint) {
     }
 }
 
+TEST(without_time_pairs_that_may_overlap_are_kept_apart) {
+    Random random(8);
+    Budget budget;
+    const Budget over(0, -1);
+    for (int trial = 0; trial < 300; ++trial) {
+        const Instance instance = sample::random(random);
+        Layout layout;
+        if (instance.time_rows > 0 && !instance.exempt.empty()) {
+            CHECK(!TreeBoard(instance, &over).knows_exempt());
+        }
+        Placer<TreeBoard> tree(instance, {}, &over);
+        CHECK(tree.run(shuffled(random, instance.item_count()), {}, budget, layout));
+        CHECK(referee::complaint(instance, layout, false) == "");
+    }
+}
+
 TEST(the_lowest_rule_finds_the_lowest_place) {
     Random random(2);
     Budget budget;
@@ -169,6 +185,26 @@ TEST(a_pass_gives_up_when_the_budget_is_spent_and_there_is_a_layout) {
     const Scorer score(instance, kPeak, {});
     CHECK(score(whole) < score(late));
     CHECK(no_time.work() == static_cast<std::int64_t>(order.size()));
+}
+
+TEST(what_is_stacked_breaks_no_constraint_and_rests_on_what_it_meets) {
+    Random random(9);
+    for (int trial = 0; trial < 60; ++trial) {
+        const Instance instance = sample::random(random, {.items = 700});
+        const std::vector<Index> order = shuffled(random, instance.item_count());
+        Layout layout;
+        Budget no_time(0, -1);
+        CHECK(Placer<TreeBoard>(instance).run(order, {}, no_time, layout));
+        CHECK(referee::complaint(instance, layout, false) == "");
+    }
+    // A thousand pairs one after the other: nothing is higher than two.
+    std::vector<sample::Buffer> buffers;
+    for (Index i = 0; i < 2'000; ++i) buffers.push_back({8, {{i / 2, i / 2 + 1}}, {}});
+    const Instance instance = sample::build(buffers);
+    Layout layout;
+    Budget no_time(0, -1);
+    CHECK(Placer<TreeBoard>(instance).run(shuffled(random, 2'000), {}, no_time, layout));
+    for (const Place& place : layout) CHECK(place.offset == 0 || place.offset == 8);
 }
 
 TEST(a_cancelled_run_of_many_items_is_complete_and_sound) {
@@ -278,7 +314,9 @@ TEST(a_sweep_in_either_direction_breaks_no_constraint) {
             buffer.choices = {sample::anywhere(0, Bytes{1} << random.below(6))};
             buffer.choices[0].residue = static_cast<Bytes>(random.below(2)) % buffer.choices[0].modulus;
         }
-        const Instance instance = sample::build(buffers, {{kLimit, {{10, 20}, {40, 41}}}});
+        Instance instance = sample::build(buffers, {{kLimit, {{10, 20}, {40, 41}}}});
+        // May overlap, and do not.
+        if (buffers.size() > 1 && trial % 2 == 0) instance.exempt.push_back({0, 1, trial % 4 == 0});
         CHECK(can_sweep(instance));
         const Traits traits(instance);
         for (const Order order : {Order::start, Order::start_size, Order::end, Order::end_size}) {

@@ -2,11 +2,13 @@
 #include <map>
 #include <numeric>
 #include <stdexcept>
+#include <tuple>
 
 #include "check.hpp"
 #include "core/random.hpp"
 #include "order/assemble.hpp"
 #include "order/bounds.hpp"
+#include "order/classics.hpp"
 #include "order/dead_sets.hpp"
 #include "order/late.hpp"
 #include "order/least_peak.hpp"
@@ -139,6 +141,36 @@ TEST(a_walk_to_and_fro_forgets_no_step) {
                 CHECK(state.step(v).leaves == fresh.step(v).leaves);
             }
         }
+    }
+}
+
+TEST(least_peak_first_follows_its_rule) {
+    for (std::uint64_t seed = 0; seed < 400; ++seed) {
+        const Graph graph = random_graph(seed, 30);
+        State state(graph);
+        Bytes peak = 0;
+        for (const Index chosen : least_peak_first(graph)) {
+            const auto rank = [&](Index v) {
+                const Step step = state.step(v);
+                return std::tuple(step.needs > peak, step.needs > peak ? step.needs : step.leaves, v);
+            };
+            for (const Index v : state.ready()) CHECK(rank(chosen) <= rank(v));
+            peak = std::max(peak, state.step(chosen).needs);
+            state.run(chosen);
+        }
+        CHECK(state.complete());
+    }
+}
+
+TEST(without_time_there_is_an_order_and_nothing_is_proven_that_is_not_so) {
+    const Budget over(0, -1);
+    for (std::uint64_t seed = 0; seed < 300; ++seed) {
+        const Graph graph = random_graph(seed, 7);
+        CHECK(is_order(graph, least_peak_first(graph, &over)));
+        Budget none(0, -1);
+        const LeastPeak result = least_peak(graph, topological(graph), {}, none, {});
+        CHECK(is_order(graph, result.order));
+        CHECK(result.bound <= least_of_all(graph));
     }
 }
 

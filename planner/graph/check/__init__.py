@@ -53,8 +53,7 @@ def _issues(graph: Graph) -> Iterator[Issue]:
         yield issue
     if not cyclic:
         yield from given_order_issues(graph)
-    if sound and not cyclic:
-        yield from alternative_issues(graph)
+    yield from alternative_issues(graph, sound and not cyclic)
 
 
 def _problem_issues(graph: Graph) -> Iterator[Issue]:

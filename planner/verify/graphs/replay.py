@@ -47,23 +47,23 @@ def _out_of_order(graph: Graph, order: Sequence[Operator], place: dict[str, int]
     for first, second in graph.before:
         if place[first] >= place[second]:
             yield f"{second!r} runs before {first!r}, and must run after it"
-    for state in sorted(states):
-        yield from _at_state(graph, state, place)
+    yield from _out_of_turn(graph, states, place)
 
 
-def _at_state(graph: Graph, state: str, place: dict[str, int]) -> Iterator[str]:
+def _out_of_turn(graph: Graph, states: set[str], place: dict[str, int]) -> Iterator[str]:
     """Operators that use one state keep their order in the document, unless both only read it."""
-    latest, latest_writer = -1, -1
+    latest: dict[str, int] = {}
+    latest_writer: dict[str, int] = {}
     for operator in graph.operators:
-        writes = state in operator.outputs
-        if not writes and state not in operator.inputs:
-            continue
         at = place[operator.id]
-        if at < (latest if writes else latest_writer):
-            yield f"{operator.id!r} uses the state {state!r} before one that is listed earlier"
-        latest = max(latest, at)
-        if writes:
-            latest_writer = max(latest_writer, at)
+        written = states.intersection(operator.outputs)
+        for state in sorted(written.union(states.intersection(operator.inputs))):
+            writes = state in written
+            if at < (latest if writes else latest_writer).get(state, -1):
+                yield f"{operator.id!r} uses the state {state!r} before one that is listed earlier"
+            latest[state] = max(latest.get(state, -1), at)
+            if writes:
+                latest_writer[state] = max(latest_writer.get(state, -1), at)
 
 
 def _run(graph: Graph, order: Sequence[Operator]) -> Replay:

@@ -37,9 +37,16 @@ class Budget {
 
     // Looks at the clock: call it every few microseconds of work, not in the innermost loop.
     bool spent() const {
-        if (cancelled() || work() >= work_limit_) return true;
-        if (deadline_ != Clock::time_point::max() && Clock::now() >= deadline_) return true;
+        if (work() >= work_limit_ || out_of_time()) return true;
         return parent_ != nullptr && parent_->spent();
+    }
+
+    // Whatever the work: what is not counted in steps must stop then as well, and never does without a time
+    // limit unless it is cancelled.
+    bool out_of_time() const {
+        if (cancelled()) return true;
+        if (deadline_ != Clock::time_point::max() && Clock::now() >= deadline_) return true;
+        return parent_ != nullptr && parent_->out_of_time();
     }
 
     // Negative when there is no time limit.

@@ -1,6 +1,7 @@
 #include "greedy/greedy.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "core/random.hpp"
@@ -120,16 +121,17 @@ class Portfolio {
           options_(options),
           budget_(budget),
           incumbent_(incumbent),
-          traits_(instance),
-          placer_(instance, scorer.hint()) {}
+          traits_(instance) {}
 
     void run() {
         const std::vector<Tactics> all = tactics(instance_, scorer_.terms());
-        from_hint(all.front());
         const bool swept = std::same_as<Board, TreeBoard> && can_sweep(instance_);
+        // A hint is kept where it is better, so it comes first.
+        if (!scorer_.hint().empty()) from_hint(all.front());
         if (swept) sweeps();
+        const bool repeats = swept && instance_.exempt.empty();
         for (const Pass& pass : kPasses) {
-            if (swept && pass.rule == Rule::best && in_time(pass.order)) continue;  // the sweep's layout
+            if (repeats && pass.rule == Rule::best && in_time(pass.order)) continue;  // the sweep's layout
             const std::vector<Index> order = arrange(traits_, pass.order);
             for (Tactics tactics : all) {
                 const bool enough =
@@ -188,7 +190,7 @@ class Portfolio {
         for (std::size_t k = 0; k < starts; ++k) {
             if (incumbent_.perfect() || budget_.spent()) return;
             const Finisher& start = finishers_[k];
-            improve(instance_, placer_, scorer_, start.order, start.tactics, options_.seed + k, passes,
+            improve(instance_, placer(), scorer_, start.order, start.tactics, options_.seed + k, passes,
                     budget_, incumbent_, "improved " + start.name);
         }
     }
@@ -212,6 +214,12 @@ class Portfolio {
         return static_cast<Bytes>(incumbent_.score().values.front());
     }
 
+    // Made when it is first needed: its board may take longer than a sweep.
+    Placer<Board>& placer() {
+        if (!placer_) placer_.emplace(instance_, scorer_.hint(), &budget_);
+        return *placer_;
+    }
+
     static std::vector<double> product(const std::vector<double>& a, const std::vector<double>& b) {
         std::vector<double> result(a.size());
         for (std::size_t i = 0; i < a.size(); ++i) result[i] = a[i] * b[i];
@@ -221,7 +229,7 @@ class Portfolio {
     void attempt(const std::vector<Index>& order, Tactics tactics, const std::string& name) {
         tactics.ceiling = ceiling();
         const WhenSpent when_spent = incumbent_.has_one() ? WhenSpent::give_up : WhenSpent::stack;
-        if (placer_.run(order, tactics, budget_, layout_, when_spent)) {
+        if (placer().run(order, tactics, budget_, layout_, when_spent)) {
             Score score = scorer_(layout_);
             incumbent_.offer(layout_, score, name);
             if constexpr (std::same_as<Board, PairBoard>) {
@@ -244,7 +252,6 @@ class Portfolio {
     // Keeps the valid places of the hint, from the lowest offset up; then packs in the same order.
     void from_hint(Tactics tactics) {
         const Layout& hint = scorer_.hint();
-        if (hint.empty()) return;
         std::vector<Index> order = arrange(traits_, Order::size);
         const auto place = [&](Index item) { return hint[item]; };
         const auto hinted = std::stable_partition(
@@ -278,7 +285,7 @@ class Portfolio {
     Budget& budget_;
     Incumbent& incumbent_;
     Traits traits_;
-    Placer<Board> placer_;
+    std::optional<Placer<Board>> placer_;
     Layout layout_;
     std::int64_t work_ = 0;
     std::vector<Finisher> finishers_;

@@ -23,7 +23,7 @@ bool share_a_row(std::span<const RowRange> a, std::span<const RowRange> b) {
 
 }  // namespace
 
-PairBoard::PairBoard(const Instance& instance)
+PairBoard::PairBoard(const Instance& instance, const Budget*)
     : instance_(instance),
       words_((instance.parts.size() + 63) / 64),
       hard_(words_ * instance.parts.size()),

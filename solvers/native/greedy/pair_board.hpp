@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/budget.hpp"
 #include "core/instance.hpp"
 
 namespace memstow::greedy {
@@ -14,7 +15,8 @@ inline constexpr std::size_t kMostPairParts = 2048;
 
 class PairBoard {
   public:
-    explicit PairBoard(const Instance& instance);
+    // Small enough to be made whatever is left of a budget.
+    explicit PairBoard(const Instance& instance, const Budget* = nullptr);
 
     // A walk upwards past what a part may not overlap. `apart` takes pairs with a reuse cost as conflicts.
     struct Aim {

@@ -13,6 +13,7 @@
 #include "core/budget.hpp"
 #include "core/instance.hpp"
 #include "greedy/tactics.hpp"
+#include "greedy/tops.hpp"
 
 namespace memstow::greedy {
 
@@ -43,7 +44,7 @@ inline constexpr std::size_t kWholeInTime = 512;
 
 // What a pass does when the budget is spent.
 enum class WhenSpent {
-    stack,    // the items after the first ones go on top of the rest: valid, quick and poor
+    stack,    // the items after the first ones go above those they meet, gaps or not: valid and quick
     give_up,  // there is a layout already
 };
 
@@ -51,8 +52,9 @@ template <class Board>
 class Placer {
   public:
     // The hint is a layout or empty; only a tactics that keeps looks at it.
-    explicit Placer(const Instance& instance, const Layout& hint = {})
-        : instance_(instance), board_(instance), hint_(hint) {
+    // The budget, if any, is one for making the board.
+    explicit Placer(const Instance& instance, const Layout& hint = {}, const Budget* budget = nullptr)
+        : instance_(instance), board_(instance, budget), hint_(hint) {
         const Index n = instance.item_count();
         extents_.reserve(n);
         for (Index item = 0; item < instance.item_count(); ++item) {
@@ -74,7 +76,7 @@ class Placer {
         for (std::size_t i = 0; i < order.size(); ++i) {
             if (i % kStride == 0 && is_over(budget, may_give_up ? kWhole : i)) {
                 if (may_give_up) return give_up(i, budget);
-                for (const Index item : order.subspan(i)) settle(item, stack(item));
+                stack(order.first(i), order.subspan(i));
                 break;
             }
             const Place place = choose(order[i], tactics);
@@ -290,14 +292,33 @@ class Placer {
         return fits.offset != kUnplaced ? fits : overflows;
     }
 
-    // Above all that is in a pool: needs no board.
-    Place stack(Index item) const {
+    // Each of the rest above all that it meets, without a look at gaps.
+    void stack(std::span<const Index> placed, std::span<const Index> rest) {
+        std::vector<Tops> tops(instance_.pools.size(), Tops(instance_.row_count));
+        for (const Index item : placed) raise(tops, item);
+        for (const Index item : rest) {
+            (*layout_)[item] = place_above(tops, item);
+            raise(tops, item);
+        }
+    }
+
+    void raise(std::vector<Tops>& tops, Index item) const {
+        const Place& place = (*layout_)[item];
+        if (place.offset == kUnplaced) return;
+        for_each_row_range(item, [&](const Part& own, RowRange rows) {
+            tops[place.pool].raise(rows, place.offset + own.delta + own.size);
+        });
+    }
+
+    Place place_above(const std::vector<Tops>& tops, Index item) const {
         Place place;
         Bytes least_overflow = kLimit;
         for (const Choice& choice : instance_.choices[item]) {
             const Pool& pool = pool_of(choice);
-            Bytes top = peaks_[choice.pool];
-            if (!pool.reserved.empty()) top = std::max(top, pool.reserved.back().end);
+            Bytes top = pool.reserved.empty() ? 0 : pool.reserved.back().end;
+            for_each_row_range(item, [&](const Part& own, RowRange rows) {
+                top = std::max(top, tops[choice.pool].highest(rows) - own.delta);
+            });
             const std::optional<Bytes> offset = align_up(choice, top);
             if (!offset || *offset > kLimit - extent(item)) continue;
             const Bytes over = std::max<Bytes>(0, *offset + extent(item) - pool.capacity);
@@ -306,6 +327,14 @@ class Placer {
             place = {choice.pool, *offset};
         }
         return place;
+    }
+
+    template <class Visit>
+    void for_each_row_range(Index item, Visit visit) const {
+        Index index = instance_.item_parts[item];
+        for (const Part& own : instance_.parts_of(item)) {
+            for (const RowRange& rows : instance_.rows[index++]) visit(own, rows);
+        }
     }
 
     void settle(Index item, Place place) {

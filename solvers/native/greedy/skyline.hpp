@@ -11,7 +11,8 @@
 
 namespace memstow::greedy {
 
-// Only for what can_sweep() accepts, several lifetimes an item included; reserved ranges are not for it.
+// Only for what can_sweep() accepts, several lifetimes an item included; reserved ranges and pairs that may
+// overlap are not for it.
 bool can_skyline(const Instance& instance);
 
 // Gives up, with an empty layout, as soon as an item would end above `give_up_above`.

@@ -111,7 +111,7 @@ void stack(const Instance& instance, std::span<const Index> items, Bytes peak, L
 }  // namespace
 
 bool can_sweep(const Instance& instance) {
-    if (instance.pools.size() != 1 || !instance.exempt.empty() || instance.row_count != instance.time_rows ||
+    if (instance.pools.size() != 1 || instance.row_count != instance.time_rows ||
         count_of(instance.parts) != instance.item_count()) {
         return false;
     }

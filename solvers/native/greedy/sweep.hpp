@@ -12,7 +12,7 @@
 namespace memstow::greedy {
 
 // Only plain problems: one pool, one part and at most one lifetime an item, no conflicts besides, no pins.
-// Alignment and reserved ranges are honoured; a capacity is not looked at.
+// Alignment and reserved ranges are honoured; a capacity is not looked at. Pairs that may overlap do not.
 bool can_sweep(const Instance& instance);
 
 // The number of items that are placed in gaps however little budget is left: half a second or less.

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <numeric>
-#include <tuple>
 
 namespace memstow::greedy {
 
@@ -11,22 +11,27 @@ namespace {
 
 // Pairs looked up one by one cost 16 bytes each and a visit on every pass.
 constexpr std::size_t kMostPairs = 40'000'000;
+// Between looks at the clock.
+constexpr std::size_t kPairsAtOnce = 100'000;
 
 }  // namespace
 
-TreeBoard::TreeBoard(const Instance& instance)
+TreeBoard::TreeBoard(const Instance& instance, const Budget* budget)
     : instance_(instance),
       leaves_(std::bit_ceil(std::max<std::uint32_t>(1, instance.time_rows))),
       loose_(instance.parts.size(), false),
       trees_(instance.pools.size()),
       pool_of_(instance.parts.size(), -1),
       offset_of_(instance.parts.size(), kUnplaced) {
-    list_pairs();
+    list_pairs(budget);
 }
 
-void TreeBoard::list_pairs() {
+void TreeBoard::list_pairs(const Budget* budget) {
+    for (const ExemptPair& pair : instance_.exempt) {
+        loose_[pair.first] = loose_[pair.second] = true;
+    }
     std::vector<Pair> pairs;
-    collect_loose(pairs);
+    if (!instance_.exempt.empty() && !collect_loose(pairs, budget)) give_exempt_up(pairs);
     collect_explicit(pairs);
     for (const ReuseCost& cost : instance_.reuse) pairs.push_back({cost.first, cost.second, Kind::reuse});
 
@@ -50,29 +55,41 @@ void TreeBoard::list_pairs() {
         return false;
     });
 
-    std::vector<std::tuple<Index, Index, Kind>> both;
-    both.reserve(2 * pairs.size());
+    list_neighbours(pairs);
+}
+
+// Both ways, by part; each neighbour once, as the first of its kinds.
+void TreeBoard::list_neighbours(const std::vector<Pair>& pairs) {
+    std::vector<Index> next(instance_.parts.size() + 1, 0);
     for (const Pair& pair : pairs) {
-        both.emplace_back(pair.first, pair.second, pair.kind);
-        both.emplace_back(pair.second, pair.first, pair.kind);
+        ++next[pair.first + 1];
+        ++next[pair.second + 1];
     }
-    std::sort(both.begin(), both.end());
-    both.erase(std::unique(both.begin(), both.end()), both.end());
-    auto next = both.begin();
+    std::partial_sum(next.begin(), next.end(), next.begin());
+    const std::vector<Index> start = next;
+    std::vector<Neighbour> all(2 * pairs.size());
+    for (const Pair& pair : pairs) {
+        all[next[pair.first]++] = {pair.second, pair.kind};
+        all[next[pair.second]++] = {pair.first, pair.kind};
+    }
     for (Index part = 0; part < count_of(instance_.parts); ++part) {
-        for (; next != both.end() && std::get<0>(*next) == part; ++next) {
-            neighbours_.values.push_back({std::get<1>(*next), std::get<2>(*next)});
-        }
+        const auto first = all.begin() + start[part], last = all.begin() + start[part + 1];
+        std::sort(first, last);
+        std::unique_copy(first, last, std::back_inserter(neighbours_.values));
         neighbours_.close();
     }
 }
 
-// Sweeps the rows: a loose part meets all that are live with it, the others meet the loose ones.
-void TreeBoard::collect_loose(std::vector<Pair>& pairs) {
-    if (instance_.exempt.empty()) return;
-    for (const ExemptPair& pair : instance_.exempt) {
-        loose_[pair.first] = loose_[pair.second] = true;
-    }
+// Pairs that may overlap are kept apart then.
+void TreeBoard::give_exempt_up(std::vector<Pair>& pairs) {
+    pairs = {};
+    loose_.assign(loose_.size(), false);
+    knows_exempt_ = false;
+}
+
+// Sweeps the rows: a loose part meets all that are live with it, the others meet the loose ones. False where
+// that takes too much.
+bool TreeBoard::collect_loose(std::vector<Pair>& pairs, const Budget* budget) const {
     struct Life {
         RowRange rows;
         Index part;
@@ -83,6 +100,7 @@ void TreeBoard::collect_loose(std::vector<Pair>& pairs) {
     }
     std::sort(lives.begin(), lives.end(),
               [](const Life& a, const Life& b) { return a.rows.begin < b.rows.begin; });
+    std::size_t next_look = 0;
     std::vector<Life> live_loose;
     std::vector<Life> live_tight;
     for (const Life& life : lives) {
@@ -94,13 +112,12 @@ void TreeBoard::collect_loose(std::vector<Pair>& pairs) {
         meet(live_loose);
         if (loose) meet(live_tight);
         (loose ? live_loose : live_tight).push_back(life);
-        if (pairs.size() > kMostPairs) {
-            pairs.clear();
-            loose_.assign(loose_.size(), false);
-            knows_exempt_ = false;
-            return;
-        }
+        if (pairs.size() > kMostPairs) return false;
+        if (pairs.size() < next_look || budget == nullptr) continue;
+        if (budget->out_of_time()) return false;
+        next_look = pairs.size() + kPairsAtOnce;
     }
+    return true;
 }
 
 void TreeBoard::collect_explicit(std::vector<Pair>& pairs) const {

@@ -8,8 +8,10 @@
 // the explicit conflicts, are looked up pair by pair.
 #pragma once
 
+#include <compare>
 #include <vector>
 
+#include "core/budget.hpp"
 #include "core/instance.hpp"
 #include "greedy/range_set.hpp"
 
@@ -17,7 +19,8 @@ namespace memstow::greedy {
 
 class TreeBoard {
   public:
-    explicit TreeBoard(const Instance& instance);
+    // When the time of the budget is over, pairs are not looked up.
+    explicit TreeBoard(const Instance& instance, const Budget* budget = nullptr);
 
     // The same walk as PairBoard's.
     struct Aim {
@@ -39,7 +42,8 @@ class TreeBoard {
     void put(Index part, Index pool, Bytes offset);
     void clear();
 
-    // False when there were too many pairs to look up: exempt pairs are then kept apart, which is sound.
+    // False when there were too many pairs to look up, or no time for it: exempt pairs are then kept apart,
+    // which is sound.
     bool knows_exempt() const { return knows_exempt_; }
 
   private:
@@ -47,6 +51,7 @@ class TreeBoard {
     struct Neighbour {
         Index part;
         Kind kind;
+        auto operator<=>(const Neighbour&) const = default;
     };
     struct Node {
         RangeSet touched;
@@ -57,8 +62,10 @@ class TreeBoard {
         Index second;
         Kind kind;
     };
-    void list_pairs();
-    void collect_loose(std::vector<Pair>& pairs);
+    void list_pairs(const Budget* budget);
+    bool collect_loose(std::vector<Pair>& pairs, const Budget* budget) const;
+    void give_exempt_up(std::vector<Pair>& pairs);
+    void list_neighbours(const std::vector<Pair>& pairs);
     void collect_explicit(std::vector<Pair>& pairs) const;
     template <class Whole, class Above>
     void walk(RowRange rows, Whole whole, Above above) const;

@@ -127,7 +127,7 @@ std::vector<Credits> ways_to_save(const Graph& graph, Index v, const std::vector
     return {best_for_each_target(pairs)};
 }
 
-Bytes CutBound::of(Index v, Bytes enough) {
+Bytes CutBound::of(Index v, Bytes enough, const Budget* budget) {
     reach_.look_at(v);
     steps_ += graph_.size();
     for (const auto& set : sets_) {
@@ -137,7 +137,8 @@ Bytes CutBound::of(Index v, Bytes enough) {
     Bytes best = kLimit;
     for (const Credits& credits : ways_to_save(graph_, v, reach_.sides())) {
         const Between between{reach_.open(), reach_.sides(), v, credits};
-        const Bytes open = cut_.least(between);
+        const Bytes open = cut_.least(between, kLimit, budget);
+        if (budget != nullptr && budget->out_of_time()) return 0;
         best = std::min(best, open + cut_.elsewhere(between) + graph_.extra[v]);
     }
     keep(v);
@@ -209,7 +210,7 @@ Bound cut_bound(const Graph& graph, const std::vector<Bytes>& needs, Budget& bud
             best.complete = false;
             break;
         }
-        const Bytes bytes = bound.of(v, best.bytes);
+        const Bytes bytes = bound.of(v, best.bytes, &budget);
         budget.count(bound.steps() - counted + graph.size());
         counted = bound.steps();
         if (bytes <= best.bytes) continue;

@@ -27,8 +27,9 @@ std::vector<Credits> ways_to_save(const Graph& graph, Index v, const std::vector
 class CutBound {
   public:
     explicit CutBound(const Graph& graph) : graph_(graph), cut_(graph), reach_(graph) {}
-    // Ends early where a set that was best for another operator shows that the bound is not above `enough`.
-    Bytes of(Index v, Bytes enough = -1);
+    // Ends early where a set that was best for another operator shows that the bound is not above `enough`;
+    // and with 0, which is a bound too, when the time of the budget is over.
+    Bytes of(Index v, Bytes enough = -1, const Budget* budget = nullptr);
     std::int64_t steps() const { return steps_ + cut_.steps(); }
 
   private:

@@ -1,27 +1,83 @@
 #include "order/classics.hpp"
 
 #include <algorithm>
-#include <tuple>
+#include <set>
+#include <utility>
 
 #include "order/state.hpp"
 
 namespace memstow::order {
 
-std::vector<Index> least_peak_first(const Graph& graph) {
+namespace {
+
+// The operators that can run next, by what they need and by what they leave. What a step adds to the live
+// bytes seldom changes, so an operator changes its place seldom, however often all are looked at.
+class Candidates {
+  public:
+    explicit Candidates(State& state) : state_(state), known_(state.graph().extra.size()) {
+        state_.report_changes(&changed_);
+        for (const Index v : state_.ready()) add(v);
+    }
+
+    // Of those that do not raise the peak the one that leaves least, else the one that needs least; then the
+    // one with the least number.
+    Index best(Bytes peak) const {
+        const Bytes room = peak - state_.live();
+        if (by_needs_.begin()->first > room) return by_needs_.begin()->second;
+        return std::find_if(by_leaves_.begin(), by_leaves_.end(),
+                            [&](const auto& entry) { return known_[entry.second].needs <= room; })
+            ->second;
+    }
+
+    void run(Index v) {
+        remove(v);
+        state_.run(v);
+        for (const Index w : changed_) {
+            remove(w);
+            if (state_.is_ready(w)) add(w);
+        }
+        changed_.clear();
+    }
+
+  private:
+    void add(Index v) {
+        const Step step = state_.step(v);
+        known_[v] = {step.needs - state_.live(), step.leaves - state_.live()};
+        by_needs_.emplace(known_[v].needs, v);
+        by_leaves_.emplace(known_[v].leaves, v);
+    }
+    void remove(Index v) {
+        by_needs_.erase({known_[v].needs, v});
+        by_leaves_.erase({known_[v].leaves, v});
+    }
+
+    State& state_;
+    std::vector<Step> known_;  // beyond the live bytes
+    std::vector<Index> changed_;
+    std::set<std::pair<Bytes, Index>> by_needs_, by_leaves_;
+};
+
+// Looks at the clock once in so many steps.
+constexpr std::size_t kStride = 64;
+
+}  // namespace
+
+std::vector<Index> least_peak_first(const Graph& graph, const Budget* budget) {
     State state(graph);
+    Candidates candidates(state);
     Bytes peak = 0;
     while (!state.complete()) {
-        std::tuple<bool, Bytes, Index> best{true, kLimit, graph.size()};
-        for (const Index v : state.ready()) {
-            const Step step = state.step(v);
-            const bool higher = step.needs > peak;
-            best = std::min(best, {higher, higher ? step.needs : step.leaves, v});
-        }
-        const Index v = std::get<Index>(best);
+        if (budget != nullptr && state.path().size() % kStride == 0 && budget->out_of_time()) break;
+        const Index v = candidates.best(peak);
         peak = std::max(peak, state.step(v).needs);
-        state.run(v);
+        candidates.run(v);
     }
-    return state.path();
+    std::vector<Index> order = state.path();
+    if (state.complete()) return order;
+    for (const Index v : topological(graph)) {
+        if (!state.done(v)) order.push_back(v);
+    }
+    return order;
 }
 
 std::vector<Index> depth_first(const Graph& graph) {

@@ -76,7 +76,7 @@ void Cut::add_credit(const Between& between, Index number) {
     flow_.add_arc(MaxFlow::kSource, to, credit.bytes);
 }
 
-Bytes Cut::least(const Between& between, Bytes enough) {
+Bytes Cut::least(const Between& between, Bytes enough, const Budget* budget) {
     ++questions_;
     fixed_ = 0;
     weighted_.clear();
@@ -92,7 +92,7 @@ Bytes Cut::least(const Between& between, Bytes enough) {
     }
     for (std::size_t k = 0; k < between.credits.size(); ++k) add_credit(between, k);
     const Bytes rest = enough >= kLimit ? MaxFlow::kEndless : enough - fixed_;
-    return fixed_ + flow_.push(rest);
+    return fixed_ + flow_.push(rest, budget);
 }
 
 Bytes Cut::elsewhere(const Between& between) const {

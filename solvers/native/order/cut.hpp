@@ -42,8 +42,9 @@ class Cut {
   public:
     explicit Cut(const Graph& graph);
 
-    // The least bytes. Ends early with some value above `enough`.
-    Bytes least(const Between& between, Bytes enough = kLimit);
+    // The least bytes. Ends early with some value above `enough`, and when the time of the budget is over
+    // with some value that is no more than the least.
+    Bytes least(const Between& between, Bytes enough = kLimit, const Budget* budget = nullptr);
     // The bytes left out of the last sum: what is live in all sets, and no open operator begins or ends.
     Bytes elsewhere(const Between& between) const;
     // After a full run: the open operators in the smallest and in the largest of the best sets.

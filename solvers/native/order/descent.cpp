@@ -51,6 +51,7 @@ void Descent::run_free() {
             const Index v = state_.ready()[k];
             const Step step = state_.step(v);
             ++steps_;
+            if (late()) return;
             if (step.leaves > state_.live() || step.needs > limit_) continue;
             run(v);
             changed = true;
@@ -89,15 +90,21 @@ bool Descent::commit() {
     return changed;
 }
 
-// Goes on from the set at the end of the path. False where it is dead.
-bool Descent::enter() {
+// What is done at once may be long: it ends early when there is no time left.
+bool Descent::late() {
+    if (late_ || steps_ < next_look_) return late_;
+    next_look_ = steps_ + kStepsAtOnce;
+    late_ = budget_->out_of_time();
+    return late_;
+}
+
+// Goes on from the set at the end of the path, where it is not dead.
+void Descent::enter() {
     do {
         run_free();
-    } while (commit());
-    if (state_.complete()) return true;
-    if (dead_.has(bits_, hash_)) return false;
+    } while (!late_ && commit());
+    if (late_ || state_.complete() || dead_.has(bits_, hash_)) return;
     push();
-    return true;
 }
 
 void Descent::push() {
@@ -158,6 +165,8 @@ void Descent::start(Bytes limit) {
 
 Answer Descent::search(Bytes limit, std::int64_t steps, Budget& budget) {
     const std::int64_t until = steps_ + steps;
+    budget_ = &budget;
+    if (late_) return Answer::stopped;
     if (limit != limit_) {
         start(limit);
         enter();
@@ -165,6 +174,7 @@ Answer Descent::search(Bytes limit, std::int64_t steps, Budget& budget) {
     std::int64_t counted = steps_;
     for (;;) {
         if (state_.complete()) return Answer::found;
+        if (late_) return Answer::stopped;
         if (!back()) return Answer::none;
         enter();
         if (steps_ - counted < kStepsAtOnce && steps_ < until) continue;

@@ -51,7 +51,8 @@ class Descent {
     };
 
     void start(Bytes limit);
-    bool enter();
+    void enter();
+    bool late();
     void run_free();
     bool commit();
     void run(Index v);
@@ -71,7 +72,10 @@ class Descent {
     std::vector<Side> sides_;
     Bytes limit_ = -1, least_blocked_ = kLimit;
     std::int64_t steps_ = 0;
-    std::size_t forgotten_ = 0;  // dead sets that had no room
+    const Budget* budget_ = nullptr;  // while it searches
+    std::int64_t next_look_ = 0;      // at the clock, in steps
+    bool late_ = false;               // ended in the middle of a step: there is no way to go on
+    std::size_t forgotten_ = 0;       // dead sets that had no room
     bool all_kept_ = true;
     std::vector<DeadSet> kept_;
 };

@@ -1,55 +1,68 @@
 #include "order/late.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace memstow::order {
 namespace {
 
 // Taking an operator out joins all before it to all after it: no more edges than this for each there was.
 constexpr std::size_t kMostGrowth = 4;
+// Operators looked at in all, while asking which come after which: those not asked about are not late. And
+// while joining what is around late ones: beyond that, none is taken out.
+constexpr std::int64_t kMostToAsk = 20'000'000, kMostToJoin = 20'000'000;
 
 class Late {
   public:
     explicit Late(const Graph& graph)
-        : graph_(graph), late_(graph.extra.size(), false), target_(graph.storages.size()) {
+        : graph_(graph),
+          late_(graph.extra.size(), false),
+          target_(graph.storages.size()),
+          place_(graph.extra.size()) {
         for (const auto& pairs : graph.in_place) {
             for (const InPlace& pair : pairs) target_[pair.target] = true;
         }
+        Index next = 0;
+        for (const Index v : topological(graph)) place_[v] = next++;
         for (Index v = 0; v < graph.size(); ++v) late_[v] = waits(v);
     }
 
     WithoutLate take_out();
 
   private:
+    WithoutLate all_kept() const;
     bool waits(Index v);
-    bool comes_after(Index v, Index w);
+    bool any_comes_after(Index v, const std::vector<Index>& of);
     void add_kept(Index v, const std::vector<std::vector<Index>>& next, std::vector<Index>& to);
 
     const Graph& graph_;
     std::vector<bool> late_, target_;
     std::vector<Index> seen_, stack_;  // seen_: by operator, the last search that came by
     Index searches_ = 0;
-    Index from_ = -1;
+    std::vector<Index> place_;  // by operator, in an order that is allowed
+    std::int64_t steps_ = 0;
 };
 
-// Whether w comes after v. Remembers what comes after the last v.
-bool Late::comes_after(Index v, Index w) {
+// Whether one of these comes after v: a search that goes no further than the last of them. False as well
+// where too much has been looked at.
+bool Late::any_comes_after(Index v, const std::vector<Index>& of) {
+    Index last = -1;
+    for (const Index w : of) last = std::max(last, place_[w]);
+    if (last <= place_[v] || steps_ >= kMostToAsk) return false;
     seen_.resize(graph_.extra.size(), 0);
-    if (from_ != v) {
-        from_ = v;
-        ++searches_;
-        stack_.assign(1, v);
-        while (!stack_.empty()) {
-            const Index at = stack_.back();
-            stack_.pop_back();
-            for (const Index next : graph_.after[at]) {
-                if (seen_[next] == searches_) continue;
-                seen_[next] = searches_;
-                stack_.push_back(next);
-            }
+    ++searches_;
+    stack_.assign(1, v);
+    while (!stack_.empty()) {
+        const Index at = stack_.back();
+        stack_.pop_back();
+        steps_ += count_of(graph_.after[at]) + 1;
+        for (const Index next : graph_.after[at]) {
+            if (seen_[next] == searches_ || place_[next] > last) continue;
+            seen_[next] = searches_;
+            stack_.push_back(next);
         }
     }
-    return seen_[w] == searches_;
+    return std::any_of(of.begin(), of.end(), [&](Index w) { return seen_[w] == searches_; });
 }
 
 bool Late::waits(Index v) {
@@ -62,20 +75,19 @@ bool Late::waits(Index v) {
     }
     return std::all_of(graph_.ends_at[v].begin(), graph_.ends_at[v].end(), [&](Index s) {
         const Storage& storage = graph_.storages[s];
-        return storage.to_end || std::any_of(storage.ends.begin(), storage.ends.end(),
-                                             [&](Index w) { return w != v && comes_after(v, w); });
+        return storage.to_end || any_comes_after(v, storage.ends);
     });
 }
 
 // The operators that are kept and next to v, or would be without the late ones in between.
 void Late::add_kept(Index v, const std::vector<std::vector<Index>>& next, std::vector<Index>& to) {
     ++searches_;
-    from_ = -1;
     seen_.resize(graph_.extra.size(), 0);
     std::vector<Index> stack{v};
     while (!stack.empty()) {
         const Index at = stack.back();
         stack.pop_back();
+        steps_ += count_of(next[at]) + 1;
         for (const Index w : next[at]) {
             if (seen_[w] == searches_) continue;
             seen_[w] = searches_;
@@ -88,8 +100,15 @@ void Late::add_kept(Index v, const std::vector<std::vector<Index>>& next, std::v
     }
 }
 
+WithoutLate Late::all_kept() const {
+    WithoutLate result{graph_, std::vector<Index>(graph_.extra.size())};
+    std::iota(result.kept.begin(), result.kept.end(), 0);
+    return result;
+}
+
 WithoutLate Late::take_out() {
     WithoutLate result;
+    steps_ = 0;
     std::vector<Index> number(graph_.extra.size(), -1);
     // A late operator that only late ones wait for has nothing to begin at.
     const std::vector<Index> order = topological(graph_);
@@ -98,6 +117,7 @@ WithoutLate Late::take_out() {
         std::vector<Index> kept;
         add_kept(*v, graph_.after, kept);
         if (kept.empty()) late_[*v] = false;
+        if (steps_ >= kMostToJoin) return all_kept();
     }
     for (Index v = 0; v < graph_.size(); ++v) {
         if (late_[v]) continue;
@@ -113,6 +133,7 @@ WithoutLate Late::take_out() {
         auto& before = graph.before[number[v]];
         add_kept(v, graph_.before, before);
         for (Index& u : before) u = number[u];
+        if (steps_ >= kMostToJoin) return all_kept();
     }
     for (const Storage& storage : graph_.storages) {
         Storage copy{storage.size, {}, {}, storage.from_start, storage.to_end};
@@ -122,6 +143,7 @@ WithoutLate Late::take_out() {
             } else {
                 copy.begins.push_back(v);
             }
+            if (steps_ >= kMostToJoin) return all_kept();
         }
         std::copy_if(storage.ends.begin(), storage.ends.end(), std::back_inserter(copy.ends),
                      [&](Index v) { return !late_[v]; });

@@ -116,14 +116,14 @@ void Engine::begin(const std::vector<Index>& given) {
         take_order(order);
     };
     try_order(given);
-    try_order(least_peak_first(whole_));
+    try_order(least_peak_first(whole_, &budget_));
     try_order(depth_first(whole_));
     const Largest largest = largest_step(whole_);
     result_.cut = largest.op;
     result_.cut_bytes = largest.bytes;
     raise(largest.bytes);
     if (closed()) return;
-    std::vector<Index> back = least_peak_first(mirrored(whole_));
+    std::vector<Index> back = least_peak_first(mirrored(whole_), &budget_);
     std::reverse(back.begin(), back.end());
     try_order(back);
     // At most a part of what is left: a bound that is not the best is one as well.

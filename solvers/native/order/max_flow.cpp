@@ -67,11 +67,21 @@ Bytes MaxFlow::advance(Bytes most) {
     return most;
 }
 
-Bytes MaxFlow::push(Bytes enough) {
+Bytes MaxFlow::push(Bytes enough, const Budget* budget) {
+    constexpr std::int64_t kStride = 10'000;  // between looks at the clock
+    std::int64_t next_look = steps_;
+    const auto late = [&] {
+        if (budget == nullptr || steps_ < next_look) return false;
+        next_look = steps_ + kStride;
+        return budget->out_of_time();
+    };
     Bytes total = 0;
-    while (total <= enough && find_levels()) {
+    while (total <= enough && !late() && find_levels()) {
         current_ = first_;
-        while (const Bytes more = advance(kEndless)) total += more;
+        while (const Bytes more = advance(kEndless)) {
+            total += more;
+            if (late()) return total;
+        }
     }
     return total;
 }

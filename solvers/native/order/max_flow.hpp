@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "core/budget.hpp"
 #include "core/instance.hpp"
 
 namespace memstow::order {
@@ -17,7 +18,8 @@ class MaxFlow {
     Index add_node();
     void add_arc(Index from, Index to, Bytes capacity);
     // Pushes what fits. Ends early, with less than the most, where more than `enough` has come through.
-    Bytes push(Bytes enough = kEndless);
+    // Ends early as well when the time of the budget is over; what has come through is a part then.
+    Bytes push(Bytes enough = kEndless, const Budget* budget = nullptr);
 
     // After a full push: whether the node is on the source's side of the cut with the fewest nodes there.
     bool near_source(Index node) const { return level_[node] >= 0; }

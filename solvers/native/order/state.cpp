@@ -31,6 +31,7 @@ State::State(const Graph& graph)
 void State::make_ready(Index v) {
     place_[v] = count_of(ready_);
     ready_.push_back(v);
+    if (changed_ != nullptr) changed_->push_back(v);
 }
 
 void State::unready(Index v) {
@@ -68,14 +69,19 @@ void State::renew(Index v) const {
 
 // Whether the storage has begun has changed.
 void State::begin_or_not(Index storage) const {
-    for (const Index v : graph_->storages[storage].begins) stale_[v] = 1;
+    for (const Index v : graph_->storages[storage].begins) change(v);
 }
 
 // Whether one operator alone is left to end the storage has changed.
 void State::end_with_last(Index storage) const {
     for (const Index v : graph_->storages[storage].ends) {
-        if (!done_[v]) stale_[v] = 1;
+        if (!done_[v]) change(v);
     }
+}
+
+void State::change(Index v) const {
+    stale_[v] = 1;
+    if (changed_ != nullptr && is_ready(v)) changed_->push_back(v);
 }
 
 void State::run(Index v) {

@@ -21,6 +21,7 @@ class State {
     Bytes live() const { return live_; }
     bool complete() const { return path_.size() == graph_->extra.size(); }
     bool done(Index v) const { return done_[v]; }
+    bool is_ready(Index v) const { return place_[v] >= 0; }
     // Operators that are not done and wait for none, in no particular order.
     std::span<const Index> ready() const { return ready_; }
     // Operators done, in their order.
@@ -30,6 +31,9 @@ class State {
         if (stale_[v]) renew(v);
         return {live_ + effects_[v].needs, live_ + effects_[v].leaves};
     }
+    // Lists, from now on, operators that have become ready and those whose step adds other bytes than before;
+    // some of them twice.
+    void report_changes(std::vector<Index>* to) { changed_ = to; }
     void run(Index v);
     // Takes the last step back.
     void undo();
@@ -43,6 +47,7 @@ class State {
     void renew(Index v) const;
     void begin_or_not(Index storage) const;
     void end_with_last(Index storage) const;
+    void change(Index v) const;
     void make_ready(Index v);
     void unready(Index v);
 
@@ -58,6 +63,7 @@ class State {
     // that ends it: most steps are looked at many times before that.
     mutable std::vector<Step> effects_;
     mutable std::vector<char> stale_;
+    std::vector<Index>* changed_ = nullptr;
 };
 
 // The most that a step of the order needs; what is live without operators.

@@ -119,12 +119,43 @@ def test_a_sound_graph_has_none() -> None:
         ({"order": "random"}, {("$.order", "unknown_choice")}),
         (
             {"operators": [{"inputs": []}], "tensors": [{"id": "x", "size": -1}]},
-            {("$.operators[0].id", "missing_field"), ("$.tensors[0].size", "too_small")},
+            {
+                ("$.operators[0].id", "missing_field"),
+                ("$.tensors[0].size", "too_small"),
+                ("$.outputs[0]", "unknown_tensor"),
+            },
         ),
     ],
 )
 def test_each_issue_is_told_at_its_place(changed: dict[str, object], expected: set[tuple[str, str]]) -> None:
     assert issues(document(**changed)) == expected
+
+
+def test_unknown_names_and_cycles_are_told_beside_fields_that_cannot_be_read() -> None:
+    broken = {"order": "random", "inputs": ["x", "nope"], "before": [["D", "A"], ["Q", "A"]]}
+    raw = document(
+        **broken,
+        operators=[*operators(A={"inputs": ["b", "lost"]}), {"id": "D", "cost": -1}],
+        tensors=[*TENSORS, {"id": "lost", "size": -1}],
+    )
+    # D and `lost` are in the document, so that they are not read is no reason to call them unknown.
+    assert issues(raw) == {
+        ("$.order", "unknown_choice"),
+        ("$.operators[3].cost", "too_small"),
+        ("$.tensors[4].size", "too_small"),
+        ("$.inputs[1]", "unknown_tensor"),
+        ("$.before[1][0]", "unknown_operator"),
+        ("$.operators[0]", "cycle"),
+    }
+
+
+def test_alternatives_by_themselves_are_checked_whatever_else_is_wrong() -> None:
+    wrong = {"id": "other", "replaces": ["Q"], "operators": [{"id": "N", "inputs": ["gone"]}]}
+    assert issues(document(inputs=["x", "nope"], alternatives=[wrong])) == {
+        ("$.inputs[1]", "unknown_tensor"),
+        ("$.alternatives[0].replaces[0]", "unknown_operator"),
+        ("$.alternatives[0].operators[0].inputs[0]", "unknown_tensor"),
+    }
 
 
 def test_a_cycle_is_named() -> None:

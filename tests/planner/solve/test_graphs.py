@@ -1,6 +1,7 @@
 """Plans of graphs: the given order, the best order against all orders, and what may be claimed of it."""
 
 import threading
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
@@ -9,11 +10,12 @@ from memstow.planner.generate.graph import graph as generated
 from memstow.planner.graph.arrays import order_instance
 from memstow.planner.graph.changes import with_order, without_in_place
 from memstow.planner.graph.reading import parse_graph
-from memstow.planner.model.events import Event
+from memstow.planner.model.events import Event, Incumbent, Phase
 from memstow.planner.model.graph import Alternative, Graph, Operator, Order, Tensor
 from memstow.planner.model.options import Options
+from memstow.planner.model.order_proofs import Cut
 from memstow.planner.model.plan import Plan, Schedule, Status
-from memstow.planner.model.problem import Pool
+from memstow.planner.model.problem import Pool, Reserved
 from memstow.planner.solve.engine import plan as solve
 from memstow.planner.verify import Standing, judge, verify
 from memstow.solvers.core import Budget
@@ -21,6 +23,7 @@ from memstow.solvers.order.solver import ORDER_SOLVERS, OrderListeners, OrderTas
 from tests.graphs import Document, most_live, orders, random_graph
 
 QUICK = Options(time_limit=60.0)
+SMALLER = Alternative(id="small", replaces=["A"], operators=[Operator(id="A2", inputs=["x"], outputs=["a"])])
 
 
 def forked() -> Graph:
@@ -86,6 +89,20 @@ def test_no_rule_is_called_optimal_without_proof() -> None:
     assert {Status.OPTIMAL, Status.FEASIBLE} <= statuses
 
 
+def test_events_tell_of_no_plan_that_is_worse_than_one_before() -> None:
+    # A rule that packs badly: other orders are tried, and some of them are worse.
+    options = Options(deterministic=True, work_limit=200_000, solver="tflm")
+    tried = 0
+    for seed in (1, 2, 6):
+        events: list[Event] = []
+        plan = solve(with_order(generated(24, seed, family="cells"), "free"), options, on_event=events.append)
+        values = [event.value for event in events if isinstance(event, Incumbent)]
+        assert values == sorted(values, reverse=True)
+        assert values[-1] == plan.objective[0].value
+        tried += sum(isinstance(event, Phase) and event.name == "check" for event in events)
+    assert tried > 3
+
+
 def test_events_of_all_phases_have_one_clock() -> None:
     events: list[Event] = []
     solve(with_order(generated(40, 1, family="wiring"), "free"), QUICK, on_event=events.append)
@@ -106,6 +123,15 @@ def test_the_best_order_is_that_of_all_orders(chunk: int) -> None:
         assert plan.objective[0].bound <= least, (seed, least)
         assert plan.objective[0].bound == least, (seed, least)
         assert plan.objective[0].value >= least
+        if least:
+            short = replace(graph, pools=(Pool(id="memory", capacity=least - 1),))
+            refused = solve(short, QUICK)
+            assert refused.status is Status.INFEASIBLE, seed
+            assert refused.explanation is not None
+            assert refused.explanation.needed == least, seed
+            assert judge(short, refused).violations == ()
+        enough = replace(graph, pools=(Pool(id="memory", capacity=plan.objective[0].value),))
+        assert solve(enough, QUICK).status is Status.OPTIMAL, seed
 
 
 def test_a_plan_that_claims_less_than_every_order_needs_is_refuted() -> None:
@@ -142,18 +168,57 @@ def test_that_one_order_does_not_fit_is_no_proof_and_another_is_found() -> None:
     assert solve(graph, QUICK).status is Status.INFEASIBLE
     free = solve(replace(graph, order="free"), QUICK)
     assert free.status is Status.OPTIMAL
-    tight = replace(graph, order="free", pools=(Pool(id="memory", capacity=129),))
-    none = solve(tight, Options(time_limit=1.0))
-    assert none.status is Status.UNKNOWN
-    assert verify(tight, none) == []
+
+
+def tight(reserved: Sequence[Reserved] = (), capacity: int = 129) -> Graph:
+    """In a memory with a byte less than the best order needs."""
+    return replace(forked(), order="free", pools=(Pool(id="memory", capacity=capacity, reserved=reserved),))
+
+
+def test_that_no_order_fits_is_proven_by_what_each_needs() -> None:
+    plan = solve(tight(), QUICK)
+    assert plan.status is Status.INFEASIBLE
+    assert plan.explanation is not None
+    assert (plan.explanation.code, plan.explanation.needed, plan.explanation.capacity) == (
+        "no_order",
+        130,
+        129,
+    )
+    verdict = judge(tight(), plan)
+    assert verdict.violations == ()
+    assert {claim.standing for claim in verdict.claims} == {Standing.CHECKED}
+    around = tight([Reserved(offset=100, size=50), Reserved(offset=140, size=20)], 189)
+    plan = solve(around, QUICK)
+    assert plan.explanation is not None
+    assert (plan.explanation.needed, plan.explanation.reserved) == (190, 60)
+    assert judge(around, plan).violations == ()
+    assert solve(tight(capacity=130), QUICK).status is Status.OPTIMAL
+
+
+def test_a_false_proof_that_no_order_fits_is_refused() -> None:
+    plan = solve(tight(), QUICK)
+    said = plan.explanation
+    assert said is not None
+    for graph, forged in (
+        (tight(), replace(said, needed=131)),
+        (tight(), replace(said, needed=129)),
+        (tight(), replace(said, needed=None)),
+        (tight(), replace(said, certificate=Cut(operator="C"))),
+        (tight(), replace(said, certificate=Cut(operator="nobody"))),
+        (tight(), replace(said, code="no_layout")),
+        (tight(capacity=130), replace(said, capacity=130)),
+        (replace(tight(), alternatives=(SMALLER,)), said),
+    ):
+        codes = {violation.code.value for violation in verify(graph, replace(plan, explanation=forged))}
+        assert "explanation" in codes, forged
+    bare = replace(plan, explanation=replace(said, certificate=None))
+    assert verify(tight(), bare) == []
+    assert Standing.CLAIMED in {claim.standing for claim in judge(tight(), bare).claims}
 
 
 def test_a_graph_with_alternatives_claims_nothing() -> None:
-    other = Alternative(
-        id="small", replaces=["A"], operators=[Operator(id="A2", inputs=["x"], outputs=["a"])]
-    )
     for order in ("given", "free"):
-        graph = replace(forked(), order=order, alternatives=(other,))
+        graph = replace(forked(), order=order, alternatives=(SMALLER,))
         plan = solve(graph, Options(time_limit=2.0))
         assert (plan.status, plan.objective[0].bound) == (Status.FEASIBLE, 0)
         assert verify(graph, plan) == []
@@ -183,6 +248,68 @@ def test_better_plans_are_plans_of_the_graph() -> None:
     solve(graph, QUICK, on_better=lambda make: seen.append(make()))
     assert seen
     assert all(verify(graph, plan) == [] for plan in seen)
+
+
+def test_there_are_plans_before_the_search_for_an_order_ends() -> None:
+    graph = with_order(generated(60, 5, family="wiring"), "free")
+    seen: list[Plan] = []
+    phases: list[str] = []
+    before_places: list[Plan] = []
+
+    def take(make: Callable[[], Plan]) -> None:
+        seen.append(make())
+        if "check" not in phases:
+            before_places.append(seen[-1])
+
+    def hear(event: Event) -> None:
+        if isinstance(event, Phase):
+            phases.append(event.name)
+
+    last = solve(graph, Options(time_limit=2.0), on_event=hear, on_better=take)
+    assert before_places
+    assert all(verify(graph, plan) == [] for plan in (*seen, last))
+    assert last.objective[0].value == min(plan.objective[0].value for plan in (*seen, last))
+    assert last.objective[0].bound > 0
+
+
+@pytest.mark.parametrize(("operators", "tries"), [(24, True), (2_001, False)])
+def test_other_orders_of_large_graphs_do_not_take_time_from_the_first(operators: int, tries: bool) -> None:
+    graph = with_order(generated(operators, 2, family="cells"), "free")
+    events: list[Event] = []
+    options = Options(deterministic=True, work_limit=200_000, solver="tflm")
+    plan = solve(graph, options, on_event=events.append)
+    assert plan.schedule is not None
+    placed = sum(isinstance(event, Phase) and event.name == "check" for event in events)
+    assert plan.objective[0].gap > 0
+    assert (placed > 1) == tries
+
+
+def test_a_deterministic_run_makes_no_plans_but_those_of_its_own() -> None:
+    graph = with_order(generated(60, 5, family="wiring"), "free")
+    options = Options(deterministic=True, work_limit=100_000)
+    heard: list[Plan] = []
+    assert solve(graph, options, on_better=lambda make: heard.append(make())) == solve(graph, options)
+
+
+def test_a_run_begins_with_the_order_of_the_hint() -> None:
+    graph = with_order(generated(150, 1, family="wiring"), "free")
+    long = solve(graph, Options(deterministic=True, work_limit=2_000_000))
+    short = Options(deterministic=True, work_limit=1)
+    assert solve(graph, short).objective[0].value > long.objective[0].value
+    again = solve(graph, replace(short, hint=long))
+    assert again.objective[0].value == long.objective[0].value
+    assert verify(graph, again) == []
+
+
+def test_the_order_of_a_hint_that_the_graph_does_not_allow_is_passed_over() -> None:
+    graph = replace(forked(), order="free")
+    plan = solve(graph, QUICK)
+    for order in (("Y", "A", "B", "C", "D"), ("A", "B", "C", "D"), ("A", "A", "B", "C", "Y"), ()):
+        hint = replace(plan, schedule=Schedule(order=order))
+        assert solve(graph, replace(QUICK, hint=hint)).objective == plan.objective
+    # The order of a rule is its own.
+    other = solve(replace(graph, order="lpmf"), replace(QUICK, hint=plan))
+    assert other.schedule == solve(replace(graph, order="lpmf"), QUICK).schedule
 
 
 def test_without_pairs_in_place_none_is_used() -> None:
