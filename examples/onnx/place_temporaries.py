@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 _BUFFER = re.compile(
     r'/\* Buffer "(?P<id>.*)" in "(?P<pool>.*)"\. \*/\n'
-    r"#define \w+?_OFFSET_\w+ (?P<offset>\d+)\w*\n#define \w+ (?P<size>\d+)\w*\n#define (?P<at>\w+) "
+    r"#define \w+?_OFFSET_\w+ (?P<offset>\d+)\w*\n#define \w+ (?P<size>\d+)\w*\n"
+    r"(?:#define \w+_ADDRESS_\w+ .*\n)?#define (?P<at>\w+) "
 )
 _FUNCTION = re.compile(r"^void \w+\((?P<parameters>[^;{]*)\) \{\n(?P<body>(?:    .*\n|\n)+)\}", re.MULTILINE)
 _TEMPORARY = re.compile(

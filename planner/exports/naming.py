@@ -59,8 +59,10 @@ def check_naming(problem: Problem, naming: Naming) -> None:
     for pool in naming.sections:
         if pool not in pools:
             close = closest_match(pool, pools)
-            meant = "" if close is None else f"; did you mean {printable(close, 80)!r}?"
-            message = f"the problem has no pool {printable(pool, 80)!r}{meant}"
+            some = ", ".join(f"{printable(it, 80)!r}" for it in pools[:8])
+            known = f"the pools are {some}; a target has those of a device"
+            meant = known if close is None else f"did you mean {printable(close, 80)!r}?"
+            message = f"the problem has no pool {printable(pool, 80)!r}; {meant}"
             issues.append(Issue("unknown_pool", "section", message))
     if issues:
         raise InputError(issues)

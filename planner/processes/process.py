@@ -44,6 +44,10 @@ class Group(ABC):
         """Resident bytes of the child and its descendants; 0 where the system does not report them."""
         return sum(map(_resident, (self.id, *_descendants(self.id)))) if self.alive() else 0
 
+    def waited(self) -> float:
+        """Seconds that a thread of it was ready and had no processor; 0 if the system does not say."""
+        return max(_waits(self.id), default=0.0) if self.alive() else 0.0
+
     def _kill(self) -> None:
         if not self.alive():
             # Its descendants may still be in its group.
@@ -197,3 +201,10 @@ def _resident(process: int) -> int:
     except (OSError, ValueError, IndexError):
         return 0
     return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def _waits(process: int) -> Iterator[float]:
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        for task in os.listdir(f"/proc/{process}/task"):
+            with contextlib.suppress(FileNotFoundError):
+                yield int(Path(f"/proc/{process}/task/{task}/schedstat").read_text().split()[1]) / 1e9

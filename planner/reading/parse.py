@@ -122,12 +122,12 @@ def _whole(holder: type[_T], raw: object, findings: Findings) -> _T:
 def _add_issues_of_the_rest(
     findings: Findings, issues: list[Issue], raw: dict[str, Any], section: Section
 ) -> None:
-    names = {field: _names_left_out(field, raw, section) for field in _REFERENCES.values()}
+    names = {field: names_left_out(field, raw, section) for field in _REFERENCES.values()}
     for issue in issues:
         if _may_end_with_more(issue.code, section):
             continue
         absent = names[_REFERENCES[issue.code]] if issue.code in _REFERENCES else set()
-        if absent is not None and _first_quoted(issue.message) not in absent:
+        if absent is not None and first_quoted(issue.message) not in absent:
             findings.add(issue.code, _place_in_document(parse_path(issue.path), section), issue.message)
 
 
@@ -139,7 +139,7 @@ def _may_end_with_more(code: str, section: Section) -> bool:
     )
 
 
-def _names_left_out(field: str, raw: dict[str, Any], section: Section) -> set[str] | None:
+def names_left_out(field: str, raw: dict[str, Any], section: Section) -> set[str] | None:
     """Ids of the elements left out of this list, quoted; None when one may have had any name."""
     if field in section.broken:
         return None
@@ -153,7 +153,7 @@ def _names_left_out(field: str, raw: dict[str, Any], section: Section) -> set[st
     return names
 
 
-def _first_quoted(message: str) -> str | None:
+def first_quoted(message: str) -> str | None:
     """The first name in a message, as it is quoted there: the one that the message is about."""
     found = _QUOTED.search(message)
     return None if found is None else found.group()

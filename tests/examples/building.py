@@ -11,6 +11,9 @@ import pytest
 from tests.planner.exports.toolchains import attempt, run
 
 ROOT = Path(__file__).parents[2]
+# The board of examples/corstone300: options of its compiler, and the machine that QEMU has of it.
+CPU = ("-mcpu=cortex-m55+nofp+nomve", "--specs=rdimon.specs", "-nostartfiles")
+MACHINE = ("-M", "mps3-an547", "-nographic", "-semihosting-config", "enable=on,target=native")
 
 
 def environment() -> dict[str, str]:

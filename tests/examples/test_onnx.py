@@ -1,5 +1,6 @@
 """examples/onnx: C that emx-onnx-cgen made, with its temporaries in our arena, computes the same."""
 
+import json
 import shutil
 import subprocess
 from functools import cache
@@ -9,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.examples.building import ROOT, Sample
+from tests.examples.building import CPU, MACHINE, ROOT, Sample, tool
 from tests.onnx_models import MODELS, onnx
+from tests.planner.exports.toolchains import symbols
 
 np = pytest.importorskip("numpy", reason="numpy is not installed")
 pytest.importorskip("onnx.reference", reason="the [onnx] extra is not installed")
@@ -40,12 +42,12 @@ def onnx_sample(tmp_path: Path) -> Sample:
     return Sample(tmp_path / "an example")
 
 
-def build(sample: Sample, model: bytes) -> None:
-    """Plan a model for N=2, and write its C."""
+def build(sample: Sample, model: bytes, *more: str, batch: int = 2) -> None:
+    """Plan a model, and write its C."""
     (sample.folder / "net.onnx").write_bytes(model)
     made = ("--output", "net.h", "--output", "net.c", "--prefix", "net", "--quiet")
-    sample.run("memstow", "solve", "net.onnx", "--dim", "N=2", *made)
-    compiled = ("--input-dim", "N=2", "--large-temp-threshold", "0", "--no-restrict-arrays")
+    sample.run("memstow", "solve", "net.onnx", "--dim", f"N={batch}", *made, *more)
+    compiled = ("--input-dim", f"N={batch}", "--large-temp-threshold", "0", "--no-restrict-arrays")
     sample.run("emx-onnx-cgen", "compile", "net.onnx", "model.c", "--model-name", "model", *compiled)
 
 
@@ -87,6 +89,31 @@ def test_the_output_is_the_same_with_temporaries_in_the_arena(onnx_sample: Sampl
     inputs = {"x": np.frombuffer(given, np.float32).reshape(shapes["input"])}
     (expected,) = onnx.reference.ReferenceEvaluator(model).run(None, inputs)
     np.testing.assert_allclose(once[0], expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.skipif(find_spec("emx_onnx_cgen") is None, reason="emx-onnx-cgen is not installed")
+def test_the_example_answers_the_same_on_a_device_with_its_arena_in_a_section_there(
+    onnx_sample: Sample,
+) -> None:
+    for name in ("arm-none-eabi-gcc", "qemu-system-arm"):
+        tool(name)
+    onnx_sample.run("python", "make_model.py", "net.onnx")
+    build(onnx_sample, (onnx_sample.folder / "net.onnx").read_bytes(), batch=1)
+    onnx_sample.run("cc", *_ALONE, "main.c", "model.c", "net.c", "-lm", "-o", "stock")
+    expected = onnx_sample.run("./stock")
+    assert len(set(expected.splitlines())) == 4
+    there = ("--target", "corstone300", "--section", "dtcm=.dtcm_bss", "--output", "net.ld")
+    build(onnx_sample, (onnx_sample.folder / "net.onnx").read_bytes(), *there, batch=1)
+    (onnx_sample.folder / "placed.c").write_text(place(onnx_sample))
+    dtcm = "SECTIONS { .dtcm_bss 0x20000000 (NOLOAD) : { *(.dtcm_bss) } } INSERT BEFORE .bss;"
+    (onnx_sample.folder / "dtcm.ld").write_text(dtcm)
+    board = ROOT / "examples" / "corstone300"
+    scripts = ("-T", "net.ld", "-T", "dtcm.ld", "-T", str(board / "board.ld"))
+    sources = (str(board / "start.c"), "main.c", "placed.c", "net.c")
+    onnx_sample.run("arm-none-eabi-gcc", *_ALONE, *CPU, *sources, "-I", ".", *scripts, "-lm", "-o", "net.elf")
+    at = symbols(onnx_sample.folder, "net.elf", "arm-none-eabi-nm")
+    assert at["net_arena_dtcm"] == 0x20000000
+    assert onnx_sample.run("qemu-system-arm", *MACHINE, "-kernel", "net.elf") == expected
 
 
 HEADER = """
@@ -140,6 +167,20 @@ def test_a_temporary_that_the_plan_does_not_know_stays(onnx_sample: Sample) -> N
     assert "float (*const tmp0_a_b) = NET_AT_a_b;" in code
     assert "float tmp2_other[2][2];" in code
     assert '_Static_assert(sizeof(float[4]) <= 16u, "tmp1_c fits");' in code
+
+
+def test_a_pool_at_an_address_has_its_temporaries_by_pointer_too(onnx_sample: Sample) -> None:
+    pools = [{"id": "tcm", "capacity": 65536, "base": 0x20000000}]
+    (onnx_sample.folder / "board.json").write_text(json.dumps({"version": 1, "pools": pools}))
+    (onnx_sample.folder / "net.onnx").write_bytes(MODELS["convolutions"]())
+    onnx_sample.run(
+        *("memstow", "solve", "net.onnx", "--dim", "N=1", "--target", "board.json", "--prefix", "net"),
+        *("--output", "net.h", "--quiet"),
+    )
+    header = (onnx_sample.folder / "net.h").read_text()
+    assert "#define NET_ADDRESS_a " in header
+    code = CODE.replace("tmp0_a_b", "tmp0_a").replace("tmp1_c[4]", "tmp1_b[4]").replace("tmp1_c", "tmp1_b")
+    assert "float (*const tmp0_a) = NET_AT_a;" in placed(onnx_sample, header, code)
 
 
 def test_what_would_be_overwritten_is_refused(onnx_sample: Sample) -> None:

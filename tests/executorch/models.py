@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch._higher_order_ops.scan import scan
 
 Tensors = tuple[Any, ...]
 
@@ -145,6 +146,51 @@ class Mapped(nn.Module):
         return rows @ x + rows
 
 
+class Scanned(nn.Module):
+    """A loop over rows that keeps two tensors from one row to the next, and returns a third for each."""
+
+    def forward(self, x: Any, sign: Any) -> Any:
+        def step(kept: Any, rows: Any) -> Any:
+            (one, other), (row, square) = kept, rows
+            first = one * 0.5 + row + square.sum()
+            second = other - first.relu()
+            return (first, second), ((first @ x + second) * row).tanh()
+
+        (one, other), made = scan(step, (x[0] * 2, x[1] + 1), (x, x @ x))
+        return made @ x + one - other * sign.sum()
+
+
+class ChosenInScan(nn.Module):
+    """Each step of a loop takes a branch, whose result is kept for the next."""
+
+    def forward(self, x: Any, sign: Any) -> Any:
+        def step(kept: Any, row: Any) -> Any:
+            made = torch.cond(
+                row.sum() > 0, lambda a, b: (a @ x) * 0.1 + b, lambda a, b: a.sigmoid() - b, (kept, row)
+            )
+            return made + 1, (made * 2).relu()
+
+        last, rows = scan(step, x[0] * sign.sum(), x)
+        return rows @ x + last
+
+
+class ScanInChosen(nn.Module):
+    """A branch that is a loop, its result read together with what was there before."""
+
+    def forward(self, x: Any, sign: Any) -> Any:
+        def step(kept: Any, row: Any) -> Any:
+            made = kept * 0.5 + row
+            return made, (made * 2).relu()
+
+        def loop(a: Any) -> Any:
+            last, rows = scan(step, a[0] * 2, a)
+            return rows + last
+
+        doubled = x * 2
+        found = torch.cond(sign.sum() > 0, loop, lambda a: a @ a, (doubled,))
+        return found @ doubled + found
+
+
 def _with(model: nn.Module, *shape: int) -> tuple[nn.Module, list[Tensors]]:
     return model.eval(), [(torch.randn(*shape),), (torch.randn(*shape),)]
 
@@ -166,4 +212,7 @@ BRANCHES: dict[str, Callable[[], tuple[nn.Module, list[Tensors]]]] = {
     "two choices": lambda: _branches(TwoChoices()),
     "nested": lambda: _branches(Nested()),
     "mapped": lambda: _branches(Mapped()),
+    "scanned": lambda: _branches(Scanned()),
+    "chosen in scan": lambda: _branches(ChosenInScan()),
+    "scan in chosen": lambda: _branches(ScanInChosen()),
 }

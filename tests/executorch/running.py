@@ -1,12 +1,12 @@
 """Models compiled by ExecuTorch with given planners, and run by its runtime."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
 import torch as torch  # for the tests as well
-from executorch.exir import ExecutorchBackendConfig, to_edge
+from executorch.exir import ExecutorchBackendConfig, to_edge, to_edge_transform_and_lower
 from executorch.exir.memory_planning import MemoryPlanningAlgorithmSuite, Verifier
 from executorch.exir.passes import MemoryPlanningPass
 from executorch.runtime import Runtime
@@ -35,13 +35,25 @@ class Compiled:
         return int(Verifier(self.graph, True, True, True, self.signature).verify_storage_reuse())
 
 
+def lowered_to_xnnpack(exported: Any) -> Any:
+    """The model with all that XNNPACK can run left to it."""
+    from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+
+    return to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
+
+
 def compiled(
-    model: Any, args: tuple[Any, ...], algorithms: Sequence[Any], shapes: Any = None, **planning: Any
+    model: Any,
+    args: tuple[Any, ...],
+    algorithms: Sequence[Any],
+    shapes: Any = None,
+    lower: Callable[[Any], Any] = to_edge,
+    **planning: Any,
 ) -> Compiled:
     """The model, planned by the best of these algorithms."""
     exported = torch.export.export(deepcopy(model), args, dynamic_shapes=shapes, strict=False)
     planner = MemoryPlanningPass(MemoryPlanningAlgorithmSuite(list(algorithms)), **planning)
-    made = to_edge(exported).to_executorch(ExecutorchBackendConfig(memory_planning_pass=planner))
+    made = lower(exported).to_executorch(ExecutorchBackendConfig(memory_planning_pass=planner))
     program = made.exported_program()
     return Compiled(made.buffer, program.graph_module, program.graph_signature)
 

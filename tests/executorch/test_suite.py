@@ -35,7 +35,10 @@ def test_no_model_needs_more_and_all_answer_the_same(et: Any, name: str) -> None
     assert et.close(ours.outputs(calls), et.expected(model, calls))
 
 
-@pytest.mark.parametrize("name", ["chosen", "two choices", "nested", "mapped"])
+@pytest.mark.parametrize(
+    "name",
+    ["chosen", "two choices", "nested", "mapped", "scanned", "chosen in scan", "scan in chosen"],
+)
 def test_branches_are_held_as_long_as_their_results_are_read(et: Any, name: str) -> None:
     from tests.executorch.models import BRANCHES
 
@@ -95,7 +98,7 @@ def test_memories_that_are_too_small_are_a_clear_error(et: Any) -> None:
     from tests.executorch.models import PLAIN
 
     model, calls = PLAIN["mlp"]()
-    with pytest.raises(NoPlanError, match=r"do not fit.*capacity"):
+    with pytest.raises(NoPlanError, match=r"do not fit: .*even alone.*'tiny' \(1,024\)"):
         et.compiled(model, calls[0], [Memstow(memories=[Pool(id="tiny", capacity=1024)])])
 
 
@@ -161,3 +164,23 @@ def test_what_cannot_be_planned_is_left_to_greedy_with_a_warning(
     with pytest.warns(RuntimeWarning, match="leaves this graph to greedy: .*how cond runs its branches"):
         ours = et.compiled(model, calls[0], [Memstow()])
     assert sum(ours.sizes) <= sum(stock.sizes)
+
+
+def test_what_a_delegate_reads_beyond_the_last_tensor_is_there(et: Any) -> None:
+    """XNNPACK may read some bytes after its inputs, for which ExecuTorch asks as padding."""
+    from tests.executorch.models import PLAIN
+
+    model, calls = PLAIN["mobile"]()
+    found: list[Plan] = []
+    stock = et.compiled(model, calls[0], [greedy], lower=et.lowered_to_xnnpack)
+    memstow = Memstow(on_plan=lambda _, plan: found.append(plan))
+    ours = et.compiled(model, calls[0], [memstow], lower=et.lowered_to_xnnpack)
+    assert ours.sizes == [0, found[0].pools[0].peak + 64]
+    assert sum(ours.sizes) <= sum(stock.sizes)
+    assert et.close(ours.outputs(calls), et.expected(model, calls))
+    room = found[0].pools[0].peak + 64
+    tight = Memstow(memories=[Pool(id="tight", capacity=room)])
+    assert et.compiled(model, calls[0], [tight], lower=et.lowered_to_xnnpack).sizes == [0, room]
+    small = Memstow(memories=[Pool(id="small", capacity=room - 1)])
+    with pytest.raises(NoPlanError, match="do not fit"):
+        et.compiled(model, calls[0], [small], lower=et.lowered_to_xnnpack)

@@ -19,8 +19,10 @@ def path_of(value: str) -> str:
 
 
 def usable_name(value: str | bytes, path: str) -> str:
-    """The name as an id; InputError where it is too long."""
+    """The name as an id; InputError where it is too long, or where there is none."""
     name = text_of(value)
+    if not name:
+        raise InputError.single("no_name", path, "an input or output of the graph has no name; give it one")
     if len(name) > _LONGEST_NAME:
         message = f"a name of {len(name):,} characters is longer than {_LONGEST_NAME:,}; shorten it"
         raise InputError.single("name_too_long", path[:200], message)

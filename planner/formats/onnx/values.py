@@ -1,5 +1,6 @@
 """The values of an ONNX model: shapes and types by name, and which of them are constants."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, Final
@@ -52,6 +53,10 @@ class Values:
         graph = model.graph
         self._open_names = open_names
         self._types = {text_of(it.name): it.type for it in (*graph.value_info, *graph.output, *graph.input)}
+        for mask, dropped in _masks(graph.node):
+            described = self._types.get(mask)
+            if dropped in self._types and not (described and described.tensor_type.HasField("shape")):
+                self._types[mask] = self._types[dropped]
         self._initial = {text_of(it.name): it for it in graph.initializer}
         sparse = {text_of(it.values.name) for it in graph.sparse_initializer}
         computed = {name for node in graph.node if node.op_type == "Constant" for name in node.output if name}
@@ -110,6 +115,13 @@ class Values:
         if not dimension.HasField("dim_value") or dimension.dim_value < 0:
             raise _unknown_shape(path)
         return dimension.dim_value
+
+
+def _masks(nodes: "Iterable[onnx.NodeProto]") -> Iterator[tuple[str, str]]:
+    """The masks of dropouts, and what each is as large as: before opset 10, inference leaves them out."""
+    for node in nodes:
+        if node.op_type == "Dropout" and len(node.output) == 2 and node.input and node.output[1]:
+            yield text_of(node.output[1]), text_of(node.input[0])
 
 
 def _unknown_shape(path: str) -> InputError:

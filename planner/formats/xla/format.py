@@ -5,6 +5,7 @@ and its last time and between them. Values that XLA put at one offset while both
 (what an operation writes in place, and what loops and branches hand on), and stay together here.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -19,6 +20,7 @@ from memstow.planner.reading.parse import check_made
 from memstow.planner.reading.printable import shown
 
 _MOST_ALIGNMENT: Final = 256
+_NUMBERS: Final = re.compile(r"(\.\d+)+$")
 _Lives = dict[str, tuple[int, int]]
 
 
@@ -75,7 +77,20 @@ def _buffers(allocation: Allocation, pool: str | None, lives: _Lives) -> Iterato
     alignment = _alignment(allocation.values)
     for value in allocation.values:
         first, last = _life(value, lives)
-        yield Buffer(id=value.id, size=value.size, lifetime=(first, last + 1), alignment=alignment, pool=pool)
+        yield Buffer(
+            id=value.id,
+            size=value.size,
+            lifetime=(first, last + 1),
+            alignment=alignment,
+            pool=pool,
+            group=_instruction(value.id),
+        )
+
+
+def _instruction(value: str) -> str:
+    """What makes the value: its instruction is called after that, with a number where there are several."""
+    name = value.partition("{")[0]
+    return _NUMBERS.sub("", name) or name
 
 
 def _life(value: Value, lives: _Lives) -> tuple[int, int]:

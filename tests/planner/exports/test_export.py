@@ -77,6 +77,18 @@ def test_what_would_be_no_name_is_refused(given: dict[str, str], code: str) -> N
     assert [issue.code for issue in issues] == [code]
 
 
+@pytest.mark.parametrize(
+    ("pool", "told"),
+    [
+        ("memroy", "did you mean 'memory'?"),
+        ("dtcm", "the pools are 'memory'; a target has those of a device"),
+    ],
+)
+def test_a_section_of_an_unknown_pool_says_which_there_are(pool: str, told: str) -> None:
+    (issue,) = refusal(lambda: export(ONE, plan_of(ONE), "ld", sections={pool: ".x"}))
+    assert issue.message == f"the problem has no pool '{pool}'; {told}"
+
+
 def test_an_alignment_that_only_address_0_has_is_written() -> None:
     pools = (Pool(id="memory", base=0, alignment=(1 << 61) - 1),)
     problem = replace(ONE, pools=pools, buffers=(replace(ONE.buffers[0], alignment=1 << 61),))

@@ -1,5 +1,6 @@
 """ONNX models as graphs: what small ones hold, and what is refused by name."""
 
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -55,6 +56,27 @@ def test_inputs_that_are_left_out_and_names_that_are_used_twice_do_no_harm() -> 
     assert len({operator.id for operator in graph.operators}) == 2
 
 
+def test_the_mask_of_an_old_dropout_is_as_large_as_its_input() -> None:
+    nodes = [helper.make_node("Dropout", ["x"], ["a", "mask"]), helper.make_node("Relu", ["a"], ["y"])]
+    graph = helper.make_graph(nodes, "net", [value("x", [2, 8])], [value("y", [2, 8])])
+    old = helper.make_model(graph, ir_version=3, opset_imports=[helper.make_opsetid("", 9)])
+    read = read_graph(old.SerializeToString())
+    assert {tensor.id: tensor.shape for tensor in read.tensors}["mask"] == (2, 8)
+    assert read.operators[0].outputs == ("a", "mask")
+
+
+@pytest.mark.parametrize("name", ["bvlc_alexnet", "inception_v1", "squeezenet", "vgg19"])
+def test_networks_with_old_dropouts_are_read(name: str) -> None:
+    path = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light" / f"light_{name}.onnx"
+    if not path.exists():
+        pytest.skip("the package onnx has no such network")
+    graph = read_graph(path.read_bytes())
+    masks = [it.outputs for it in graph.operators if it.type == "Dropout"]
+    shapes = {tensor.id: tensor.shape for tensor in graph.tensors}
+    assert masks
+    assert all(shapes[kept] == shapes[mask] for kept, mask in masks)
+
+
 def refused(data: bytes) -> tuple[str, str]:
     with pytest.raises(InputError) as caught:
         read_graph(data)
@@ -80,6 +102,10 @@ def test_what_cannot_be_read_is_refused_by_name() -> None:
     unknown = helper.make_node("Strange", ["x"], ["y"], domain="elsewhere")
     assert refused(model([unknown], [value("x", [3])], [value("y", None)]))[0] == "unknown_shape"
     assert refused(b"\x08\xff\xff")[0] == "damaged"
+    relu = helper.make_node("Relu", ["x"], ["y"])
+    for inputs, outputs in ((["x", ""], ["y"]), (["x"], ["y", ""])):
+        nameless = model([relu], [value(it, [3]) for it in inputs], [value(it, [3]) for it in outputs])
+        assert refused(nameless)[0] == "no_name"
 
 
 def test_operators_that_are_not_known_are_plain_operators() -> None:

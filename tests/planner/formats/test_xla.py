@@ -74,11 +74,11 @@ def read(sizes: str = SIZES, times: str = TIMES) -> Problem:
 def test_the_temporaries_are_planned_and_nothing_else() -> None:
     problem = read()
     assert problem.buffers == (
-        Buffer(id="product{}", size=24576, lifetime=(2, 4), alignment=256),
-        Buffer(id="wrapped_tanh{}", size=24576, lifetime=(3, 7), alignment=256),
-        Buffer(id="other_product{}", size=32768, lifetime=(4, 6), alignment=256),
-        Buffer(id="pair{}", size=16, lifetime=(5, 7), alignment=256),
-        Buffer(id="late{}", size=100, lifetime=(6, 7), alignment=256),
+        Buffer(id="product{}", size=24576, lifetime=(2, 4), alignment=256, group="product"),
+        Buffer(id="wrapped_tanh{}", size=24576, lifetime=(3, 7), alignment=256, group="wrapped_tanh"),
+        Buffer(id="other_product{}", size=32768, lifetime=(4, 6), alignment=256, group="other_product"),
+        Buffer(id="pair{}", size=16, lifetime=(5, 7), alignment=256, group="pair"),
+        Buffer(id="late{}", size=100, lifetime=(6, 7), alignment=256, group="late"),
     )
     assert [pool.id for pool in problem.pools] == ["memory"]
 
@@ -180,3 +180,25 @@ def test_problems_of_real_programs_have_the_same_form(shared_data: Path) -> None
             assert isinstance(earlier, tuple)
             assert (later[0], tie.offset) == (earlier[1] - 1, 0)
         assert all(buffer.id.endswith("}") for buffer in problem.buffers)
+
+
+@pytest.mark.parametrize(
+    ("name", "group"),
+    [
+        ("dot.12{}", "dot"),
+        ("fusion.3.2{1,0}", "fusion"),
+        ("wrapped_tanh{}", "wrapped_tanh"),
+        ("v1.2x{}", "v1.2x"),
+        (".7{}", ".7"),
+    ],
+)
+def test_a_value_is_in_the_group_of_its_instruction(name: str, group: str) -> None:
+    text = f"""BufferAssignment:
+allocation 0: size 64, preallocated-temp:
+ value: <1 {name.removesuffix("{}")} @0> (size=64,offset=0): f32[16]
+HloLiveRange (max 2):
+  BufferLiveRange:
+    {name}:0-1
+"""
+    (buffer,) = formats.read_problem(text.encode()).buffers
+    assert (buffer.id, buffer.group) == (name, group)
