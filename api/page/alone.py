@@ -39,25 +39,48 @@ class SearchStep:
     solver: str
 
 
-def page_alone(problem: bytes, plan: bytes, title: str, search: Iterable[SearchStep] = ()) -> bytes:
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Another plan of the same problem, as JSON, and what both are called."""
+
+    plan: bytes
+    names: tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """The graph of the problem, as JSON, and the terms whose bounds over all orders the judge has checked."""
+
+    graph: bytes
+    judged: tuple[str, ...]
+
+
+def page_alone(
+    problem: bytes,
+    plan: bytes,
+    title: str,
+    search: Iterable[SearchStep] = (),
+    *,
+    other: Comparison | None = None,
+    ordered: Ordered | None = None,
+) -> bytes:
     """The page of this problem and this plan, both as JSON. The same input gives the same bytes."""
     names = manifest()
-    script, style = asset(names["script"]), asset(names["style"])
-    if script is None or style is None:
+    program, style = asset(names["alone"]), asset(names["style"])
+    if program is None or style is None:
         raise FileNotFoundError("the page has not been built: run `make page`")
-    steps = json.dumps([asdict(step) for step in search]).encode()
-    name = json.dumps(title).encode()
-    data = (
-        b'{"name": '
-        + name
-        + b', "problem": '
-        + problem
-        + b', "plan": '
-        + plan
-        + b', "search": '
-        + steps
-        + b"}"
-    )
+    script = _styled(style) + program
+    fields = {
+        "name": json.dumps(title).encode(),
+        "problem": problem,
+        "plan": plan,
+        "search": json.dumps([asdict(step) for step in search]).encode(),
+    }
+    if other is not None:
+        fields |= {"other": other.plan, "names": json.dumps(other.names).encode()}
+    if ordered is not None:
+        fields |= {"graph": ordered.graph, "judged": json.dumps(ordered.judged).encode()}
+    data = b"{" + b", ".join(b'"%s": %s' % (field.encode(), it) for field, it in fields.items()) + b"}"
     policy = (
         f"default-src 'none'; script-src {_hash(_START.encode())} {_hash(script)}; style-src {_hash(style)}; "
         "img-src data: blob:; worker-src blob:; base-uri 'none'; form-action 'none'; "
@@ -71,17 +94,13 @@ def page_alone(problem: bytes, plan: bytes, title: str, search: Iterable[SearchS
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{escape(title)}</title>
 <link rel="icon" href="data:,">
-<style>""".encode()
-    body = b"""</style>
 </head>
 <body>
 <div id="page"><noscript>This page draws with JavaScript; it loads nothing and sends nothing.</noscript></div>
 <script type="text/plain" id="held">"""
     return b"".join(
         (
-            head,
-            style,
-            body,
+            head.encode(),
             _packed(data),
             b'</script>\n<script type="text/plain" id="packed">',
             _packed(script),
@@ -90,6 +109,12 @@ def page_alone(problem: bytes, plan: bytes, title: str, search: Iterable[SearchS
             b"</script>\n</body>\n</html>\n",
         )
     )
+
+
+def _styled(style: bytes) -> bytes:
+    """Applies the style: it is compressed with the script, which is also that of the worker."""
+    made = f"Object.assign(document.createElement('style'),{{textContent:{json.dumps(style.decode())}}})"
+    return f"typeof document==='undefined'||document.head.append({made});\n".encode()
 
 
 def _packed(content: bytes) -> bytes:

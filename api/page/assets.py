@@ -1,9 +1,13 @@
-"""The files of the page as they were built: a script and a style, named by their content."""
+"""The files of the page as they were built, named by their content.
+
+`alone` and `style` are those of a page of its own. That of the service comes in parts: `served` loads what a
+place needs, such as the `editor`; `worker` reads files.
+"""
 
 import json
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, TypedDict
 
 BUILT: Final = Path(__file__).parent / "built"
 
@@ -15,23 +19,39 @@ POLICY: Final = (
 """What the page may do when the service serves it: nothing from elsewhere, and no script made of text."""
 
 
+class _Manifest(TypedDict):
+    files: dict[str, str]
+    first: list[str]
+    parts: list[str]
+
+
 @cache
+def _manifest() -> _Manifest:
+    found: _Manifest = json.loads((BUILT / "manifest.json").read_bytes())
+    return found
+
+
 def manifest() -> dict[str, str]:
-    """The names of the `script` and the `style`."""
-    names: dict[str, str] = json.loads((BUILT / "manifest.json").read_bytes())
-    return names
+    """The names of the files that are known by what they are."""
+    return _manifest()["files"]
+
+
+def first_parts() -> list[str]:
+    """The parts that the script of the service loads at once."""
+    return _manifest()["first"]
 
 
 @cache
 def asset(name: str) -> bytes | None:
     """The file of this name, if it belongs to the page."""
-    return (BUILT / name).read_bytes() if name in manifest().values() else None
+    return (BUILT / name).read_bytes() if name in _manifest()["parts"] else None
 
 
 @cache
 def served_page() -> bytes:
     """The document that the service serves; it holds no script and no style."""
     names = manifest()
+    preloads = "".join(f'<link rel="modulepreload" href="/page/{name}">\n' for name in first_parts())
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -39,8 +59,9 @@ def served_page() -> bytes:
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>memstow</title>
 <link rel="icon" href="data:,">
-<link rel="stylesheet" href="/page/{names["style"]}">
-<script src="/page/{names["script"]}" defer></script>
+<link rel="stylesheet" href="/page/{names["served_style"]}">
+{preloads}<script type="module" src="/page/{names["served"]}"
+  data-worker="/page/{names["worker"]}"></script>
 </head>
 <body>
 <div id="page"><noscript>This page draws with JavaScript. Everything it shows is also in the

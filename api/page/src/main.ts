@@ -1,19 +1,12 @@
-/** The script of the page, which is also that of its worker: one file, and no module is loaded twice. */
+/** The script of a page of its own, which works offline. It is its worker as well: there is no other file. */
+import { begin } from "./begin.ts";
 import { start } from "./shell/app.tsx";
-import { openHeld } from "./shell/open.ts";
-import { setScript } from "./worker/ask.ts";
+import { setWorker } from "./worker/ask.ts";
 import { serve } from "./worker/reader.ts";
 
 if (typeof document === "undefined") serve();
-else begin();
-
-function begin(): void {
+else {
   const own = document.currentScript as HTMLScriptElement | null;
-  const root = document.getElementById("page");
-  if (own === null || root === null) return;
-  // A page of its own has no file from which a worker could be started.
-  setScript(own.src || URL.createObjectURL(new Blob([own.text], { type: "text/javascript" })));
-  start(root);
-  const held = document.getElementById("held")?.textContent ?? "";
-  if (held.trim() !== "") void openHeld(held);
+  if (own !== null) setWorker(URL.createObjectURL(new Blob([own.text], { type: "text/javascript" })), "classic");
+  begin(start);
 }

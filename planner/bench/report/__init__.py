@@ -12,10 +12,12 @@ from memstow.planner.bench.report.instance_table import InstanceRow, instance_ro
 from memstow.planner.bench.report.markdown import markdown
 from memstow.planner.bench.report.page import page
 from memstow.planner.bench.report.pictures import sketches
-from memstow.planner.bench.report.plan_picture import memory_picture
+from memstow.planner.bench.report.plan_pages import PlanPage, Viewer, plan_pages
+from memstow.planner.bench.report.recorded_plan import recorded_plan
 from memstow.planner.bench.report.spreadsheet import runs_csv, summary_csv
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.problem import Problem
+from memstow.planner.show.svg_picture import svg
 
 PAGE: Final = "report.html"
 MOST_MEMORY_PICTURES: Final = 100
@@ -31,8 +33,12 @@ def report(
     *,
     pair: tuple[str, str] | None = None,
     memory_pictures: int = MOST_MEMORY_PICTURES,
+    viewer: Viewer | None = None,
 ) -> dict[str, str]:
-    """The files of the report by their names; the page needs none of the others."""
+    """The files of the report by their names; the page needs none of the others.
+
+    With a viewer, which writes them, each plan of the instances with a picture has a page of its own.
+    """
     rows = summary(bench)
     drawn = [picture(sketch) for sketch in sketches(bench, styles(bench.solvers), _pair(bench, rows, pair))]
     files = [(picture, f"report-{picture.name}.svg") for picture in drawn]
@@ -44,11 +50,18 @@ def report(
         problem = problems.get(row.instance.digest)
         layout = bench.results.plan(row.best_run.run) if problem and row.best_run else None
         return (
-            memory_picture(problem, row.best_run.run, layout) if problem and row.best_run and layout else None
+            svg(problem, recorded_plan(problem, row.best_run.run, layout))
+            if problem and row.best_run and layout
+            else None
         )
 
+    pages = {} if viewer is None else plan_pages(bench, chosen, problems, viewer)
+
+    def links_of(row: InstanceRow) -> list[PlanPage]:
+        return pages.get(row.instance.digest, [])
+
     return {
-        PAGE: page(title, bench, rows, drawn, instances, memory_of),
+        PAGE: page(title, bench, rows, drawn, instances, memory_of, links_of),
         "report.md": markdown(title, bench, rows, files, instances),
         RUNS: runs_csv(bench),
         SUMMARY: summary_csv(rows),

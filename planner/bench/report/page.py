@@ -10,6 +10,7 @@ from memstow.planner.bench.analysis.summary import Row
 from memstow.planner.bench.report import text
 from memstow.planner.bench.report.canvas import Picture
 from memstow.planner.bench.report.instance_table import Cell, InstanceRow, most_telling
+from memstow.planner.bench.report.plan_pages import PlanPage
 from memstow.planner.bench.report.stylesheet import STYLE
 from memstow.planner.show.formatting import count
 
@@ -19,6 +20,8 @@ MOST_CLAIMS: Final = 100
 
 MemoryOf = Callable[[InstanceRow], str | None]
 """The memory picture of an instance, where there is one."""
+LinksOf = Callable[[InstanceRow], Sequence[PlanPage]]
+"""The pages of the plans of an instance."""
 
 
 def page(
@@ -28,6 +31,7 @@ def page(
     pictures: Sequence[Picture],
     rows: Sequence[InstanceRow],
     memory_of: MemoryOf,
+    links_of: LinksOf,
 ) -> str:
     """The page."""
     parts = [
@@ -44,7 +48,7 @@ def page(
         '<h2>Pictures</h2><div class="plots">',
         *map(_figure, pictures),
         "</div>",
-        *_instances(bench.solvers, rows, memory_of),
+        *_instances(bench.solvers, rows, memory_of, links_of),
         "</body></html>",
     ]
     return "\n".join(parts) + "\n"
@@ -79,7 +83,9 @@ def _figure(picture: Picture) -> str:
     )
 
 
-def _instances(solvers: Sequence[str], rows: Sequence[InstanceRow], memory_of: MemoryOf) -> Iterator[str]:
+def _instances(
+    solvers: Sequence[str], rows: Sequence[InstanceRow], memory_of: MemoryOf, links_of: LinksOf
+) -> Iterator[str]:
     shown = most_telling(rows, MOST_ROWS)
     yield f"<h2>Instances</h2><p>{text.INSTANCES_NOTE} A row with a mark before its name opens the picture "
     yield f"of its best plan. {text.how_many(len(shown), len(rows))}</p>"
@@ -95,8 +101,17 @@ def _instances(solvers: Sequence[str], rows: Sequence[InstanceRow], memory_of: M
             if drawn is None:
                 yield f"<div>{cells}</div>"
             else:
-                yield f'<details><summary>{cells}</summary><div class="memory">{drawn}</div></details>'
+                yield f"<details><summary>{cells}</summary>{_links(links_of(row))}"
+                yield f'<div class="memory">{drawn}</div></details>'
         yield "</div></div>"
+
+
+def _links(pages: Sequence[PlanPage]) -> str:
+    """To the pages of plans; they are files beside the report."""
+    if not pages:
+        return ""
+    links = ", ".join(f'<a href="{_text(it.file)}">{_text(it.words)}</a>' for it in pages)
+    return f'<p class="plans">Look at the plans: {links}</p>'
 
 
 def _instance(row: InstanceRow) -> str:

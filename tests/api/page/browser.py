@@ -42,13 +42,28 @@ def browser() -> Iterator[Any]:
 class Look:
     """One page in the browser, and everything that it complained about or asked for."""
 
-    def __init__(self, running: Any, *, dark: bool = False, wide: int = 1440, tall: int = 900) -> None:
+    def __init__(
+        self,
+        running: Any,
+        *,
+        dark: bool = False,
+        wide: int = 1440,
+        tall: int = 900,
+        refusals: tuple[int, ...] = (),
+    ) -> None:
+        """`refusals`: statuses that the page is answered with, of which the browser complains by itself."""
         scheme = "dark" if dark else "light"
         self.context = running.new_context(viewport={"width": wide, "height": tall}, color_scheme=scheme)
         self.page = self.context.new_page()
         self.complaints: list[str] = []
         self.requests: list[str] = []
-        self.page.on("console", lambda message: self.complaints.append(message.text))
+        told = tuple(
+            f"Failed to load resource: the server responded with a status of {it} " for it in refusals
+        )
+        self.page.on(
+            "console",
+            lambda message: None if message.text.startswith(told) else self.complaints.append(message.text),
+        )
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
 
@@ -56,7 +71,7 @@ class Look:
         """Open the address, and wait until something is shown."""
         self.page.goto(address)
         return self.wait(
-            "document.querySelector('.plan, .start h1') !== null && !document.querySelector('progress')"
+            "document.querySelector('.plan, .start h1, .page h1') && !document.querySelector('progress')"
         )
 
     def show(self, page: bytes, folder: Path, fragment: str = "") -> "Look":
@@ -82,13 +97,18 @@ class Look:
         """The sentence."""
         return self.text("h1")
 
-    def violations(self) -> list[str]:
-        """What axe finds against the accessibility of the page."""
+    def violations(self, preload: bool = True) -> list[str]:
+        """What axe finds against the accessibility of the page.
+
+        To look at sheets of shadow trees, `preload` makes style elements, of which the policy complains.
+        """
         if not _AXE.exists():
             pytest.skip("axe-core is not installed (make page-check installs it)")
         self.page.evaluate(_AXE.read_text())
         found = self.page.evaluate(
-            "axe.run(document, {resultTypes: ['violations']}).then((it) => it.violations)"
+            "(preload) => axe.run(document, {resultTypes: ['violations'], preload})"
+            ".then((it) => it.violations)",
+            preload,
         )
         return [f"{it['id']}: {[node['html'][:120] for node in it['nodes'][:3]]}" for it in found]
 

@@ -23,9 +23,9 @@ def network(count: int, seed: int) -> Problem:
     return make_network(count, seed)
 
 
-def solved(problem: Problem) -> tuple[bytes, bytes]:
+def solved(problem: Problem, options: Options = _OPTIONS) -> tuple[bytes, bytes]:
     """The problem and a plan for it."""
-    plan: Plan = engine.plan(problem, _OPTIONS)
+    plan: Plan = engine.plan(problem, options)
     return write_problem(problem), write_plan(problem, plan)
 
 

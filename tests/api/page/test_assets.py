@@ -1,7 +1,6 @@
 """The files of the page are what their names say, small, and drawn in the colours of the pictures."""
 
 import gzip
-import hashlib
 import re
 from pathlib import Path
 
@@ -11,14 +10,19 @@ from memstow.planner.show.drawing import palette
 SOURCES = Path(__file__).parents[3] / "api" / "page" / "src"
 
 
-def test_each_file_is_named_by_its_content_and_no_other_is_there() -> None:
-    names = assets.manifest()
-    assert set(names) == {"script", "style"}
-    assert {path.name for path in assets.BUILT.iterdir()} == {"manifest.json", *names.values()}
-    for name in names.values():
-        content = assets.asset(name)
-        assert content is not None
-        assert hashlib.sha256(content).hexdigest()[:12] in name
+def _packed(*names: str) -> int:
+    """The bytes of these files as they are sent."""
+    contents = [assets.asset(name) or b"" for name in names]
+    assert all(contents)
+    return sum(len(gzip.compress(content, 9)) for content in contents)
+
+
+def test_every_file_is_named_by_its_content_and_no_other_is_there() -> None:
+    parts = {path.name for path in assets.BUILT.iterdir()} - {"manifest.json"}
+    assert {name for name in parts if assets.asset(name) is not None} == parts
+    assert set(assets.manifest().values()) <= parts
+    for name in parts:
+        assert re.fullmatch(r"\w+-[A-Z2-7]{8}\.(js|css)", name)
 
 
 def test_other_files_are_not_part_of_the_page() -> None:
@@ -26,14 +30,26 @@ def test_other_files_are_not_part_of_the_page() -> None:
     assert assets.asset("../alone.py") is None
 
 
-def test_script_and_style_are_small() -> None:
-    sizes = {}
-    for kind, name in assets.manifest().items():
-        content = assets.asset(name)
-        assert content is not None
-        sizes[kind] = len(gzip.compress(content, 9))
-    assert sizes["script"] <= 60 * 1024
-    assert sizes["style"] <= 6 * 1024
+def test_scripts_and_styles_are_small() -> None:
+    names = assets.manifest()
+    assert _packed(names["alone"]) <= 60 * 1024
+    assert _packed(names["served"], *assets.first_parts()) <= 60 * 1024
+    assert _packed(names["editor"]) <= 150 * 1024
+    assert _packed(names["style"]) <= 6 * 1024
+    assert _packed(names["served_style"]) <= 6 * 1024
+
+
+def test_a_page_of_its_own_holds_nothing_that_talks_with_the_service() -> None:
+    alone = assets.asset(assets.manifest()["alone"]) or b""
+    assert b"/v1/" not in alone
+    assert b"Authorization" not in alone
+
+
+def test_the_parts_name_only_parts_that_are_there() -> None:
+    parts = {path.name for path in assets.BUILT.iterdir()}
+    for name in parts:
+        named = re.findall(rb"\./((?:part|served|worker)-[A-Z2-7]{8}\.js)", assets.asset(name) or b"")
+        assert {it.decode() for it in named} <= parts
 
 
 def test_the_page_draws_in_the_colours_of_the_pictures() -> None:

@@ -14,10 +14,12 @@ import pytest
 
 from memstow.planner.bench.analysis.ratios import rate
 from memstow.planner.bench.records.record import Ending, Instance, Layout, ProgressEvent, Record
+from memstow.planner.bench.records.results import Run
 from memstow.planner.bench.report import figures, report
 from memstow.planner.bench.report.axes import whole
 from memstow.planner.bench.report.page import MOST_ROWS
 from memstow.planner.model.errors import InputError, MissingBackEndError
+from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Buffer, Pool, Problem
 from tests.planner.bench.make import made, results
 
@@ -278,6 +280,30 @@ def test_a_row_opens_the_picture_of_its_best_plan(tmp_path: Path) -> None:
         memory_pictures=0,
     )
     assert "<details>" not in less["report.html"]
+
+
+def test_with_a_viewer_each_plan_has_a_page_that_its_row_links_to(tmp_path: Path) -> None:
+    records = [
+        made("a", solver, 12, seed=seed, plan=Layout((0, 0), (8, 0)), bound=11, digest="one")
+        for solver in ("x", EVIL)
+        for seed in range(2)
+    ]
+    records.append(made("a", "no plan", 12, digest="one"))
+    seen: dict[str, tuple[Problem, Plan, Run]] = {}
+    page = report(
+        rate(results(tmp_path, *records), {}),
+        "title",
+        lambda _: {"one": _problem("p")},
+        viewer=lambda file, *them: seen.__setitem__(file, them),
+    )["report.html"]
+    assert len(seen) == 4
+    assert all(page.count(f'<a href="{file}">') == 1 for file in seen)
+    assert "x, seed 1</a>" in page
+    checked = _Checked(page)
+    assert "script" not in checked.seen
+    for _, plan, run in seen.values():
+        assert [(it.buffer, it.offset) for it in plan.placements] == [(EVIL, 8), ("b", 0)]
+        assert (plan.solver, plan.objective[0].value) == (run.solver, 12)
 
 
 def test_solvers_to_set_against_each_other_must_be_there(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ export interface Theme {
   same: string;
   higher: string;
   lower: string;
+  elsewhere: string;
 }
 
 const RAMP = [
@@ -42,14 +43,14 @@ export const LIGHT: Theme = {
   dark: false, paper: "#ffffff", ink: "#16181d", quiet: "#5b616d", frame: "#dcdcd7", hole: "#f6f4ef", hatch: "#dedad0",
   live: "#dfe2e7", liveLine: "#8b95a5", reserved: "#8b909a", met: "#157347", open: "#c2410c", capacity: "#b3261e",
   moment: "#c2410c", chosen: "#16181d", ramp: RAMP, groups: GROUPS, other: "#8b909a", faded: "#e4e6ea",
-  atPeak: "#d9702f", same: "#c9ccd3", higher: "#2f7fc1", lower: "#de7a24",
+  atPeak: "#d9702f", same: "#c9ccd3", higher: "#2f7fc1", lower: "#de7a24", elsewhere: "#b0619b",
 };
 
 export const DARK: Theme = {
   dark: true, paper: "#0f1116", ink: "#f2f3f5", quiet: "#a3a9b5", frame: "#2b2f38", hole: "#171a20", hatch: "#2a2e37",
   live: "#2b3240", liveLine: "#6f7d95", reserved: "#7b818c", met: "#6ee7a0", open: "#fb923c", capacity: "#ff7b72",
   moment: "#fb923c", chosen: "#ffffff", ramp: DARK_RAMP, groups: GROUPS, other: "#7b818c", faded: "#262a33",
-  atPeak: "#ee8a4a", same: "#3c414c", higher: "#4b97d8", lower: "#e08a3c",
+  atPeak: "#ee8a4a", same: "#3c414c", higher: "#4b97d8", lower: "#e08a3c", elsewhere: "#cf86bd",
 };
 
 export type Rgb = readonly [number, number, number];

@@ -1,12 +1,10 @@
-/** The pictures of all pools as one SVG or PNG file, and the buffers as CSV. The same plan gives the same bytes. */
-import type { Amount } from "../model/columns.ts";
-import { nameAt } from "../model/names.ts";
-import type { Scene } from "../model/scene.ts";
-import { hasNoPlan } from "../model/shown.ts";
+/** The pictures of all pools as one SVG or PNG file. The same plan gives the same bytes. */
+import { hasNoPlan } from "../model/status.ts";
 import { bytes, plain } from "./format.ts";
 import { drawLive, drawMoment } from "./live.ts";
 import { colourOf, drawAxes, drawGround, drawLevels, drawNames, drawReserved, layerOf, orderOf } from "./map.ts";
 import { drawNeededBytes } from "./needed.ts";
+import { drawOperators } from "./operators.ts";
 import { drawConstraints } from "./overlays.ts";
 import { CanvasPen, type Pen, SvgPen } from "./pen.ts";
 import { layoutOf, type Picture, scaleOf } from "./picture.ts";
@@ -43,7 +41,7 @@ export async function pngOf(pictures: Picture[], words: Words): Promise<Blob | n
   compose(pen, pictures, words, (picture, top) => {
     const { map } = picture.layout;
     const image = new ImageData(Math.round(map.wide * 2), Math.round(map.tall * 2));
-    const raster = { wide: image.width, tall: image.height, pixels: new Uint32Array(image.data.buffer), picks: null };
+    const raster = { wide: image.width, tall: image.height, pixels: new Int32Array(image.data.buffer), picks: null };
     fill(raster, layerOf(picture), picture.window, Infinity, Infinity);
     const part = document.createElement("canvas");
     part.width = image.width;
@@ -72,8 +70,8 @@ function compose(pen: Pen, pictures: Picture[], words: Words, rectangles: (pictu
   const tall = tallOf(pictures);
   pictures.forEach((given, place) => {
     const top = HEAD + place * (tall + CAPTION) + CAPTION;
-    const layout = layoutOf(WIDE - 16, tall - CAPTION);
-    for (const frame of [layout.live, layout.map, layout.towers]) if (frame !== null) frame.y += top;
+    const layout = layoutOf(WIDE - 16, tall - CAPTION, false, given.scene.program !== null);
+    for (const frame of [layout.live, layout.map, layout.operators, layout.towers]) if (frame !== null) frame.y += top;
     const picture = { ...given, layout };
     pen.text(layout.map.x, top + 2, caption(picture), { fill: theme.ink, bold: true, size: 12 });
     drawGround(pen, picture);
@@ -85,6 +83,7 @@ function compose(pen: Pen, pictures: Picture[], words: Words, rectangles: (pictu
     drawLevels(pen, picture);
     drawTowers(pen, picture);
     drawAxes(pen, picture);
+    drawOperators(pen, picture);
     drawLive(pen, picture);
     drawMoment(pen, picture);
   });
@@ -94,7 +93,8 @@ function compose(pen: Pen, pictures: Picture[], words: Words, rectangles: (pictu
 function caption(picture: Picture): string {
   const pool = picture.scene.pools[picture.place];
   const capacity = pool?.capacity ?? null;
-  return `${plain(pool?.id ?? "", 40)}   ${bytes(picture.pool.peak)}${capacity === null ? "" : ` of ${bytes(capacity)}`}`;
+  const label = picture.label === "" ? "" : `${plain(picture.label, 60)}   `;
+  return `${label}${plain(pool?.id ?? "", 40)}   ${bytes(picture.pool.peak)}${capacity === null ? "" : ` of ${bytes(capacity)}`}`;
 }
 
 /** What is large enough as a rectangle of its own, the rest as runs of pixels behind them. */
@@ -112,7 +112,7 @@ function boxes(pen: SvgPen, picture: Picture, _top: number): void {
   pen.clip(map.x, map.y, map.wide, map.tall, () => {
     const rest = spans.filter((span) => !drawn.has(span));
     if (rest.length > 0) {
-      const raster = { wide: Math.floor(map.wide), tall: Math.floor(map.tall), pixels: new Uint32Array(Math.floor(map.wide) * Math.floor(map.tall)), picks: null };
+      const raster = { wide: Math.floor(map.wide), tall: Math.floor(map.tall), pixels: new Int32Array(Math.floor(map.wide) * Math.floor(map.tall)), picks: null };
       fill(raster, { ...layerOf(picture), spans: rest }, picture.window, Infinity, Infinity);
       for (const [colour, path] of runsOf(raster, map.x, map.y, picture.theme.hole)) pen.runs(path, colour);
     }
@@ -125,29 +125,4 @@ function boxes(pen: SvgPen, picture: Picture, _top: number): void {
       pen.rect(x, y + (tall > 4 ? 1 : 0), wide - (wide > 4 ? 1 : 0), tall - (tall > 4 ? 1 : 0), colourOf(picture, span));
     }
   });
-}
-
-/** Every buffer with its place, a line for each. */
-export function csvOf(scene: Scene): string {
-  const lines = ["id,size,pool,offset,lifetimes,group"];
-  for (let buffer = 0; buffer < scene.sizes.length; buffer++) {
-    const place = scene.pool[buffer] as number;
-    const lives: string[] = [];
-    for (let span = scene.firstSpan[buffer] as number; span < (scene.firstSpan[buffer + 1] as number); span++) {
-      const [from, to] = [scene.axis.times[scene.begin[span] as number], scene.axis.times[scene.end[span] as number]];
-      lives.push(scene.kinds[span] === 0 ? `${from}-${to}` : scene.kinds[span] === 1 ? "always" : "");
-    }
-    const group = scene.groups === null ? -1 : (scene.groups[buffer] as number);
-    lines.push([
-      cell(nameAt(scene.names, buffer)), String(scene.sizes[buffer]), place < 0 ? "" : cell(scene.pools[place]?.id ?? ""),
-      place < 0 ? "" : String(scene.offsets[buffer] as Amount), cell(lives.join(" ")), group < 0 ? "" : cell(scene.groupNames[group] ?? ""),
-    ].join(","));
-  }
-  return `${lines.join("\n")}\n`;
-}
-
-/** Quoted where needed; what a spreadsheet would take for a formula begins with an apostrophe. */
-function cell(text: string): string {
-  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

@@ -34,6 +34,11 @@ export function time(value: number | bigint): string {
   return `${sign}${plain[0]}.${plain.slice(1, 4)}e${plain.length - 1}`;
 }
 
+/** A time with every digit, where it is told by itself; only those that no line holds are short. */
+export function exactTime(value: number | bigint): string {
+  return String(value).length <= 30 ? count(value) : time(value);
+}
+
 /** A share as per cent, rounded up: a gap is never told smaller than it is. */
 export function percentUp(part: number): string {
   const percent = part * 100;

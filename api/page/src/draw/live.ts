@@ -8,7 +8,7 @@ import { columnsOf, Scale } from "./scale.ts";
 /** All of the axis, whatever part of it the map shows. */
 export function liveScale(picture: Picture): Scale {
   const all = fullWindow(picture.shown, picture.place, picture.positions);
-  return new Scale(picture.layout.live, { ...all, low: 0, high: Math.max(1, Number(picture.pool.profile.most)) });
+  return new Scale(picture.layout.live, { ...all, low: 0, high: Math.max(1, picture.pool.livest) });
 }
 
 export function drawLive(pen: Pen, picture: Picture): void {

@@ -1,7 +1,7 @@
 /** The map of one pool: addresses up, time across, what is placed and what is free below its skyline. */
 import type { Amount } from "../model/columns.ts";
 import { countAbove, type Ordered } from "../model/order.ts";
-import { named } from "../model/scene.ts";
+import { named, overlapping } from "../model/buffers.ts";
 import { inkOn, rim, type Theme, tint } from "./colours.ts";
 import { bytes, plain } from "./format.ts";
 import type { Pen } from "./pen.ts";
@@ -92,7 +92,7 @@ export function drawLevels(pen: Pen, picture: Picture): void {
 /** Green where the peak is proven to be the least possible. */
 export function boundColour(picture: Picture): string {
   const { bound, peak } = picture.pool;
-  return bound !== null && bound.checked && bound.value >= peak && peak > 0 ? picture.theme.met : picture.theme.open;
+  return bound !== null && (bound.checked || bound.judged) && bound.value >= peak && peak > 0 ? picture.theme.met : picture.theme.open;
 }
 
 /** Names where they fit, among so many of the largest. */
@@ -100,12 +100,14 @@ export function drawNames(pen: Pen, picture: Picture, among = Infinity): void {
   const { scene, layout: { map } } = picture;
   const scale = scaleOf(picture);
   const { spans } = orderOf(picture);
+  const alone = aloneOf(picture);
   let said = 0;
   pen.clip(map.x, map.y, map.wide, map.tall, () => {
     for (const span of spans.subarray(0, Math.min(among, visible(picture, 300)))) {
       const buffer = scene.owner[span] as number;
-      const left = Math.max(map.x, scale.x(picture.positions[scene.begin[span] as number] as number));
-      const right = Math.min(map.x + map.wide, scale.x(picture.positions[scene.end[span] as number] as number));
+      const [begin, end] = alone.get(span) ?? [scene.begin[span] as number, scene.end[span] as number];
+      const left = Math.max(map.x, scale.x(picture.positions[begin] as number));
+      const right = Math.min(map.x + map.wide, scale.x(picture.positions[end] as number));
       const top = Math.max(map.y, scale.y(picture.high[buffer] as number));
       const bottom = Math.min(map.y + map.tall, scale.y(picture.low[buffer] as number));
       if (right - left < 24 || bottom - top < 13) continue;
@@ -123,8 +125,22 @@ export function drawNames(pen: Pen, picture: Picture, among = Infinity): void {
   });
 }
 
+/** The ranks between which buffers in place are alone at their bytes: names there are not written over each other. */
+function aloneOf({ scene, place }: Picture): Map<number, [number, number]> {
+  const found = new Map<number, [number, number]>();
+  for (const pair of scene.inPlace.slice(0, MOST_NAMES)) {
+    if (scene.pool[pair.first] !== place || !overlapping(scene, pair.first, pair.second)) continue;
+    const [input, output] = [(scene.firstSpan[pair.first + 1] as number) - 1, scene.firstSpan[pair.second] as number];
+    const [from, to] = [scene.begin[output] as number, scene.end[input] as number];
+    if (from >= to) continue;
+    found.set(input, [found.get(input)?.[0] ?? (scene.begin[input] as number), from]);
+    found.set(output, [to, found.get(output)?.[1] ?? (scene.end[output] as number)]);
+  }
+  return found;
+}
+
 /** As much of a name as there is room for; nothing where that says little. */
-function fitted(pen: Pen, name: string, room: number): string {
+export function fitted(pen: Pen, name: string, room: number): string {
   const text = plain(name, 60);
   const wide = pen.measure(text, 11, true);
   if (wide <= room) return text;
@@ -138,7 +154,8 @@ export function colourOf(picture: Picture, span: number): string {
 }
 
 export function drawAxes(pen: Pen, picture: Picture): void {
-  const { theme, layout: { map } } = picture;
+  const { theme, layout: { map, operators } } = picture;
+  const bottom = operators === null ? map.y + map.tall : operators.y + operators.tall;
   const scale = scaleOf(picture);
   pen.outline(map.x - 0.5, map.y - 0.5, map.wide + 1, map.tall + 1, theme.frame, 1);
   for (const tick of addressTicks(picture.window.low, picture.window.high, map.tall > 200 ? 8 : 4)) {
@@ -150,7 +167,7 @@ export function drawAxes(pen: Pen, picture: Picture): void {
   const { axis } = picture.scene;
   if (axis.kind !== "time") {
     const words = axis.kind === "always" ? "always live" : "no lifetimes: the buffers side by side";
-    pen.text(map.x + map.wide / 2, map.y + map.tall + 17, words, { fill: theme.quiet, anchor: "middle" });
+    pen.text(map.x + map.wide / 2, bottom + 17, words, { fill: theme.quiet, anchor: "middle" });
     return;
   }
   const ticks = picture.byChange || Array.isArray(axis.times)
@@ -158,9 +175,9 @@ export function drawAxes(pen: Pen, picture: Picture): void {
     : timeTicks(axis.times, picture.window.left, picture.window.right, most);
   for (const tick of ticks) {
     const x = scale.x(tick.at);
-    pen.line([x, map.y + map.tall, x, map.y + map.tall + 4], theme.frame, 1);
+    pen.line([x, bottom, x, bottom + 4], theme.frame, 1);
     const half = pen.measure(tick.text, 11, false) / 2;
-    pen.text(Math.min(Math.max(x, half + 2), map.x + map.wide - half), map.y + map.tall + 17, tick.text, { fill: theme.quiet, anchor: "middle" });
+    pen.text(Math.min(Math.max(x, half + 2), map.x + map.wide - half), bottom + 17, tick.text, { fill: theme.quiet, anchor: "middle" });
   }
 }
 

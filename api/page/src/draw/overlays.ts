@@ -1,7 +1,7 @@
 /** What is laid over the map: constraints of the problem, and the buffer that is chosen with what it rests on. */
 import type { Amount } from "../model/columns.ts";
-import { type Pair, type Scene } from "../model/scene.ts";
-import { overlapping, rigidGroups } from "../model/validity.ts";
+import { overlapping, rigidGroups } from "../model/buffers.ts";
+import type { Pair, Scene } from "../model/scene.ts";
 import { bytes, count } from "./format.ts";
 import type { Pen } from "./pen.ts";
 import { type Picture, scaleOf } from "./picture.ts";
@@ -9,6 +9,8 @@ import type { Frame, Scale } from "./scale.ts";
 
 /** More of one kind are not drawn: they would hide the map. */
 const MOST = 400;
+/** In smaller boxes an arrow would hide more than it says. */
+const ARROW = 12;
 
 export function drawConstraints(pen: Pen, picture: Picture): void {
   const { layout: { map }, scene } = picture;
@@ -54,6 +56,7 @@ function drawInPlace(pen: Pen, picture: Picture, scale: Scale, pair: Pair): void
   if (!overlapping(picture.scene, pair.first, pair.second)) return;
   const input = boxOf(picture, scale, pair.first);
   const output = boxOf(picture, scale, pair.second);
+  if (output.wide < ARROW || output.tall < ARROW) return;
   const y = Math.round(Math.min(input.y + input.tall, output.y + output.tall)) - 2.5;
   const end = output.x + Math.min(output.wide - 2, 26);
   const from = Math.max(input.x + 2, Math.min(output.x - 12, input.x + input.wide - 12));
@@ -95,11 +98,26 @@ export function drawChosen(pen: Pen, picture: Picture): void {
       above = buffer;
     }
     if (gap > 0) drawGap(pen, picture, scale, above, gap);
+    if (picture.elsewhere !== null) drawElsewhere(pen, picture, scale, picture.elsewhere);
     for (const box of boxesOf(picture, scale, chosen)) {
       pen.outline(box.x, box.y, box.wide, box.tall, theme.paper, 4);
       pen.outline(box.x, box.y, box.wide, box.tall, theme.chosen, 2);
     }
   });
+}
+
+/** Where the chosen buffer is in the other plan, and the way there. */
+function drawElsewhere(pen: Pen, picture: Picture, scale: Scale, offset: Amount): void {
+  const { theme, chosen } = picture;
+  const shift = (Number(offset) - (picture.low[chosen] as number)) * scale.up;
+  for (const box of boxesOf(picture, scale, chosen)) {
+    const there = { ...box, y: box.y - shift };
+    pen.outline(there.x, there.y, there.wide, there.tall, theme.paper, 3);
+    dashedBox(pen, there, theme.moment);
+    const x = box.x + box.wide / 2;
+    pen.line([x, box.y + box.tall / 2, x, there.y + box.tall / 2], theme.paper, 4);
+    pen.line([x, box.y + box.tall / 2, x, there.y + box.tall / 2], theme.moment, 2);
+  }
 }
 
 /** Free bytes below the last support. */
@@ -147,7 +165,7 @@ function middle(box: Frame): [number, number] {
   return [box.x + box.wide / 2, box.y + box.tall / 2];
 }
 
-function dashedBox(pen: Pen, box: Frame, colour: string): void {
+export function dashedBox(pen: Pen, box: Frame, colour: string): void {
   const [right, bottom] = [box.x + box.wide, box.y + box.tall];
   pen.line([box.x, box.y, right, box.y, right, bottom, box.x, bottom, box.x, box.y], colour, 1.5, [4, 3]);
 }

@@ -1,4 +1,5 @@
 /** Where the parts of one pool's picture are: live bytes above the map, towers beside it. */
+import type { Amount } from "../model/columns.ts";
 import type { Scene } from "../model/scene.ts";
 import type { Support } from "../model/reasons.ts";
 import type { PoolShown, Shown } from "../model/shown.ts";
@@ -12,6 +13,8 @@ export interface Layout {
   tall: number;
   live: Frame;
   map: Frame;
+  /** Of a graph: its operators, below the map. */
+  operators: Frame | null;
   /** Where the towers are; null: the page is too narrow for them. */
   towers: Frame | null;
 }
@@ -21,16 +24,23 @@ const LIVE_TOP = 22;
 const GAP = 14;
 const AXIS = 24;
 const TOWERS = 104;
+/** Below this width there are no towers; two pictures beside each other are narrow in any case. */
 const NARROW = 620;
+const NARROW_BESIDE = 440;
 
-export function layoutOf(wide: number, tall: number): Layout {
-  const narrow = wide < NARROW;
+/** Room for the operators, and between them and the map. */
+const OPERATORS = 18;
+const BELOW_MAP = 3;
+
+export function layoutOf(wide: number, tall: number, isBeside = false, hasOperators = false): Layout {
+  const narrow = wide < (isBeside ? NARROW_BESIDE : NARROW);
   const left = narrow ? 52 : 72;
   const beside = narrow ? 8 : TOWERS;
   const live: Frame = { x: left, y: LIVE_TOP, wide: wide - left - beside, tall: LIVE };
   const top = LIVE_TOP + LIVE + GAP;
-  const map: Frame = { x: left, y: top, wide: live.wide, tall: Math.max(40, tall - top - AXIS) };
-  return { wide, tall, live, map, towers: narrow ? null : { x: wide - beside + 16, y: top, wide: 88, tall: map.tall } };
+  const map: Frame = { x: left, y: top, wide: live.wide, tall: Math.max(40, tall - top - AXIS - (hasOperators ? OPERATORS + BELOW_MAP : 0)) };
+  const operators = hasOperators ? { x: map.x, y: map.y + map.tall + BELOW_MAP, wide: map.wide, tall: OPERATORS } : null;
+  return { wide, tall, live, map, operators, towers: narrow ? null : { x: wide - beside + 16, y: top, wide: 88, tall: map.tall } };
 }
 
 /** Everything that one pool's picture is drawn from. */
@@ -39,6 +49,8 @@ export interface Picture {
   scene: Scene;
   pool: PoolShown;
   place: number;
+  /** Of two plans, which one this is; otherwise empty. */
+  label: string;
   layout: Layout;
   theme: Theme;
   byChange: boolean;
@@ -52,6 +64,10 @@ export interface Picture {
   chosen: number;
   /** What it rests on. */
   support: Support | null;
+  /** The operator that is chosen; -1: none. */
+  operator: number;
+  /** Where the chosen buffer is in the other of two plans; null: not in this pool, or there is no other. */
+  elsewhere: Amount | null;
 }
 
 export function scaleOf(picture: Picture): Scale {
@@ -65,13 +81,7 @@ export function axisPositions(scene: Scene): { given: Float64Array; byChange: Fl
 
 /** All addresses, with some room above the highest line. */
 export function fullHeight(shown: Shown, place: number): number {
-  const pool = shown.pools[place] as PoolShown;
-  const capacity = shown.scene.pools[place]?.capacity ?? null;
-  const peak = Math.max(Number(pool.peak), Number(pool.profile.most), Number(pool.bound?.value ?? 0));
-  const limit = capacity === null ? 0 : Number(capacity);
-  // A capacity that is much larger than what is used would leave nothing to see.
-  const highest = Math.max(peak, limit <= peak * 1.5 ? limit : 0, 1);
-  return highest * 1.05;
+  return (shown.pools[place] as PoolShown).room * 1.05;
 }
 
 export function fullWindow(shown: Shown, place: number, at: Float64Array): Window {

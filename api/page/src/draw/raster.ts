@@ -18,7 +18,8 @@ const OUTLINED = 6;
 export interface Raster {
   wide: number;
   tall: number;
-  pixels: Uint32Array;
+  /** Alpha, blue, green, red: as whole numbers with a sign, like picks, so that one loop writes both. */
+  pixels: Int32Array;
   /** The span in each pixel, plus one; 0: none. Null while a gesture runs. */
   picks: Int32Array | null;
 }
@@ -33,15 +34,15 @@ export interface Layer {
   positions: Float64Array;
   shades: Uint8Array;
   /** For each shade two colours, so that neighbours are told apart, each with that of its outline. */
-  palette: Uint32Array;
+  palette: Int32Array;
 }
 
-export function paletteOf(colours: readonly string[], rimmed: (colour: string) => string): Uint32Array {
+export function paletteOf(colours: readonly string[], rimmed: (colour: string) => string): Int32Array {
   const packed = (colour: string): number => {
     const [red, green, blue] = rgb(colour);
-    return (255 << 24 | blue << 16 | green << 8 | red) >>> 0;
+    return 255 << 24 | blue << 16 | green << 8 | red;
   };
-  return Uint32Array.from(colours.flatMap((colour) => [colour, tint(colour)].flatMap((one) => [packed(one), packed(rimmed(one))])));
+  return Int32Array.from(colours.flatMap((colour) => [colour, tint(colour)].flatMap((one) => [packed(one), packed(rimmed(one))])));
 }
 
 /** Draws until `most` are drawn or all spans before `until` are; returns how many were drawn. */
@@ -77,7 +78,7 @@ export function fill(raster: Raster, layer: Layer, window: Window, until: number
       above = above < 0 ? 0 : above;
       below = below > tall ? tall : below;
       solid(pixels, wide, left, right, above, below, colour);
-      if (faint && above === box.above) solid(pixels, wide, left, right, above, above + 1, ((colour & 0xffffff) | (150 << 24)) >>> 0);
+      if (faint && above === box.above) solid(pixels, wide, left, right, above, above + 1, (colour & 0xffffff) | (150 << 24));
       if (outlined) outline(pixels, wide, tall, box, palette[shade + 1] as number);
       if (picks !== null) solid(picks, wide, left, right, above, below, span + 1);
       continue;
@@ -107,7 +108,7 @@ export function fill(raster: Raster, layer: Layer, window: Window, until: number
   return drawn;
 }
 
-function solid(pixels: Uint32Array | Int32Array, wide: number, left: number, right: number, above: number, below: number, value: number): void {
+function solid(pixels: Int32Array, wide: number, left: number, right: number, above: number, below: number, value: number): void {
   const narrow = right - left < 12;
   for (let row = above; row < below; row++) {
     const from = row * wide + left;
@@ -125,7 +126,7 @@ interface Box {
 }
 
 /** The edges of a box that are within the picture. */
-function outline(pixels: Uint32Array, wide: number, tall: number, box: Box, value: number): void {
+function outline(pixels: Int32Array, wide: number, tall: number, box: Box, value: number): void {
   const [left, right] = [Math.max(0, box.left), Math.min(wide, box.right)];
   const [above, below] = [Math.max(0, box.above), Math.min(tall, box.below)];
   if (box.above >= 0) solid(pixels, wide, left, right, above, above + 1, value);
@@ -142,7 +143,7 @@ function blend(there: number, colour: number, opacity: number): number {
   const red = (there & 255) + ((colour & 255) - (there & 255)) * share;
   const green = ((there >> 8) & 255) + (((colour >> 8) & 255) - ((there >> 8) & 255)) * share;
   const blue = ((there >> 16) & 255) + (((colour >> 16) & 255) - ((there >> 16) & 255)) * share;
-  return (after << 24 | blue << 16 | green << 8 | red) >>> 0;
+  return after << 24 | blue << 16 | green << 8 | red;
 }
 
 /** The pixels as paths of rows, by colour: what is too small for a rectangle of its own in a file. */

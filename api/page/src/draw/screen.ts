@@ -1,9 +1,10 @@
 /** Draws one pool on its canvas. While a gesture runs, at most so many rectangles are drawn over the picture that was
  * there before, moved along; when it ends, everything is drawn. */
-import { hasNoPlan } from "../model/shown.ts";
+import { hasNoPlan } from "../model/status.ts";
 import { drawLive, drawMoment } from "./live.ts";
 import { drawAxes, drawGround, drawLevels, drawNames, drawReserved, layerOf, visible } from "./map.ts";
 import { drawNeededBytes } from "./needed.ts";
+import { drawOperators, drawUses } from "./operators.ts";
 import { drawChosen, drawConstraints, drawHovered } from "./overlays.ts";
 import { CanvasPen } from "./pen.ts";
 import type { Picture } from "./picture.ts";
@@ -56,6 +57,7 @@ export class Screen {
     drawConstraints(this.#pen, picture);
     drawNames(this.#pen, picture, moving ? MOST_LOOKED_AT : Infinity);
     drawAxes(this.#pen, picture);
+    drawOperators(this.#pen, picture);
     drawLive(this.#pen, picture);
   }
 
@@ -74,7 +76,7 @@ export class Screen {
     this.#layer.width = this.#moved.width = size.wide;
     this.#layer.height = this.#moved.height = size.tall;
     this.#image = new ImageData(size.wide, size.tall);
-    this.#raster = { ...size, pixels: new Uint32Array(this.#image.data.buffer), picks: new Int32Array(size.wide * size.tall) };
+    this.#raster = { ...size, pixels: new Int32Array(this.#image.data.buffer), picks: new Int32Array(size.wide * size.tall) };
     this.#settled = null;
   }
 
@@ -142,6 +144,7 @@ export class Overlay {
     drawTowers(this.#pen, picture);
     drawLevels(this.#pen, picture);
     drawMoment(this.#pen, picture);
+    drawUses(this.#pen, picture);
     drawChosen(this.#pen, picture);
     if (hovered >= 0) drawHovered(this.#pen, picture, hovered);
   }

@@ -1,9 +1,11 @@
 /** Which colour each span has, as an index into a short list. */
+import { ELSEWHERE, HIGHER, LOWER, type Moves, SAME } from "../model/moves.ts";
 import type { Scene } from "../model/scene.ts";
 import type { Theme } from "./colours.ts";
 import { bytes, count, plain, time } from "./format.ts";
 
-export type Colouring = "lifetime" | "size" | "group" | "peak";
+/** `moved` is for two plans. */
+export type Colouring = "moved" | "lifetime" | "size" | "group" | "peak";
 
 export interface Entry {
   colour: string;
@@ -29,7 +31,10 @@ export function grade(value: number, least: number, most: number, steps: number)
   return Math.min(steps - 1, Math.max(0, Math.floor(part * steps + 1e-9)));
 }
 
-export function shadesOf(scene: Scene, colouring: Colouring, positions: Float64Array, theme: Theme, live: (span: number) => boolean): Shades {
+export function shadesOf(
+  scene: Scene, colouring: Colouring, positions: Float64Array, theme: Theme, live: (span: number) => boolean, moves: Moves | null,
+): Shades {
+  if (colouring === "moved" && moves !== null) return byMove(scene, moves, theme);
   if (colouring === "group" && scene.groups !== null) return byGroup(scene, theme);
   if (colouring === "peak") return byPeak(scene, theme, live);
   return byMagnitude(scene, colouring === "size", positions, theme);
@@ -73,20 +78,29 @@ function byGroup(scene: Scene, theme: Theme): Shades {
   return { of, colours: [...theme.groups, theme.other], legend: { kind: "entries", entries } };
 }
 
+function byMove(scene: Scene, moves: Moves, theme: Theme): Shades {
+  const all = [
+    { kind: SAME, colour: theme.same, text: "same place" }, { kind: HIGHER, colour: theme.higher, text: "higher in the second" },
+    { kind: LOWER, colour: theme.lower, text: "lower in the second" }, { kind: ELSEWHERE, colour: theme.elsewhere, text: "in another pool" },
+  ];
+  const entries = all.filter((entry) => entry.kind !== ELSEWHERE || scene.pools.length > 1);
+  return { of: Uint8Array.from(scene.owner, (buffer) => moves.kind[buffer] as number), colours: all.map((entry) => entry.colour), legend: { kind: "entries", entries } };
+}
+
 function byPeak(scene: Scene, theme: Theme, live: (span: number) => boolean): Shades {
   const of = Uint8Array.from(scene.owner, (_, span) => (live(span) ? 0 : 1));
   const entries = [{ colour: theme.atPeak, text: "live at the moment" }, { colour: theme.faded, text: "at other times" }];
   return { of, colours: [theme.atPeak, theme.faded], legend: { kind: "entries", entries } };
 }
 
-/** What a buffer is, in one line. */
-export function lifeText(scene: Scene, buffer: number): string {
+/** When a buffer lives, in one line; `told` writes a time. */
+export function lifeText(scene: Scene, buffer: number, told: (value: number | bigint) => string = time): string {
   const said: string[] = [];
   const { times } = scene.axis;
   for (let span = scene.firstSpan[buffer] as number; span < (scene.firstSpan[buffer + 1] as number); span++) {
     if (scene.kinds[span] === 1) said.push("always");
     else if (scene.kinds[span] === 2) said.push("no lifetime");
-    else said.push(`${bare(times[scene.begin[span] as number] as number)}–${bare(times[scene.end[span] as number] as number)}`);
+    else said.push([scene.begin, scene.end].map((ends) => bare(times[ends[span] as number] as number, told)).join("–"));
     if (said.length === 4) break;
   }
   const more = (scene.firstSpan[buffer + 1] as number) - (scene.firstSpan[buffer] as number) - said.length;
@@ -94,7 +108,7 @@ export function lifeText(scene: Scene, buffer: number): string {
 }
 
 /** Times of a few digits need no groups. */
-function bare(value: number | bigint): string {
+function bare(value: number | bigint, told: (value: number | bigint) => string): string {
   const text = String(value);
-  return text.length <= 6 ? text : time(value);
+  return text.length <= 6 ? text : told(value);
 }

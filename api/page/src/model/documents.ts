@@ -1,7 +1,9 @@
-/** What a file holds: a problem, a plan, or an object with both (a request, or what `memstow view` writes). */
-import { JsonReader, ReadError } from "./json.ts";
+/** What a file holds: a problem, a graph, a plan, or an object with these (a request, or what `memstow view` writes),
+ * which may hold a second plan. */
+import { type RawGraph, readGraph } from "./graph.ts";
+import { JsonReader } from "./json.ts";
 import { readPlan, type RawPlan } from "./plan.ts";
-import { readProblem, type RawProblem } from "./problem.ts";
+import { readProblem, type RawProblem, strings } from "./problem.ts";
 
 /** A better plan or bound, at its second of a run. */
 export interface SearchStep {
@@ -11,40 +13,60 @@ export interface SearchStep {
   solver: string;
 }
 
+export interface NamedPlan {
+  name: string;
+  plan: RawPlan;
+}
+
 export interface Documents {
   problem: RawProblem | null;
-  plan: RawPlan | null;
+  graph: RawGraph | null;
+  /** One, or two to compare. */
+  plans: NamedPlan[];
   search: SearchStep[];
   /** What the file calls itself. */
   name: string;
+  /** Terms whose bounds over all orders of the graph the judge has checked, as `memstow view` says. */
+  judged: string[];
 }
 
 const FIELDS_OF_PLANS = new Set(["placements", "status", "explanation", "closest", "solver", "digest"]);
 
-export function readDocuments(bytes: Uint8Array, progress: (part: number) => void): Documents {
-  const found: Documents = { problem: null, plan: null, search: [], name: "" };
+export function noDocuments(): Documents {
+  return { problem: null, graph: null, plans: [], search: [], name: "", judged: [] };
+}
+
+/** `held`: by the page itself, which `memstow view` has made; nobody else is believed what was judged. */
+export function readDocuments(bytes: Uint8Array, held: boolean, progress: (part: number) => void): Documents {
+  const found = noDocuments();
   const fields = fieldsOf(bytes);
   const json = new JsonReader(bytes, progress);
-  if (fields.has("operators")) {
-    throw new ReadError("this is a graph: make its problem with `memstow convert`, or a plan with `memstow solve`");
-  }
-  if (fields.has("buffers")) found.problem = readProblem(json);
-  else if (fields.has("problem") || fields.has("plan")) readBoth(json, found);
-  else if ([...fields].some((field) => FIELDS_OF_PLANS.has(field))) found.plan = readPlan(json);
-  else json.fail("neither a problem (with `buffers`) nor a plan (with `placements`)");
+  if (fields.has("operators")) found.graph = readGraph(json);
+  else if (fields.has("buffers")) found.problem = readProblem(json);
+  else if (fields.has("problem") || fields.has("graph") || fields.has("plan")) readBoth(json, found);
+  else if ([...fields].some((field) => FIELDS_OF_PLANS.has(field))) found.plans.push({ name: "", plan: readPlan(json) });
+  else json.fail("neither a problem (with `buffers`), nor a graph (with `operators`), nor a plan (with `placements`)");
   json.end();
-  return found;
+  return held ? found : { ...found, judged: [] };
 }
 
 function readBoth(json: JsonReader, found: Documents): void {
+  let names: string[] = [];
+  let order: string | null = null;
   json.object((field) => {
     if (json.isNull()) return;
     if (field === "problem") found.problem = readProblem(json);
-    else if (field === "plan") found.plan = readPlan(json);
+    else if (field === "graph") found.graph = readGraph(json);
+    else if (field === "order") order = json.string();
+    else if (field === "judged") found.judged = strings(json);
+    else if (field === "plan" || field === "other") found.plans.push({ name: "", plan: readPlan(json) });
+    else if (field === "names") names = strings(json);
     else if (field === "name") found.name = json.string();
     else if (field === "search") json.list(() => found.search.push(readStep(json)));
     else json.skip();
   });
+  if (found.graph !== null && order !== null) found.graph.order = order;
+  found.plans.forEach((plan, place) => (plan.name = names[place] ?? ""));
 }
 
 function readStep(json: JsonReader): SearchStep {
@@ -67,7 +89,7 @@ function fieldsOf(bytes: Uint8Array): Set<string> {
   try {
     json.object((field) => {
       fields.add(field);
-      if (field === "buffers" || field === "operators" || FIELDS_OF_PLANS.has(field)) throw enough;
+      if (field === "buffers" || field === "operators" || field === "graph" || FIELDS_OF_PLANS.has(field)) throw enough;
       if (field === "problem" || field === "plan") throw enough;
       json.skip();
     });

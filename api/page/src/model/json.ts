@@ -37,6 +37,11 @@ export class JsonReader {
     }
   }
 
+  /** Where the reader is. */
+  get at(): number {
+    return this.#at;
+  }
+
   isString(): boolean {
     return this.peek() === QUOTE;
   }

@@ -12,6 +12,17 @@ export interface Certificate {
   buffers: string[];
   parts: Certificate[];
   solver: string | null;
+  /** About the orders of a graph; see docs/order.md. */
+  order: OrderProof | null;
+}
+
+/** Why every order of a graph's operators needs so much, as far as it is told in words. */
+export interface OrderProof {
+  operator: string | null;
+  /** What must be live besides, of the first way: of each chain one storage. */
+  chains: { bytes: Whole; storages: string[] }[];
+  height: Whole | null;
+  sets: number;
 }
 
 export interface RawUse {
@@ -54,6 +65,7 @@ export interface RawPlan {
   prover: string | null;
   seconds: number;
   version: string | null;
+  digest: string | null;
   schedule: string[];
 }
 
@@ -99,13 +111,13 @@ export function readPlan(json: JsonReader): RawPlan {
   const plan = {
     status: "feasible", uses: [] as RawUse[], terms: [] as RawTerm[], explanation: null as Explanation | null,
     closest: [] as RawPlan["closest"], solver: null as string | null, prover: null as string | null, seconds: 0,
-    version: null as string | null, schedule: [] as string[],
+    version: null as string | null, digest: null as string | null, schedule: [] as string[],
   };
   json.object((field) => {
     if (json.isNull()) return;
     switch (field) {
       case "placements": placements.read(json); break;
-      case "status": case "solver": case "prover": case "version": plan[field] = json.string(); break;
+      case "status": case "solver": case "prover": case "version": case "digest": plan[field] = json.string(); break;
       case "seconds": plan.seconds = json.number(); break;
       case "pools": json.list(() => plan.uses.push(readUse(json))); break;
       case "objective": json.list(() => plan.terms.push(readTerm(json))); break;
@@ -155,16 +167,54 @@ function readTerm(json: JsonReader): RawTerm {
 }
 
 function readCertificate(json: JsonReader): Certificate {
-  const found: Certificate = { kind: "", pool: null, time: null, buffers: [], parts: [], solver: null };
+  const found: Certificate = { kind: "", pool: null, time: null, buffers: [], parts: [], solver: null, order: null };
+  const order: OrderProof = { operator: null, chains: [], height: null, sets: 0 };
   json.object((field) => {
     if (json.isNull()) return;
     if (field === "kind" || field === "pool" || field === "solver") found[field] = json.string();
     else if (field === "time") found.time = json.whole();
     else if (field === "buffers") found.buffers = strings(json);
     else if (field === "parts") json.list(() => found.parts.push(readCertificate(json)));
+    else if (field === "operator") order.operator = json.string();
+    else if (field === "height") order.height = json.whole();
+    else if (field === "sets") json.list(() => {
+      order.sets++;
+      json.skip();
+    });
+    else if (field === "ways") json.list((way) => readWay(json, way === 0 ? order.chains : []));
     else json.skip();
   });
+  if (found.kind === "cut" || found.kind === "refuted") found.order = order;
   return found;
+}
+
+function readWay(json: JsonReader, chains: OrderProof["chains"]): void {
+  json.object((field) => {
+    if (field === "chains") json.list(() => chains.push(readChain(json)));
+    else json.skip();
+  });
+}
+
+function readChain(json: JsonReader): OrderProof["chains"][number] {
+  const chain: OrderProof["chains"][number] = { bytes: 0, storages: [] };
+  json.object((field) => {
+    if (json.isNull()) return;
+    if (field === "bytes") chain.bytes = json.whole();
+    else if (field === "storages") json.list(() => chain.storages.push(readStorage(json)));
+    else json.skip();
+  });
+  return chain;
+}
+
+/** A tensor, or a piece of one: its name and its first byte. */
+function readStorage(json: JsonReader): string {
+  if (json.isString()) return json.string();
+  let name = "";
+  json.list((part) => {
+    if (part === 0) name = json.string();
+    else json.skip();
+  });
+  return name;
 }
 
 function readExplanation(json: JsonReader): Explanation {

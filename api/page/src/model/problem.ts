@@ -197,7 +197,7 @@ export function readProblem(json: JsonReader): RawProblem {
   };
 }
 
-function readPools(json: JsonReader): RawPool[] {
+export function readPools(json: JsonReader): RawPool[] {
   const pools: RawPool[] = [];
   json.list(() => {
     const pool: RawPool = { id: "", capacity: null, alignment: 1, base: 0, cost: 0, reserved: [] };
@@ -222,7 +222,7 @@ function readPools(json: JsonReader): RawPool[] {
 }
 
 /** A pair as a list of two ids, or as an object that names them. */
-function readPair(json: JsonReader): RawPair {
+export function readPair(json: JsonReader): RawPair {
   const pair: RawPair = { first: "", second: "", value: 0 };
   const both = (): void => {
     json.list((index) => {

@@ -2,10 +2,10 @@
 import { type Amount, larger } from "./columns.ts";
 import { nameCount, NameIndex } from "./names.ts";
 import type { Certificate } from "./plan.ts";
-import { allowedPools, named, type Pool, type Scene, type Term } from "./scene.ts";
+import { allowedPools, liveTogether, type Member, named, rigidGroups } from "./buffers.ts";
+import type { Pool, Scene, Term } from "./scene.ts";
 import { compare, type Profile, profileOf, sharers } from "./steps.ts";
 import { stepAt } from "./times.ts";
-import { liveTogether, type Member, rigidGroups } from "./validity.ts";
 
 /** A bound that follows, with the buffers that show it; or why none does. */
 export type Proof = { bound: Amount; buffers: number[]; moment: number } | { reason: string };

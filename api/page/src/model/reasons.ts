@@ -1,9 +1,9 @@
 /** Why a buffer is where it is, and what would have to change for a smaller peak. */
 import type { Amount } from "./columns.ts";
-import { type Scene, top } from "./scene.ts";
+import { liveTogether, top } from "./buffers.ts";
+import type { Scene } from "./scene.ts";
 import type { PoolShown } from "./shown.ts";
 import { compare } from "./steps.ts";
-import { liveTogether } from "./validity.ts";
 
 export interface Support {
   /** From the buffer down, each resting on the next. */

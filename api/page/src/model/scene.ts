@@ -2,9 +2,13 @@
 import { amount, type Amount, type Amounts, zeros } from "./columns.ts";
 import type { Documents, SearchStep } from "./documents.ts";
 import { ReadError, type Whole } from "./json.ts";
+import type { RawGraph } from "./graph.ts";
+import { lowered, outOfOrder, type Run, runOf } from "./lowering.ts";
+import { type Program, programOf } from "./program.ts";
 import { nameAt, nameCount, NameIndex, type PackedNames, sameName } from "./names.ts";
 import type { Certificate, Explanation, RawPlan } from "./plan.ts";
 import type { RawPair, RawPool, RawProblem } from "./problem.ts";
+import { NO_PROBLEM } from "./status.ts";
 import { type Axis, rankTimes } from "./times.ts";
 
 export interface Pool {
@@ -73,6 +77,8 @@ export interface Scene {
   inPlace: Pair[];
   reuseCosts: Pair[];
   objective: string[];
+  /** Of a graph: its operators. */
+  program: Program | null;
   /** Null: the problem has no plan. */
   claims: Claims | null;
   search: SearchStep[];
@@ -80,26 +86,53 @@ export interface Scene {
 
 const EXACT = 2 ** 53;
 
-export function sceneOf(documents: Documents, name: string): Scene {
-  const { problem, plan } = documents;
-  if (problem === null) {
-    throw new ReadError("a plan names buffers, but not their sizes and lifetimes: open its problem with it");
-  }
-  const wide = isWide(problem, plan);
-  const zero = amount(0, wide);
+/** A scene for each plan; without one, that of the problem alone. All of them share everything but places and claims. */
+export function scenesOf(documents: Documents, name: string): [Scene, ...Scene[]] {
+  const plans = documents.plans.map((one) => one.plan);
+  const run = documents.graph === null ? null : oneRun(documents.graph, plans);
+  const problem = documents.problem ?? (documents.graph === null || run === null ? null : lowered(documents.graph, run));
+  if (problem === null) throw new ReadError(NO_PROBLEM);
+  const wide = isWide(problem, plans);
   const index = new NameIndex(problem.names);
   const twice = index.repeated();
   if (twice !== null) throw new ReadError(`two buffers have the id ${JSON.stringify(twice)}`);
-  const { axis, begin, end } = rankTimes(problem.begins, problem.ends, problem.kinds);
   const poolAt = new Map(problem.pools.map((pool, place) => [pool.id, place]));
+  const shared = withoutPlan(problem, name, index, poolAt, wide);
+  const program = documents.graph === null || run === null ? null : programOf(documents.graph, run, index, shared.axis.times);
+  const scene = (plan: RawPlan | null): Scene => ({
+    ...shared,
+    ...placed(problem, plan, index, poolAt, wide),
+    claims: plan === null ? null : claimsOf(plan, poolAt, wide),
+    search: documents.search,
+    program,
+  });
+  const [first = null, ...others] = plans;
+  return [scene(first), ...others.map(scene)];
+}
+
+/** The order of the plans: two are compared on one axis. */
+function oneRun(graph: RawGraph, plans: RawPlan[]): Run {
+  const [first, second] = [plans[0]?.schedule ?? [], plans[1]?.schedule];
+  const run = runOf(graph, first);
+  const [fault] = outOfOrder(graph, run);
+  if (fault !== undefined) throw new ReadError(`the graph does not allow this order: ${fault}`);
+  if (second !== undefined && runOf(graph, second).order.some((operator, place) => operator !== run.order[place])) {
+    throw new ReadError("the two plans run the operators in different orders: only maps of one order compare");
+  }
+  return run;
+}
+
+type Shared = Omit<Scene, "offsets" | "pool" | "claims" | "search" | "program">;
+
+function withoutPlan(problem: RawProblem, name: string, index: NameIndex, poolAt: Map<string, number>, wide: boolean): Shared {
+  const { axis, begin, end } = rankTimes(problem.begins, problem.ends, problem.kinds);
   const pairs = (raw: RawPair[]): Pair[] => raw.map((pair) => pairOf(pair, index, wide));
   return {
     name: problem.name ?? name,
-    wide, zero, axis, begin, end,
+    wide, zero: amount(0, wide), axis, begin, end,
     pools: problem.pools.map((pool) => poolOf(pool, wide)),
     names: problem.names,
     sizes: problem.sizes.amounts(wide),
-    ...placed(problem, plan, index, poolAt, wide),
     alignments: problem.alignments.length ? problem.alignments.amounts(wide) : null,
     accesses: problem.accesses.length ? problem.accesses.amounts(wide) : null,
     lists: problem.lists.map((list) => Int32Array.from(list, (id) => placeOf(poolAt, id))),
@@ -118,22 +151,20 @@ export function sceneOf(documents: Documents, name: string): Scene {
     inPlace: pairs(problem.inPlace),
     reuseCosts: pairs(problem.reuseCosts),
     objective: problem.objective ?? (problem.pools.length === 1 ? ["peak"] : ["placement_cost", "peak"]),
-    claims: plan === null ? null : claimsOf(plan, poolAt, wide),
-    search: documents.search,
   };
 }
 
 /** Whether some sum of this document could be above 2^53. */
-function isWide(problem: RawProblem, plan: RawPlan | null): boolean {
-  const columns = [problem.sizes, problem.alignments, problem.accesses, ...(plan === null ? [] : [plan.offsets])];
+function isWide(problem: RawProblem, plans: RawPlan[]): boolean {
+  const columns = [problem.sizes, problem.alignments, problem.accesses, ...plans.map((plan) => plan.offsets)];
   if (columns.some((column) => column.isWide)) return true;
   const values: Whole[] = [
     ...problem.pools.flatMap((pool) => [pool.capacity ?? 0, pool.base, pool.alignment,
       ...pool.reserved.flatMap((range) => [range.offset, range.size])]),
     ...[...problem.reuseCosts, ...problem.relative].map((pair) => pair.value),
     ...[...problem.pins.values()].map((pin) => pin.offset ?? 0),
-    ...(plan?.terms ?? []).flatMap((term) => [term.value, term.bound]),
-    ...(plan?.uses ?? []).flatMap((use) => [use.peak, use.bound, use.live]),
+    ...plans.flatMap((plan) => plan.terms.flatMap((term) => [term.value, term.bound])),
+    ...plans.flatMap((plan) => plan.uses.flatMap((use) => [use.peak, use.bound, use.live])),
   ];
   let sum = 0;
   for (const value of values) sum += Math.abs(Number(value));
@@ -208,21 +239,4 @@ function claimsOf(plan: RawPlan, poolAt: Map<string, number>, wide: boolean): Cl
     prover: plan.prover,
     seconds: plan.seconds,
   };
-}
-
-/** Names a buffer. */
-export function named(scene: Scene, buffer: number): string {
-  return nameAt(scene.names, buffer);
-}
-
-export function top(scene: Scene, buffer: number): Amount {
-  return (scene.offsets[buffer] as Amount) + (scene.sizes[buffer] as Amount);
-}
-
-/** The pools that a buffer may be in, in order of preference. */
-export function allowedPools(scene: Scene, buffer: number): readonly number[] | Int32Array {
-  const pin = scene.pins.get(buffer);
-  if (pin !== undefined) return [pin.pool];
-  const list = scene.allowed?.[buffer] ?? -1;
-  return list >= 0 ? (scene.lists[list] as Int32Array) : scene.pools.map((_, place) => place);
 }

@@ -1,9 +1,15 @@
 /** Everything that is computed once, in a worker, before a plan is drawn. */
+import { type Bound, isExplained, poolBound, termBounds } from "./bounds.ts";
 import { type Amount, larger } from "./columns.ts";
-import { type Documents, readDocuments } from "./documents.ts";
+import { type Documents, noDocuments, readDocuments } from "./documents.ts";
 import { byArea, type Ordered, positions } from "./order.ts";
-import { type Proof, Prover } from "./proofs.ts";
-import { type Scene, sceneOf, top } from "./scene.ts";
+import { Prover } from "./proofs.ts";
+import { beside, type Moves } from "./moves.ts";
+import { ReadError } from "./json.ts";
+import { criticalOf, needsOf } from "./program.ts";
+import { top } from "./buffers.ts";
+import { type Scene, scenesOf } from "./scene.ts";
+import { hasNoPlan, MISSING_SECOND } from "./status.ts";
 import { type Profile, profileOf, skylineOf } from "./steps.ts";
 import { checkPlan, type Validity } from "./validity.ts";
 
@@ -14,18 +20,11 @@ export interface PoolShown {
   profile: Profile;
   skyline: Float64Array;
   peak: Amount;
+  /** The highest address to draw, and the most live bytes; of two plans beside each other the larger ones. */
+  room: number;
+  livest: number;
   /** The best bound on its peak that is known; null: none. */
   bound: Bound | null;
-}
-
-export interface Bound {
-  value: Amount;
-  /** Whether this page has counted it; otherwise the plan claims it, for this reason unchecked. */
-  checked: boolean;
-  reason: string;
-  buffers: Int32Array;
-  /** The step in which all of them are live; -1: there need not be one. */
-  moment: number;
 }
 
 export interface Shown {
@@ -34,30 +33,62 @@ export interface Shown {
   validity: Validity;
   /** For each term of the objective the best bound. */
   terms: Bound[];
+  /** By operator, the most bytes live while it runs. */
+  needs: Amount[];
+  /** The operator that the proof about all orders names, or the one that needs the most; -1: there is none. */
+  critical: number;
   /** Whether what the explanation says of live bytes was counted here. */
   explained: boolean;
+  /** What the plan is called, where there are two. */
+  plan: string;
+  /** Another plan of the same problem, to compare. */
+  second: Second | null;
+}
+
+export interface Second {
+  shown: Shown;
+  moves: Moves;
 }
 
 export type Progress = (doing: string, part: number) => void;
 
-/** Reads the files of one view: a problem and a plan, in one or in two. */
-export function readShown(files: { name: string; bytes: Uint8Array }[], progress: Progress): Shown {
-  const documents: Documents = { problem: null, plan: null, search: [], name: "" };
+/** Reads the files of one view: a problem and a plan, or two, in one file or in several. */
+export function readShown(files: { name: string; bytes: Uint8Array; held: boolean }[], both: boolean, progress: Progress): Shown {
+  const documents = noDocuments();
   let name = "";
   for (const file of files) {
-    const read = readDocuments(file.bytes, (part) => progress(`reading ${file.name}`, part));
+    const read = readDocuments(file.bytes, file.held, (part) => progress(`reading ${file.name}`, part));
     if (read.problem !== null) {
       documents.problem = read.problem;
+      documents.graph = null;
       name = read.name || file.name;
     }
-    if (read.plan !== null) documents.plan = read.plan;
+    if (read.graph !== null) {
+      documents.graph = read.graph;
+      if (read.problem === null) documents.problem = null;
+      name = read.name || file.name;
+    }
+    documents.judged.push(...read.judged);
+    for (const one of read.plans) documents.plans.push({ name: one.name || file.name, plan: one.plan });
     if (read.search.length > 0) documents.search = read.search;
   }
+  documents.plans = documents.plans.slice(-2);
+  if (both && documents.plans.length < 2) throw new ReadError(MISSING_SECOND);
+  checkSameProblem(documents);
   progress("joining", 0);
-  return showScene(sceneOf(documents, name), progress);
+  const [first, second] = scenesOf(documents, name);
+  const shown = showScene(first, documents.plans[0]?.name ?? "", second === undefined ? documents.judged : [], progress);
+  if (second === undefined) return shown;
+  if (hasNoPlan(first) || hasNoPlan(second)) throw new ReadError("one of the two places nothing, so there is nothing to compare");
+  return beside(shown, showScene(second, documents.plans[1]?.name ?? "", [], progress));
 }
 
-export function showScene(scene: Scene, progress: Progress): Shown {
+function checkSameProblem(documents: Documents): void {
+  const digests = new Set(documents.plans.flatMap((one) => one.plan.digest ?? []));
+  if (digests.size > 1) throw new ReadError("the two plans are for different problems, as their digests say");
+}
+
+function showScene(scene: Scene, plan: string, judged: string[], progress: Progress): Shown {
   const prover = new Prover(scene);
   const given = positions(scene.axis.times, false);
   const byChange = positions(scene.axis.times, true);
@@ -70,22 +101,34 @@ export function showScene(scene: Scene, progress: Progress): Shown {
       : profileOf(scene, (buffer) => scene.pool[buffer] === place, inside);
     let peak = scene.zero;
     for (const span of inside) peak = larger(peak, top(scene, scene.owner[span] as number));
+    const bound = poolBound(scene, prover, place, judged);
     return {
       given: byArea(scene, inside, given),
       byChange: byArea(scene, inside, byChange),
       profile,
       skyline: skylineOf(scene, inside),
       peak,
-      bound: poolBound(scene, prover, place),
+      room: roomOf(scene, place, peak, profile, bound),
+      livest: Number(profile.most),
+      bound,
     };
   });
   progress("checking", 0);
   const validity = hasNoPlan(scene) ? { faults: [], unchecked: [] } : checkPlan(scene);
-  return { scene, pools, validity, terms: termBounds(scene, prover, pools), explained: isExplained(scene, prover) };
+  const { program } = scene;
+  const needs = program === null ? [] : needsOf(program, pools.map((pool) => pool.profile.live), scene.zero);
+  return {
+    scene, pools, validity, plan, second: null,
+    needs, critical: program === null ? -1 : criticalOf(program, needs, scene.claims?.terms[0]?.certificate?.order?.operator ?? null),
+    terms: termBounds(scene, prover, pools, judged), explained: isExplained(scene, prover),
+  };
 }
 
-export function hasNoPlan(scene: Scene): boolean {
-  return scene.claims === null || scene.claims.status === "infeasible" || scene.claims.status === "unknown";
+/** Everything that is placed, and the capacity where that is not so large that nothing else would be seen. */
+function roomOf(scene: Scene, place: number, peak: Amount, profile: Profile, bound: Bound | null): number {
+  const used = Math.max(Number(peak), Number(profile.most), Number(bound?.value ?? 0));
+  const capacity = Number(scene.pools[place]?.capacity ?? 0);
+  return Math.max(used, capacity <= used * 1.5 ? capacity : 0, 1);
 }
 
 function spansByPool(scene: Scene): Int32Array[] {
@@ -121,55 +164,6 @@ function problemProfile(scene: Scene, place: number): Profile {
   return profileOf(scene, only);
 }
 
-function poolBound(scene: Scene, prover: Prover, place: number): Bound | null {
-  const claimed = scene.claims?.bounds.get(place);
-  const known = (proof: Proof): Bound | null => (
-    "reason" in proof ? null : { value: proof.bound, checked: true, reason: "", buffers: Int32Array.from(proof.buffers), moment: proof.moment }
-  );
-  const own = known(prover.own(place));
-  if (claimed === undefined) return own;
-  if (own !== null && own.value >= claimed.bound) return own;
-  const first = scene.claims?.terms[0];
-  const certificate = claimed.certificate ?? (scene.pools.length === 1 && first?.term === "peak" ? first.certificate : null);
-  const proof = certificate === null || certificate.kind !== "live_bytes" ? null : prover.ofPool(certificate, place);
-  const shown = proof === null ? null : known(proof);
-  if (shown !== null && shown.value >= claimed.bound) return shown;
-  const reason = proof !== null && "reason" in proof ? proof.reason : `claimed by ${scene.claims?.prover ?? "the plan"}`;
-  return { value: claimed.bound, checked: false, reason, buffers: new Int32Array(), moment: -1 };
-}
-
-function termBounds(scene: Scene, prover: Prover, pools: PoolShown[]): Bound[] {
-  const only = pools[0]?.bound;
-  return (scene.claims?.terms ?? []).map((term): Bound => {
-    if (scene.pools.length === 1 && isPeak(term.term) && only?.checked === true && only.value >= term.bound) return only;
-    const proof = prover.ofTerm(term);
-    if (!("reason" in proof) && proof.bound >= term.bound) {
-      return { value: proof.bound, checked: true, reason: "", buffers: Int32Array.from(proof.buffers), moment: proof.moment };
-    }
-    if (!(term.bound > 0)) return { value: term.bound, checked: true, reason: "", buffers: new Int32Array(), moment: -1 };
-    const reason = "reason" in proof ? proof.reason : "the certificate shows less than it claims";
-    return { value: term.bound, checked: false, reason, buffers: new Int32Array(), moment: -1 };
-  });
-}
-
-export function isPeak(term: string): boolean {
-  return term === "peak" || term === "max_peak" || term.startsWith("peak:");
-}
-
-/** Whether live bytes above the capacity, as the explanation says, were counted here. */
-function isExplained(scene: Scene, prover: Prover): boolean {
-  const explanation = scene.claims?.explanation ?? null;
-  if (explanation === null || explanation.code !== "over_capacity") return false;
-  const pool = explanation.pool === null ? (scene.pools.length === 1 ? 0 : -1) : scene.pools.findIndex((one) => one.id === explanation.pool);
-  const capacity = scene.pools[pool]?.capacity ?? null;
-  if (capacity === null) return false;
-  const certificate = {
-    kind: "live_bytes", pool: explanation.pool, time: explanation.time, buffers: explanation.buffers, parts: [], solver: null,
-  };
-  const proof = prover.ofPool(certificate, pool);
-  return !("reason" in proof) && proof.bound > capacity;
-}
-
 /** What may be moved to another thread instead of being copied. */
 export function movable(shown: Shown): ArrayBuffer[] {
   const found = new Set<ArrayBuffer>();
@@ -179,8 +173,10 @@ export function movable(shown: Shown): ArrayBuffer[] {
       for (const inner of Object.values(value)) look(inner, depth + 1);
     }
   };
-  look(shown, 0);
-  for (const pool of shown.pools) look(pool, 0);
-  for (const term of shown.terms) look(term, 0);
+  for (const one of [shown, ...(shown.second === null ? [] : [shown.second.shown])]) {
+    look(one.scene, 0);
+    for (const part of [...one.pools, ...one.terms]) look(part, 0);
+  }
+  if (shown.second !== null) look(shown.second.moves, 0);
   return [...found];
 }

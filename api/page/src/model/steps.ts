@@ -1,6 +1,7 @@
 /** What a pool holds in each step of time: live bytes, each byte counted once, and the height of what is placed. */
 import { type Amount, type Amounts, zeros } from "./columns.ts";
-import { type Scene, top } from "./scene.ts";
+import { top } from "./buffers.ts";
+import type { Scene } from "./scene.ts";
 
 /** More than that is not counted where buffers may share bytes. */
 const MOST_WORK = 20_000_000;

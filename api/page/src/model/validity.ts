@@ -2,7 +2,8 @@
 import { bytes } from "../draw/format.ts";
 import { type Amount } from "./columns.ts";
 import { OrderedSet } from "./ordered_set.ts";
-import { allowedPools, named, type Pair, type Scene, top } from "./scene.ts";
+import { allowedPools, inTime, liveTogether, named, overlapping, rigidGroups, top } from "./buffers.ts";
+import type { Pair, Scene } from "./scene.ts";
 import { compare, sharers } from "./steps.ts";
 
 export interface Validity {
@@ -88,11 +89,6 @@ function sweep(scene: Scene, pool: number, sharing: Set<number>, faults: string[
   }
 }
 
-/** Whether it lives in time; buffers without lifetimes have only the conflicts that are listed. */
-function inTime(scene: Scene, span: number): boolean {
-  return scene.kinds[span] !== 2;
-}
-
 /** Sorted by counting, since ranks are small: a million spans would take a second by comparison. */
 function ordered(spans: number[], by: Int32Array): Int32Array {
   let most = 0;
@@ -154,57 +150,6 @@ function checkPairs(scene: Scene, faults: string[]): void {
       faults.push(`${named(scene, pair.second)} is not where ${named(scene, pair.first)} needs it`);
     }
   }
-}
-
-export interface Member {
-  root: number;
-  /** Its offset less that of the root. */
-  delta: Amount;
-}
-
-/** The rigid group of each buffer that is in one. */
-export function rigidGroups(scene: Scene): Map<number, Member> {
-  const near = new Map<number, { other: number; delta: Amount }[]>();
-  const join = (from: number, to: number, delta: Amount): void => {
-    const list = near.get(from) ?? [];
-    near.set(from, [...list, { other: to, delta }]);
-  };
-  for (const pair of scene.relative) {
-    join(pair.first, pair.second, pair.value);
-    join(pair.second, pair.first, scene.zero - pair.value);
-  }
-  const found = new Map<number, Member>();
-  for (const root of near.keys()) {
-    if (found.has(root)) continue;
-    found.set(root, { root, delta: scene.zero });
-    const open = [root];
-    for (let from = open.pop(); from !== undefined; from = open.pop()) {
-      const delta = found.get(from)?.delta ?? scene.zero;
-      for (const edge of near.get(from) ?? []) {
-        if (found.has(edge.other)) continue;
-        found.set(edge.other, { root, delta: delta + edge.delta });
-        open.push(edge.other);
-      }
-    }
-  }
-  return found;
-}
-
-export function overlapping(scene: Scene, one: number, other: number): boolean {
-  return scene.pool[one] === scene.pool[other] && (scene.pool[one] as number) >= 0
-    && (scene.sizes[one] as Amount) > 0 && (scene.sizes[other] as Amount) > 0
-    && (scene.offsets[one] as Amount) < top(scene, other) && (scene.offsets[other] as Amount) < top(scene, one);
-}
-
-export function liveTogether(scene: Scene, one: number, other: number): boolean {
-  for (let span = scene.firstSpan[one] as number; span < (scene.firstSpan[one + 1] as number); span++) {
-    for (let against = scene.firstSpan[other] as number; against < (scene.firstSpan[other + 1] as number); against++) {
-      if (inTime(scene, span) && inTime(scene, against)
-        && (scene.begin[span] as number) < (scene.end[against] as number)
-        && (scene.begin[against] as number) < (scene.end[span] as number)) return true;
-    }
-  }
-  return false;
 }
 
 function key(one: number, other: number): string {

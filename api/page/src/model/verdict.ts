@@ -4,7 +4,9 @@
  */
 import { bytes, count, percentUp, plain, seconds } from "../draw/format.ts";
 import type { Amount } from "./columns.ts";
-import { type Bound, hasNoPlan, isPeak, type Shown } from "./shown.ts";
+import type { Bound } from "./bounds.ts";
+import type { Shown } from "./shown.ts";
+import { hasNoPlan, isPeak } from "./status.ts";
 
 export type Tone = "proven" | "open" | "claimed" | "wrong" | "plain";
 
@@ -37,6 +39,9 @@ export function verdictOf(shown: Shown, source: Source = "file"): Verdict {
 }
 
 function ofProblem(shown: Shown): Verdict {
+  if (shown.scene.program?.anyOrder === true) {
+    return { lead: "No plan yet.", rest: "", tone: "open", note: "Drawn in the order that is listed. Which order needs the least, the solver must say." };
+  }
   const most = shown.pools.length === 1 ? shown.pools[0]?.bound : null;
   if (most === null || most === undefined) return { lead: "A problem without a plan.", rest: "", tone: "plain", note: "" };
   return { lead: "No plan yet.", rest: `It takes at least ${bytes(most.value)}.`, tone: "open", note: "" };
@@ -59,9 +64,12 @@ function ofPlan(shown: Shown, source: Source): Verdict {
   if (objective === undefined) return { lead: "It fits.", rest: "", tone: "proven", note: "" };
   const value = valueOf(shown, objective);
   if (value === null) return { lead: "It fits.", rest: "", tone: "plain", note: "" };
-  const claimed = scene.claims?.terms.findIndex((term) => term.term === objective) ?? -1;
-  const bound = boundOf(shown, objective, shown.terms[claimed]);
-  return worded(objective, value, bound, source, shown);
+  return worded(objective, value, boundOf(shown, objective), source, shown);
+}
+
+/** Whether this page counts the value of a term itself. */
+export function isCounted(term: string): boolean {
+  return isPeak(term) || term === "placement_cost";
 }
 
 /** The value of a term, counted here; for terms that need more than the plan, what the plan says. */
@@ -93,7 +101,9 @@ function placementCost(shown: Shown): Amount {
   return cost;
 }
 
-function boundOf(shown: Shown, objective: string, ofTerm: Bound | undefined): Bound | null {
+/** The best bound on a term: that of the term itself, or of the only pool. */
+export function boundOf(shown: Shown, objective: string): Bound | null {
+  const ofTerm = shown.terms[shown.scene.claims?.terms.findIndex((term) => term.term === objective) ?? -1];
   const own = isPeak(objective) && shown.scene.pools.length === 1 ? shown.pools[0]?.bound ?? null : null;
   if (ofTerm === undefined) return own;
   if (own === null) return ofTerm;
@@ -102,8 +112,10 @@ function boundOf(shown: Shown, objective: string, ofTerm: Bound | undefined): Bo
 
 function worded(term: string, value: Amount, bound: Bound | null, source: Source, shown: Shown): Verdict {
   const lead = isPeak(term) ? bytes(value) : "It fits.";
-  const known = bound !== null && (bound.checked || source === "service");
-  const { least, nearly } = words(term, value);
+  const known = bound !== null && (bound.checked || bound.judged || source === "service");
+  const word = bound === null || bound.checked || source === "service" ? "." : bound.judged ? ", as the judge says." : ", as the file claims.";
+  const counted = bound !== null && (bound.checked || bound.judged);
+  const { least, nearly } = words(term, value, shown.scene.program?.anyOrder === true);
   if (bound === null) return { lead: isPeak(term) ? `${lead}.` : lead, rest: "", tone: "plain", note: "No bound is known." };
   if (bound.value > value) {
     // A claim that the plan itself disproves.
@@ -111,20 +123,26 @@ function worded(term: string, value: Amount, bound: Bound | null, source: Source
   }
   if (bound.value >= value) {
     const tone = known ? "proven" : "claimed";
-    const said = known ? `${least}.` : `${least}, as the file claims.`;
-    return { lead: isPeak(term) ? `${lead}.` : lead, rest: said, tone, note: known ? "" : unchecked(bound, shown) };
+    const said = `${least}${word}`;
+    return { lead: isPeak(term) ? `${lead}.` : lead, rest: said, tone, note: counted ? "" : unchecked(bound, shown, source) };
   }
   const part = Number(value - bound.value) / Number(value);
-  const rest = `${nearly.replace("%", percentUp(part))}${known ? "." : ", as the file claims."}`;
-  return { lead: isPeak(term) ? `${lead},` : lead, rest, tone: "open", note: known ? "" : unchecked(bound, shown) };
+  // Of a plan that may be more than twice as large as it must be, a share says nothing.
+  if (part > 0.5 && isPeak(term)) {
+    return { lead: `${lead}.`, rest: `At least ${bytes(bound.value)} ${bound.value > 1 ? "are" : "is"} needed${word}`, tone: "open", note: counted ? "" : unchecked(bound, shown, source) };
+  }
+  const rest = `${nearly.replace("%", percentUp(part))}${word}`;
+  return { lead: isPeak(term) ? `${lead},` : lead, rest, tone: "open", note: counted ? "" : unchecked(bound, shown, source) };
 }
 
-function unchecked(bound: Bound, shown: Shown): string {
+function unchecked(bound: Bound, shown: Shown, source: Source): string {
   const prover = shown.scene.claims?.prover ?? null;
-  return `This page could not count that again: ${bound.reason}${prover === null || bound.reason.includes("claimed") ? "" : ` (${plain(prover, 40)})`}.`;
+  const who = source === "service" ? "The service has found that; this page" : "This page";
+  return `${who} could not count it again: ${bound.reason}${prover === null || bound.reason.includes("claimed") ? "" : ` (${plain(prover, 40)})`}.`;
 }
 
-function words(term: string, value: Amount): { least: string; nearly: string } {
+function words(term: string, value: Amount, anyOrder: boolean): { least: string; nearly: string } {
+  if (anyOrder && term === "peak") return { least: "No order and no plan can be smaller", nearly: "within % of the least that any order needs" };
   if (term === "peak") return { least: "No plan can be smaller", nearly: "within % of the least possible" };
   if (term === "max_peak") return { least: "No plan has a smaller largest pool", nearly: "within % of the least possible" };
   if (term.startsWith("peak:")) {
@@ -148,9 +166,9 @@ export function factsOf(shown: Shown): Fact[] {
   if (claims === null || hasNoPlan(scene)) return facts;
   const objective = scene.objective[0] ?? "peak";
   const value = valueOf(shown, objective);
-  const bound = boundOf(shown, objective, shown.terms[claims.terms.findIndex((term) => term.term === objective)]);
+  const bound = boundOf(shown, objective);
   if (value !== null) facts.push({ label: label(objective), value: count(value) });
-  if (bound !== null) facts.push({ label: bound.checked ? "proven bound" : "claimed bound", value: count(bound.value) });
+  if (bound !== null) facts.push({ label: bound.checked ? "proven bound" : bound.judged ? "judged bound" : "claimed bound", value: count(bound.value) });
   if (value !== null && bound !== null && value > bound.value && isPeak(objective)) {
     facts.push({ label: "gap", value: bytes(value - bound.value) });
   }

@@ -4,13 +4,16 @@ import { type JSX, render } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { CanvasPen } from "../draw/pen.ts";
 import { drawSearch } from "../draw/search.ts";
-import { isPeak, type Shown } from "../model/shown.ts";
+import type { Second, Shown } from "../model/shown.ts";
+import { isPeak } from "../model/status.ts";
 import { Bar } from "./bar.tsx";
+import { CompareSide } from "./compare.tsx";
 import { Dialogs } from "./dialogs.tsx";
 import { Drop, listenForFiles } from "./drop.tsx";
 import { writeFragments } from "./fragment.ts";
 import { Head, Tools } from "./head.tsx";
 import { listen } from "./keys.ts";
+import { parts } from "./parts.ts";
 import { PoolView } from "./poolview.tsx";
 import { Side } from "./side.tsx";
 import * as state from "./state.ts";
@@ -21,8 +24,8 @@ export function start(root: HTMLElement): void {
     document.documentElement.dataset["theme"] = state.themeName.value;
   });
   effect(() => {
-    const name = state.shown.value?.scene.name;
-    document.title = name === undefined || name === "" ? "memstow" : `${name} – memstow`;
+    const name = state.shown.value?.scene.name ?? state.heading.value;
+    document.title = name === "" ? "memstow" : `${name} – memstow`;
   });
   writeFragments();
   listen();
@@ -35,7 +38,7 @@ function App(): JSX.Element {
   return (
     <>
       <Bar />
-      {shown === null ? <Drop /> : <Plan shown={shown} />}
+      {shown === null ? parts.place() ?? <Drop /> : <Plan shown={shown} />}
       <Dialogs />
     </>
   );
@@ -48,16 +51,42 @@ function drawn(shown: Shown): number[] {
 }
 
 function Plan(props: { shown: Shown }): JSX.Element {
+  const { second } = props.shown;
+  if (second !== null) return <Two shown={props.shown} second={second} />;
+  return (
+    <main class="plan">
+      <parts.status />
+      <Head />
+      <div class="below">
+        <div class="maps">
+          <Tools />
+          {drawn(props.shown).map((place) => <PoolView key={place} place={place} />)}
+          {state.search.value.length > 1 && <SearchView shown={props.shown} />}
+        </div>
+        <Side />
+      </div>
+    </main>
+  );
+}
+
+/** Two plans: for each pool both maps on one scale. */
+function Two(props: { shown: Shown; second: Second }): JSX.Element {
+  const { shown, second } = props;
+  const places = [...new Set([...drawn(shown), ...drawn(second.shown)])].sort((one, other) => one - other);
   return (
     <main class="plan">
       <Head />
       <div class="below">
         <div class="maps">
           <Tools />
-          {drawn(props.shown).map((place) => <PoolView key={place} place={place} />)}
-          {props.shown.scene.search.length > 1 && <SearchView shown={props.shown} />}
+          {places.map((place) => (
+            <div class="pair" key={place}>
+              <PoolView place={place} which={0} />
+              <PoolView place={place} which={1} />
+            </div>
+          ))}
         </div>
-        <Side />
+        <CompareSide shown={shown} second={second} />
       </div>
     </main>
   );
@@ -75,7 +104,7 @@ function SearchView(props: { shown: Shown }): JSX.Element {
       on.width = Math.round(on.clientWidth * density);
       on.height = Math.round(on.clientHeight * density);
       context.setTransform(density, 0, 0, density, 0, 0);
-      drawSearch(pen, props.shown.scene.search, on.clientWidth, on.clientHeight, state.theme.value, isPeak(props.shown.scene.objective[0] ?? ""));
+      drawSearch(pen, state.search.value, on.clientWidth, on.clientHeight, state.theme.value, isPeak(props.shown.scene.objective[0] ?? ""));
     };
     const size = new ResizeObserver(draw);
     size.observe(on);

@@ -1,9 +1,10 @@
 /** The bar at the top: find a buffer, export, share, theme. */
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { named } from "../model/scene.ts";
+import { named } from "../model/buffers.ts";
 import { search } from "../model/names.ts";
 import { bytes, plain } from "../draw/format.ts";
+import { parts } from "./parts.ts";
 import { save } from "./save.ts";
 import * as state from "./state.ts";
 
@@ -13,14 +14,15 @@ export function Bar(): JSX.Element {
   const shown = state.shown.value;
   return (
     <header class="bar">
-      <a class="brand" href={location.protocol === "file:" ? "#" : "/"} aria-label="memstow">
+      <a class="brand" href={SERVED ? "/" : "#"} aria-label="memstow">
         <Mark />
         memstow
       </a>
+      <parts.navigation />
       <span class="grow" />
       {shown !== null && <Find />}
       {shown !== null && <Export />}
-      {shown !== null && <Share />}
+      {SERVED && shown !== null && <Share />}
       <button type="button" onClick={flip} aria-label={`use ${other()} colours`}>{other() === "dark" ? "Dark" : "Light"}</button>
       <button type="button" class="round" onClick={() => (state.dialog.value = "keys")} aria-label="keys">?</button>
     </header>
@@ -118,9 +120,8 @@ function Export(): JSX.Element {
   );
 }
 
-function Share(): JSX.Element | null {
+function Share(): JSX.Element {
   const done = useSignal(false);
-  if (location.protocol === "file:") return null;
   const copy = (): void => {
     void navigator.clipboard?.writeText(location.href).then(() => {
       done.value = true;

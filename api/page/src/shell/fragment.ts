@@ -1,11 +1,11 @@
 /** What is seen is in the address, after the `#`: a link restores it. */
 import { effect } from "@preact/signals";
 import { nameAt, nameCount } from "../model/names.ts";
-import { named } from "../model/scene.ts";
+import { named } from "../model/buffers.ts";
 import type { Colouring } from "../draw/shades.ts";
 import * as state from "./state.ts";
 
-const COLOURINGS: readonly string[] = ["lifetime", "size", "group", "peak"];
+const COLOURINGS: readonly string[] = ["moved", "lifetime", "size", "group", "peak"];
 const WAIT = 150;
 
 export function writeFragments(): void {
@@ -31,6 +31,8 @@ function fragment(): string {
   if (state.across.value !== null) parts.set("across", state.across.value.join("_"));
   for (const [pool, range] of state.upward.value) parts.set(`up${pool}`, range.join("_"));
   if (now !== null && state.chosen.value >= 0) parts.set("buffer", named(now.scene, state.chosen.value));
+  const operator = now?.scene.program?.operators[state.operator.value];
+  if (operator !== undefined) parts.set("operator", operator.id);
   return parts.toString();
 }
 
@@ -41,6 +43,7 @@ export function readFragment(text: string): void {
   if (colour !== null && COLOURINGS.includes(colour)) state.colouring.value = colour as Colouring;
   state.byChange.value = parts.get("time") === "change";
   state.proofOnly.value = parts.get("show") === "proof";
+  state.operator.value = now?.scene.program?.operators.findIndex((one) => one.id === parts.get("operator")) ?? -1;
   state.moment.value = whole(parts.get("moment"), (now?.scene.axis.times.length ?? 1) - 2);
   state.less.value = whole(parts.get("less"), 2 ** 62);
   state.across.value = range(parts.get("across"));

@@ -1,11 +1,15 @@
 /** Pointer, wheel and touch on the picture of a pool. */
 import type { Layout, Picture } from "../draw/picture.ts";
+import { rankOf } from "../draw/operators.ts";
 import { Scale, stepOf } from "../draw/scale.ts";
 import { fullWindow } from "../draw/picture.ts";
+import { operatorAt } from "../model/program.ts";
 import * as state from "./state.ts";
 
 export interface Hover {
+  /** -1: none; then there is an operator. */
   span: number;
+  operator: number;
   x: number;
   y: number;
   wide: number;
@@ -16,15 +20,18 @@ export interface Hover {
 const STILL = 140;
 const DRAGGED = 4;
 
+type Where = "map" | "live" | "operators";
+
 export class Gestures {
   readonly #stop = new AbortController();
   readonly #down = new Map<number, { x: number; y: number }>();
-  #start: { x: number; y: number; window: Picture["window"]; where: "map" | "live" } | null = null;
+  #start: { x: number; y: number; window: Picture["window"]; where: Where } | null = null;
   #dragged = false;
   #timer: number | undefined;
 
   constructor(
     readonly place: number,
+    readonly which: state.Which,
     readonly canvas: HTMLCanvasElement,
     readonly layout: () => Layout,
     readonly pick: (picture: Picture, x: number, y: number) => number,
@@ -48,7 +55,7 @@ export class Gestures {
   }
 
   #picture(): Picture | null {
-    return state.pictureOf(this.place, this.layout(), false);
+    return state.pictureOf(this.place, this.layout(), false, this.which);
   }
 
   #press(event: PointerEvent): void {
@@ -56,8 +63,7 @@ export class Gestures {
     if (picture === null || event.button > 0) return;
     this.#down.set(event.pointerId, { x: event.offsetX, y: event.offsetY });
     this.canvas.setPointerCapture(event.pointerId);
-    const { live } = picture.layout;
-    const where = event.offsetY < live.y + live.tall + 8 ? "live" : "map";
+    const where = whereIs(event.offsetY, picture);
     this.#start = { x: event.offsetX, y: event.offsetY, window: picture.window, where };
     this.#dragged = false;
   }
@@ -91,7 +97,11 @@ export class Gestures {
     this.#settle();
   }
 
-  #click(x: number, y: number, where: "map" | "live", picture: Picture): void {
+  #click(x: number, y: number, where: Where, picture: Picture): void {
+    if (where === "operators") {
+      state.chooseOperator(this.#operatorAt(x, picture));
+      return;
+    }
     if (where === "live") {
       const step = this.#stepAt(x, where, picture);
       state.moment.value = step === picture.pool.profile.moment ? null : step;
@@ -103,22 +113,32 @@ export class Gestures {
 
   #leave(): void {
     this.hover.value = null;
+    state.under.value = -1;
     state.passing.value = null;
   }
 
   #hovered(event: PointerEvent, picture: Picture): void {
     const [x, y] = [event.offsetX, event.offsetY];
-    const { live, map } = picture.layout;
-    const where = y < live.y + live.tall + 8 ? "live" : "map";
-    const inside = x >= map.x && x <= map.x + map.wide && y < map.y + map.tall;
+    const { map } = picture.layout;
+    const where = whereIs(y, picture);
+    const inside = x >= map.x && x <= map.x + map.wide && (y < map.y + map.tall || where === "operators");
     state.passing.value = inside ? this.#stepAt(x, where, picture) : null;
     const span = where === "map" ? this.pick(picture, x, y) : -1;
+    state.under.value = span;
     const wide = picture.layout.wide;
-    this.hover.value = span < 0 ? null : { span, x, y, wide, right: x > wide * 0.6 };
-    this.canvas.style.cursor = span >= 0 ? "pointer" : where === "live" ? "crosshair" : "default";
+    const operator = where === "operators" ? this.#operatorAt(x, picture) : -1;
+    this.hover.value = span < 0 && operator < 0 ? null : { span, operator, x, y, wide, right: x > wide * 0.6 };
+    this.canvas.style.cursor = span >= 0 || operator >= 0 ? "pointer" : where === "live" ? "crosshair" : "default";
   }
 
-  #stepAt(x: number, where: "map" | "live", picture: Picture): number {
+  #operatorAt(x: number, picture: Picture): number {
+    const { program } = picture.scene;
+    if (program === null) return -1;
+    const position = new Scale(picture.layout.map, picture.window).position(x);
+    return operatorAt(program, rankOf(picture.positions, position));
+  }
+
+  #stepAt(x: number, where: Where, picture: Picture): number {
     const { live, map } = picture.layout;
     const all = fullWindow(picture.shown, this.place, picture.positions);
     const scale = where === "live" ? new Scale(live, all) : new Scale(map, picture.window);
@@ -175,6 +195,7 @@ export class Gestures {
 
   #look(window: Picture["window"], picture: Picture): void {
     this.hover.value = null;
+    state.under.value = -1;
     state.moving.value = true;
     state.look(picture.shown, this.place, window);
     this.#settle();
@@ -186,4 +207,10 @@ export class Gestures {
       if (this.#down.size === 0) state.moving.value = false;
     }, STILL);
   }
+}
+
+function whereIs(y: number, picture: Picture): Where {
+  const { live, operators } = picture.layout;
+  if (y < live.y + live.tall + 8) return "live";
+  return operators !== null && y >= operators.y && y < operators.y + operators.tall ? "operators" : "map";
 }

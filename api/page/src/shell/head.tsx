@@ -2,14 +2,18 @@
 import type { JSX } from "preact";
 import { plain } from "../draw/format.ts";
 import type { Colouring } from "../draw/shades.ts";
+import { differenceFacts } from "../model/difference.ts";
 import { factsOf } from "../model/verdict.ts";
-import { hasNoPlan } from "../model/shown.ts";
+import { hasNoPlan } from "../model/status.ts";
+import { swap } from "./compare.tsx";
 import * as state from "./state.ts";
 
 export function Head(): JSX.Element | null {
   const shown = state.shown.value;
   const verdict = state.verdict.value;
   if (shown === null || verdict === null) return null;
+  const { second } = shown;
+  const facts = second === null ? factsOf(shown) : differenceFacts(shown, second.shown, second.moves);
   return (
     <div class="head">
       <div>
@@ -20,7 +24,7 @@ export function Head(): JSX.Element | null {
         {verdict.note !== "" && <p class="note">{verdict.note}</p>}
       </div>
       <dl class="facts">
-        {factsOf(shown).map((fact) => (
+        {facts.map((fact) => (
           <div key={fact.label}>
             <dt>{fact.label}</dt>
             <dd>{fact.value}</dd>
@@ -51,7 +55,8 @@ function Choices<T extends string | boolean>(props: { label: string; all: Choice
 
 export function colourings(): Colouring[] {
   const groups = state.shown.value?.scene.groups ?? null;
-  return groups === null ? ["lifetime", "size", "peak"] : ["lifetime", "size", "group", "peak"];
+  const all: Colouring[] = groups === null ? ["lifetime", "size", "peak"] : ["lifetime", "size", "group", "peak"];
+  return state.second.value === null ? all : ["moved", ...all];
 }
 
 /** Changes how time is counted; what is seen of it stays in view as a whole. */
@@ -63,7 +68,7 @@ export function setByChange(value: boolean): void {
 export function Tools(): JSX.Element | null {
   const shown = state.shown.value;
   if (shown === null || hasNoPlan(shown.scene)) return null;
-  const names = { lifetime: "lifetime", size: "size", group: "group", peak: "at the peak" };
+  const names = { moved: "what moved", lifetime: "lifetime", size: "size", group: "group", peak: "at the peak" };
   return (
     <div class="tools">
       <Choices label="Colour" all={colourings().map((value) => ({ value, text: names[value] }))} now={state.colouring.value} set={(value) => (state.colouring.value = value)} />
@@ -71,6 +76,7 @@ export function Tools(): JSX.Element | null {
         <Choices label="Time" all={[{ value: false, text: "as given" }, { value: true, text: "by change" }]} now={state.byChange.value} set={setByChange} />
       )}
       <Choices label="Show" all={[{ value: false, text: "everything" }, { value: true, text: "the proof" }]} now={state.proofOnly.value} set={(value) => (state.proofOnly.value = value)} />
+      {shown.second !== null && <button type="button" onClick={swap}>Swap</button>}
       <span class="grow" />
       <Legend />
     </div>

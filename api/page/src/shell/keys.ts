@@ -1,13 +1,14 @@
 /** The keyboard: everything that a pointer can do. */
 import type { Shown } from "../model/shown.ts";
 import { flip } from "./bar.tsx";
+import { swap } from "./compare.tsx";
 import { colourings, setByChange } from "./head.tsx";
 import { save } from "./save.ts";
 import * as state from "./state.ts";
 
 export const KEYS = [
   { keys: "/", does: "find a buffer" },
-  { keys: "[ ]", does: "choose the buffer before or after, by place" },
+  { keys: "[ ]", does: "choose the buffer before or after; of two plans, the one that moved further or less" },
   { keys: "← → ↑ ↓", does: "move the map" },
   { keys: "+ −", does: "zoom; with Shift only the time" },
   { keys: "0", does: "show everything" },
@@ -17,6 +18,8 @@ export const KEYS = [
   { keys: "t", does: "time as given or by change" },
   { keys: "p", does: "everything or only the proof" },
   { keys: "b", does: "table of all buffers" },
+  { keys: "o O", does: "of a graph: the operator after or before; at first the critical one" },
+  { keys: "x", does: "swap the two plans" },
   { keys: "s", does: "save the picture as SVG" },
   { keys: "d", does: "dark or light" },
   { keys: "Esc", does: "choose nothing" },
@@ -27,14 +30,20 @@ const MOVE = 0.12;
 
 export function listen(): void {
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || state.dialog.value !== null || isTyping(event.target)) return;
+    if (event.ctrlKey || event.metaKey || isDialogOpen() || isTyping(event)) return;
     const shown = state.shown.value;
     if (general(event.key) || (shown !== null && onPlan(event, shown))) event.preventDefault();
   });
 }
 
-function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName);
+function isDialogOpen(): boolean {
+  return state.dialog.value !== null || document.querySelector("dialog[open]") !== null;
+}
+
+function isTyping(event: KeyboardEvent): boolean {
+  // The editor has a shadow tree of its own: from outside its target is what holds that.
+  const target = event.composedPath()[0];
+  return target instanceof HTMLElement && (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName));
 }
 
 function general(key: string): boolean {
@@ -56,8 +65,14 @@ function onPlan(event: KeyboardEvent, shown: Shown): boolean {
     case "t": setByChange(!state.byChange.value); break;
     case "p": state.proofOnly.value = !state.proofOnly.value; break;
     case "b": state.dialog.value = "table"; break;
+    case "o": nextOperator(shown, 1); break;
+    case "O": nextOperator(shown, -1); break;
+    case "x": swap(); break;
     case "s": void save("svg"); break;
-    case "Escape": state.chosen.value = -1; break;
+    case "Escape":
+      state.chosen.value = -1;
+      state.operator.value = -1;
+      break;
     case "0": state.lookAtAll(); break;
     case "+": case "=": zoom(shown, 0.8, event.shiftKey && event.key === "+" && event.altKey); break;
     case "-": case "_": zoom(shown, 1.25, event.shiftKey); break;
@@ -92,10 +107,20 @@ function nextColours(): void {
 }
 
 function choose(shown: Shown, by: number): void {
-  const count = shown.scene.sizes.length;
+  const order = shown.second?.moves.order ?? null;
+  const count = order === null ? shown.scene.sizes.length : order.length;
   if (count === 0) return;
-  const from = state.chosen.value < 0 && by < 0 ? 0 : state.chosen.value;
-  state.chosen.value = (from + by + count) % count;
+  const now = order === null ? state.chosen.value : order.indexOf(state.chosen.value);
+  const from = now < 0 && by < 0 ? 0 : now;
+  const next = (from + by + count) % count;
+  state.chosen.value = order === null ? next : (order[next] as number);
+}
+
+function nextOperator(shown: Shown, by: number): void {
+  const count = shown.needs.length;
+  if (count === 0) return;
+  const now = state.operator.value;
+  state.chooseOperator(now < 0 ? shown.critical : (now + by + count) % count);
 }
 
 function moveMoment(shown: Shown, by: number): void {

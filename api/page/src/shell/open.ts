@@ -1,53 +1,111 @@
 /** Opens files: dropped, chosen, or held in the page itself. */
+import { MISSING_SECOND, NO_PROBLEM } from "../model/status.ts";
+import type { Shown } from "../model/shown.ts";
+import type { Source } from "../model/verdict.ts";
 import { ask, type Reading } from "../worker/ask.ts";
 import { readFragment } from "./fragment.ts";
+import { parts } from "./parts.ts";
 import * as state from "./state.ts";
 
-interface File0 {
+export interface File0 {
   name: string;
   bytes: Uint8Array;
-  compressed: boolean;
+  held: boolean;
 }
 
-let current: Reading | null = null;
-/** Kept until its other half comes: a plan alone has no sizes. */
-let waiting: File[] = [];
+export interface Opening {
+  /** Whether the fragment says what is seen. */
+  restore?: boolean;
+  /** Whether only two plans are enough. */
+  both?: boolean;
+  /** Keeps what is seen until the new plan is there, and then looks at the same part of it: it is for the same problem. */
+  update?: boolean;
+  source?: Source;
+}
 
-export async function openFiles(files: File[]): Promise<void> {
-  const all = [...waiting, ...files].slice(-2);
-  const read = await Promise.all(all.map(async (file) => ({
-    name: file.name, bytes: new Uint8Array(await file.arrayBuffer()), compressed: false,
+type Content = () => Promise<File0[]>;
+
+let current: Reading | null = null;
+/** Kept until the rest comes: a plan alone has no sizes. */
+let waiting: File[] = [];
+/** What is shown, to read it again beside another plan. */
+let looked: Content | null = null;
+
+/** What is shown was read from these. */
+export function setLooked(content: Content): void {
+  looked = content;
+}
+
+/** Shows these files, with those that wait for them; a plan alone is compared with the one that is shown. */
+export async function openFiles(files: File[], both = false): Promise<void> {
+  const all = [...waiting, ...files].slice(-3);
+  const before = looked;
+  if (parts.takes(files)) return;
+  const content: Content = async () => Promise.all(all.map(async (file) => ({
+    name: file.name, bytes: new Uint8Array(await file.arrayBuffer()), held: false,
   })));
-  const failure = await open(read, false);
-  waiting = failure !== null && failure.startsWith("a plan names buffers") ? files.slice(-1) : [];
+  const failure = await open(await content(), { both });
+  state.files.value = all;
+  if (failure === null) {
+    looked = content;
+    waiting = [];
+  } else if (failure === NO_PROBLEM && before !== null) {
+    await open([...(await before()), ...(await content())], { both: true });
+    waiting = [];
+  } else {
+    waiting = failure === NO_PROBLEM || failure === MISSING_SECOND ? all.slice(-2) : [];
+  }
 }
 
 /** Reads and shows; returns what was wrong. */
-export async function open(files: File0[], restore: boolean): Promise<string | null> {
+export async function open(files: File0[], how: Opening = {}): Promise<string | null> {
+  const update = how.update === true && state.shown.peek() !== null;
   current?.stop();
-  state.stage.value = { kind: "reading", doing: "reading", part: 0 };
-  const reading = ask({ files }, (doing, part) => {
-    if (current === reading) state.stage.value = { kind: "reading", doing, part };
+  if (!update) state.stage.value = { kind: "reading", doing: "reading", part: 0 };
+  const reading = ask({ files, both: how.both ?? false }, (doing, part) => {
+    if (current === reading && !update) state.stage.value = { kind: "reading", doing, part };
   });
   current = reading;
   try {
     const shown = await reading.shown;
-    state.forget();
-    state.colouring.value = state.firstColouring(shown);
-    state.stage.value = { kind: "shown", shown, source: "file" };
-    if (restore) readFragment(location.hash);
+    if (!update) startLooking(shown);
+    state.stage.value = { kind: "shown", shown, source: how.source ?? "file" };
+    if (how.restore === true) readFragment(location.hash);
     return null;
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    state.stage.value = { kind: "failed", message };
+    if (!update) state.stage.value = { kind: "failed", message };
     return message;
   }
 }
 
+function startLooking(shown: Shown): void {
+  state.forget();
+  state.files.value = [];
+  state.colouring.value = state.firstColouring(shown);
+}
+
+/** Shows nothing, and stops reading. */
+export function close(): void {
+  current?.stop();
+  current = null;
+  waiting = [];
+  looked = null;
+  state.forget();
+  state.files.value = [];
+  state.liveSearch.value = null;
+  state.stage.value = { kind: "empty" };
+}
+
 /** The data that a page of its own holds. */
-export function openHeld(text: string): Promise<string | null> {
+export async function openHeld(text: string): Promise<void> {
+  const content: Content = () => Promise.resolve([{ name: "this page", bytes: unpacked(text), held: true }]);
+  if (await open(await content(), { restore: true }) === null) looked = content;
+}
+
+function unpacked(text: string): Uint8Array {
   const raw = atob(text.trim());
   const bytes = new Uint8Array(raw.length);
   for (let at = 0; at < raw.length; at++) bytes[at] = raw.charCodeAt(at);
-  return open([{ name: "this page", bytes, compressed: true }], true);
+  return bytes;
 }

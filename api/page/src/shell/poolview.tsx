@@ -3,34 +3,36 @@ import { effect, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { bytes, count, plain } from "../draw/format.ts";
-import { layoutOf, type Layout } from "../draw/picture.ts";
+import type { Layout } from "../draw/picture.ts";
 import { Overlay, Screen } from "../draw/screen.ts";
 import { lifeText } from "../draw/shades.ts";
-import { named } from "../model/scene.ts";
-import { hasNoPlan, type Shown } from "../model/shown.ts";
+import { named } from "../model/buffers.ts";
+import type { Shown } from "../model/shown.ts";
+import { hasNoPlan } from "../model/status.ts";
 import { Gestures, type Hover } from "./gestures.ts";
 import * as state from "./state.ts";
 
-export function PoolView(props: { place: number }): JSX.Element | null {
-  const { place } = props;
-  const shown = state.shown.value;
+export function PoolView(props: { place: number; which?: state.Which }): JSX.Element | null {
+  const { place, which = 0 } = props;
+  const shown = which === 0 ? state.shown.value : (state.second.value?.shown ?? null);
   const stage = useRef<HTMLDivElement>(null);
   const below = useRef<HTMLCanvasElement>(null);
   const above = useRef<HTMLCanvasElement>(null);
   const hover = useSignal<Hover | null>(null);
   useEffect(() => {
     if (stage.current === null || below.current === null || above.current === null) return undefined;
-    return attach(place, stage.current, new Screen(below.current), new Overlay(above.current), hover);
-  }, [place]);
+    return attach(place, which, stage.current, new Screen(below.current), new Overlay(above.current), hover);
+  }, [place, which]);
   if (shown === null) return null;
+  const label = state.second.value === null ? "" : `${which === 0 ? "first" : "second"}: ${plain(shown.plan, 60)}, `;
   return (
-    <section class="pool" aria-label={`pool ${plain(shown.scene.pools[place]?.id ?? "")}`}>
-      <Caption shown={shown} place={place} />
+    <section class="pool" aria-label={`${label}pool ${plain(shown.scene.pools[place]?.id ?? "")}`}>
+      <Caption shown={shown} place={place} label={label} />
       <div class="stage" ref={stage}>
         <canvas ref={below} aria-hidden="true" />
         <canvas
           ref={above} tabIndex={0} role="application" data-pool={place} onFocus={() => (state.active.value = place)}
-          aria-label={`Map of ${plain(shown.scene.pools[place]?.id ?? "")}: addresses up, time across. Arrows move, plus and minus zoom, brackets choose buffers; the table of buffers says the same.`}
+          aria-label={`Map of ${label}${plain(shown.scene.pools[place]?.id ?? "")}: addresses up, time across. Arrows move, plus and minus zoom, brackets choose buffers; the table of buffers says the same.`}
         />
         <Tip shown={shown} hover={hover.value} />
       </div>
@@ -39,33 +41,34 @@ export function PoolView(props: { place: number }): JSX.Element | null {
 }
 
 /** Draws whenever something that it reads changes, at most once a frame. */
-function attach(place: number, stage: HTMLDivElement, screen: Screen, overlay: Overlay, hover: { value: Hover | null }): () => void {
-  let layout: Layout = layoutOf(stage.clientWidth, stage.clientHeight);
+function attach(place: number, which: state.Which, stage: HTMLDivElement, screen: Screen, overlay: Overlay, hover: { value: Hover | null }): () => void {
+  const measured = (): Layout => state.measured(stage.clientWidth, stage.clientHeight);
+  let layout = measured();
   const frames = new Frames();
   const base = (): void => {
-    const picture = state.pictureOf(place, layout, false);
+    const picture = state.pictureOf(place, layout, false, which);
     if (picture !== null && layout.wide > 40) screen.draw(picture, state.moving.value);
   };
   const top = (): void => {
-    const picture = state.pictureOf(place, layout, true);
-    if (picture !== null && layout.wide > 40) overlay.draw(picture, hover.value?.span ?? -1);
+    const picture = state.pictureOf(place, layout, true, which);
+    if (picture !== null && layout.wide > 40) overlay.draw(picture, state.under.value);
   };
   const size = new ResizeObserver(() => {
-    layout = layoutOf(stage.clientWidth, stage.clientHeight);
+    layout = measured();
     frames.ask(base);
     frames.ask(top);
   });
   size.observe(stage);
-  const gestures = new Gestures(place, overlay.canvas, () => layout, (picture, x, y) => screen.pick(picture, x, y), hover);
+  const gestures = new Gestures(place, which, overlay.canvas, () => layout, (picture, x, y) => screen.pick(picture, x, y), hover);
   // Each reads the signals once, so that it runs again when one of them changes.
   const stopBase = effect(() => {
-    state.pictureOf(place, layout, false);
+    state.pictureOf(place, layout, false, which);
     void state.moving.value;
     frames.ask(base);
   });
   const stopTop = effect(() => {
-    state.pictureOf(place, layout, true);
-    void hover.value;
+    state.pictureOf(place, layout, true, which);
+    void state.under.value;
     frames.ask(top);
   });
   return () => {
@@ -100,7 +103,7 @@ class Frames {
   }
 }
 
-function Caption(props: { shown: Shown; place: number }): JSX.Element {
+function Caption(props: { shown: Shown; place: number; label: string }): JSX.Element {
   const { scene, pools } = props.shown;
   const pool = scene.pools[props.place];
   const now = pools[props.place];
@@ -110,12 +113,12 @@ function Caption(props: { shown: Shown; place: number }): JSX.Element {
   const needed = hasNoPlan(scene);
   return (
     <h2 class="caption">
-      <b>{plain(pool.id, 40)}</b>
+      <b>{props.label === "" || scene.pools.length > 1 ? `${props.label}${plain(pool.id, 40)}` : props.label.slice(0, -2)}</b>
       {!needed && <b>{bytes(now.peak)}</b>}
       <span class="quiet">{pool.capacity === null ? "no limit" : `of ${bytes(pool.capacity)}${needed ? "" : used}`}</span>
       {now.bound !== null && now.bound.value > 0 && (
-        <span class={met && now.bound.checked && !needed ? "met" : "open"}>
-          {met && !needed ? "least possible" : `at least ${bytes(now.bound.value)}`}{met || needed || bytes(now.bound.value) !== bytes(now.peak) ? "" : `, ${bytes(now.peak - now.bound.value)} less`}{now.bound.checked ? "" : ", as the file claims"}
+        <span class={met && (now.bound.checked || now.bound.judged) && !needed ? "met" : "open"}>
+          {met && !needed ? "least possible" : `at least ${bytes(now.bound.value)}`}{met || needed || bytes(now.bound.value) !== bytes(now.peak) ? "" : `, ${bytes(now.peak - now.bound.value)} less`}{now.bound.checked ? "" : now.bound.judged || state.isTrusted() ? ", as the judge says" : ", as the file claims"}
         </span>
       )}
     </h2>
@@ -124,10 +127,21 @@ function Caption(props: { shown: Shown; place: number }): JSX.Element {
 
 function Tip(props: { shown: Shown; hover: Hover | null }): JSX.Element | null {
   const { hover, shown } = props;
-  if (hover === null || hover.span < 0) return null;
+  if (hover === null) return null;
   const { scene } = shown;
+  const operator = scene.program?.operators[hover.operator];
   const buffer = scene.owner[hover.span] as number;
   const side = hover.right ? { right: `${hover.wide - hover.x + 14}px` } : { left: `${hover.x + 14}px` };
+  if (operator !== undefined) {
+    return (
+      <div class="tip" style={{ ...side, top: `${Math.max(0, hover.y - 90)}px` }} aria-hidden="true">
+        <b>{plain(operator.id, 60)}</b>
+        {operator.type !== "" && <span>{plain(operator.type, 60)}</span>}
+        <span>{bytes(shown.needs[hover.operator] ?? 0)} live while it runs</span>
+        <span>reads {count(operator.inputs.length)}, makes {count(operator.outputs.length)}</span>
+      </div>
+    );
+  }
   return (
     <div class="tip" style={{ ...side, top: `${Math.max(0, hover.y - 30)}px` }} aria-hidden="true">
       <b>{plain(named(scene, buffer), 60)}</b>

@@ -1,6 +1,7 @@
 /** Saves what is seen as a file. */
-import { csvOf, pngOf, svgOf } from "../draw/export.ts";
-import { layoutOf, type Picture } from "../draw/picture.ts";
+import { pngOf, svgOf } from "../draw/export.ts";
+import { csvOf, movesCsv } from "../draw/csv.ts";
+import type { Picture } from "../draw/picture.ts";
 import * as state from "./state.ts";
 
 export async function save(kind: "svg" | "png" | "csv"): Promise<void> {
@@ -16,9 +17,14 @@ export async function save(kind: "svg" | "png" | "csv"): Promise<void> {
 export async function contentOf(kind: "svg" | "png" | "csv"): Promise<Blob | null> {
   const shown = state.shown.value;
   if (shown === null) return null;
-  if (kind === "csv") return new Blob([csvOf(shown.scene)], { type: "text/csv" });
-  const pictures = shown.pools
-    .map((_, place) => state.pictureOf(place, layoutOf(1104, 500), false))
+  const second = shown.second;
+  if (kind === "csv") {
+    const table = second === null ? csvOf(shown.scene) : movesCsv(shown.scene, second.shown.scene, second.moves);
+    return new Blob([table], { type: "text/csv" });
+  }
+  const plans: state.Which[] = second === null ? [0] : [0, 1];
+  const pictures = plans
+    .flatMap((which) => shown.pools.map((_, place) => state.pictureOf(place, state.measured(1104, 500), false, which)))
     .filter((picture): picture is Picture => picture !== null);
   if (pictures.length === 0) return null;
   const said = state.verdict.value;

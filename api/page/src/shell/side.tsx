@@ -1,12 +1,16 @@
 /** Beside the map: the chosen buffer and why it is there, what a smaller peak would take, the proof, the buffers. */
 import { computed } from "@preact/signals";
 import type { JSX } from "preact";
-import { bytes, count, plain, time } from "../draw/format.ts";
+import { bytes, count, exactTime, plain } from "../draw/format.ts";
 import { lifeText } from "../draw/shades.ts";
 import { type Amount, amount, total } from "../model/columns.ts";
 import { byUse, needsFor, roundLess } from "../model/reasons.ts";
-import { named, type Scene, top } from "../model/scene.ts";
-import { hasNoPlan, type PoolShown, type Shown } from "../model/shown.ts";
+import { named, top } from "../model/buffers.ts";
+import type { Scene } from "../model/scene.ts";
+import type { PoolShown, Shown } from "../model/shown.ts";
+import { hasNoPlan } from "../model/status.ts";
+import { parts } from "./parts.ts";
+import { ChosenOperator, Operators, orderProofWords } from "./program.tsx";
 import * as state from "./state.ts";
 
 const FEW = 7;
@@ -15,12 +19,18 @@ const ROWS = 14;
 export function Side(): JSX.Element | null {
   const shown = state.shown.value;
   if (shown === null) return null;
+  const { program } = shown.scene;
   return (
     <aside class="side" aria-label="about the plan">
-      <div aria-live="polite">{state.chosen.value >= 0 && <Chosen shown={shown} />}</div>
+      <div aria-live="polite">
+        {program !== null && state.operator.value >= 0 && <ChosenOperator shown={shown} program={program} />}
+        {state.chosen.value >= 0 && <Chosen shown={shown} />}
+      </div>
       {hasNoPlan(shown.scene) ? <NoPlan shown={shown} /> : <Needs shown={shown} />}
+      <parts.side shown={shown} />
       <Proof shown={shown} />
-      {state.chosen.value < 0 && <Largest shown={shown} />}
+      {program !== null && <Operators shown={shown} program={program} />}
+      {state.chosen.value < 0 && state.operator.value < 0 && <Largest shown={shown} />}
     </aside>
   );
 }
@@ -52,7 +62,7 @@ function Chosen(props: { shown: Shown }): JSX.Element {
     rows.push(["place", `${plain(scene.pools[place]?.id ?? "", 30)} @ ${count(scene.offsets[buffer] as Amount)}`]);
     rows.push(["ends at", count(top(scene, buffer))]);
   }
-  rows.push(["lives", lifeText(scene, buffer)]);
+  rows.push(["lives", lifeText(scene, buffer, exactTime)]);
   if (scene.alignments !== null) rows.push(["alignment", count(scene.alignments[buffer] as Amount)]);
   if (group >= 0) rows.push(["group", plain(scene.groupNames[group] ?? "", 60)]);
   if (scene.pins.has(buffer)) rows.push(["pinned", scene.pins.get(buffer)?.offset === null ? "to its pool" : "to its place"]);
@@ -104,7 +114,7 @@ function Needs(props: { shown: Shown }): JSX.Element | null {
   const place = shownPool(props.shown);
   const pool = pools[place] as PoolShown;
   if (!(pool.peak > 0)) return null;
-  const wanted = Math.min(state.less.value ?? roundLess(pool.peak), Number(pool.peak));
+  const wanted = wantedLess(pool);
   const needs = needsFor(scene, pool, amount(wanted, scene.wide));
   const step = (factor: number) => () => (state.less.value = Math.max(1, Math.min(2 ** Math.floor(Math.log2(Number(pool.peak))), wanted * factor)));
   return (
@@ -120,7 +130,7 @@ function Needs(props: { shown: Shown }): JSX.Element | null {
         <p>Live bytes alone do not forbid it: at no moment are more than {bytes(pool.profile.most)} live. Whether a plan exists, the solver must say.</p>
       ) : (
         <>
-          <p>For {bytes(wanted)} less, {needs.moments === 1 ? "1 moment" : `${count(needs.moments)} moments`} must need less. {needs.inEach.length > 0 ? "Live in each of them:" : "No one buffer is live in all of them."}</p>
+          <p>For {bytes(wanted)} less{scene.program?.anyOrder === true ? " in this order" : ""}, {needs.moments === 1 ? "1 moment" : `${count(needs.moments)} moments`} must need less. {needs.inEach.length > 0 ? "Live in each of them:" : "No one buffer is live in all of them."}</p>
           {needs.inEach.slice(0, FEW).map((buffer) => <BufferLine key={buffer} scene={scene} buffer={buffer} />)}
           {needs.inEach.length > FEW && <p class="quiet">and {count(needs.inEach.length - FEW)} more</p>}
         </>
@@ -129,7 +139,13 @@ function Needs(props: { shown: Shown }): JSX.Element | null {
   );
 }
 
-function shownPool(shown: Shown): number {
+/** By how many bytes the peak should be smaller. */
+export function wantedLess(pool: PoolShown): number {
+  return Math.min(state.less.value ?? roundLess(pool.peak), Number(pool.peak));
+}
+
+/** The pool that the side is about. */
+export function shownPool(shown: Shown): number {
   const active = state.active.value;
   return shown.pools.length > 1 && state.chosen.value < 0 && (shown.pools[active]?.peak ?? 0) > 0 ? active : highestPool(shown);
 }
@@ -161,12 +177,13 @@ function proofWords(shown: Shown, place: number): string {
   const { scene, pools } = shown;
   const pool = pools[place] as PoolShown;
   const bound = pool.bound;
+  if (scene.program?.anyOrder === true) return orderProofWords(shown, state.isTrusted());
   if (bound === null) return "No bound is known: the plan gives none, and live bytes alone give none here.";
   if (!bound.checked) {
     return `The plan claims that ${count(bound.value)} bytes are needed at least. This page cannot count that again: ${plain(bound.reason, 120)}.`;
   }
   if (bound.buffers.length === 0) return "Nothing must be in this pool.";
-  const when = scene.axis.kind === "time" && bound.moment >= 0 ? ` at t = ${time(scene.axis.times[bound.moment] as number)}` : "";
+  const when = scene.axis.kind === "time" && bound.moment >= 0 ? ` at t = ${exactTime(scene.axis.times[bound.moment] as number)}` : "";
   const sum = total(Array.from(bound.buffers, (buffer) => scene.sizes[buffer] as Amount), scene.zero);
   const all = bound.buffers.length === 1 ? `1 buffer is live${when} and has` : `${count(bound.buffers.length)} buffers are live together${when} and add up to`;
   const end = hasNoPlan(scene) ? "No plan can need less." : bound.value >= pool.peak ? "The plan is no higher." : "No plan can be lower than that.";

@@ -1,11 +1,16 @@
 /** What the page shows and how: every part reads these signals, and nothing else is shared. */
 import { computed, signal } from "@preact/signals";
 import { DARK, LIGHT, type Theme } from "../draw/colours.ts";
-import { axisPositions, fullHeight, fullWindow, heights, type Layout, type Picture } from "../draw/picture.ts";
+import { busiestStep } from "../draw/operators.ts";
+import { axisPositions, fullHeight, fullWindow, heights, type Layout, layoutOf, type Picture } from "../draw/picture.ts";
 import type { Window } from "../draw/scale.ts";
 import { type Colouring, type Shades, shadesOf } from "../draw/shades.ts";
+import type { SearchStep } from "../model/documents.ts";
 import { type Support, supportOf } from "../model/reasons.ts";
-import type { PoolShown, Shown } from "../model/shown.ts";
+import type { Amount } from "../model/columns.ts";
+import { differenceOf } from "../model/difference.ts";
+import { SAME } from "../model/moves.ts";
+import type { PoolShown, Second, Shown } from "../model/shown.ts";
 import { type Source, verdictOf } from "../model/verdict.ts";
 
 export type Stage =
@@ -15,6 +20,12 @@ export type Stage =
   | { kind: "shown"; shown: Shown; source: Source };
 
 export const stage = signal<Stage>({ kind: "empty" });
+/** The files that what is shown was read from, where they are at hand. */
+export const files = signal<readonly Blob[]>([]);
+/** What the title says where no plan is shown. */
+export const heading = signal("");
+/** The search of a job, as far as it is known; null: that of the file. */
+export const liveSearch = signal<readonly SearchStep[] | null>(null);
 export const colouring = signal<Colouring>("lifetime");
 export const byChange = signal(false);
 export const proofOnly = signal(false);
@@ -22,6 +33,10 @@ export const proofOnly = signal(false);
 export const chosen = signal(-1);
 /** A step of the axis that is looked at in all pools; null: in each pool the one that decides. */
 export const moment = signal<number | null>(null);
+/** The span under the pointer, which both of two plans mark; -1: none. */
+export const under = signal(-1);
+/** An operator of the graph; -1: none. */
+export const operator = signal(-1);
 /** The step under the pointer. */
 export const passing = signal<number | null>(null);
 /** The part of the axis that is seen; null: all of it. */
@@ -33,16 +48,25 @@ export const moving = signal(false);
 /** Bytes by which the peak should be smaller; null: a round amount. */
 export const less = signal<number | null>(null);
 export const themeName = signal<"light" | "dark">("light");
-export const dialog = signal<"keys" | "table" | null>(null);
+export const dialog = signal<"keys" | "table" | "operators" | null>(null);
 /** The pool that keys act on. */
 export const active = signal(0);
 
 export const theme = computed<Theme>(() => (themeName.value === "dark" ? DARK : LIGHT));
 export const shown = computed<Shown | null>(() => (stage.value.kind === "shown" ? stage.value.shown : null));
-export const verdict = computed(() => (stage.value.kind === "shown" ? verdictOf(stage.value.shown, stage.value.source) : null));
+export const search = computed<readonly SearchStep[]>(() => liveSearch.value ?? shown.value?.scene.search ?? []);
+/** The plan that is compared with it; null: only one is shown. */
+export const second = computed<Second | null>(() => shown.value?.second ?? null);
+export const verdict = computed(() => {
+  const now = stage.value;
+  if (now.kind !== "shown") return null;
+  const other = now.shown.second;
+  return other === null ? verdictOf(now.shown, now.source) : differenceOf(now.shown, other.shown, other.moves);
+});
 
 const axes = computed(() => (shown.value === null ? null : axisPositions(shown.value.scene)));
 const edges = computed(() => (shown.value === null ? null : heights(shown.value.scene)));
+const edgesOfSecond = computed(() => (second.value === null ? null : heights(second.value.shown.scene)));
 
 export const positions = computed<Float64Array>(() => {
   const both = axes.value;
@@ -55,8 +79,6 @@ export function stepFor(pool: PoolShown): number {
   return moment.value ?? pool.profile.moment;
 }
 
-const proofs = computed(() => shown.value?.pools.map((pool) => new Set(pool.bound?.checked ? pool.bound.buffers : [])) ?? []);
-
 function isLive(now: Shown): (span: number) => boolean {
   const { scene } = now;
   const steps = now.pools.map(stepFor);
@@ -66,15 +88,17 @@ function isLive(now: Shown): (span: number) => boolean {
   };
 }
 
-export const shades = computed<Shades | null>(() => {
-  const now = shown.value;
+export const shades = computed<Shades | null>(() => (shown.value === null ? null : shadesFor(shown.value)));
+const shadesOfSecond = computed<Shades | null>(() => (second.value === null ? null : shadesFor(second.value.shown)));
+
+function shadesFor(now: Shown): Shades | null {
   const both = axes.value;
-  if (now === null || both === null) return null;
+  if (both === null) return null;
   const live = isLive(now);
-  const plain = shadesOf(now.scene, colouring.value, both.given, theme.value, live);
+  const plain = shadesOf(now.scene, colouring.value, both.given, theme.value, live, second.value?.moves ?? null);
   if (!proofOnly.value) return plain;
   const faded = plain.colours.length;
-  const sets = proofs.value;
+  const sets = now.pools.map((pool) => new Set(pool.bound?.checked ? pool.bound.buffers : []));
   const of = plain.of.map((shade, span) => {
     const buffer = now.scene.owner[span] as number;
     const set = sets[now.scene.pool[buffer] as number];
@@ -82,12 +106,14 @@ export const shades = computed<Shades | null>(() => {
     return shownIn ? shade : faded;
   });
   return { ...plain, of, colours: [...plain.colours, theme.value.faded] };
-});
+}
 
 /** The chain of what the chosen buffer rests on. */
 export const support = computed<Support | null>(() => {
   const now = shown.value;
   const pool = now?.pools[now.scene.pool[chosen.value] ?? -1];
+  // Of two plans each has its own reasons; where the buffer is in both is what is drawn.
+  if (second.value !== null) return chosen.value < 0 ? null : { chain: [], gap: second.value.shown.scene.zero, more: false };
   return now === null || pool === undefined ? null : supportOf(now.scene, pool.given.spans, chosen.value);
 });
 
@@ -98,17 +124,50 @@ export function windowOf(now: Shown, place: number): Window {
   return { left, right, low, high };
 }
 
-/** Everything that the picture of a pool is drawn from; null: nothing is shown. */
-export function pictureOf(place: number, layout: Layout, withPassing: boolean): Picture | null {
-  const now = shown.value;
+/** Everything that the picture of a pool is drawn from, of the first plan or of the second; null: nothing is shown. */
+export function pictureOf(place: number, layout: Layout, withPassing: boolean, which: Which = 0): Picture | null {
+  const now = which === 0 ? shown.value : (second.value?.shown ?? null);
   const pool = now?.pools[place];
-  if (now === null || pool === undefined || shades.value === null || edges.value === null) return null;
+  const shade = which === 0 ? shades.value : shadesOfSecond.value;
+  const edge = which === 0 ? edges.value : edgesOfSecond.value;
+  if (now === null || pool === undefined || shade === null || edge === null) return null;
   return {
     shown: now, scene: now.scene, pool, place, layout, theme: theme.value, byChange: byChange.value,
-    positions: positions.value, shades: shades.value, ...edges.value, window: windowOf(now, place),
+    label: second.value === null ? "" : `${which === 0 ? "first" : "second"}: ${now.plan}`,
+    positions: positions.value, shades: shade, ...edge, window: windowOf(now, place),
     moment: (withPassing ? passing.value : null) ?? stepFor(pool),
-    chosen: chosen.value, support: support.value,
+    chosen: chosen.value, support: support.value, operator: operator.value, elsewhere: elsewhere(place, which),
   };
+}
+
+/** The first plan or the second. */
+export type Which = 0 | 1;
+
+function elsewhere(place: number, which: Which): Amount | null {
+  const other = which === 0 ? second.value?.shown.scene : shown.value?.scene;
+  const moves = second.value?.moves;
+  if (other === undefined || chosen.value < 0 || (moves?.kind[chosen.value] ?? SAME) === SAME) return null;
+  return other.pool[chosen.value] === place ? (other.offsets[chosen.value] as Amount) : null;
+}
+
+/** Whether the service has judged what is shown. */
+export function isTrusted(): boolean {
+  return stage.value.kind === "shown" && stage.value.source === "service";
+}
+
+/** Looks at an operator, and at the moment at which most is live while it runs. */
+export function chooseOperator(place: number): void {
+  const now = shown.peek();
+  const program = now?.scene.program ?? null;
+  const pool = now?.pools[active.peek()];
+  operator.value = place;
+  if (place >= 0 && program !== null && pool !== undefined) moment.value = busiestStep(program, pool.profile.live, place);
+}
+
+/** How a picture is laid out on so many pixels. */
+export function measured(wide: number, tall: number): Layout {
+  const now = shown.peek();
+  return layoutOf(wide, tall, now !== null && now.second !== null, now !== null && now.scene.program !== null);
 }
 
 /** Shows a part of the axis and of a pool's addresses; never less than a step, never more than all. */
@@ -134,14 +193,22 @@ export function lookAtAll(): void {
   upward.value = new Map();
 }
 
-/** Groups, where a problem has them: they say what a buffer is for. */
+const MOST_GROUPS = 6;
+
+/** Groups, where a problem has them and they bring buffers together: they say what a buffer is for. Of two plans, what
+ * moved. */
 export function firstColouring(now: Shown): Colouring {
+  if (now.second !== null) return "moved";
+  const groups = now.scene.groupNames.length;
+  if (groups > MOST_GROUPS && groups * 3 > now.scene.sizes.length) return "lifetime";
   return now.scene.groups === null ? "lifetime" : "group";
 }
 
 export function forget(): void {
   lookAtAll();
   chosen.value = -1;
+  under.value = -1;
+  operator.value = -1;
   moment.value = null;
   passing.value = null;
   less.value = null;

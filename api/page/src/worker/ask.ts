@@ -7,15 +7,17 @@ export interface Reading {
   stop: () => void;
 }
 
-let address: string | null = null;
+let address = "";
+let kind: WorkerType = "classic";
 
-/** Where the script of the worker is: that of the page itself, which knows both parts. */
-export function setScript(url: string): void {
+/** Where the script of the worker is. */
+export function setWorker(url: string, type: WorkerType): void {
   address = url;
+  kind = type;
 }
 
 export function ask(request: Request, progress: (doing: string, part: number) => void): Reading {
-  const worker = new Worker(trusted(address ?? ""), { name: "reader" });
+  const worker = new Worker(trusted(address), { name: "reader", type: kind });
   const shown = new Promise<Shown>((done, fail) => {
     worker.onmessage = (event: MessageEvent<Report>) => {
       const report = event.data;
@@ -40,10 +42,10 @@ interface Policies {
   createPolicy(name: string, rules: { createScriptURL: (url: string) => string }): { createScriptURL: (url: string) => string };
 }
 
-/** Only the page's own script passes the policy. */
+/** Only the script of the worker passes the policy. */
 const policy = (globalThis as { trustedTypes?: Policies }).trustedTypes?.createPolicy("memstow", {
   createScriptURL: (url) => {
-    if (url !== address) throw new TypeError("not the script of this page");
+    if (url !== address) throw new TypeError("not the script of the worker");
     return url;
   },
 });

@@ -3,7 +3,10 @@ import { ReadError } from "../model/json.ts";
 import { movable, readShown, type Shown } from "../model/shown.ts";
 
 export interface Request {
-  files: { name: string; bytes: Uint8Array; compressed: boolean }[];
+  /** `held`: by the page itself, compressed. */
+  files: { name: string; bytes: Uint8Array; held: boolean }[];
+  /** Whether only two plans are enough. */
+  both: boolean;
 }
 
 export type Report =
@@ -25,10 +28,10 @@ async function read(request: Request, report: (report: Report) => void): Promise
   let last = 0;
   const files = [];
   for (const file of request.files) {
-    const bytes = file.compressed || isGzip(file.bytes) ? await inflated(file.bytes) : file.bytes;
-    files.push({ name: file.name, bytes });
+    const bytes = file.held || isGzip(file.bytes) ? await inflated(file.bytes) : file.bytes;
+    files.push({ name: file.name, bytes, held: file.held });
   }
-  return readShown(files, (doing, part) => {
+  return readShown(files, request.both, (doing, part) => {
     const now = Date.now();
     if (now - last < 80) return;
     last = now;

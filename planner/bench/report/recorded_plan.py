@@ -1,27 +1,33 @@
-"""The memory picture of an instance: a plan, drawn from the problem and the recorded places."""
+"""The plan that a run gave, from its record and its problem."""
 
 from memstow.planner.bench.records.record import Layout
 from memstow.planner.bench.records.results import Run
 from memstow.planner.model.live_profile import profile
 from memstow.planner.model.objective import PEAK, terms_of
-from memstow.planner.model.plan import Live, Placement, Plan, PoolUse, Status
+from memstow.planner.model.plan import Live, Placement, Plan, PoolUse, Status, TermValue, gap_of
 from memstow.planner.model.problem import Problem
-from memstow.planner.show.svg_picture import svg
 
 
-def memory_picture(problem: Problem, run: Run, layout: Layout) -> str:
-    """The SVG of the plan that the run gave."""
+def recorded_plan(problem: Problem, run: Run, layout: Layout) -> Plan:
+    """The plan, with what the solver claims of it; records have no certificates."""
     pools = problem.pools
     placements = tuple(
         Placement(buffer=buffer.id, pool=pools[pool].id, offset=offset)
         for buffer, pool, offset in zip(problem.buffers, layout.pool, layout.offset, strict=True)
     )
-    plan = Plan(
+    return Plan(
         status=Status(run.record.status.value),
         placements=placements,
         pools=tuple(_use(problem, run, layout, index) for index in range(len(pools))),
+        objective=tuple(
+            TermValue(
+                term=it.term, value=it.value, bound=it.bound or 0, gap=float(gap_of(it.value, it.bound or 0))
+            )
+            for it in run.record.objective
+        ),
+        solver=run.solver,
+        seconds=run.record.seconds,
     )
-    return svg(problem, plan)
 
 
 def _use(problem: Problem, run: Run, layout: Layout, index: int) -> PoolUse:

@@ -1,0 +1,78 @@
+/** The page of the service: the viewer, and what is asked of the service beside it. */
+import { effect } from "@preact/signals";
+import type { JSX } from "preact";
+import { start } from "../shell/app.tsx";
+import { Reading } from "../shell/drop.tsx";
+import { parts } from "../shell/parts.ts";
+import { COMPARE } from "../shell/compare_jobs.ts";
+import * as state from "../shell/state.ts";
+import { compare, refused } from "./compared.ts";
+import { jobId, JobPlace, JobStrip, Refused, RemoveDialog } from "./jobpage.tsx";
+import { asking, key } from "./key.ts";
+import { KeyDialog } from "./keydialog.tsx";
+import { lazy } from "./lazy.tsx";
+import { here, listenForLinks, path, query } from "./route.ts";
+import { AskSolver } from "./solver.tsx";
+import { NewStrip, Start } from "./startpage.tsx";
+import { asked, OrTheService, PlanStrip, takes } from "./upload.tsx";
+import { watch } from "./watch.ts";
+
+const loading = (): JSX.Element => <Reading doing="loading" part={0} />;
+const JobList = lazy(async () => (await import("./joblist.tsx")).JobList, loading);
+const NewPage = lazy(async () => (await import("./newpage.tsx")).NewPage, loading);
+const Reference = lazy(async () => (await import("./reference.tsx")).Reference, loading);
+const UploadDialog = lazy(async () => (await import("./uploaddialog.tsx")).UploadDialog, () => null);
+
+const TITLES: Record<string, string> = { "/jobs": "jobs", "/new": "new plan", "/reference": "reference" };
+
+export function startServed(root: HTMLElement): void {
+  Object.assign(parts, { navigation: Navigation, place, start: Start, status: Status, side: AskSolver, dialogs: ServiceDialogs, takes, failed: OrTheService });
+  listenForLinks();
+  let stop = (): void => undefined;
+  effect(() => {
+    void here.value;
+    const id = jobId();
+    stop();
+    state.heading.value = TITLES[path()] ?? "";
+    stop = id !== null ? watch(id) : path() === COMPARE ? compare(query()) : () => undefined;
+  });
+  start(root);
+}
+
+function Navigation(): JSX.Element {
+  const links = [["/new", "New plan"], ["/jobs", "Jobs"], ["/reference", "Reference"]] as const;
+  return (
+    <nav aria-label="pages">
+      {links.map(([to, text]) => <a key={to} href={to} aria-current={path() === to ? "page" : undefined}>{text}</a>)}
+      <button type="button" class="link" id="key" onClick={() => (asking.value = { why: "" })}>{key.value === "" ? "Key" : "Key: in use"}</button>
+    </nav>
+  );
+}
+
+function place(): JSX.Element | null {
+  if (jobId() !== null) return <JobPlace />;
+  // While a plan is read, its progress is shown in every place.
+  if (state.stage.value.kind === "reading") return null;
+  switch (path()) {
+    case "/jobs": return <JobList />;
+    case "/new": return <NewPage />;
+    case "/reference": return <Reference />;
+    case COMPARE: return refused.value === null ? null : <Refused refusal={refused.value} />;
+    default: return null;
+  }
+}
+
+function Status(): JSX.Element | null {
+  if (jobId() !== null) return <JobStrip />;
+  return path() === "/new" ? <NewStrip /> : <PlanStrip />;
+}
+
+function ServiceDialogs(): JSX.Element {
+  return (
+    <>
+      <RemoveDialog />
+      {asked.value !== null && <UploadDialog />}
+      <KeyDialog />
+    </>
+  );
+}

@@ -1,0 +1,75 @@
+/** Jobs as the service describes them, and what is said of them. */
+import { bytes, count, percentUp } from "../draw/format.ts";
+import type { Whole } from "../model/json.ts";
+import { isPeak } from "../model/status.ts";
+
+export const STATES = ["queued", "running", "done", "failed", "cancelled"] as const;
+export type State = (typeof STATES)[number];
+
+export interface Job {
+  id: string;
+  state: State;
+  name: string | null;
+  setting: string | null;
+  batch: string | null;
+  digest: string;
+  buffers: number;
+  options: Record<string, unknown>;
+  created: string;
+  started: string | null;
+  improved: string | null;
+  finished: string | null;
+  expires: string | null;
+  /** Of its plan. */
+  status: "optimal" | "feasible" | "infeasible" | "unknown" | null;
+  objective: string | null;
+  value: Whole | null;
+  bound: Whole | null;
+  gap: number | null;
+  solver: string | null;
+  error: string | null;
+}
+
+export function isOver(job: Job): boolean {
+  return job.state !== "queued" && job.state !== "running";
+}
+
+export function nameOf(job: Job): string {
+  return job.name === null || job.name === "" ? job.id.slice(0, 8) : job.name;
+}
+
+/** The state in a word, and for one that is over what came of it. */
+export function stateOf(job: Job): string {
+  if (job.state !== "done") return job.state;
+  return { optimal: "proven", feasible: "done", infeasible: "nothing fits", unknown: "no plan found" }[job.status ?? "feasible"];
+}
+
+export function toneOf(job: Job): "proven" | "open" | "wrong" | "quiet" {
+  if (job.state === "failed" || job.status === "infeasible") return "wrong";
+  if (job.state === "done" && job.status === "optimal") return "proven";
+  return job.state === "running" || job.state === "done" ? "open" : "quiet";
+}
+
+/** The first term of the objective of the best plan. */
+export function valueOf(job: Job): string {
+  if (job.value === null) return "";
+  return isPeak(job.objective ?? "") ? bytes(job.value) : count(job.value);
+}
+
+export function gapOf(job: Job): string {
+  if (job.value === null || job.bound === null) return "";
+  return job.gap === null ? "" : percentUp(job.gap);
+}
+
+/** How long ago, or how long: two figures at most. */
+export function long(seconds: number): string {
+  if (seconds < 10) return `${Math.max(0, seconds).toFixed(1)} s`;
+  if (seconds < 100) return `${Math.floor(seconds)} s`;
+  if (seconds < 6000) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 48 * 3600) return `${Math.floor(seconds / 3600)} h`;
+  return `${Math.floor(seconds / 86400)} days`;
+}
+
+export function secondsBetween(from: string, to: string | null): number {
+  return ((to === null ? Date.now() : Date.parse(to)) - Date.parse(from)) / 1000;
+}

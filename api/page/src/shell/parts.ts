@@ -1,0 +1,30 @@
+/** What the service adds to the page. A page of its own adds nothing, and holds nothing of it. */
+import type { JSX } from "preact";
+import type { Shown } from "../model/shown.ts";
+
+type Part = () => JSX.Element | null;
+
+export interface Parts {
+  /** In the bar: where else to go. */
+  navigation: Part;
+  /** In the place of the start, at other addresses. */
+  place: Part;
+  /** Below the drop zone. */
+  start: Part;
+  /** Above the plan. */
+  status: Part;
+  /** Beside the map. */
+  side: (props: { shown: Shown }) => JSX.Element | null;
+  dialogs: Part;
+  /** Takes files that the page cannot read itself; false: it can. */
+  takes: (files: File[]) => boolean;
+  /** Below a message that files cannot be shown. */
+  failed: Part;
+}
+
+const nothing = (): null => null;
+
+export const parts: Parts = {
+  navigation: nothing, place: nothing, start: nothing, status: nothing, side: nothing, dialogs: nothing,
+  takes: () => false, failed: nothing,
+};

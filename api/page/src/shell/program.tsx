@@ -1,0 +1,130 @@
+/** Of a graph: the operator that is chosen, those that need the most, and why no order needs less. */
+import type { JSX } from "preact";
+import { bytes, count, plain } from "../draw/format.ts";
+import type { Amount } from "../model/columns.ts";
+import type { OrderProof } from "../model/plan.ts";
+import { type Operator, type Program } from "../model/program.ts";
+import type { Scene } from "../model/scene.ts";
+import type { Shown } from "../model/shown.ts";
+import { compare } from "../model/steps.ts";
+import { BufferLine } from "./side.tsx";
+import * as state from "./state.ts";
+
+const FEW = 7;
+
+export function ChosenOperator(props: { shown: Shown; program: Program }): JSX.Element | null {
+  const { shown, program } = props;
+  const place = state.operator.value;
+  const operator = program.operators[place];
+  if (operator === undefined) return null;
+  const { scene } = shown;
+  const rows: [string, string][] = [
+    ...(operator.type === "" ? [] : [["type", plain(operator.type, 60)] as [string, string]]),
+    ["runs", `${count(place + 1)} of ${count(program.operators.length)}`],
+    ["live then", `${count(shown.needs[place] as Amount)} (${bytes(shown.needs[place] as Amount)})`],
+    ...(operator.aside === 0 ? [] : [["besides", `${count(operator.aside)} that are not planned`] as [string, string]]),
+  ];
+  return (
+    <section>
+      <h2>
+        {plain(operator.id, 120)}
+        <button type="button" class="round close" aria-label="choose no operator" onClick={() => state.chooseOperator(-1)}>×</button>
+      </h2>
+      <dl class="rows">{rows.map(([label, value]) => <div key={label}><dt>{label}</dt><dd>{value}</dd></div>)}</dl>
+      <Uses scene={scene} title="Reads" buffers={operator.inputs} />
+      <Uses scene={scene} title="Makes" buffers={operator.outputs} />
+      <Uses scene={scene} title="Needs while it runs" buffers={operator.temporaries} />
+    </section>
+  );
+}
+
+function Uses(props: { scene: Scene; title: string; buffers: number[] }): JSX.Element | null {
+  const { scene, title, buffers } = props;
+  if (buffers.length === 0) return null;
+  return (
+    <>
+      <h3>{title}</h3>
+      {buffers.slice(0, FEW).map((buffer) => <BufferLine key={buffer} scene={scene} buffer={buffer} />)}
+      {buffers.length > FEW && <p class="quiet">and {count(buffers.length - FEW)} more</p>}
+    </>
+  );
+}
+
+/** Operators by what is live while they run. */
+export function rankedOperators(shown: Shown): number[] {
+  return Array.from(shown.needs.keys()).sort((one, other) => (
+    compare(shown.needs[other] as Amount, shown.needs[one] as Amount) || one - other
+  ));
+}
+
+export function Operators(props: { shown: Shown; program: Program }): JSX.Element | null {
+  const order = rankedOperators(props.shown);
+  if (order.length === 0) return null;
+  return (
+    <section>
+      <h2>Operators, most bytes live first</h2>
+      <OperatorTable shown={props.shown} program={props.program} operators={order.slice(0, FEW)} />
+      {order.length > FEW && <button type="button" class="link" onClick={() => (state.dialog.value = "operators")}>{count(order.length - FEW)} more</button>}
+    </section>
+  );
+}
+
+export function OperatorTable(props: { shown: Shown; program: Program; operators: number[]; full?: boolean }): JSX.Element {
+  const { shown, program, operators, full = false } = props;
+  const { critical } = shown;
+  return (
+    <table>
+      <thead><tr><th scope="col">operator</th>{full && <th scope="col">type</th>}<th scope="col">runs</th><th scope="col">live then</th></tr></thead>
+      <tbody>
+        {operators.map((place) => {
+          const operator = program.operators[place] as Operator;
+          return (
+            <tr key={place} class={place === state.operator.value ? "chosen" : ""}>
+              <th scope="row">
+                <button type="button" class="line" onClick={() => state.chooseOperator(place)}>
+                  {place === critical && <i class="swatch critical" />}
+                  <span class="name">{plain(operator.id, 60)}</span>
+                </button>
+              </th>
+              {full && <td>{plain(operator.type, 30)}</td>}
+              <td>{count(place + 1)}</td>
+              <td>{bytes(shown.needs[place] as Amount)}</td>
+            </tr>
+          );
+        })}
+      </tbody>
+    </table>
+  );
+}
+
+/** Why no order of the operators needs less, in words: the judge counts such proofs, this page does not. */
+export function orderProofWords(shown: Shown, trusted: boolean): string {
+  const { scene } = shown;
+  const term = scene.claims?.terms[0];
+  const bound = shown.terms[0];
+  if (term === undefined || bound === undefined || !(bound.value > 0)) {
+    return "Nothing is claimed about other orders of the operators. In this order the live bytes say what is needed.";
+  }
+  const proof = term.certificate?.order ?? null;
+  const whose = bound.judged || trusted ? "The judge has checked this." : "This page does not count such proofs: so the file claims.";
+  const said = proof === null
+    ? `No order needs less than ${count(bound.value)} bytes, as ${plain(term.certificate?.solver ?? scene.claims?.prover ?? "the plan", 40)} claims.`
+    : term.certificate?.kind === "cut" ? cutWords(proof, bound.value) : refutedWords(proof);
+  return proof === null ? said : `${said} ${whose}`;
+}
+
+function cutWords(proof: OrderProof, bound: Amount): string {
+  if (proof.operator === null) return `Before the first operator or after the last, ${count(bound)} bytes are live in any order.`;
+  const least = `While ${plain(proof.operator, 60)} runs, ${count(bound)} bytes are needed in any order`;
+  if (proof.chains.length === 0) return `${least}: what it reads, makes and needs while it runs.`;
+  const besides = proof.chains.reduce((sum, chain) => sum + BigInt(chain.bytes), 0n);
+  const [first] = proof.chains;
+  const example = first === undefined || first.storages.length < 2 ? "" : `, such as ${first.storages.slice(0, 3).map((name) => plain(name, 30)).join(" or ")}${first.storages.length > 3 ? " or others" : ""}`;
+  const chains = proof.chains.length === 1 ? "storages of which one is always live" : `${count(proof.chains.length)} chains of storages of which one is always live`;
+  return `${least}: what it reads, makes and needs while it runs, and ${count(besides)} bytes of ${chains}${example}.`;
+}
+
+function refutedWords(proof: OrderProof): string {
+  const sets = proof.sets === 1 ? "1 set" : `${count(proof.sets)} sets`;
+  return `A search for an order with at most ${count(proof.height ?? 0)} bytes ran dry: from none of ${sets} of operators does a way lead to the end.`;
+}

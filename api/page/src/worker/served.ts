@@ -1,0 +1,4 @@
+/** The worker of the page of the service. */
+import { serve } from "./reader.ts";
+
+serve();

@@ -1,0 +1,38 @@
+"""What the tests of the page share: one browser, and one server."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.api.page.browser import Look, browser
+from tests.api.serving import Server
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Any]:
+    """The browser."""
+    with browser() as it:
+        yield it
+
+
+@pytest.fixture
+def look(running: Any) -> Iterator[Look]:
+    """A page in it, and what can be asked of it."""
+    it = Look(running)
+    yield it
+    it.close()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A service that answers without a key."""
+    it = Server(tmp_path_factory.mktemp("service") / "data").start()
+    yield it
+    it.kill()
+
+
+@pytest.fixture(scope="module")
+def address(server: Server) -> str:
+    """Where it is, without a slash at the end."""
+    return server.url.rstrip("/")
