@@ -91,7 +91,19 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     app.state.drain = drain
     app.state.metrics = metrics
-    groups = (plan, jobs, job_documents, job_events, batches, tools, reference, keys, admin, health, home)
+    groups = (
+        plan,
+        jobs,
+        job_documents,
+        job_events,
+        batches,
+        tools,
+        reference,
+        keys,
+        admin,
+        health,
+        home,
+    )
     errors.install_handlers(app, [route for group in groups for route in group.router.routes])
     for group in groups:
         app.include_router(group.router)

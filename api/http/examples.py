@@ -3,7 +3,7 @@
 from typing import Final
 
 from memstow.api.http.responses import JsonObject
-from memstow.api.http.schemas import PROBLEM
+from memstow.api.http.samples import PROBLEM
 
 EXAMPLES: Final[dict[str, JsonObject]] = {
     "first": PROBLEM,

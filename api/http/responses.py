@@ -50,10 +50,14 @@ class PlanBody:
         return Response(self.body, 200, {**own, **(headers or {})}, self.media_type)
 
 
+def media_type_of_plan(name: str) -> str:
+    """The media type of a plan in the format of this name."""
+    return _MEDIA_TYPES_OF_PLANS.get(name) or MEDIA_TYPES.get(name, SOURCE_CODE)
+
+
 def plan_body(plan: bytes, name: str) -> PlanBody:
     """The body for a plan in the format of this name."""
-    media_type = _MEDIA_TYPES_OF_PLANS.get(name) or MEDIA_TYPES.get(name, SOURCE_CODE)
-    return PlanBody(plan, media_type, f'"{hashlib.sha256(plan).hexdigest()[:32]}"')
+    return PlanBody(plan, media_type_of_plan(name), f'"{hashlib.sha256(plan).hexdigest()[:32]}"')
 
 
 def matching_tag(given: str, etag: str) -> str | None:

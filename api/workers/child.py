@@ -2,6 +2,8 @@
 
 Started as `python -m memstow.api.workers.child EVENTS`, the number of the pipe for messages to the parent.
 Standard input brings the request and perhaps a request to stop; its end means that the parent is gone.
+The program itself is imported when the child has lowered its priority: that takes longer than many a request
+of the server that starts it.
 """
 
 import os
@@ -9,11 +11,6 @@ import sys
 import threading
 from typing import Final
 
-from memstow.api.operations import operations
-from memstow.api.operations.messages import encode_issues, encode_update
-from memstow.api.workers.executor import SHORTAGE
-from memstow.api.workers.shortage import is_of_server, is_of_server_or_run
-from memstow.planner.model.errors import InputError, MemstowError
 from memstow.planner.processes import lifeline
 from memstow.planner.processes.child import Sender, serve_request
 from memstow.planner.processes.frames import Message
@@ -27,6 +24,9 @@ def main(arguments: list[str]) -> None:
     sender = Sender(int(arguments[0]))
 
     def answer(request: Message, cancel: threading.Event) -> Message:
+        from memstow.api.operations import operations
+        from memstow.api.operations.messages import encode_update
+
         if request["seconds"] > _LONG_SECONDS:
             lifeline.step_back()
         result = operations.perform_by_name(
@@ -38,6 +38,8 @@ def main(arguments: list[str]) -> None:
         return {"kind": "done", "result": result}
 
     def warm_up() -> None:
+        from memstow.api.operations import operations
+
         operations.warm_up()
         sender.send({"kind": "ready"})
 
@@ -45,6 +47,11 @@ def main(arguments: list[str]) -> None:
 
 
 def _failed(error: Exception) -> Message:
+    from memstow.api.operations.messages import encode_issues
+    from memstow.api.workers.executor import SHORTAGE
+    from memstow.api.workers.shortage import is_of_server, is_of_server_or_run
+    from memstow.planner.model.errors import InputError, MemstowError
+
     if isinstance(error, InputError):
         return {"kind": "done", "issues": encode_issues(error)}
     if isinstance(error, MemoryError):

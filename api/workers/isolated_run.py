@@ -19,6 +19,8 @@ from memstow.planner.processes.session import EndedError, MemoryLimitError, Sess
 
 # From the request to stop to the kill: verifying a plan of a million buffers takes its time.
 _STOP_SECONDS: Final = 5.0
+# With the time that it only waits for a processor, which on a busy machine is nearly all.
+_MOST_STOP_SECONDS: Final = 60.0
 # Too many open files or processes, no memory, no room for the temporary folder.
 _NOT_STARTED: Final = (OSError, MemoryError, RuntimeError, SubprocessError)
 
@@ -121,7 +123,11 @@ class _Supervisor:
         self._control = control
         self._session = Session(process, request, control.memory, self._receive, self._check)
         self._session.until = time.monotonic() + control.seconds
+        self._process = process
         self._stop_sent = False
+        self._stop_at = 0.0
+        self._waited = 0.0
+        """For a processor, before it was asked to stop."""
         self._ready = False
         """Whether the child has started up: what ends it before that has nothing to do with the request."""
 
@@ -150,12 +156,18 @@ class _Supervisor:
         control = self._control
         self._check_killed()
         if now >= (self._session.until or 0.0):
-            if self._stop_sent:
+            if not self._stop_sent:
+                self._send_stop(now)
+            elif self._is_stuck(now):
                 raise ChildError("stuck", "did not end when it was told to")
-            self._send_stop(now)
         elif control.stop_requested() and not self._stop_sent:
             self._send_stop(now)
         control.tick()
+
+    def _is_stuck(self, now: float) -> bool:
+        waited = self._process.waited() - self._waited
+        self._session.until = self._stop_at + min(_STOP_SECONDS + waited, _MOST_STOP_SECONDS)
+        return now >= self._session.until
 
     def _check_killed(self) -> None:
         if self._control.kill_requested():
@@ -163,6 +175,7 @@ class _Supervisor:
 
     def _send_stop(self, now: float) -> None:
         self._stop_sent = True
+        self._stop_at, self._waited = now, self._process.waited()
         self._session.until = now + _STOP_SECONDS
         self._session.say({"kind": "cancel"})
 

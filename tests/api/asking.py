@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import httpx2
 
-from memstow.api.http.schemas import PROBLEM
+from memstow.api.http.samples import PROBLEM
 from tests.waiting import wait_for
 
 OVER = ("done", "failed", "cancelled")

@@ -1,4 +1,4 @@
-"""Whatever comes in, the answer is a 4xx problem document, soon, and the server stays small."""
+"""Whatever comes in, the answer is a 4xx problem document for little work, and the server stays small."""
 
 import gzip
 import json
@@ -18,17 +18,15 @@ from hypothesis import HealthCheck, settings
 from schemathesis.specs.openapi.checks import response_schema_conformance
 
 from memstow.api.http.app import create_app
-from memstow.api.http.schemas import CSV, PROBLEM
+from memstow.api.http.samples import CSV, PROBLEM
 from memstow.api.http.settings import Settings
 from tests.api import media_types
 from tests.api.serving import Server
 
 POSTS = ("/v1/plan", "/v1/jobs", "/v1/batches", "/v1/verify", "/v1/inspect", "/v1/convert")
 GOOD = json.dumps({"problem": PROBLEM, "options": {"time_limit": 0.1}}).encode()
-# Any body is refused for less than a second of a processor. Twice that is a slow machine; and on one that is
-# busy with other things the answer takes longer than the work.
+# Any body is refused for less than a second of a processor; twice that is a slow machine.
 MOST_WORK = 2.0
-SOON = 10.0
 MOST_GROWTH = 300 << 20
 ROUNDS = int(os.environ.get("MEMSTOW_FUZZ_SECONDS", "5"))
 
@@ -58,9 +56,7 @@ def worked(server: Server) -> float:
 
 def post(client: httpx2.Client, path: str, body: bytes, **headers: str) -> httpx2.Response:
     given = {"content-type": "application/json", **{k.replace("_", "-"): v for k, v in headers.items()}}
-    begin = time.monotonic()
     answer = client.post(path, content=body, headers=given)
-    assert time.monotonic() - begin < SOON, (path, body[:80])
     assert answer.status_code < 500, (path, body[:80], answer.text)
     if answer.status_code >= 400:
         assert answer.headers["content-type"] == "application/problem+json"

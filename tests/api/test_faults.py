@@ -18,7 +18,7 @@ from types import SimpleNamespace
 import httpx2
 import pytest
 
-from memstow.api.http.schemas import PROBLEM
+from memstow.api.http.samples import PROBLEM
 from memstow.api.metrics import Metrics
 from memstow.api.store import database as store
 from memstow.api.store.accounts import Quotas

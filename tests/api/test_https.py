@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from memstow.api.http.schemas import PROBLEM
+from memstow.api.http.samples import PROBLEM
 from tests.api.asking import read_events, submit
 from tests.api.http.conftest import hard, problem_document
 from tests.api.serving import Server

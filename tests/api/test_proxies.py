@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from benchmarks.service.servers import free_port
 from memstow.api.http.connections import Connections, limits_of
-from memstow.api.http.schemas import PROBLEM
+from memstow.api.http.samples import PROBLEM
 from memstow.api.http.server import server_config
 from memstow.api.http.settings import Settings
 from memstow.api.metrics import Metrics

@@ -21,7 +21,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from memstow.api import tracing
 from memstow.api.http.app import create_app
-from memstow.api.http.schemas import PROBLEM
+from memstow.api.http.samples import PROBLEM
 from memstow.api.http.settings import Settings
 from tests.api.asking import over, submit
 from tests.api.http.conftest import hard
@@ -159,7 +159,7 @@ from pathlib import Path
 from starlette.testclient import TestClient
 from memstow.api.http.app import create_app
 from memstow.api.http.settings import Settings
-from memstow.api.http.schemas import PROBLEM
+from memstow.api.http.samples import PROBLEM
 app = create_app(Settings(data=Path({str(tmp_path)!r}), slots=1))
 with TestClient(app, base_url="http://localhost") as client:
     assert client.post("/v1/plan", json=PROBLEM, headers={GIVEN!r}).status_code == 200

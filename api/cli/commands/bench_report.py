@@ -8,11 +8,15 @@ from memstow.api.cli.commands.bench_arguments import instances_of
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import Commands, add_command, whole
 from memstow.api.cli.io.output import replace_file
+from memstow.api.cli.io.page_file import page_of_run
 from memstow.api.cli.io.problem_input import naming_option
 
 if TYPE_CHECKING:
     from memstow.planner.bench.analysis.best_known import Best
     from memstow.planner.bench.instances.sources import Instances
+    from memstow.planner.bench.records.results import Run
+    from memstow.planner.model.plan import Plan
+    from memstow.planner.model.problem import Problem
 
 MOST_PICTURES = 10_000
 
@@ -30,6 +34,7 @@ The same results give the same files. Needs matplotlib (extra: bench).""",
 memstow bench report results
 memstow bench report results --update-best --best best_known.json
 memstow bench report results --figures pdf --output paper
+memstow bench report results --interactive --pictures 20
 memstow bench report results --output page --title 'Release 1.2' --scatter exact,cpsat
 """,
     )
@@ -78,6 +83,12 @@ def _add_pictures(parser: argparse.ArgumentParser) -> None:
         "(default: where they were during the run)",
     )
     parser.add_argument(
+        "--interactive",
+        action="store_true",
+        help="link to a page of each plan of the instances with a picture, as of `memstow view`; without it "
+        "nothing of the report has a script",
+    )
+    parser.add_argument(
         "--pictures",
         type=whole(0, MOST_PICTURES),
         metavar="N",
@@ -93,6 +104,7 @@ def run(args: argparse.Namespace) -> int:
     from memstow.planner.bench.records.folder import BEST
     from memstow.planner.bench.records.results import read
     from memstow.planner.bench.report import MOST_MEMORY_PICTURES, figures, report
+    from memstow.planner.bench.report.plan_pages import FOLDER
     from memstow.planner.show.formatting import plain
 
     results = read(Path(args.folder))
@@ -100,6 +112,15 @@ def run(args: argparse.Namespace) -> int:
     best = folder / BEST if args.best is None else Path(args.best)
     bench = rate(results, _known(best, needed=args.best is not None and not args.update_best))
     sources = _sources(args.problems, folder)
+    output = folder if args.output is None else Path(args.output)
+    output.mkdir(parents=True, exist_ok=True)
+    pages: list[str] = []
+
+    def viewer(file: str, problem: "Problem", plan: "Plan", run: "Run") -> None:
+        (output / file).parent.mkdir(exist_ok=True)
+        replace_file(output / file, page_of_run(problem, plan, run))
+        pages.append(file)
+
     with naming_option("pair", "--scatter"):
         made = report(
             bench,
@@ -107,15 +128,16 @@ def run(args: argparse.Namespace) -> int:
             lambda wanted: find_problems(sources, results.runs, wanted),
             pair=args.scatter,
             memory_pictures=MOST_MEMORY_PICTURES if args.pictures is None else args.pictures,
+            viewer=viewer if args.interactive else None,
         )
-    output = folder if args.output is None else Path(args.output)
-    output.mkdir(parents=True, exist_ok=True)
     written = {name: text.encode() for name, text in made.items()}
     if args.figures == "pdf":
         written |= figures(bench, args.scatter)
     for name, data in written.items():
         replace_file(output / name, data)
         print(plain(str(output / name)))
+    if pages:
+        print(plain(f"{output / FOLDER}: {len(pages):,} {'page' if len(pages) == 1 else 'pages'}"))
     if args.update_best:
         replace_file(best, to_json(bench.known))
         print(plain(str(best)))

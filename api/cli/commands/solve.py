@@ -153,10 +153,13 @@ def run(args: argparse.Namespace) -> int:
     check_results(args)
     warn_if_terminal(args.file)
     document = read_document(args.file, args)
-    check_names(args, problem_of(document))
+    listed = problem_of(document)
+    check_names(args, listed)
     model = read_model(args, document)
-    document = with_model(document, model)
-    options = _options(args, problem_of(document))
+    if model is not None:
+        document = with_model(document, model)
+        listed = problem_of(document)
+    options = _options(args, listed)
     search = SearchRecord()
     if args.lock is None:
         plan, interrupted = _plan(args, document, options, search)
@@ -166,7 +169,7 @@ def run(args: argparse.Namespace) -> int:
     data = None if written is None else written.data
     shows = write_results(args, problem_of(document, plan), plan, data)
     if args.open:
-        show_page(page_of(problem_of(document, plan), plan, args.file, search.steps), None)
+        show_page(page_of(document, plan, args.file, search.steps), None)
     if model is not None and shows:
         show_arena(model, written)
     if interrupted:
@@ -221,8 +224,9 @@ def _plan(
     from memstow.planner.model.events import Phase
     from memstow.planner.solve import engine
 
-    term = next(iter(problem_of(document).terms()), "fits")
-    progress = Progress(sys.stderr, term) if is_terminal(sys.stderr) else None
+    progress = None
+    if is_terminal(sys.stderr):
+        progress = Progress(sys.stderr, next(iter(problem_of(document).terms()), "fits"))
     given_up: list[str] = []
 
     def hear(event: "Event") -> None:

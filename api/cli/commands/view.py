@@ -1,17 +1,18 @@
-"""`memstow view`: a plan as a page in the browser, or as a file that holds it."""
+"""`memstow view`: a plan, or two beside each other, as a page in the browser, or as a file that holds it."""
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import Commands, add_command
 from memstow.api.cli.io.output import refuse_unwritable
-from memstow.api.cli.io.page_file import page_of, show_page
+from memstow.api.cli.io.page_file import comparison_of, page_of, show_page
 from memstow.api.cli.io.problem_input import (
     OF_GRAPHS,
     READABLE,
     add_changes,
     add_graph_changes,
+    naming_file,
     problem_of,
     read_bytes_of,
     read_document,
@@ -19,8 +20,11 @@ from memstow.api.cli.io.problem_input import (
     refuse_two_stdins,
     warn_if_terminal,
 )
+from memstow.api.cli.io.terminal import print_error
+from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
+    from memstow.planner.model.graph import Graph
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
 
@@ -30,20 +34,25 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
     parser = add_command(
         commands,
         "view",
-        "look at a plan in the browser",
+        "look at a plan in the browser, or compare two",
         details="""
 Makes one file that holds the page and the plan: it works offline, loads nothing and sends nothing. Without
---output the file is temporary and the browser shows it. A plan in CSV says what its buffers are; other plans
-need their problem. A plan that was made with --target, --capacity or --fit-only is for the problem changed
-that way: pass the same options here.""",
+--output the file is temporary and the browser shows it. With two plans it shows both beside each other, and
+which buffers moved. A plan in CSV says what its buffers are; other plans need their problem.
+A plan that was made with --target, --capacity or --fit-only is for the problem changed that way: pass the
+same options here.""",
         examples="""
 memstow view plan.json --problem model.json
 memstow view plan.json --problem model.tflite --output plan.html
 memstow view offsets.csv --output plan.html
+memstow view before.json after.json --problem model.json --output diff.html
 memstow solve model.json --open
 """,
     )
     parser.add_argument("plan", metavar="PLAN", help="the plan; - reads it from standard input")
+    parser.add_argument(
+        "other", metavar="OTHER", nargs="?", help="another plan of the same problem, to compare"
+    )
     parser.add_argument("--problem", metavar="PROBLEM", help="the problem or the graph that the plan is for")
     parser.add_argument(
         "--format",
@@ -60,32 +69,115 @@ memstow solve model.json --open
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read the plan and its problem, and show the page."""
-    refuse_two_stdins(args.plan, args.problem, args.target)
+    """Read the plans and their problem, and show the page."""
+    files: list[str] = [args.plan] if args.other is None else [args.plan, args.other]
+    refuse_two_stdins(*files, args.problem, args.target)
     refuse_unwritable(args.output)
-    for path in (args.plan, args.problem):
+    for path in (*files, args.problem):
         warn_if_terminal(path)
-    problem, plan = _read_alone(args) if args.problem is None else _read_both(args)
-    show_page(page_of(problem, plan, args.problem or args.plan), args.output)
+    document, plans = _read_alone(files, args) if args.problem is None else _read_both(files, args)
+    source = args.problem or args.plan
+    if len(plans) == 1:
+        show_page(page_of(document, plans[0], source), args.output)
+    else:
+        show_page(comparison_of(document, plans, files, source), args.output)
     return Exit.DONE
 
 
-def _read_both(args: argparse.Namespace) -> "tuple[Problem, Plan]":
+def _read_both(files: list[str], args: argparse.Namespace) -> "tuple[Problem | Graph, list[Plan]]":
     document = read_document(args.problem, args)
-    plan = read_plan(args.plan, problem_of(document), args.plan_format)
-    return problem_of(document, plan), plan
+    plans = [read_plan(path, problem_of(document), args.plan_format) for path in files]
+    _refuse_other_orders(document, files, plans)
+    problems = [problem_of(document, plan) for plan in plans]
+    if problems[-1] != problems[0]:
+        _refuse(
+            "other_order",
+            "OTHER",
+            "the two plans are of different orders of the graph; only maps of one order compare",
+        )
+    _refuse_nothing(files, plans)
+    _refuse_other_problems(document, files, plans)
+    return document, plans
 
 
-def _read_alone(args: argparse.Namespace) -> "tuple[Problem, Plan]":
-    """A plan in CSV, of which each line has a buffer and its offset."""
+def _refuse_other_orders(document: "Problem | Graph", files: list[str], plans: "list[Plan]") -> None:
+    """An order that the graph does not allow has no map."""
+    from memstow.planner.graph.program import allowed_order
+    from memstow.planner.model.problem import Problem
+
+    for path, plan in zip(files, plans, strict=True):
+        if plan.schedule is not None and not isinstance(document, Problem):
+            with naming_file(path):
+                allowed_order(document, plan.schedule.order)
+
+
+def _refuse_other_problems(document: "Problem | Graph", files: list[str], plans: "list[Plan]") -> None:
+    """Plans of two problems do not compare; of one for another problem than the given it is only said."""
+    from memstow.planner.model.digest import digest
+    from memstow.planner.model.problem import Problem
+
+    if len({plan.digest for plan in plans if plan.digest is not None}) > 1:
+        _refuse("other_problem", "OTHER", "the two plans are for different problems, as their digests say")
+    if not isinstance(document, Problem):
+        return
+    for path, plan in zip(files, plans, strict=True):
+        if plan.digest not in (None, digest(document)):
+            print_error(
+                f"{plain(path, most=200)}: the plan is for another problem, as its digest says; "
+                "give the options with which it was made"
+            )
+
+
+def _read_alone(files: list[str], args: argparse.Namespace) -> "tuple[Problem, list[Plan]]":
+    """Plans in CSV, of which each line has a buffer and its offset."""
     from memstow.planner import formats
-    from memstow.planner.model.errors import InputError
     from memstow.planner.targets.overrides import with_overrides
 
-    data = read_bytes_of(args.plan)
-    if formats.looks_like_json(data) or args.target is not None:
-        message = "a plan names buffers, but not their sizes and lifetimes; give its problem"
-        raise InputError.single("no_problem", "--problem", message)
-    problem = formats.read_problem(data, args.format)
-    changed = with_overrides(problem, None, args.capacity, args.fit_only)
-    return changed, formats.read_plan(data, changed, args.plan_format)
+    contents = [read_bytes_of(path) for path in files]
+    if any(map(formats.looks_like_json, contents)) or args.target is not None:
+        _refuse(
+            "no_problem",
+            "--problem",
+            "a plan names buffers, but not their sizes and lifetimes; give its problem",
+        )
+    problems = [_without_pins(formats.read_problem(data, args.format)) for data in contents]
+    first, last = (
+        {buffer.id: buffer for buffer in problem.buffers} for problem in (problems[0], problems[-1])
+    )
+    if first != last:
+        _refuse(
+            "other_problem",
+            "OTHER",
+            "the two plans are not of the same buffers; only plans of one problem compare",
+        )
+    changed = with_overrides(problems[0], None, args.capacity, args.fit_only)
+    return changed, [formats.read_plan(data, changed, args.plan_format) for data in contents]
+
+
+def _without_pins(problem: "Problem") -> "Problem":
+    """The offsets of a plan in CSV are its places; as a problem they would be pins."""
+    from dataclasses import replace
+
+    return replace(
+        problem, buffers=tuple(replace(buffer, pool=None, offset=None) for buffer in problem.buffers)
+    )
+
+
+def _refuse_nothing(files: list[str], plans: "list[Plan]") -> None:
+    """Two plans are compared by their places, so both need some."""
+    from memstow.planner.model.plan import PLANNED
+
+    if len(plans) == 2:
+        for path, plan in zip(files, plans, strict=True):
+            if plan.status not in PLANNED:
+                _refuse(
+                    "no_places",
+                    plain(path, most=200),
+                    f"its status is {plan.status}: it has no places to compare",
+                )
+
+
+def _refuse(code: str, path: str, message: str) -> NoReturn:
+    from memstow.planner.model.errors import InputError
+
+    raise InputError.single(code, path, message)

@@ -1,17 +1,20 @@
 """The page of a plan: written as one file, and shown in the browser."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memstow.api.cli.io.output import replace_file, write_out
+from memstow.api.cli.io.problem_input import problem_of
 from memstow.api.cli.io.terminal import print_error
 from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
-    from memstow.api.page.alone import SearchStep
+    from memstow.api.page.alone import Ordered, SearchStep
+    from memstow.planner.bench.records.results import Run
     from memstow.planner.model.events import Event
+    from memstow.planner.model.graph import Graph
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
 
@@ -34,13 +37,69 @@ class SearchRecord:
                 self.steps.append(SearchStep(seconds, None, value, solver))
 
 
-def page_of(problem: "Problem", plan: "Plan", source: str, search: "Iterable[SearchStep]" = ()) -> bytes:
+def page_of(
+    document: "Problem | Graph", plan: "Plan", source: str, search: "Iterable[SearchStep]" = ()
+) -> bytes:
     """The page; `source` is the file of the problem, whose name it has if the problem has none."""
     from memstow.api.page.alone import page_alone
     from memstow.planner.formats import write_plan, write_problem
 
-    title = plain(problem.name or Path(source).name, most=200)
-    return page_alone(write_problem(problem), write_plan(problem, plan), title, search)
+    problem = problem_of(document, plan)
+    return page_alone(
+        write_problem(problem),
+        write_plan(problem, plan),
+        _title(problem, source),
+        search,
+        ordered=_ordered(document, plan),
+    )
+
+
+def page_of_run(problem: "Problem", plan: "Plan", run: "Run") -> bytes:
+    """The page of a plan that a benchmark has recorded, with the course of the run."""
+    from memstow.api.page.alone import SearchStep, page_alone
+    from memstow.planner.formats import write_plan, write_problem
+
+    title = plain(f"{run.instance.name}: {run.solver}", most=200)
+    steps = [SearchStep(it.seconds, it.incumbent, it.bound, run.solver) for it in run.record.events]
+    return page_alone(write_problem(problem), write_plan(problem, plan), title, steps)
+
+
+def comparison_of(
+    document: "Problem | Graph", plans: "Sequence[Plan]", files: "Sequence[str]", source: str
+) -> bytes:
+    """The page of two plans of one problem, from these files."""
+    from memstow.api.page.alone import Comparison, page_alone
+    from memstow.planner.formats import write_plan, write_problem
+
+    problem = problem_of(document, plans[0])
+    first, second = (write_plan(problem, plan) for plan in plans)
+    names = tuple(plain(Path(file).name, most=200) for file in files)
+    return page_alone(
+        write_problem(problem),
+        first,
+        _title(problem, source),
+        other=Comparison(second, (names[0], names[1])),
+        ordered=_ordered(document, plans[0]),
+    )
+
+
+def _ordered(document: "Problem | Graph", plan: "Plan") -> "Ordered | None":
+    """The graph with what the judge says of all of its orders; a problem has none."""
+    from memstow.api.page.alone import Ordered
+    from memstow.planner.model.problem import Problem
+
+    if isinstance(document, Problem):
+        return None
+    from memstow.planner.formats.graph.native import to_bytes
+    from memstow.planner.verify import Standing, Subject, judge
+
+    claims = judge(document, plan).claims
+    judged = (it.name for it in claims if it.subject is Subject.BOUND and it.standing is Standing.CHECKED)
+    return Ordered(to_bytes(document), tuple(name for name in judged if name is not None))
+
+
+def _title(problem: "Problem", source: str) -> str:
+    return plain(problem.name or Path(source).name, most=200)
 
 
 def show_page(page: bytes, output: str | None) -> None:

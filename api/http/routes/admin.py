@@ -6,7 +6,7 @@ from typing import Final
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from memstow.api.http import schemas
+from memstow.api.http import samples, schemas
 from memstow.api.http.audit import note_affected
 from memstow.api.http.errors import ApiError
 from memstow.api.http.requests import CurrentService, find_job, require_known
@@ -69,7 +69,7 @@ async def get_queue(request: Request, service: CurrentService) -> Response:
         {
             "jobs": [
                 {
-                    "id": schemas.JOB_ID,
+                    "id": samples.JOB_ID,
                     "key": _KEY,
                     "server": "7b1e8d0c5f0a4e9c8a5d2b6f3c4d1e2f",
                     "attempt": 1,
@@ -186,7 +186,7 @@ async def drain(request: Request, service: CurrentService) -> Response:
     summary="Take a running job from its server and put it back into the queue, with its best plan",
     response_class=Response,
     responses=schemas.answers(
-        200, "The job.", schemas.JOB, schemas.ref("Job"), "application/json", 403, 404, 409
+        200, "The job.", samples.JOB, schemas.ref("Job"), "application/json", 403, 404, 409
     ),
 )
 async def kick(request: Request, service: CurrentService, job: str) -> Response:

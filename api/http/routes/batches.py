@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from memstow.api.http import schemas
+from memstow.api.http import samples, schemas
 from memstow.api.http.audit import note_affected
 from memstow.api.http.auth import Caller
 from memstow.api.http.batch_documents import COLUMNS, batch_document, results, results_csv
@@ -37,14 +37,14 @@ from memstow.api.store.keys import Role
 router = APIRouter(tags=["batches"])
 
 _EXAMPLE: JsonObject = {
-    "id": schemas.JOB_ID,
+    "id": samples.JOB_ID,
     "name": "nightly",
     "created": "2026-11-20T09:00:00.000Z",
     "jobs": 2,
     "states": {"done": 1, "running": 1},
     "done": False,
     "table": {
-        "first": {"quick": {"job": schemas.JOB_ID, "state": "done", "status": "optimal", "peak": 12288}}
+        "first": {"quick": {"job": samples.JOB_ID, "state": "done", "status": "optimal", "peak": 12288}}
     },
 }
 _SCHEMA: JsonObject = {
@@ -66,7 +66,7 @@ _RESULT: JsonObject = {
     **dict.fromkeys(COLUMNS),
     "problem": "first",
     "setting": "quick",
-    "job": schemas.JOB_ID,
+    "job": samples.JOB_ID,
     "state": "done",
     "status": "optimal",
     "value": 12288,
@@ -116,7 +116,7 @@ _RESULT: JsonObject = {
         ["problems"],
         {
             "name": "nightly",
-            "problems": [{"name": "first", "problem": schemas.PROBLEM}],
+            "problems": [{"name": "first", "problem": samples.PROBLEM}],
             "settings": [
                 {"name": "quick", "options": {"time_limit": 1.0}},
                 {"name": "greedy", "options": {"solver": "greedy"}},
@@ -194,7 +194,7 @@ async def get_batch(request: Request, service: CurrentService, batch: str) -> Re
         },
         "application/json",
         404,
-        as_text=f"{','.join(COLUMNS)}\nfirst,quick,{schemas.JOB_ID},done,optimal,12288,12288,12288,0.0,exact,0.1,\n",
+        as_text=f"{','.join(COLUMNS)}\nfirst,quick,{samples.JOB_ID},done,optimal,12288,12288,12288,0.0,exact,0.1,\n",
     ),
 )
 async def get_results(

@@ -1,4 +1,4 @@
-"""`/`: the web page and its files; and the document of every operation."""
+"""`/` and the other addresses of the web page, its files, and the document of every operation."""
 
 from typing import Annotated, Final
 
@@ -28,6 +28,46 @@ _FOREVER: Final = "public, max-age=31536000, immutable"
 async def start(request: Request) -> HTMLResponse:
     """The page: it shows plans that are dropped on it."""
     require_known(request)
+    return _page()
+
+
+@router.get("/new", include_in_schema=False)
+async def new(request: Request) -> HTMLResponse:
+    """The page with the editor: `example` or `job` names what is written in it at first."""
+    require_known(request, "example", "job")
+    return _page()
+
+
+@router.get("/jobs", include_in_schema=False)
+async def jobs(request: Request) -> HTMLResponse:
+    """The page with the jobs; it takes the filters of `/v1/jobs`."""
+    require_known(request, "state", "batch", "digest", "cursor")
+    return _page()
+
+
+@router.get("/jobs/{job}", include_in_schema=False)
+async def job(request: Request, job: Annotated[str, Path(max_length=100)]) -> HTMLResponse:  # noqa: ARG001
+    """The page with one job, which asks for it by the key that it is given."""
+    require_known(request)
+    return _page()
+
+
+@router.get("/compare", include_in_schema=False)
+async def compare(request: Request) -> HTMLResponse:
+    """The page with two plans beside each other: of the jobs `a` and `b`, or two that are dropped on it."""
+    require_known(request, "a", "b")
+    return _page()
+
+
+@router.get("/reference", include_in_schema=False)
+async def reference(request: Request) -> HTMLResponse:
+    """The page with every operation."""
+    require_known(request)
+    return _page()
+
+
+def _page() -> HTMLResponse:
+    """The same document at each address: its script draws what belongs there."""
     headers = {"Content-Security-Policy": assets.POLICY, "Cache-Control": "no-cache"}
     return HTMLResponse(assets.served_page(), headers=headers)
 

@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from memstow.api.http import schemas
+from memstow.api.http import samples, schemas
 from memstow.api.http.errors import ApiError
 from memstow.api.http.job_plans import FINAL, plan_of_job
 from memstow.api.http.requests import (
@@ -29,7 +29,7 @@ router = APIRouter(tags=["jobs"])
     responses=schemas.answers(
         200,
         "The problem, or the graph.",
-        schemas.PROBLEM,
+        samples.PROBLEM,
         {"anyOf": [schemas.ref("Problem"), schemas.ref("Graph")]},
         "application/json",
         404,
@@ -56,14 +56,14 @@ async def get_problem(request: Request, service: CurrentService, job: str) -> Re
     responses=schemas.answers(
         200,
         "The plan.",
-        schemas.PLAN,
+        samples.PLAN,
         schemas.ref("Plan"),
         "application/json",
         404,
         409,
         also={304: {"description": "The plan is the one you have."}},
-        as_text=schemas.PLAN_CSV,
-        as_source=schemas.SOURCE_CODE,
+        as_text=samples.PLAN_CSV,
+        as_source=samples.SOURCE_CODE,
         as_model=True,
         headers=schemas.PLAN_HEADERS,
     ),

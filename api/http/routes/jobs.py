@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from memstow.api.http import schemas
+from memstow.api.http import samples, schemas
 from memstow.api.http.audit import note_affected
 from memstow.api.http.errors import ApiError
 from memstow.api.http.requests import (
@@ -50,7 +50,7 @@ _JOB = schemas.ref("Job")
     "`output_format=tflite` the job keeps the model of the body, so that its plan can be had as one.",
     status_code=202,
     response_class=Response,
-    responses=schemas.answers(202, "The job.", schemas.JOB, _JOB, "application/json", 400, 410, 415, 507),
+    responses=schemas.answers(202, "The job.", samples.JOB, _JOB, "application/json", 400, 410, 415, 507),
     openapi_extra={
         "parameters": [
             *OPTION_PARAMETERS,
@@ -66,7 +66,7 @@ _JOB = schemas.ref("Job")
                 "hint_job": {"type": "string", "description": "A job whose plan is where to start."},
             },
             ["problem"],
-            {"problem": schemas.PROBLEM, "options": {"time_limit": 60.0}, "priority": 1},
+            {"problem": samples.PROBLEM, "options": {"time_limit": 60.0}, "priority": 1},
         ),
     },
 )
@@ -106,7 +106,7 @@ async def submit(
     responses=schemas.answers(
         200,
         "A page of jobs; `next` is the cursor of the one behind it.",
-        {"jobs": [schemas.JOB], "next": None},
+        {"jobs": [samples.JOB], "next": None},
         {
             "type": "object",
             "required": ["jobs", "next"],
@@ -148,7 +148,7 @@ async def list_jobs(
     operation_id="get_job",
     summary="One job: its state and the best so far",
     response_class=Response,
-    responses=schemas.answers(200, "The job.", schemas.JOB, _JOB, "application/json", 404),
+    responses=schemas.answers(200, "The job.", samples.JOB, _JOB, "application/json", 404),
 )
 async def get_job(request: Request, service: CurrentService, job: str) -> Response:
     """Look."""
@@ -165,7 +165,7 @@ async def get_job(request: Request, service: CurrentService, job: str) -> Respon
     responses=schemas.answers(
         200,
         "The job as it is now; one that runs ends in a moment.",
-        schemas.JOB,
+        samples.JOB,
         _JOB,
         "application/json",
         404,

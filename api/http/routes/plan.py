@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from memstow.api.http import schemas
+from memstow.api.http import samples, schemas
 from memstow.api.http.job_plans import JobPlan
 from memstow.api.http.preferences import preferences_of
 from memstow.api.http.requests import (
@@ -31,7 +31,7 @@ router = APIRouter(tags=["plan"])
 
 _ACCEPTED = {
     "description": "It takes longer: a job, at `Location`.",
-    "content": {"application/json": {"schema": schemas.ref("Job"), "example": schemas.JOB}},
+    "content": {"application/json": {"schema": schemas.ref("Job"), "example": samples.JOB}},
     "headers": {"Location": {"schema": {"type": "string"}}},
 }
 _PREFER = {
@@ -55,7 +55,7 @@ _PREFER = {
     responses=schemas.answers(
         200,
         "The plan.",
-        schemas.PLAN,
+        samples.PLAN,
         schemas.ref("Plan"),
         "application/json",
         400,
@@ -63,8 +63,8 @@ _PREFER = {
         415,
         507,
         also={202: _ACCEPTED},
-        as_text=schemas.PLAN_CSV,
-        as_source=schemas.SOURCE_CODE,
+        as_text=samples.PLAN_CSV,
+        as_source=samples.SOURCE_CODE,
         as_model=True,
         headers=schemas.PLAN_HEADERS,
     ),
@@ -83,7 +83,7 @@ _PREFER = {
                 "options": schemas.ref("Options"),
             },
             ["problem"],
-            {"problem": schemas.PROBLEM, "options": {"time_limit": 5.0}},
+            {"problem": samples.PROBLEM, "options": {"time_limit": 5.0}},
         ),
     },
 )

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 import memstow
-from memstow.api.http import schemas
+from memstow.api.http import samples, schemas
 from memstow.api.http.errors import ApiError
 from memstow.api.http.examples import EXAMPLES
 from memstow.api.http.requests import (
@@ -121,7 +121,7 @@ async def list_examples(request: Request, service: CurrentService) -> Response:
     summary="One of them",
     response_class=Response,
     responses=schemas.answers(
-        200, "The body.", {"problem": schemas.PROBLEM}, {"type": "object"}, "application/json", 404
+        200, "The body.", {"problem": samples.PROBLEM}, {"type": "object"}, "application/json", 404
     ),
 )
 async def get_example(request: Request, service: CurrentService, name: str) -> Response:

@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from memstow.api.http import schemas
+from memstow.api.http import samples, schemas
 from memstow.api.http.auth import Caller
 from memstow.api.http.bodies import read_body
 from memstow.api.http.errors import ApiError
@@ -32,18 +32,18 @@ _WRITTEN = (*formats.names(), "graph")
 _ALONE = schemas.enveloped(
     {"problem": schemas.problem(), "target": schemas.target()},
     ["problem"],
-    {"problem": schemas.PROBLEM},
+    {"problem": samples.PROBLEM},
 ) | {"parameters": CHANGE_PARAMETERS}
 
 _CONVERTED = schemas.answers(
     200,
     "The problem.",
-    schemas.PROBLEM,
+    samples.PROBLEM,
     schemas.ref("Problem"),
     "application/json",
     400,
     415,
-    as_text=schemas.CSV,
+    as_text=samples.CSV,
 )
 for _name in ("structured", "executorch", "usmp"):
     _CONVERTED[200]["content"][MEDIA_TYPES[_name]] = {"schema": {}, "example": schemas.EXAMPLES_ALONE[_name]}
@@ -61,7 +61,7 @@ for _name in ("structured", "executorch", "usmp"):
     responses=schemas.answers(
         200,
         "The verdict.",
-        schemas.VERDICT,
+        samples.VERDICT,
         schemas.ref("Verdict"),
         "application/json",
         400,
@@ -75,7 +75,7 @@ for _name in ("structured", "executorch", "usmp"):
             "hint": schemas.plan(),
         },
         ["problem", "plan"],
-        {"problem": schemas.PROBLEM, "plan": schemas.PLAN},
+        {"problem": samples.PROBLEM, "plan": samples.PLAN},
         alone=False,
         models=("tflite",),
     ),

@@ -71,6 +71,23 @@ def test_a_memory_picture_is_drawn_from_the_problem_of_the_run(cli: Cli, tmp_pat
     assert "memory: peak" in (out / "report.html").read_text()
 
 
+def test_an_interactive_report_links_to_pages_of_plans(cli: Cli, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    out = tmp_path / "out"
+    cli("bench", "run", "generate:network,n=6", "--solvers", "greedy,exact", "--output", out)
+    assert cli("bench", "report", out).code == Exit.DONE
+    plain = (out / "report.html").read_text()
+    assert not (out / "report-plans").exists()
+    ran = cli("bench", "report", out, "--interactive")
+    assert ran.code == Exit.DONE
+    assert "report-plans: 2 pages" in ran.out
+    pages = sorted((out / "report-plans").iterdir())
+    text = (out / "report.html").read_text()
+    assert [f'<a href="report-plans/{page.name}">' in text for page in pages] == [True, True]
+    assert "<script" not in text + plain
+    assert ",seed=0: exact</title>" in pages[0].read_text() + pages[1].read_text()
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -11,7 +11,7 @@ import pytest
 
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.main import COMMANDS, build_parser
-from memstow.api.http.schemas import JOB_ID
+from memstow.api.http.samples import JOB_ID
 from tests.api.asking import has_plan, submit
 from tests.api.cli.conftest import ROOT, Cli
 from tests.api.http.conftest import hard

@@ -102,3 +102,99 @@ def test_buffers_of_a_model_have_the_groups_that_the_page_colours_by(cli: Cli, t
     assert isinstance(problem, dict)
     groups = {buffer["id"]: buffer.get("group") for buffer in problem["buffers"]}
     assert groups == {"0": None, "2": "CONV_2D", "3": "RELU"}
+
+
+def test_two_plans_are_compared_in_one_file(cli: Cli, three: Path, tmp_path: Path) -> None:
+    plans = [tmp_path / f"{solver}.json" for solver in ("exact", "first-fit")]
+    for plan in plans:
+        cli("solve", three, "--solver", plan.stem, "--output", plan, "--quiet")
+    page = tmp_path / "diff.html"
+    assert cli("view", *plans, "--problem", three, "--output", page).code == Exit.DONE
+    held = _held(page)
+    assert (held["plan"], held["other"]) == tuple(json.loads(plan.read_text()) for plan in plans)
+    assert held["names"] == ["exact.json", "first-fit.json"]
+
+
+def test_two_plans_in_csv_need_no_problem_but_the_same_buffers(cli: Cli, tmp_path: Path) -> None:
+    one, other, third, page = (tmp_path / name for name in ("a.csv", "b.csv", "c.csv", "page.html"))
+    one.write_text("id,lower,upper,size,offset\na,0,2,64,0\nb,1,3,64,64\n")
+    other.write_text("id,lower,upper,size,offset\nb,1,3,64,0\na,0,2,64,64\n")
+    third.write_text("id,lower,upper,size,offset\na,0,2,64,0\nb,1,3,32,64\n")
+    assert cli("view", one, other, "--output", page).code == Exit.DONE
+    held = _held(page)
+    placed = {it["buffer"]: it["offset"] for it in held["other"]["placements"]}  # type: ignore[index]
+    assert placed == {"a": 64, "b": 0}
+    assert "offset" not in held["problem"]["buffers"][0]  # type: ignore[index]
+    ran = cli("view", one, third, "--output", page)
+    assert ran.code == Exit.USAGE
+    assert "not of the same buffers" in ran.err
+
+
+def test_a_plan_without_places_cannot_be_compared(cli: Cli, three: Path, tmp_path: Path) -> None:
+    plan, nothing = tmp_path / "plan.json", tmp_path / "nothing.json"
+    cli("solve", three, "--output", plan, "--quiet")
+    cli("solve", three, "--capacity", "100", "--output", nothing, "--quiet")
+    ran = cli("view", plan, nothing, "--problem", three, "--output", tmp_path / "page.html")
+    assert ran.code == Exit.USAGE
+    assert "no places to compare" in ran.err
+
+
+def test_plans_of_two_orders_cannot_be_compared(cli: Cli, tmp_path: Path) -> None:
+    graph = tmp_path / "graph.json"
+    cli("generate", "graph", "--n", "12", "--output", graph)
+    plans = [tmp_path / f"{order}.json" for order in ("given", "free")]
+    for plan in plans:
+        cli("solve", graph, "--order", plan.stem, "--output", plan, "--quiet")
+    orders = [json.loads(plan.read_text())["schedule"]["order"] for plan in plans]
+    assert orders[0] != orders[1]
+    ran = cli("view", *plans, "--problem", graph, "--output", tmp_path / "page.html")
+    assert ran.code == Exit.USAGE
+    assert "of different orders" in ran.err
+
+
+def test_of_a_graph_the_file_says_what_the_judge_has_checked(cli: Cli, tmp_path: Path) -> None:
+    graph, plan, page = (tmp_path / name for name in ("graph.json", "plan.json", "page.html"))
+    cli("generate", "graph", "--n", "12", "--output", graph)
+    cli("solve", graph, "--order", "free", "--output", plan, "--quiet")
+    assert cli("view", plan, "--problem", graph, "--order", "free", "--output", page).code == Exit.DONE
+    held = _held(page)
+    assert held["graph"]["order"] == "free"  # type: ignore[index]
+    assert held["judged"] == ["peak"]
+    forged = json.loads(plan.read_text())
+    forged["objective"][0]["certificate"] = {"kind": "model", "solver": "mine"}
+    plan.write_text(json.dumps(forged))
+    assert cli("view", plan, "--problem", graph, "--order", "free", "--output", page).code == Exit.DONE
+    assert _held(page)["judged"] == []
+
+
+@pytest.mark.parametrize(("change", "said"), [("short", "once"), ("reversed", "comes later")])
+def test_an_order_that_the_graph_does_not_allow_is_refused(
+    cli: Cli, tmp_path: Path, change: str, said: str
+) -> None:
+    graph, path, page = (tmp_path / name for name in ("graph.json", "plan.json", "page.html"))
+    cli("generate", "graph", "--n", "12", "--output", graph)
+    cli("solve", graph, "--order", "given", "--output", path, "--quiet")
+    plan = json.loads(path.read_text())
+    order = plan["schedule"]["order"]
+    plan["schedule"]["order"] = order[:-1] if change == "short" else order[::-1]
+    path.write_text(json.dumps(plan))
+    ran = cli("view", path, "--problem", graph, "--output", page)
+    assert ran.code == Exit.USAGE
+    assert "plan.json" in ran.err
+    assert said in ran.err
+    assert not page.exists()
+
+
+def test_a_plan_for_another_problem_is_told_of_and_not_compared(
+    cli: Cli, three: Path, tmp_path: Path
+) -> None:
+    plan, forged, page = (tmp_path / name for name in ("plan.json", "forged.json", "page.html"))
+    cli("solve", three, "--output", plan, "--quiet")
+    assert cli("view", plan, "--problem", three, "--output", page).err == ""
+    forged.write_text(json.dumps({**json.loads(plan.read_text()), "digest": "0" * 64}))
+    ran = cli("view", forged, "--problem", three, "--output", page)
+    assert ran.code == Exit.DONE
+    assert "forged.json: the plan is for another problem" in ran.err
+    ran = cli("view", plan, forged, "--problem", three, "--output", tmp_path / "diff.html")
+    assert ran.code == Exit.USAGE
+    assert "for different problems" in ran.err

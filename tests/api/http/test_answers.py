@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 import memstow
 from memstow.api.http.app import create_app
 from memstow.api.http.job_plans import error_of_job
-from memstow.api.http.schemas import PROBLEM
+from memstow.api.http.samples import PROBLEM
 from memstow.api.http.service import Service
 from memstow.api.http.settings import Settings
 from memstow.api.operations.encoding import cache_key_of
@@ -85,13 +85,13 @@ def test_what_another_version_solved_is_no_answer_to_those_who_asked_this_one(
 ) -> None:
     """As with two servers on one store: the job came to one version, and was solved by another."""
     asked = {"time_limit": 2.0, "workers": 1}
-    job = submit(client, hard(300, 67), **asked)
+    job = submit(client, hard(600, 167), **asked)
     wait_for(lambda: has_plan(client, job), "a first plan")
     monkeypatch.setattr(memstow, "__version__", "another")
     assert over(client, job)["state"] == "done"
     assert service_of(app).cache.find(job_in(app, job).cache_key) is None
     monkeypatch.undo()
-    again = submit(client, hard(300, 68), **asked)
+    again = submit(client, hard(600, 168), **asked)
     assert over(client, again)["state"] == "done"
     assert service_of(app).cache.find(job_in(app, again).cache_key) is not None
 

@@ -11,7 +11,7 @@ from memstow.api.http.app import create_app
 from memstow.api.http.auth import is_loopback
 from memstow.api.http.errors import ApiError
 from memstow.api.http.rates import RateLimit
-from memstow.api.http.schemas import PROBLEM
+from memstow.api.http.samples import PROBLEM
 from memstow.api.http.service import Service
 from memstow.api.http.settings import Settings
 from memstow.api.store.keys import Keys, Role
@@ -45,7 +45,7 @@ def texts(keys: Keys) -> dict[str, str]:
 
 
 def test_without_a_key_only_health_and_the_version_are_told(client: TestClient) -> None:
-    for path in ("/livez", "/readyz", "/version", "/openapi.json", "/"):
+    for path in ("/livez", "/readyz", "/version", "/openapi.json", "/", "/compare?a=x"):
         assert client.get(path).status_code == 200
     for path in ("/v1/jobs", "/v1/solvers", "/metrics", "/v1/examples"):
         answer = client.get(path)

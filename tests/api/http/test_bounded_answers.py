@@ -4,7 +4,7 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from memstow.api.http.schemas import PROBLEM
+from memstow.api.http.samples import PROBLEM
 from memstow.api.workers.executor import RunControl, out_of_memory
 from tests.api.http.conftest import problem_document
 from tests.waiting import wait_for

@@ -14,7 +14,7 @@ from backports.zstd import ZstdDecompressor, decompress
 from starlette.testclient import TestClient
 
 from memstow.api.http.compression import LARGE, accepted_coding
-from memstow.api.http.schemas import PROBLEM
+from memstow.api.http.samples import PROBLEM
 from tests.api.asking import over, submit
 from tests.api.http.conftest import hard
 from tests.api.serving import Server

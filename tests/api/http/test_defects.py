@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from memstow.api.http.errors import api_error_of
-from memstow.api.http.schemas import PROBLEM
+from memstow.api.http.samples import PROBLEM
 from memstow.api.workers.executor import ChildError
 from memstow.planner.model.errors import RefusedPlanError
 from tests.api.http.conftest import problem_document

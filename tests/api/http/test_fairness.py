@@ -16,7 +16,7 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from memstow.api.http.app import create_app
-from memstow.api.http.schemas import PROBLEM
+from memstow.api.http.samples import PROBLEM
 from memstow.api.http.settings import Settings
 from memstow.api.http.submission import draft_for
 from memstow.api.operations.batch import jobs_of, read_batch

@@ -11,7 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from memstow.api.http.app import create_app
-from memstow.api.http.schemas import PROBLEM
+from memstow.api.http.samples import PROBLEM
 from memstow.api.http.settings import Settings
 from memstow.planner import formats
 from memstow.planner.generate.planted import planted

@@ -13,7 +13,7 @@ from sqlalchemy import update
 from starlette.testclient import TestClient
 
 from memstow.api.http.app import create_app
-from memstow.api.http.schemas import PROBLEM
+from memstow.api.http.samples import PROBLEM
 from memstow.api.http.service import Service
 from memstow.api.http.settings import Settings
 from memstow.api.store.keys import Key, Keys, RefusedKey, Role, WhyRefused

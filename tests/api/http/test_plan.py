@@ -11,7 +11,8 @@ from starlette.testclient import TestClient
 
 from memstow.api.http.examples import EXAMPLES
 from memstow.api.http.responses import MEDIA_TYPES
-from memstow.api.http.schemas import CSV, EXAMPLES_ALONE, PROBLEM
+from memstow.api.http.samples import CSV, PROBLEM
+from memstow.api.http.schemas import EXAMPLES_ALONE
 from memstow.planner import formats
 from memstow.planner.generate.planted import planted
 from memstow.planner.model.digest import digest

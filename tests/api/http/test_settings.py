@@ -9,7 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from memstow.api.http.app import create_app
-from memstow.api.http.schemas import PROBLEM
+from memstow.api.http.samples import PROBLEM
 from memstow.api.http.settings import PREFIX, Override, Settings, load, printed
 from memstow.planner.model.errors import InputError
 from tests.api.http.conftest import hard, problem_document

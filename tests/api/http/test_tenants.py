@@ -15,7 +15,7 @@ from memstow.api.http.app import create_app
 from memstow.api.http.bodies import UNCOUNTED, MemoryBudget, Reservation
 from memstow.api.http.errors import ApiError
 from memstow.api.http.rates import FailedKeys
-from memstow.api.http.schemas import PROBLEM
+from memstow.api.http.samples import PROBLEM
 from memstow.api.http.service import Service
 from memstow.api.http.settings import Settings
 from memstow.api.operations.results import SolveResult

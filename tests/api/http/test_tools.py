@@ -13,7 +13,7 @@ import memstow
 from memstow.api.http import schemas
 from memstow.api.http.app import create_app
 from memstow.api.http.examples import EXAMPLES
-from memstow.api.http.responses import JsonObject
+from memstow.api.http.responses import JsonObject, media_type_of_plan
 from memstow.api.http.routes import (
     admin,
     batches,
@@ -27,8 +27,10 @@ from memstow.api.http.routes import (
     reference,
     tools,
 )
-from memstow.api.http.schemas import CSV, PLAN, PROBLEM, pretty
+from memstow.api.http.samples import CSV, PLAN, PROBLEM
+from memstow.api.http.schemas import pretty
 from memstow.api.http.settings import Settings
+from memstow.api.operations import plan_forms
 from memstow.planner.model.schema import schema
 from tests.api.http.conftest import problem_document
 
@@ -303,6 +305,15 @@ def test_every_operation_has_an_example_of_its_body_and_of_its_answer(app: FastA
 def _shown(content: JsonObject) -> bool:
     """Whether there is an example; of bytes, which JSON cannot hold, there is none."""
     return ("example" in content) != (content.get("schema") == schemas.BYTES)
+
+
+@pytest.mark.parametrize(("method", "path"), [("post", "/v1/plan"), ("get", "/v1/jobs/{job}/plan")])
+def test_each_format_of_a_plan_has_its_media_type_in_the_openapi_document(
+    app: FastAPI, method: str, path: str
+) -> None:
+    content = app.openapi()["paths"][path][method]["responses"]["200"]["content"]
+    named = {media_type_of_plan(name).partition(";")[0] for name in plan_forms.names()}
+    assert named == content.keys()
 
 
 def test_every_route_is_in_the_openapi_document(app: FastAPI) -> None:

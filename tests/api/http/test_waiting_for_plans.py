@@ -8,7 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from memstow.api.http.app import create_app
-from memstow.api.http.schemas import PROBLEM
+from memstow.api.http.samples import PROBLEM
 from memstow.api.http.settings import Settings
 from memstow.api.operations.solve import solve_briefly
 from memstow.api.workers import quick_solve

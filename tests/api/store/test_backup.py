@@ -12,7 +12,7 @@ from sqlalchemy import text
 
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.main import main
-from memstow.api.http.schemas import PROBLEM
+from memstow.api.http.samples import PROBLEM
 from memstow.api.store import migrate
 from memstow.api.store.backup import back_up
 from memstow.api.store.database import FILE, Database, url_of

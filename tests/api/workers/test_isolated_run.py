@@ -3,7 +3,9 @@
 import errno
 import os
 import sys
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -15,7 +17,7 @@ from memstow.api.workers.executor import ChildError, RunControl
 from memstow.api.workers.isolated_run import ChildExecutor
 from memstow.planner.model.options import Options
 from memstow.planner.processes.process import Process
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, wait_for
 
 REQUEST = SolveRequest(
     problem=b'{"version": 1, "buffers": [{"id": "a", "size": 4, "lifetime": [0, 1]}]}',
@@ -117,6 +119,62 @@ def test_a_child_without_handles_leaves_no_folder_behind(
     with pytest.raises(OSError, match="Too many open files"):
         Process([sys.executable, "-c", "pass"])
     assert list(folder.iterdir()) == []
+
+
+_LATE = """
+import os, sys, time
+from memstow.planner.processes.frames import parts_of
+for seconds, kind in ((0, "ready"), (2, "done")):
+    time.sleep(seconds)
+    for part in parts_of({"kind": kind}):
+        os.write(int(sys.argv[1]), part)
+"""
+
+
+@pytest.mark.parametrize("is_waiting", [True, False])
+def test_a_child_that_waits_for_a_processor_is_not_stuck(
+    monkeypatch: pytest.MonkeyPatch, is_waiting: bool
+) -> None:
+    monkeypatch.setattr(isolated_run, "_STOP_SECONDS", 0.2)
+    monkeypatch.setattr(Process, "waited", lambda _: time.monotonic() if is_waiting else 0.0)
+    process = Process([sys.executable, "-c", _LATE, "{events}"])
+    supervisor = isolated_run._Supervisor(process, {"kind": "run"}, RunControl(memory=1 << 32, seconds=0.1))
+    try:
+        if is_waiting:
+            assert supervisor.run() == {"kind": "done"}
+        else:
+            with pytest.raises(ChildError, match="did not end when it was told to") as raised:
+                supervisor.run()
+            assert raised.value.code == "stuck"
+    finally:
+        process.close()
+
+
+def test_waiting_has_an_end_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(isolated_run, "_STOP_SECONDS", 0.1)
+    monkeypatch.setattr(isolated_run, "_MOST_STOP_SECONDS", 0.3)
+    monkeypatch.setattr(Process, "waited", lambda _: time.monotonic())
+    process = Process([sys.executable, "-c", "import time; time.sleep(600)"])
+    supervisor = isolated_run._Supervisor(process, {"kind": "run"}, RunControl(memory=1 << 32, seconds=0.1))
+    try:
+        with pytest.raises(ChildError, match="did not end when it was told to"):
+            supervisor.run()
+    finally:
+        process.close()
+
+
+@pytest.mark.skipif(
+    not Path("/proc/self/schedstat").exists(), reason="the system does not say how long threads wait"
+)
+def test_two_that_share_a_processor_wait_for_it() -> None:
+    spin = f"import os; os.sched_setaffinity(0, {{{min(os.sched_getaffinity(0))}}})\nwhile True: pass"
+    children = [Process([sys.executable, "-c", spin]) for _ in range(2)]
+    try:
+        wait_for(lambda: all(it.waited() > 0.05 for it in children), "both to wait")
+    finally:
+        for it in children:
+            it.close()
+    assert [it.waited() for it in children] == [0.0, 0.0]
 
 
 def test_long_runs_have_a_lower_priority_than_short_ones(executor: ChildExecutor) -> None:

@@ -1,0 +1,122 @@
+"""Sample documents, which the OpenAPI document and the tests show."""
+
+from typing import Final
+
+from memstow.api.http.responses import JsonObject
+
+PROBLEM: Final[JsonObject] = {
+    "version": 1,
+    "name": "first",
+    "buffers": [
+        {"id": "input", "size": 4096, "lifetime": [0, 2]},
+        {"id": "conv1", "size": 8192, "lifetime": [1, 3]},
+        {"id": "conv2", "size": 4096, "lifetime": [2, 5]},
+        {"id": "relu", "size": 4096, "lifetime": [3, 5]},
+        {"id": "output", "size": 1024, "lifetime": [4, 6]},
+    ],
+}
+GRAPH: Final[JsonObject] = {
+    "version": 1,
+    "name": "two operators",
+    "tensors": [{"id": "sound", "size": 490}, {"id": "features", "size": 8000}, {"id": "answer", "size": 12}],
+    "operators": [
+        {"id": "conv", "inputs": ["sound"], "outputs": ["features"]},
+        {"id": "dense", "inputs": ["features"], "outputs": ["answer"]},
+    ],
+    "inputs": ["sound"],
+    "outputs": ["answer"],
+}
+XLA_DUMP: Final = """BufferAssignment:
+allocation 3: size 57344, preallocated-temp:
+ value: <22 product @0> (size=24576,offset=32768): f32[64,96]{1,0}
+ value: <24 other_product @0> (size=32768,offset=0): f32[64,128]{1,0}
+HloLiveRange (max 7):
+  BufferLiveRange:
+    product{}:2-4
+    other_product{}:4-5
+"""
+PLANS_FOR_OTHERS: Final = {
+    "structured": {"placements": [{"buffer": 0, "pool": 0, "offset": 8192}]},
+    "executorch": [{"id": "input", "mem_id": 1, "mem_offset": 8192}],
+    "usmp": {"pool_allocations": [{"name_hint": "input", "pool_name": "memory", "byte_offset": 8192}]},
+}
+"""By format of another program, an example: what may be in one is for that program to say."""
+SVG: Final = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 960 560"><!-- a box a buffer --></svg>'
+SOURCE_CODE: Final = "#define PLAN_OFFSET_input 8192u\n#define PLAN_SIZE_input 4096u\n"
+CSV: Final = "id,lower,upper,size\ninput,0,2,4096\nconv1,1,3,8192\n"
+PLAN: Final[JsonObject] = {
+    "status": "optimal",
+    "placements": [
+        {"buffer": "input", "pool": "memory", "offset": 8192},
+        {"buffer": "conv1", "pool": "memory", "offset": 0},
+        {"buffer": "conv2", "pool": "memory", "offset": 8192},
+        {"buffer": "relu", "pool": "memory", "offset": 0},
+        {"buffer": "output", "pool": "memory", "offset": 4096},
+    ],
+    "pools": [
+        {
+            "pool": "memory",
+            "capacity": None,
+            "peak": 12288,
+            "bound": 12288,
+            "live": {"bytes": 12288, "time": 1},
+        }
+    ],
+    "objective": [
+        {
+            "term": "peak",
+            "value": 12288,
+            "bound": 12288,
+            "gap": 0.0,
+            "certificate": {
+                "kind": "live_bytes",
+                "pool": "memory",
+                "time": 1,
+                "buffers": ["input", "conv1"],
+            },
+        }
+    ],
+    "solver": "greedy lowest/size",
+    "prover": "live bytes",
+    "seconds": 0.002,
+}
+PLAN_CSV: Final = "id,lower,upper,size,offset\ninput,0,2,4096,8192\nconv1,1,3,8192,0\n"
+VERDICT: Final[JsonObject] = {
+    "valid": True,
+    "checked": False,
+    "violations": [],
+    "claims": [
+        {
+            "subject": "bound",
+            "name": "peak",
+            "says": "no plan has peak below 12288",
+            "standing": "claimed",
+            "by": "memstow 0.1.0 (exact)",
+        }
+    ],
+}
+JOB_ID: Final = "2e3fefc7bebb4b32a6c9086daa32ce31"
+JOB: Final[JsonObject] = {
+    "id": JOB_ID,
+    "state": "running",
+    "priority": 0,
+    "name": "first",
+    "setting": None,
+    "batch": None,
+    "digest": "4c3b" * 16,
+    "buffers": 5,
+    "options": {"time_limit": 60.0, "solver": "auto"},
+    "created": "2026-11-20T09:00:00.000Z",
+    "started": "2026-11-20T09:00:00.010Z",
+    "improved": "2026-11-20T09:00:00.300Z",
+    "finished": None,
+    "expires": None,
+    "status": "feasible",
+    "objective": "peak",
+    "value": 12800,
+    "peak": 12800,
+    "bound": 12288,
+    "gap": 0.04,
+    "solver": "greedy lowest/size",
+    "error": None,
+}
