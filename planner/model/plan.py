@@ -13,6 +13,7 @@ from memstow.planner.model.status import PLANNED as PLANNED
 from memstow.planner.model.status import Status as Status
 
 _CONFIG = ConfigDict(extra="forbid", allow_inf_nan=False, defer_build=True)
+_Position = Annotated[int, Field(strict=True, ge=0, le=1 << 31)]
 
 
 @model_class
@@ -165,13 +166,40 @@ class Overflow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
-class Schedule:
-    """In which order the operators of a graph run."""
+class Stripe:
+    """Operators that run together, in strips of columns and in each row by row."""
 
-    order: tuple[Id, ...] = Field(description="The ids of the operators.")
+    begin: _Position = Field(description="The place in `order` of the first of them.")
+    end: _Position = Field(description="The place after the last.")
+    columns: Annotated[int, Field(strict=True, ge=1)] = Field(
+        description="Columns of a strip, in what the last of them makes; or in what it reads, where it makes "
+        "one element of all columns."
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class Spill:
+    """A tensor that waits in another pool between two of its readers."""
+
+    tensor: Id
+    pool: Id = Field(description="Where it waits.")
+    out: _Position = Field(description="The place in `order` of the operator after which it is copied out.")
+    back: _Position = Field(description="The place of the operator before which it is copied back.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class Schedule:
+    """How the operators of a graph run."""
+
+    order: tuple[Id, ...] = Field(
+        description="The ids of the operators. One that is there again runs again; who reads what it makes "
+        "reads what was made last."
+    )
     alternatives: tuple[Id, ...] = Field(
         default=(), description="The ids of the alternatives that were chosen."
     )
+    stripes: tuple[Stripe, ...] = Field(default=(), description="Ascending; none overlap.")
+    spills: tuple[Spill, ...] = ()
 
 
 @model_class
