@@ -42,9 +42,10 @@ def _check_order(graph: Graph, schedule: Schedule) -> None:
         first.setdefault(name, at)
         last[name] = at
     there = {operator.id for operator in graph.operators}
-    for name in first.keys() - there:
-        message = f"{name!r} runs, and is no operator of the graph with the alternatives that are chosen"
-        raise Refused(message)
+    for name in first:
+        if name not in there:
+            message = f"{name!r} runs, and is no operator of the graph with the alternatives that are chosen"
+            raise Refused(message)
     for operator in graph.operators:
         if operator.id not in first:
             raise Refused(f"{operator.id!r} does not run, and no alternative that is chosen replaces it")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from memstow.planner.model.ranges import measure, merged
 from memstow.planner.verify.effort import Effort
 from memstow.planner.verify.graphs.images import NOTHING, Part, joined
 from memstow.planner.verify.graphs.refused import Refused
@@ -13,18 +14,21 @@ Strip = list[Part]
 
 def strips_of(parts: Parts, effort: Effort) -> Iterator[Strip]:
     """The strips from left to right, each checked: every column that is read is made in the same strip."""
-    covered = [0] * len(parts.rolling)
+    made: list[list[Part]] = [[] for _ in parts.rolling]
     whole = parts.reference.columns
     for begin in range(0, whole, parts.width):
         effort.spend(1 + len(parts.rolling))
         strip = _strip(parts, begin, min(begin + parts.width, whole))
         _check_reads(parts, strip)
-        _cover(parts, strip, covered)
+        for place, columns in enumerate(strip):
+            made[place].append(columns)
         yield strip
     for place, it in enumerate(parts.rolling):
-        complete = covered[place] >= it.made.columns
-        if not complete and (it.reduces is not None or parts.is_sink(place)):
-            raise Refused(f"{it.operator.id!r} makes {covered[place]:,} of {it.made.columns:,} columns")
+        wanted, found = it.made.columns, measure(merged(made[place]))
+        if it.reduces is not None and sum(end - begin for begin, end in made[place]) != wanted:
+            raise Refused(f"{it.operator.id!r} does not take in each column once")
+        if parts.is_sink(place) and found != wanted:
+            raise Refused(f"{it.operator.id!r} makes {found:,} of {wanted:,} columns")
 
 
 def _strip(parts: Parts, begin: int, end: int) -> Strip:
@@ -57,14 +61,3 @@ def _check_reads(parts: Parts, strip: Strip) -> None:
                     f"{parts.rolling[place].operator.id!r} reads columns {begin:,} to {end:,} of {name!r}, "
                     f"and the strip has {there[0]:,} to {there[1]:,}"
                 )
-
-
-def _cover(parts: Parts, strip: Strip, covered: list[int]) -> None:
-    """Columns without a gap; of a reduction, each once."""
-    for place, (begin, end) in enumerate(strip):
-        if begin >= end:
-            continue
-        taken_in = parts.rolling[place].reduces is not None
-        if (taken_in and begin != covered[place]) or (parts.is_sink(place) and begin > covered[place]):
-            raise Refused(f"the strips of {parts.rolling[place].operator.id!r} do not follow each other")
-        covered[place] = max(covered[place], end)
