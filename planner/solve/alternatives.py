@@ -1,4 +1,4 @@
-"""Plans of graphs with alternatives: which of these run, so that the least memory is needed within their limit."""
+"""Plans of graphs with alternatives: those are chosen that need the least memory within the limit of cost."""
 
 from collections.abc import Sequence
 from dataclasses import replace
