@@ -1,7 +1,7 @@
 """Two terms of a problem, one of which can be limited: a peak, by the capacity of its pool."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import lcm
 from typing import Final
 
 from memstow.planner.check import find_issues
@@ -85,23 +85,33 @@ def default_terms(problem: Problem, hint: Plan | None) -> tuple[str, str]:
 
 
 def with_limit(problem: Problem, pools: frozenset[str], most: int) -> Problem | None:
-    """The problem with nothing above `most` in these pools; None where a pin already is."""
-    # A buffer of size 0 may be above: it takes no bytes. And so it may where all other space is reserved.
-    if all(buffer.size for buffer in problem.buffers):
-        limited = _changed(problem, pools, most, cut)
-        if not find_issues(limited):
-            return limited
-    limited = _changed(problem, pools, most, _blocked)
+    """The problem with no byte above `most` in these pools; None where a pin is."""
+    room = _room_without_bytes(problem)
+    limited = replace(
+        problem,
+        pools=tuple(_limited(it, most, room) if it.id in pools else it for it in problem.pools),
+    )
     return None if find_issues(limited) else limited
 
 
-def _changed(
-    problem: Problem, pools: frozenset[str], most: int, change: Callable[[Pool, int], Pool]
-) -> Problem:
-    return replace(
-        problem,
-        pools=tuple(change(it, most) if it.id in pools and end_of(it) > most else it for it in problem.pools),
-    )
+def _limited(pool: Pool, most: int, room: int) -> Pool:
+    if end_of(pool) <= most:
+        return pool
+    end = min(end_of(pool), most + room)
+    ended = cut(pool, end)
+    if end == most:
+        return ended
+    return replace(ended, reserved=(*ended.reserved, Reserved(offset=most, size=end - most)))
+
+
+def _room_without_bytes(problem: Problem) -> int:
+    """How far above the limit a buffer of size 0 may have to be: it takes no bytes there."""
+    empty = [buffer for buffer in problem.buffers if not buffer.size]
+    if not empty:
+        return 0
+    alignments = [lcm(buffer.alignment, pool.alignment) for buffer in empty for pool in problem.pools]
+    pins = [buffer.offset for buffer in empty if buffer.offset is not None]
+    return max([*alignments, *pins]) + sum(abs(entry.offset) for entry in problem.relative)
 
 
 def cut(pool: Pool, most: int) -> Pool:
@@ -112,10 +122,6 @@ def cut(pool: Pool, most: int) -> Pool:
         if it.offset < most
     )
     return replace(pool, capacity=most, reserved=kept)
-
-
-def _blocked(pool: Pool, most: int) -> Pool:
-    return replace(pool, reserved=(*pool.reserved, Reserved(offset=most, size=end_of(pool) - most)))
 
 
 def _pools_that_limit(problem: Problem, term: Term) -> frozenset[str]:
