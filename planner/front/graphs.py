@@ -68,6 +68,7 @@ class _Run:
         if len(wanted) < len(found):
             self._complete = False
         known = {it.plan.schedule: it for it in self._request.start}
+        unproven = False
         for number, at in enumerate(wanted):
             if self._stop.cancelled or (number and self._time.is_over):
                 self._complete = False
@@ -76,10 +77,12 @@ class _Run:
             before = known.get(it.schedule)
             plan = before.plan if before is not None else self._plan(it, len(wanted) - number)
             if plan.status in PLANNED:
-                yield self._point(plan, it, found)
+                point = self._point(plan, it, found)
+                unproven = unproven or not point.proven
+                yield point
             elif plan.status is not Status.INFEASIBLE:
                 self._complete = False
-        return Ending(complete=self._complete, work=self._time.work)
+        return Ending(complete=self._complete and not unproven, work=self._time.work)
 
     def _candidates(self, orders: Orders) -> Candidates:
         most = self._request.most(self._least_cost)
