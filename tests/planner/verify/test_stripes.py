@@ -1,10 +1,8 @@
 """Stripes as the judge replays them: against a naive run pixel by pixel, and rings that are too small."""
 
-from dataclasses import replace
-
 import pytest
 
-from memstow.planner.model.graph import Graph, Operator, Tensor, Window
+from memstow.planner.model.graph import Graph
 from memstow.planner.model.plan import Schedule, Stripe
 from memstow.planner.verify.effort import Effort
 from memstow.planner.verify.graphs.kinds import Kinds
@@ -43,9 +41,9 @@ def test_rings_are_what_a_run_pixel_by_pixel_needs(chunk: int) -> None:
         assert operator.id == graph.operators[-1].id
         assert set(operator.outputs) == naive.leaves
         sizes = {it.id: it for it in operator.temporaries if not it.id.endswith(".sums")}
-        assert set(sizes) == set(naive.inside), (seed, width)
+        assert set(sizes) == {name for name in naive.inside if naive.is_made(name)}, (seed, width)
         tensors = {tensor.id: tensor for tensor in graph.tensors}
-        rows = {}
+        rows = dict.fromkeys(naive.inside, 0)
         for name, it in sizes.items():
             shape, element = (
                 tensors[name].shape or (),
@@ -62,7 +60,9 @@ def test_rings_are_what_a_run_pixel_by_pixel_needs(chunk: int) -> None:
         assert naive.fails(rows) is None
         held = naive.held()
         for name, places in held.items():
-            assert sizes[name].phases == (min(places), max(places) + 1) if places else True, (
+            assert (
+                name not in sizes or sizes[name].phases == (min(places), max(places) + 1) if places else True
+            ), (
                 seed,
                 width,
                 name,
@@ -76,7 +76,7 @@ def test_costs_are_those_of_the_pixels_made() -> None:
     for seed, graph, width in cases(0, 3):
         naive = Naive(graph, width)
         found = scheduled(graph, in_one_stripe(graph, width))
-        naive.fails({name: 1 << 20 for name in naive.inside})
+        naive.fails(dict.fromkeys(naive.inside, 1 << 20))
         total = 0
         for place, operator in enumerate(graph.operators):
             if operator.cost is None:
@@ -99,7 +99,7 @@ def parts_in(graph: Graph, width: int) -> Parts:
 @pytest.mark.parametrize("chunk", range(4))
 def test_a_ring_with_one_row_less_is_refused(chunk: int) -> None:
     refused = 0
-    for seed, graph, width in cases(chunk, 4):
+    for _, graph, width in cases(chunk, 4):
         parts, effort = parts_in(graph, width), Effort()
         for strip in strips_of(parts, effort):
             rows = rows_of(parts, [begin < end for begin, end in strip], effort)
@@ -109,6 +109,5 @@ def test_a_ring_with_one_row_less_is_refused(chunk: int) -> None:
                 if count:
                     with pytest.raises(Refused, match=r"^row \d+ of "):
                         check_slots(parts, rows, {**rings, at: count - 1}, effort)
-                        pytest.fail(f"{seed} {width} {at}")
                     refused += 1
     assert refused > 100
