@@ -15,19 +15,16 @@ class Rows:
     """The places of the operators, each as often as it makes a row, in the order in which they do."""
     made: Sequence[int]
     """By place, how many rows are made."""
-    active: Sequence[bool]
-    """By place, whether the strip has columns for it."""
 
 
-def rows_of(parts: Parts, active: Sequence[bool], effort: Effort) -> Rows:
-    """The rows of a strip in which only these operators make anything, each as late as it can be."""
-    return _Demand(parts, active, effort).rows()
+def rows_of(parts: Parts, effort: Effort) -> Rows:
+    """The rows of a strip, each made as late as it can be; the same in each strip, whatever its columns."""
+    return _Demand(parts, effort).rows()
 
 
 class _Demand:
-    def __init__(self, parts: Parts, active: Sequence[bool], effort: Effort) -> None:
+    def __init__(self, parts: Parts, effort: Effort) -> None:
         self.parts = parts
-        self.active = active
         self.effort = effort
         self.made = [0] * len(parts.rolling)
         self.steps: list[int] = []
@@ -36,9 +33,7 @@ class _Demand:
         rolling = self.parts.rolling
         last = len(rolling) - 1
         sinks = [
-            place
-            for place in range(last)
-            if self.active[place] and (self.parts.is_sink(place) or rolling[place].reduces is not None)
+            place for place in range(last) if self.parts.is_sink(place) or rolling[place].reduces is not None
         ]
         height = self.parts.reference.rows
         for row in range(height):
@@ -47,9 +42,8 @@ class _Demand:
                 wanted = (row + 1) * rolling[place].made.rows // height
                 while self.made[place] < wanted:
                     self.make(place)
-            if self.active[last]:
-                self.make(last)
-        return Rows(self.steps, self.made, self.active)
+            self.make(last)
+        return Rows(self.steps, self.made)
 
     def make(self, wanted: int) -> None:
         """Make the next row of an operator, after the rows that it needs."""
@@ -69,7 +63,7 @@ class _Demand:
         """Who must make a row before this operator can make its next one."""
         row, reads = self.made[place], self.parts.rolling[place].reads
         for name, maker in self.parts.sources[place]:
-            if self.active[maker] and self.made[maker] < reads[name][0].of(row, row + 1)[1]:
+            if self.made[maker] < reads[name][0].of(row, row + 1)[1]:
                 return maker
         return None
 
@@ -114,7 +108,7 @@ class Keeping:
             seen |= self.kept
             for name, maker in self.parts.sources[place]:
                 begin, end = reads[name][0].of(row, row + 1)
-                if maker in rings and self.rows.active[maker] and begin < end:
+                if maker in rings and begin < end:
                     seen.add(maker)
             self.done[place] += 1
             if place in rings:
