@@ -33,9 +33,10 @@ from memstow.planner.model.problem import Problem
 from memstow.planner.reading.printable import printable
 
 if TYPE_CHECKING:
+    from memstow.planner.model.front import Front, FrontOptions
     from memstow.planner.model.graph import Graph
 
-__all__ = ["AsyncClient", "Client", "JobEvent", "ServerError", "solve"]
+__all__ = ["AsyncClient", "Client", "JobEvent", "ServerError", "find_front", "solve"]
 
 _ANSWER_SECONDS: Final = 60.0
 _CONNECT_SECONDS: Final = 10.0
@@ -76,6 +77,32 @@ class Client:
         """The id of a new job."""
         flow = self._exchange.submit(problem, options, priority, hint_job, idempotency_key)
         return self._run(flow)
+
+    def front(
+        self,
+        problem: "Problem | Graph",
+        asked: "FrontOptions | None" = None,
+        options: Options | None = None,
+    ) -> "Front":
+        """The front of two terms, when its job is done."""
+        return self._run(self._exchange.find_front(problem, asked, options))
+
+    def submit_front(
+        self,
+        problem: "Problem | Graph",
+        asked: "FrontOptions | None" = None,
+        options: Options | None = None,
+        *,
+        priority: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> str:
+        """The id of a new job for a front; its events have a `point` for each point."""
+        flow = self._exchange.submit_front(problem, asked, options, priority, idempotency_key)
+        return self._run(flow)
+
+    def front_result(self, job: str) -> "Front":
+        """The front of a job: the points so far, or all of them."""
+        return self._run(self._exchange.front(job))
 
     def job(self, job: str) -> JsonObject:
         """A job as the server describes it."""
@@ -174,6 +201,32 @@ class AsyncClient:
         """The id of a new job."""
         flow = self._exchange.submit(problem, options, priority, hint_job, idempotency_key)
         return await self._run(flow)
+
+    async def front(
+        self,
+        problem: "Problem | Graph",
+        asked: "FrontOptions | None" = None,
+        options: Options | None = None,
+    ) -> "Front":
+        """The front of two terms, when its job is done."""
+        return await self._run(self._exchange.find_front(problem, asked, options))
+
+    async def submit_front(
+        self,
+        problem: "Problem | Graph",
+        asked: "FrontOptions | None" = None,
+        options: Options | None = None,
+        *,
+        priority: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> str:
+        """The id of a new job for a front; its events have a `point` for each point."""
+        flow = self._exchange.submit_front(problem, asked, options, priority, idempotency_key)
+        return await self._run(flow)
+
+    async def front_result(self, job: str) -> "Front":
+        """The front of a job: the points so far, or all of them."""
+        return await self._run(self._exchange.front(job))
 
     async def job(self, job: str) -> JsonObject:
         """A job as the server describes it."""
@@ -287,6 +340,37 @@ def solve(
     except ServerError as error:
         if state == "cancelled" and error.code == "no_plan_yet":
             return Plan(status=Status.UNKNOWN)
+        raise
+
+
+def find_front(
+    client: Client,
+    problem: "Problem | Graph",
+    asked: "FrontOptions",
+    options: Options,
+    on_point: Callable[[JsonObject], None],
+    stopped: Callable[[], bool],
+) -> "Front | None":
+    """As `planner.front.front.find_front`, by a server; None where it was stopped before the first point."""
+    job = client.submit_front(problem, asked, options)
+    stop_sent = False
+    state = ""
+    for job_event in _events_until_stopped(client, job, stopped):
+        if job_event is None:
+            if not stop_sent:
+                stop_sent = True
+                client.stop(job)
+            continue
+        if job_event.kind == "point":
+            on_point(dict(job_event.data))
+        state = str(job_event.data.get("state", ""))
+    if state == "failed":
+        raise job_error(client.job(job))
+    try:
+        return client.front_result(job)
+    except ServerError as error:
+        if state == "cancelled" and error.code == "no_front_yet":
+            return None
         raise
 
 

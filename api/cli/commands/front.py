@@ -4,7 +4,7 @@ import argparse
 import os
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -22,14 +22,13 @@ from memstow.api.cli.io.problem_input import (
     warn_if_terminal,
 )
 from memstow.api.cli.io.progress import Line
-from memstow.api.cli.io.search_arguments import add_limits, add_search, add_server, options_of
+from memstow.api.cli.io.search_arguments import add_limits, add_search, add_server, client_of, options_of
 from memstow.api.cli.io.terminal import is_terminal, print_error
 from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
-    from memstow.planner.front.request import OnPoint
     from memstow.planner.model.events import Event, Listener
-    from memstow.planner.model.front import Front, FrontOptions, FrontPoint
+    from memstow.planner.model.front import Front, FrontOptions
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.options import Options
     from memstow.planner.model.problem import Problem
@@ -157,6 +156,11 @@ def run(args: argparse.Namespace) -> int:
     document = read_document(args.file, args)
     names = [name for given in args.targets or () for name in given.split(",")]
     targets = [read_target(name) for name in names]
+    if targets and (args.server or os.environ.get("MEMSTOW_SERVER")):
+        from memstow.planner.model.errors import InputError
+
+        message = "targets are compared here, not by a service; leave out one of the two"
+        raise InputError.single("no_targets", "--target", message)
     front, interrupted = _found(args, document, _Targets(names, targets))
     _write(args, front, outputs)
     if interrupted:
@@ -178,7 +182,7 @@ class _Hearing:
     """Who hears of the run, and may stop it."""
 
     event: "Listener"
-    point: "OnPoint"
+    values: "Callable[[Mapping[str, object]], None]"
     cancel: threading.Event
 
 
@@ -205,20 +209,24 @@ def _found(args: argparse.Namespace, document: "Problem | Graph", targets: _Targ
     )
     options = options_of(args, problem_of(document))
     progress = _Progress(sys.stderr) if is_terminal(sys.stderr) else None
+    server = args.server or os.environ.get("MEMSTOW_SERVER")
     given_up: dict[str, None] = {}
-    known: set[tuple[int, ...]] = set()
+    known: set[tuple[object, ...]] = set()
 
     def hear(event: "Event") -> None:
         if isinstance(event, Phase) and event.gives_up:
             given_up[event.name] = None
 
-    def count(point: "FrontPoint") -> None:
-        known.add(tuple(point.values.values()))
+    def count(values: "Mapping[str, object]") -> None:
+        known.add(tuple(value for value in values.values() if type(value) is int))
         if progress is not None:
             progress.points = len(known)
 
     def work(cancel: threading.Event) -> "Front":
-        return _front(document, asked, options, targets, _Hearing(hear, count, cancel))
+        hearing = _Hearing(hear, count, cancel)
+        if server:
+            return _remote(args, server, document, asked, options, hearing)
+        return _front(document, asked, options, targets, hearing)
 
     call = Interruptible(work)
     front = call.run(progress)
@@ -243,7 +251,25 @@ def _front(
         return front_of_targets(document, asked, options, targets.targets, callbacks, targets.names)
     from memstow.planner.front.front import find_front
 
-    return find_front(document, asked, options, callbacks, hearing.point)
+    return find_front(document, asked, options, callbacks, lambda point: hearing.values(point.values))
+
+
+def _remote(
+    args: argparse.Namespace,
+    server: str,
+    document: "Problem | Graph",
+    asked: "FrontOptions",
+    options: "Options",
+    hearing: _Hearing,
+) -> "Front":
+    client = client_of(server, args.key or os.environ.get("MEMSTOW_KEY"))
+    from memstow.api.client import find_front
+    from memstow.planner.front.front import request_of
+    from memstow.planner.model.front import Front
+
+    with client:
+        found = find_front(client, document, asked, options, hearing.values, hearing.cancel.is_set)
+    return found or Front(terms=request_of(document, asked, options).terms, asked=asked)
 
 
 def _outputs(args: argparse.Namespace) -> list[tuple[str, str]]:
