@@ -169,7 +169,7 @@ def _remote(
     cancel: threading.Event,
 ) -> "Plan":
     client = client_of(server, key)
-    from memstow.api.client import solve
+    from memstow.api.client.runs import solve
 
     with client:
         return solve(client, document, options, hear, cancel.is_set)
