@@ -8,6 +8,7 @@ from memstow.planner.graph.links import NOBODY
 from memstow.planner.graph.stripes.expand import Cut, cut_of
 from memstow.planner.graph.stripes.members import Members, members_of
 from memstow.planner.graph.stripes.rows import made_rows, steps
+from memstow.planner.loops.program import Program
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph, Operator
 from memstow.planner.model.loops import RowRing, Scratch, StripeLoops, StripeMember
@@ -29,8 +30,9 @@ class Places:
         return Scratch(id=name, pool=place.pool, offset=place.offset, size=size, phases=phases)
 
 
-def nest_of(graph: Graph, stripe: Stripe, one: Operator, places: Places) -> StripeLoops:
-    """The loops of a stripe of the graph's operators, which run as listed; `one` is the operator it becomes."""
+def nest_of(program: Program, stripe: Stripe, one: Operator, places: Places) -> StripeLoops:
+    """The loops of a stripe of what runs; `one` is the operator that it becomes."""
+    graph = program.listed
     indices = range(stripe.begin, stripe.end)
     _refuse_endless(graph, indices, stripe.columns)
     cut = cut_of(graph, indices, stripe.columns)
@@ -41,7 +43,7 @@ def nest_of(graph: Graph, stripe: Stripe, one: Operator, places: Places) -> Stri
     return StripeLoops(
         id=one.id,
         columns=stripe.columns,
-        operators=tuple(_members(graph, cut, one, places)),
+        operators=tuple(_members(program, cut, one, places)),
         rings=tuple(_ring(graph, cut, place, places) for place in rings),
         strips=tuple(_strip(cut, spans) for spans in cut.strips.spans),
         steps=tuple(rows),
@@ -116,7 +118,8 @@ def _frees(cut: Cut, rows: Sequence[tuple[int, ...]], rings: Sequence[int]) -> t
     return tuple(found)
 
 
-def _members(graph: Graph, cut: Cut, one: Operator, places: Places) -> Iterator[StripeMember]:
+def _members(program: Program, cut: Cut, one: Operator, places: Places) -> Iterator[StripeMember]:
+    graph = program.listed
     adding = [place for place, kind in enumerate(cut.members.kinds) if kind.reduces]
     sums = dict(zip(adding, one.temporaries[len(one.temporaries) - len(adding) :], strict=True))
     for place, (index, kind) in enumerate(zip(cut.members.operators, cut.members.kinds, strict=True)):
@@ -124,6 +127,7 @@ def _members(graph: Graph, cut: Cut, one: Operator, places: Places) -> Iterator[
         spans = [strip[place] for strip in cut.strips.spans]
         yield StripeMember(
             id=operator.id,
+            runs=program.runs.get(operator.id),
             inputs=operator.inputs,
             reads=tuple(graph.tensors[use.tensor].id for use in kind.uses),
             makes=graph.tensors[kind.made].id,

@@ -10,8 +10,8 @@ from memstow.planner.loops.nest import Places, nest_of
 from memstow.planner.loops.program import Program, program_of
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError, Issue
-from memstow.planner.model.graph import Graph, Operator, is_planned, size_of
-from memstow.planner.model.loops import Loops, StripeLoops, UsedPool, WholeOperator, WholeTensor
+from memstow.planner.model.graph import Graph, is_planned, size_of
+from memstow.planner.model.loops import Copy, Loops, StripeLoops, UsedPool, WholeOperator, WholeTensor
 from memstow.planner.model.plan import PLANNED, Plan, Status, peaks
 from memstow.planner.model.problem import Problem
 
@@ -60,6 +60,7 @@ def _tensors(program: Program, places: Places) -> Iterator[WholeTensor]:
         where = places.placed[tensor.id]
         yield WholeTensor(
             id=tensor.id,
+            of=program.versions.get(tensor.id),
             pool=where.pool,
             offset=where.offset,
             size=size_of(tensor),
@@ -70,20 +71,19 @@ def _tensors(program: Program, places: Places) -> Iterator[WholeTensor]:
         )
 
 
-def _segments(program: Program, places: Places) -> Iterator[WholeOperator | StripeLoops]:
+def _segments(program: Program, places: Places) -> Iterator[WholeOperator | Copy | StripeLoops]:
     stripe_of = {program.listed.operators[it.end - 1].id: it for it in program.stripes}
     for operator in program.striped.operators:
         stripe = stripe_of.get(operator.id)
-        if stripe is None:
-            yield _alone(operator, places)
+        if stripe is not None:
+            yield nest_of(program, stripe, operator, places)
+        elif operator.id in program.copies:
+            yield Copy(id=operator.id, source=operator.inputs[0], target=operator.outputs[0])
         else:
-            yield nest_of(program.listed, stripe, operator, places)
-
-
-def _alone(operator: Operator, places: Places) -> WholeOperator:
-    return WholeOperator(
-        id=operator.id,
-        inputs=operator.inputs,
-        outputs=operator.outputs,
-        temporaries=tuple(places.scratch(it.id, it.size, it.phases) for it in operator.temporaries),
-    )
+            yield WholeOperator(
+                id=operator.id,
+                runs=program.runs.get(operator.id),
+                inputs=operator.inputs,
+                outputs=operator.outputs,
+                temporaries=tuple(places.scratch(it.id, it.size, it.phases) for it in operator.temporaries),
+            )

@@ -96,8 +96,8 @@ class StripeMember:
     again: Count = Field(default=0, description="Columns that it makes in a strip although another had them.")
     sums: Scratch | None = Field(
         default=None,
-        description="It adds up: a step adds one row of what it reads to these sums, which are zero before "
-        "the first strip. After the last strip they become what it makes.",
+        description="It adds up: a step adds one row of what it reads to these sums, which begin "
+        "before the first strip, at zero or, of a largest, at the least. After the last they become what it makes.",
     )
     temporaries: tuple[Scratch, ...] = ()
 

@@ -1,7 +1,6 @@
 """Runs a network as its table of loops says: all that is read and written is where the table puts it."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 
@@ -9,8 +8,9 @@ from striped import layers
 from striped.arena import Arena
 from striped.fixed_point import Image
 from striped.network import Network, Operator
+from striped.rows import finished, start
 from striped.strip import Strip
-from striped.table import Alone, Copy, Scratch, Stripe, Table, Whole
+from striped.table import Alone, Copy, Member, Scratch, Stripe, Table, Whole
 
 
 def run(net: Network, table: Table, inputs: Mapping[str, Image], seed: int = 0) -> dict[str, Image]:
@@ -53,9 +53,9 @@ class Interpreter:
         tensor = self.tensors.get(name)
         return self.net.image(name if tensor is None else tensor.get("of", name))
 
-    def operator(self, named: str, runs: str | None, inputs: list[str], makes: str) -> Operator:
-        """What a segment runs: an operator of the network, with the tensors that it has here."""
-        return replace(self.operators[runs or named], inputs=tuple(inputs), output=makes)
+    def operator(self, segment: Alone | Member) -> Operator:
+        """What a segment runs: an operator of the network. In later runs its tensors have other names here."""
+        return self.operators[segment.get("runs", segment["id"])]
 
     def spoil(self, temporaries: list[Scratch]) -> None:
         """What kernels use for themselves they may write as they like."""
@@ -66,11 +66,9 @@ class Interpreter:
         return [it for it in self.table["tensors"] if it["first"] < segment <= it["last"]]
 
     def _alone(self, segment: Alone) -> None:
-        makes = segment["outputs"][0]
-        operator = self.operator(segment["id"], segment.get("runs"), segment["inputs"], makes)
-        images = [self.image(name).copy() for name in operator.inputs if name in self.tensors]
+        images = [self.image(name).copy() for name in segment["inputs"] if name in self.tensors]
         self.spoil(segment.get("temporaries", []))
-        self.image(makes)[:] = layers.layer(self.net, operator, images)
+        self.image(segment["outputs"][0])[:] = layers.layer(self.net, self.operator(segment), images)
 
     def _copy(self, segment: Copy) -> None:
         source, target = self.tensors[segment["source"]], self.tensors[segment["target"]]
@@ -80,15 +78,10 @@ class Interpreter:
     def _stripe(self, segment: Stripe) -> None:
         adding = [it for it in segment["operators"] if "sums" in it]
         for member in adding:
-            self.arena.sums(member["sums"])[:] = 0
+            self.arena.sums(member["sums"])[:] = start(self.operator(member))
         for columns in segment["strips"]:
             Strip(self, segment, columns).run()
         for member in adding:
-            self._finish(member["id"], member.get("runs"), member["inputs"], member["makes"], member["sums"])
-
-    def _finish(self, named: str, runs: str | None, inputs: list[str], makes: str, sums: Scratch) -> None:
-        from striped.rows import finished
-
-        operator = self.operator(named, runs, inputs, makes)
-        made = finished(self.net, operator, self.arena.sums(sums).astype(np.int64))
-        self.image(makes)[:] = made.reshape(self.shape_of(makes))
+            sums = self.arena.sums(member["sums"]).astype(np.int64)
+            made = finished(self.net, self.operator(member), sums)
+            self.image(member["makes"])[:] = made.reshape(self.shape_of(member["makes"]))

@@ -28,7 +28,12 @@ def add_row(
 ) -> Wide:
     """The sums with columns [first, end) of a row of the image added."""
     image = operator.inputs[0]
-    elements = rows.row(image, row, first, end).astype(np.int64) - net.zero(image)
+    raw = rows.row(image, row, first, end).astype(np.int64)
+    if operator.type == "max_pool_2d":
+        return np.maximum(sums, raw.max(0))
+    if operator.type == "average_pool_2d":
+        return np.asarray(sums + raw.sum(0))
+    elements = raw - net.zero(image)
     if operator.type == "mean":
         return np.asarray(sums + elements.sum(0))
     _, width, channels = net.image(image)
@@ -37,8 +42,18 @@ def add_row(
     return np.asarray(sums + weights @ elements.reshape(-1))
 
 
+def start(operator: Operator) -> int:
+    """What the sums are before the first row."""
+    return -128 if operator.type == "max_pool_2d" else 0
+
+
 def finished(net: Network, operator: Operator, sums: Wide) -> Image:
     """What the sums become when all rows were added."""
+    if operator.type == "max_pool_2d":
+        return sums.astype(np.int8)
+    if operator.type == "average_pool_2d":
+        height, width, _ = net.image(operator.inputs[0])
+        return average(sums, np.asarray(height * width)).astype(np.int8)
     if operator.type == "fully_connected":
         sums = sums + net.arrays[operator.inputs[2]]
     return _rescaled(net, operator, sums)

@@ -36,13 +36,13 @@ class Strip:
         place, row, *rows = step
         member = self._stripe["operators"][place]
         first, end, *columns = self._columns[place]
+        operator = self._all.operator(member)
         reads = {
             name: (rows[2 * at], rows[2 * at + 1], columns[2 * at], columns[2 * at + 1])
             for at, name in enumerate(member["reads"])
         }
         self._all.spoil(member.get("temporaries", []))
-        allowed = _Allowed(self, reads)
-        operator = self._all.operator(member["id"], member.get("runs"), member["inputs"], member["makes"])
+        allowed = _Allowed(self, dict(zip(operator.inputs, member["inputs"], strict=True)), reads)
         net = self._all.net
         if "sums" in member:
             sums = self._arena.sums(member["sums"])
@@ -71,12 +71,16 @@ class Strip:
 class _Allowed:
     """The rows and columns that the table lets a step read; reading others is an error."""
 
-    def __init__(self, strip: Strip, reads: dict[str, tuple[int, int, int, int]]) -> None:
+    def __init__(
+        self, strip: Strip, names: dict[str, str], reads: dict[str, tuple[int, int, int, int]]
+    ) -> None:
         self._strip = strip
+        self._names = names
         self._reads = reads
 
     def row(self, tensor: str, row: int, first: int, end: int) -> Image:
-        """Columns [first, end) of a row."""
+        """Columns [first, end) of a row of a tensor of the network, which may have another name here."""
+        tensor = self._names[tensor]
         top, bottom, left, right = self._reads[tensor]
         if not (top <= row < bottom and left <= first and end <= right):
             raise IndexError(f"row {row}, columns {first} to {end} of {tensor!r} are not those of the table")
