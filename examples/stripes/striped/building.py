@@ -28,6 +28,8 @@ class Builder:
         height, width, deep = self.net.image(image)
         weights = self._weights((channels, *window.kernel, deep))
         shape = (1, *window.made_from(height, width), channels)
+        # A kernel that copies each window into one row, as many do.
+        self.net.scratch[self._name()] = weights[0].size
         return self._weighted("conv2d", image, shape, weights, weights[0].size, channels, window)
 
     def depthwise(self, image: str, window: Window) -> str:

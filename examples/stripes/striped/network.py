@@ -53,6 +53,8 @@ class Network:
     arrays: dict[str, Array] = field(default_factory=dict)
     inputs: list[str] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
+    scratch: dict[str, int] = field(default_factory=dict)
+    """By operator, bytes that its kernel uses while it runs."""
 
     def image(self, tensor: str) -> tuple[int, int, int]:
         """Rows, columns and channels; a vector is one element of many channels."""
@@ -85,7 +87,7 @@ class Network:
         return {
             "version": 1,
             "tensors": [self._tensor(name) for name in self.shapes],
-            "operators": [_operator(it) for it in self.operators],
+            "operators": [_operator(it, self.scratch.get(it.id, 0)) for it in self.operators],
             "inputs": self.inputs,
             "outputs": self.outputs,
         }
@@ -123,13 +125,18 @@ def read(folder: Path) -> Network:
     return net
 
 
-def _operator(operator: Operator) -> dict[str, object]:
+def _operator(operator: Operator, scratch: int) -> dict[str, object]:
     document: dict[str, object] = {
         "id": operator.id,
         "type": operator.type,
         "inputs": list(operator.inputs),
         "outputs": [operator.output],
     }
+    if scratch:
+        document["temporaries"] = [{"id": f"{operator.id}.scratch", "size": scratch}]
+    if operator.type in ("relu", "add"):
+        # Element by element, so the first input may be overwritten.
+        document["in_place"] = [[operator.inputs[0], operator.output]]
     if (window := operator.window) is not None:
         document["window"] = {
             "kernel": list(window.kernel),
