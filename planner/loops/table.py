@@ -22,7 +22,9 @@ def table_of(graph: Graph, plan: Plan) -> Loops:
     """The table; an InputError if the plan is not valid for the graph."""
     require_valid(graph)
     if plan.status not in PLANNED:
-        raise InputError.single("no_plan", "status", f"there is no plan to write: the status is {plan.status}")
+        raise InputError.single(
+            "no_plan", "status", f"there is no plan to write: the status is {plan.status}"
+        )
     program = program_of(graph, plan.schedule)
     problem = lower(program.striped, listed_order(program.striped))
     _refuse_wrong_plan(problem, plan)

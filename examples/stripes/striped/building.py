@@ -99,7 +99,9 @@ class Builder:
     def transpose(self, image: str) -> str:
         """Rows and columns exchanged."""
         height, width, deep = self.net.image(image)
-        return self._operator("transpose", [image], self._tensor((1, width, height, deep), self.net.zero(image)))
+        return self._operator(
+            "transpose", [image], self._tensor((1, width, height, deep), self.net.zero(image))
+        )
 
     def finish(self, outputs: list[str]) -> Network:
         """The network, with these outputs and all that nobody reads."""

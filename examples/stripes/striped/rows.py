@@ -23,9 +23,7 @@ def make_row(net: Network, operator: Operator, rows: Rows, row: int, first: int,
     return _ROWS[operator.type](net, operator, rows, row, np.arange(first, end))
 
 
-def add_row(
-    net: Network, operator: Operator, rows: Rows, row: int, first: int, end: int, sums: Wide
-) -> Wide:
+def add_row(net: Network, operator: Operator, rows: Rows, row: int, first: int, end: int, sums: Wide) -> Wide:
     """The sums with columns [first, end) of a row of the image added."""
     image = operator.inputs[0]
     raw = rows.row(image, row, first, end).astype(np.int64)
