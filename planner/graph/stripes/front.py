@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from memstow.planner.graph.stripes.costs import CostUnit
-from memstow.planner.graph.stripes.program import Way, stripe_program
+from memstow.planner.graph.stripes.program import stripe_program
+from memstow.planner.graph.stripes.ways import KnownWay, ways_of
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.plan import Schedule, Stripe
 from memstow.solvers.core import Budget
@@ -18,17 +18,16 @@ _LONGEST: Final = 48
 
 @dataclass(frozen=True, slots=True)
 class StripedOrder:
-    """An order cut into stripes; `ways`: which of the other ways run, by number."""
+    """An order cut into stripes, with alternatives in place of some of its operators."""
 
     bytes: int
     cost: int
     schedule: Schedule
-    ways: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class OrderFront:
-    """Ascending in bytes. `complete`: within the rules, nothing is better in both."""
+    """Ascending in bytes. `complete`: no other stripes and alternatives of this order are better in both."""
 
     points: tuple[StripedOrder, ...]
     complete: bool
@@ -38,26 +37,35 @@ def order_front(
     graph: Graph,
     order: Sequence[int],
     budget: Budget,
-    unit: CostUnit = "given",
     most_cost: int = MOST,
-    ways: Sequence[Way] = (),
+    stripes: bool = True,
 ) -> OrderFront:
     """The front of a valid graph whose operators run in this order, up to a cost."""
-    program = stripe_program(graph, order, unit, ways)
-    longest = len(order) if len(order) <= _ANY_LENGTH else _LONGEST
+    known = tuple(ways_of(graph, order))
+    program = stripe_program(graph, order, [it.way for it in known])
+    longest = 1 if not stripes else len(order) if len(order) <= _ANY_LENGTH else _LONGEST
     found = stripe_front(program, min(most_cost, MOST), longest, budget)
     names = tuple(graph.operators[it].id for it in order)
     points = tuple(
-        StripedOrder(
-            point.bytes,
-            point.cost,
-            Schedule(order=names, stripes=tuple(_stripes(point.choices))),
-            tuple(choice.other for choice in point.choices if choice.other >= 0),
-        )
+        StripedOrder(point.bytes, point.cost, _schedule(names, point.choices, known))
         for point in found.points
     )
-    return OrderFront(points, found.complete)
+    exact = len(known) == len(graph.alternatives) and all(it.exact for it in known)
+    return OrderFront(points, exact and (found.complete or not stripes))
 
 
-def _stripes(choices: Sequence[Choice]) -> list[Stripe]:
-    return [Stripe(begin=it.begin, end=it.end, columns=it.columns) for it in choices if it.columns]
+def _schedule(names: Sequence[str], choices: Sequence[Choice], known: Sequence[KnownWay]) -> Schedule:
+    order: list[str] = []
+    stripes: list[Stripe] = []
+    chosen: list[str] = []
+    for choice in choices:
+        begin = len(order)
+        if choice.other >= 0:
+            alternative = known[choice.other].alternative
+            chosen.append(alternative.id)
+            order += [operator.id for operator in alternative.operators]
+            continue
+        order += names[choice.begin : choice.end]
+        if choice.columns:
+            stripes.append(Stripe(begin=begin, end=len(order), columns=choice.columns))
+    return Schedule(order=tuple(order), alternatives=tuple(chosen), stripes=tuple(stripes))

@@ -8,7 +8,7 @@ from typing import Final
 from memstow.planner.graph.links import NOBODY, links_of
 from memstow.planner.graph.steps import steps
 from memstow.planner.graph.storages import resident_bytes, storages
-from memstow.planner.graph.stripes.costs import CostUnit, operator_costs
+from memstow.planner.graph.stripes.costs import operator_costs
 from memstow.planner.graph.stripes.images import image_of
 from memstow.planner.graph.stripes.kinds import Axis, kinds
 from memstow.planner.model.errors import InputError
@@ -30,13 +30,11 @@ class Way:
     cost: int
 
 
-def stripe_program(
-    graph: Graph, order: Sequence[int], unit: CostUnit = "given", ways: Sequence[Way] = ()
-) -> StripeProgram:
+def stripe_program(graph: Graph, order: Sequence[int], ways: Sequence[Way] = ()) -> StripeProgram:
     """The arrays of a valid graph; an InputError where its numbers are too large to add up."""
     links, known = links_of(graph), kinds(graph)
     place = {operator: at for at, operator in enumerate(order)}
-    costs = operator_costs(graph, unit)
+    costs = operator_costs(graph)
     kept = {links.tensor_index[name] for name in graph.outputs}
     columns: dict[str, array[int]] = {
         name: array("q", [0]) * len(order)
