@@ -1,10 +1,11 @@
 """The operators of a graph as a schedule lets them run: each run on its own, and what of the graph it is."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memstow.planner.graph.links import links_of, listed_order
 from memstow.planner.graph.runs import with_runs
+from memstow.planner.graph.schedules import with_chosen
 from memstow.planner.graph.stripes.expand import with_stripes
 from memstow.planner.model.graph import Graph, Operator
 from memstow.planner.model.plan import Schedule, Stripe
@@ -32,6 +33,8 @@ def program_of(graph: Graph, schedule: Schedule | None) -> Program:
     """What runs, as the schedule says; without one, the operators as they are listed."""
     if schedule is None:
         schedule = Schedule(order=tuple(graph.operators[it].id for it in listed_order(graph)))
+    graph = with_chosen(graph, schedule.alternatives)
+    schedule = replace(schedule, alternatives=())
     listed, moved = with_runs(graph, schedule)
     striped = with_stripes(listed, moved.stripes) if moved.stripes else listed
     origins = _Origins(graph, schedule, listed)
