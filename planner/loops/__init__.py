@@ -13,8 +13,9 @@ from memstow.planner.model.loops import Loops
 from memstow.planner.model.plan import Plan
 from memstow.planner.reading.printable import printable
 
-_MODULES: Final = {"loops": "as_json", "loops-text": "as_text", "loops-header": "as_c"}
-SUFFIXES: Final = {".loops.json": "loops", ".loops.txt": "loops-text", ".loops.h": "loops-header"}
+HEADER: Final = "loops-header"
+_MODULES: Final = {"loops": "as_json", "loops-text": "as_text", HEADER: "as_c"}
+SUFFIXES: Final = {".loops.json": "loops", ".loops.txt": "loops-text", ".loops.h": HEADER}
 
 
 def names() -> tuple[str, ...]:
@@ -27,6 +28,12 @@ def loops(graph: Graph, plan: Plan) -> Loops:
     from memstow.planner.loops.table import table_of
 
     return table_of(graph, plan)
+
+
+def no_loops(path: str) -> InputError:
+    """The error about loops of what is no graph."""
+    message = "loops are those of a graph's operators, and this is a problem; give the graph or the model"
+    return InputError.single("not_a_graph", path, message)
 
 
 def write_loops(table: Loops, form: str = "loops", *, prefix: str = "plan") -> bytes:

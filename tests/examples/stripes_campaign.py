@@ -1,6 +1,6 @@
 """Random networks and random plans of them, run by the table of loops alone and compared bit by bit.
 
-`python -m tests.examples.stripes_campaign 1000 2000` tries the seeds from 1000 to 1999.
+`PYTHONPATH=examples/stripes python -m tests.examples.stripes_campaign 1000 2000` tries the seeds from 1000 to 1999.
 """
 
 import json
@@ -9,7 +9,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
@@ -26,9 +25,6 @@ from memstow.planner.loops.table import table_of
 from memstow.planner.model.plan import Plan, Schedule, Spill, Stripe
 from memstow.planner.model.problem import Pool
 from memstow.solvers.core import Budget
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "stripes"))
-
 from striped import interpreter, layers, networks, table
 from striped.fixed_point import Image
 from striped.network import Network
@@ -48,7 +44,7 @@ def random_inputs(net: Network, seed: int) -> dict[str, Image]:
 
 
 def random_schedule(graph: memstow.Graph, draw: random.Random, again: bool = False) -> Schedule:
-    """Stripes of random operators and columns; with `again`, operators run again and tensors wait elsewhere."""
+    """Random stripes; with `again`, some operators run again and some tensors wait elsewhere."""
     order = [operator.id for operator in graph.operators]
     spills: list[Spill] = []
     if again:
@@ -154,7 +150,7 @@ def main() -> None:
     counted: Counter[str] = Counter()
     for seed in range(first, end):
         check_seed(seed, counted)
-    print(", ".join(f"{number:,} {what}" for what, number in sorted(counted.items())))
+    sys.stdout.write(", ".join(f"{number:,} {what}" for what, number in sorted(counted.items())) + "\n")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import Commands, add_command
-from memstow.api.cli.io.output import refuse_unwritable
+from memstow.api.cli.io.loops_output import LOOPS, LOOPS_HEADER, loops_content, loops_told_by
+from memstow.api.cli.io.output import refuse_unwritable, write_out
 from memstow.api.cli.io.page_file import comparison_of, page_of, show_page
 from memstow.api.cli.io.problem_input import (
     OF_GRAPHS,
@@ -38,13 +39,15 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
         details="""
 Makes one file that holds the page and the plan: it works offline, loads nothing and sends nothing. Without
 --output the file is temporary and the browser shows it. With two plans it shows both beside each other, and
-which buffers moved. A plan in CSV says what its buffers are; other plans need their problem.
+which buffers moved. With an --output that ends with .loops.json, .loops.txt or .loops.h it writes the loops of
+the plan of a graph instead: what runs step by step, and where in memory. A plan in CSV says what its buffers are; other plans need their problem.
 A plan that was made with --target, --capacity or --fit-only is for the problem changed that way: pass the
 same options here.""",
         examples="""
 memstow view plan.json --problem model.json
 memstow view plan.json --problem model.tflite --output plan.html
 memstow view offsets.csv --output plan.html
+memstow view plan.json --problem net.json --output net.loops.txt
 memstow view before.json after.json --problem model.json --output diff.html
 memstow solve model.json --open
 """,
@@ -62,7 +65,13 @@ memstow solve model.json --open
     parser.add_argument(
         "--plan-format", choices=READABLE, help="format of the plan (default: detected from its content)"
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the page to this file")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the page, or the loops, to this file")
+    parser.add_argument(
+        "--output-format",
+        choices=("html", *LOOPS),
+        help="what to write (default: as the file's name ends; html is the page)",
+    )
+    parser.add_argument("--prefix", metavar="NAME", help="how names begin in .loops.h (default: plan)")
     add_changes(parser)
     add_graph_changes(parser)
     parser.set_defaults(run=run)
@@ -72,9 +81,13 @@ def run(args: argparse.Namespace) -> int:
     """Read the plans and their problem, and show the page."""
     files: list[str] = [args.plan] if args.other is None else [args.plan, args.other]
     refuse_two_stdins(*files, args.problem, args.target)
+    form = _form(args)
     refuse_unwritable(args.output)
     for path in (*files, args.problem):
         warn_if_terminal(path)
+    if form in LOOPS:
+        _write_loops(args, form)
+        return Exit.DONE
     document, plans = _read_alone(files, args) if args.problem is None else _read_both(files, args)
     source = args.problem or args.plan
     if len(plans) == 1:
@@ -82,6 +95,28 @@ def run(args: argparse.Namespace) -> int:
     else:
         show_page(comparison_of(document, plans, files, source), args.output)
     return Exit.DONE
+
+
+def _form(args: argparse.Namespace) -> str:
+    """What is written; an InputError for options that are not about that."""
+    form: str = args.output_format or loops_told_by(args.output) or "html"
+    if args.prefix is not None and form != LOOPS_HEADER:
+        _refuse("unused_option", "--prefix", "it is for loops in C: name an output such as net.loops.h")
+    if form in LOOPS and args.output is None:
+        _refuse("no_output", "--output", "name the file for the loops; - writes to standard output")
+    if form in LOOPS and args.other is not None:
+        _refuse("two_plans", "OTHER", "loops are those of one plan; leave the other out")
+    if form in LOOPS and args.problem is None:
+        _refuse("no_problem", "--problem", "loops are those of a graph's operators; give the graph")
+    return form
+
+
+def _write_loops(args: argparse.Namespace, form: str) -> None:
+    document = read_document(args.problem, args)
+    plan = read_plan(args.plan, problem_of(document), args.plan_format)
+    with naming_file(args.plan):
+        data = loops_content(document, plan, form, args.prefix)
+    write_out(data, args.output)
 
 
 def _read_both(files: list[str], args: argparse.Namespace) -> "tuple[Problem | Graph, list[Plan]]":
