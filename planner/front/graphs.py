@@ -11,6 +11,7 @@ from typing import Final
 from memstow.planner.front.candidates import Candidate, Candidates, ends_first
 from memstow.planner.front.graph_orders import Orders, orders_of
 from memstow.planner.front.graph_plans import plan_schedule
+from memstow.planner.front.order_search import moved_orders
 from memstow.planner.front.request import GRAPH_TERMS, Ending, FrontCallbacks, FrontRequest, Points
 from memstow.planner.front.time_left import TimeLeft
 from memstow.planner.graph.check import require_valid
@@ -27,6 +28,7 @@ _PEAK, _COST = GRAPH_TERMS
 # Of what is left: to look for orders, and for schedules in them.
 _ORDERS_SHARE: Final = 0.3
 _SCHEDULES_SHARE: Final = 0.4
+_MOVES_SHARE: Final = 0.3
 
 
 def graph_points(graph: Graph, request: FrontRequest, callbacks: FrontCallbacks) -> Points:
@@ -81,6 +83,7 @@ class _Run:
 
     def _candidates(self, orders: Orders) -> Candidates:
         most = self._request.most(self._least_cost)
+        limit = MOST if most is None else most
         found: list[Candidate] = []
         for number, order in enumerate(orders.orders):
             budget = self._time.budget(_SCHEDULES_SHARE / (len(orders.orders) - number))
@@ -88,12 +91,15 @@ class _Run:
                 self._graph,
                 order,
                 budget,
-                MOST if most is None else most,
+                limit,
                 "stripes" in self._request.generators,
             )
             self._time.spend(budget.work)
             self._complete = self._complete and front.complete
             found += (Candidate(it.bytes, it.cost, it.schedule) for it in front.points)
+            if number == 0 and self._graph.order != GIVEN and "stripes" in self._request.generators:
+                for other in moved_orders(self._graph, order, front, self._time, _MOVES_SHARE, limit):
+                    found += (Candidate(it.bytes, it.cost, it.schedule) for it in other.points)
         return Candidates(self._fitting(found))
 
     def _fitting(self, found: Iterable[Candidate]) -> Iterable[Candidate]:

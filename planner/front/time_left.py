@@ -38,6 +38,16 @@ class TimeLeft:
             return self.work_left == 0
         return self.seconds <= 0.0
 
+    def mark(self, share: float) -> float:
+        """When this share of what is left will have been used."""
+        if self._options.deterministic:
+            return self.work + self.work_left * share
+        return time.monotonic() + self.seconds * share
+
+    def is_past(self, mark: float) -> bool:
+        """Whether that is now, or was."""
+        return (self.work if self._options.deterministic else time.monotonic()) >= mark
+
     def part(self, share: float) -> Options:
         """The options of a run that may take this share of what is left."""
         if self._options.deterministic:

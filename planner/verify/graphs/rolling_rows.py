@@ -1,0 +1,139 @@
+"""In which order the operators of a stripe make rows within one strip, and how many rows must be kept."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memstow.planner.verify.effort import Effort
+from memstow.planner.verify.graphs.stripe_parts import Parts
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """One strip, row by row."""
+
+    steps: Sequence[int]
+    """The places of the operators, each as often as it makes a row, in the order in which they do."""
+    made: Sequence[int]
+    """By place, how many rows are made."""
+    active: Sequence[bool]
+    """By place, whether the strip has columns for it."""
+
+
+def rows_of(parts: Parts, active: Sequence[bool], effort: Effort) -> Rows:
+    """The rows of a strip in which only these operators make anything, each as late as it can be."""
+    return _Demand(parts, active, effort).rows()
+
+
+class _Demand:
+    def __init__(self, parts: Parts, active: Sequence[bool], effort: Effort) -> None:
+        self.parts = parts
+        self.active = active
+        self.effort = effort
+        self.made = [0] * len(parts.rolling)
+        self.steps: list[int] = []
+
+    def rows(self) -> Rows:
+        rolling = self.parts.rolling
+        last = len(rolling) - 1
+        sinks = [
+            place
+            for place in range(last)
+            if self.active[place] and (self.parts.is_sink(place) or rolling[place].reduces is not None)
+        ]
+        height = self.parts.reference.rows
+        for row in range(height):
+            self.effort.spend(1 + len(sinks))
+            for place in sinks:
+                wanted = (row + 1) * rolling[place].made.rows // height
+                while self.made[place] < wanted:
+                    self.make(place)
+            if self.active[last]:
+                self.make(last)
+        return Rows(self.steps, self.made, self.active)
+
+    def make(self, wanted: int) -> None:
+        """Make the next row of an operator, after the rows that it needs."""
+        waiting = [wanted]
+        while waiting:
+            place = waiting[-1]
+            maker = self.missing(place)
+            if maker is not None:
+                waiting.append(maker)
+                continue
+            waiting.pop()
+            self.effort.spend(1)
+            self.made[place] += 1
+            self.steps.append(place)
+
+    def missing(self, place: int) -> int | None:
+        """Who must make a row before this operator can make its next one."""
+        row, reads = self.made[place], self.parts.rolling[place].reads
+        for name, maker in self.parts.sources[place]:
+            if self.active[maker] and self.made[maker] < reads[name][0].of(row, row + 1)[1]:
+                return maker
+        return None
+
+
+@dataclass(slots=True)
+class Ring:
+    """What is kept of the rows of one tensor."""
+
+    rows: int
+    """The most that are needed at once."""
+    phases: tuple[int, int]
+    """The first operator that runs while they are needed, and the one after the last."""
+
+
+class Keeping:
+    """Follows the rows of a strip, and says what is needed of each tensor and when."""
+
+    def __init__(self, parts: Parts, rows: Rows) -> None:
+        self.parts = parts
+        self.rows = rows
+        self.done = [0] * len(parts.rolling)
+        self.kept: set[int] = set()
+        """The places whose output has rows that are still needed."""
+
+    def first_needed(self, place: int) -> int:
+        """The first row of what it makes that a reader still needs; none: what comes after all rows made."""
+        name = self.parts.rolling[place].output
+        needed = [
+            self.parts.rolling[reader].reads[name][0].of(row, row + 1)[0]
+            for reader in self.parts.readers[name]
+            if (row := self.done[reader]) < self.rows.made[reader]
+        ]
+        return min(needed, default=self.done[place])
+
+    def rings(self) -> dict[int, Ring]:
+        """By place, the ring of what it makes."""
+        rings = {place: Ring(0, (place, place + 1)) for place in self.parts.rings()}
+        while_running: list[set[int]] = [set() for _ in self.parts.rolling]
+        for place in self.rows.steps:
+            row, reads = self.done[place], self.parts.rolling[place].reads
+            seen = while_running[place]
+            seen |= self.kept
+            for name, maker in self.parts.sources[place]:
+                begin, end = reads[name][0].of(row, row + 1)
+                if maker in rings and self.rows.active[maker] and begin < end:
+                    seen.add(maker)
+            self.done[place] += 1
+            if place in rings:
+                seen.add(place)
+                kept = self.done[place] - self.first_needed(place)
+                rings[place].rows = max(rings[place].rows, kept)
+                self.note(place)
+            for _, maker in self.parts.sources[place]:
+                if maker in rings:
+                    self.note(maker)
+        for place, seen in enumerate(while_running):
+            for ring in seen:
+                first, end = rings[ring].phases
+                rings[ring].phases = min(first, place), max(end, place + 1)
+        return rings
+
+    def note(self, place: int) -> None:
+        """Note whether rows of what it makes are still needed."""
+        if self.done[place] > self.first_needed(place):
+            self.kept.add(place)
+        else:
+            self.kept.discard(place)
