@@ -1,7 +1,7 @@
 """What a program does, step by step, to run a graph as a plan says.
 
-In: a graph and a plan of it. Out: the table of its loops (`planner.model.loops`), as JSON, as a text for people
-and as tables in C.
+In: a graph and a plan of it. Out: the table of its loops (`planner.model.loops`), as JSON, as a text for
+people and as tables in C.
 """
 
 from importlib import import_module
@@ -37,7 +37,7 @@ def no_loops(path: str) -> InputError:
 
 
 def write_loops(table: Loops, form: str = "loops", *, prefix: str = "plan") -> bytes:
-    """The table in a format: loops (JSON), loops-text or loops-header (C, whose names begin with the prefix)."""
+    """The table as loops (JSON), loops-text or loops-header (C, whose names begin with the prefix)."""
     if form not in _MODULES:
         message = f"there is no format {printable(form)!r}; use {', '.join(_MODULES)}"
         raise InputError.single("unknown_format", "format", message)

@@ -176,8 +176,9 @@ typedef struct {
   int32_t sums; /* in NAME_scratches; -1: it does not add up */
   int32_t scratch, scratch_count;
 } NAME_member;
-/* columns: by strip and member a row of `width` numbers: first and end of what it makes, then of what it reads
- * of each image. steps: rows of `width` numbers: member, row, then first and end of the rows of each image. */
+/* columns: by strip and member a row of `width` numbers: first and end of what it makes, then of what it
+ * reads of each image. steps: rows of `width` numbers: member, row, then first and end of the rows that it
+ * reads of each image. */
 typedef struct {
   uint32_t member_count, ring_count, strip_count, step_count, width;
   const NAME_member *members;

@@ -38,16 +38,16 @@ def nest_of(program: Program, stripe: Stripe, one: Operator, places: Places) -> 
     cut = cut_of(graph, indices, stripe.columns)
     if isinstance(cut, str):
         raise InputError.single("bad_stripe", "schedule", cut)
-    rings = [place for place in range(cut.members.count) if cut.ring_bytes(place)]
+    rings = {place: ring for place, ring in enumerate(cut.rows.rings) if ring and cut.ring_bytes(place)}
     rows = list(_steps(cut.members))
     return StripeLoops(
         id=one.id,
         columns=stripe.columns,
         operators=tuple(_members(program, cut, one, places)),
-        rings=tuple(_ring(graph, cut, place, places) for place in rings),
+        rings=tuple(_ring(graph, cut, place, ring.rows, places) for place, ring in rings.items()),
         strips=tuple(_strip(cut, spans) for spans in cut.strips.spans),
         steps=tuple(rows),
-        frees=_frees(cut, rows, rings),
+        frees=_frees(cut, rows, list(rings)),
     )
 
 
@@ -59,8 +59,8 @@ def _refuse_endless(graph: Graph, indices: range, columns: int) -> None:
     numbers = max(sum(made_rows(members)), strips * members.count)
     if numbers > _MOST_NUMBERS:
         message = (
-            f"the stripe that ends with {graph.operators[indices[-1]].id!r} has {numbers:,} steps or columns of "
-            f"strips, and a table at most {_MOST_NUMBERS:,}; take wider strips, or shorter stripes"
+            f"the stripe that ends with {graph.operators[indices[-1]].id!r} has {numbers:,} steps or "
+            f"columns of strips, and a table at most {_MOST_NUMBERS:,}; take wider strips, or shorter stripes"
         )
         raise InputError.single("too_large", "schedule", message)
 
@@ -149,17 +149,15 @@ def _again(spans: Sequence[tuple[int, int]]) -> int:
     return twice
 
 
-def _ring(graph: Graph, cut: Cut, place: int, places: Places) -> RowRing:
+def _ring(graph: Graph, cut: Cut, place: int, rows: int, places: Places) -> RowRing:
     tensor = graph.tensors[cut.members.kinds[place].made].id
-    ring = cut.rows.rings[place]
-    assert ring is not None
     where = places.placed[tensor]
     pixel = cut.members.pixel[place]
     return RowRing(
         tensor=tensor,
         pool=where.pool,
         offset=where.offset,
-        rows=ring.rows,
+        rows=rows,
         pitch=cut.strips.widest[place] * pixel,
         pixel=pixel,
     )

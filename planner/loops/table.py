@@ -13,7 +13,6 @@ from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.graph import Graph, is_planned, size_of
 from memstow.planner.model.loops import Copy, Loops, StripeLoops, UsedPool, WholeOperator, WholeTensor
 from memstow.planner.model.plan import PLANNED, Plan, Status, peaks
-from memstow.planner.model.problem import Problem
 
 _MOST_REPORTED: Final = 20
 
@@ -25,9 +24,12 @@ def table_of(graph: Graph, plan: Plan) -> Loops:
         raise InputError.single(
             "no_plan", "status", f"there is no plan to write: the status is {plan.status}"
         )
+    _refuse_wrong_plan(graph, plan)
     program = program_of(graph, plan.schedule)
     problem = lower(program.striped, listed_order(program.striped))
-    _refuse_wrong_plan(problem, plan)
+    if plan.digest not in (None, digest(problem)):
+        message = "the plan is for another problem, as its digest says; give the options it was made with"
+        raise InputError.single("other_problem", "digest", message)
     places = Places({place.buffer: place for place in plan.placements})
     used = peaks(problem, plan.placements)
     return Loops(
@@ -40,10 +42,12 @@ def table_of(graph: Graph, plan: Plan) -> Loops:
     )
 
 
-def _refuse_wrong_plan(problem: Problem, plan: Plan) -> None:
+def _refuse_wrong_plan(graph: Graph, plan: Plan) -> None:
     from memstow.planner.verify import verify
 
-    found = verify(problem, Plan(status=Status.FEASIBLE, placements=plan.placements))
+    # What else it claims, of bounds for example, makes no difference to a program.
+    bare = Plan(status=Status.FEASIBLE, placements=plan.placements, schedule=plan.schedule)
+    found = verify(graph, bare)
     if found:
         raise InputError(Issue(str(it.code), "plan", it.message) for it in found[:_MOST_REPORTED])
 

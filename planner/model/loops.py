@@ -97,7 +97,8 @@ class StripeMember:
     sums: Scratch | None = Field(
         default=None,
         description="It adds up: a step adds one row of what it reads to these sums, which begin "
-        "before the first strip, at zero or, of a largest, at the least. After the last they become what it makes.",
+        "before the first strip, at zero or, of a largest, at the least. After the last strip they become "
+        "what it makes.",
     )
     temporaries: tuple[Scratch, ...] = ()
 
@@ -126,15 +127,16 @@ class StripeLoops:
     operators: tuple[StripeMember, ...]
     rings: tuple[RowRing, ...]
     strips: tuple[tuple[_Numbers, ...], ...] = Field(
-        description="By strip and operator: the first and the end of the columns that it makes, then of those "
-        "that it reads of each image in `reads`. None to make: its steps are left out in this strip."
+        description="By strip and operator: the first and the end of the columns that it makes, then of "
+        "those that it reads of each image in `reads`. None to make: its steps are left out in this strip."
     )
     steps: tuple[_Numbers, ...] = Field(
-        description="Of each strip: the operator, the row that it makes, then the first and the end of the rows "
-        "that it reads of each image in `reads`."
+        description="Of each strip: the operator, the row that it makes, then the first and the end of the "
+        "rows that it reads of each image in `reads`."
     )
     frees: tuple[_Numbers, ...] = Field(
-        description="By step, what is free after it: pairs of a ring and a row, before which nobody needs rows."
+        description="By step, what is free after it: pairs of a ring and a row, before which nobody needs "
+        "rows."
     )
 
 

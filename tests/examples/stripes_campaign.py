@@ -1,6 +1,6 @@
 """Random networks and random plans of them, run by the table of loops alone and compared bit by bit.
 
-`PYTHONPATH=examples/stripes python -m tests.examples.stripes_campaign 1000 2000` tries the seeds from 1000 to 1999.
+Seeds from 0 to 999: `PYTHONPATH=examples/stripes python -m tests.examples.stripes_campaign 0 1000`.
 """
 
 import json
@@ -13,18 +13,18 @@ from dataclasses import replace
 import numpy as np
 
 import memstow
+from memstow.planner.front.graphs import graph_points
+from memstow.planner.front.request import FrontCallbacks, FrontRequest
 from memstow.planner.graph.links import listed_order
 from memstow.planner.graph.lowering import lower
 from memstow.planner.graph.runs import can_spill, runs_once
 from memstow.planner.graph.stripes.expand import cut_of
-from memstow.planner.graph.stripes.front import order_front
 from memstow.planner.graph.stripes.kinds import kinds
 from memstow.planner.loops import write_loops
 from memstow.planner.loops.program import program_of
 from memstow.planner.loops.table import table_of
 from memstow.planner.model.plan import Plan, Schedule, Spill, Stripe
 from memstow.planner.model.problem import Pool
-from memstow.solvers.core import Budget
 from striped import interpreter, layers, networks, table
 from striped.fixed_point import Image
 from striped.network import Network
@@ -114,11 +114,11 @@ def check(net: Network, graph: memstow.Graph, plan: Plan, seed: int) -> None:
         assert np.array_equal(found[name], wanted[name]), (seed, name, plan.schedule)
 
 
-def points_of(graph: memstow.Graph) -> list[Plan]:
-    """A plan of each point of the front of a graph in its order."""
-    budget = Budget(seconds=1e6, work=1 << 60)
-    front = order_front(graph, range(len(graph.operators)), budget)
-    return [planned(graph, point.schedule) for point in front.points]
+def points_of(graph: memstow.Graph, *generators: str) -> list[Plan]:
+    """The plans of the front of a graph."""
+    options = memstow.Options(deterministic=True, work_limit=2_000_000)
+    request = FrontRequest(options=options, generators=frozenset(generators or ("stripes",)))
+    return [point.plan for point in graph_points(graph, request, FrontCallbacks())]
 
 
 def check_front(net: Network, seed: int, counted: Counter[str]) -> None:

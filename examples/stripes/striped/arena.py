@@ -1,4 +1,4 @@
-"""All memory that a network has while it runs: one flat array of bytes a pool, and views of it by the table."""
+"""All memory that a network has while it runs: one flat array of bytes a pool, and views of it."""
 
 import numpy as np
 from numpy.typing import NDArray

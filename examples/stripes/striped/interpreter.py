@@ -54,7 +54,7 @@ class Interpreter:
         return self.net.image(name if tensor is None else tensor.get("of", name))
 
     def operator(self, segment: Alone | Member) -> Operator:
-        """What a segment runs: an operator of the network. In later runs its tensors have other names here."""
+        """What a segment runs: an operator of the network. Its tensors may have other names here."""
         return self.operators[segment.get("runs", segment["id"])]
 
     def spoil(self, temporaries: list[Scratch]) -> None:

@@ -68,12 +68,12 @@ def depthwise(net: Network, operator: Operator, images: list[Image]) -> Image:
     return _rescaled(net, operator, np.einsum("ycikl,kli->yci", windows, weights[0]) + bias)
 
 
-def max_pool(net: Network, operator: Operator, images: list[Image]) -> Image:
+def max_pool(_net: Network, operator: Operator, images: list[Image]) -> Image:
     """The largest of each window; what is outside of the image does not count."""
     return _windows(images[0].astype(np.int64), _window(operator), -128).max((3, 4)).astype(np.int8)
 
 
-def average_pool(net: Network, operator: Operator, images: list[Image]) -> Image:
+def average_pool(_net: Network, operator: Operator, images: list[Image]) -> Image:
     """The mean of each window; what is outside of the image does not count."""
     window = _window(operator)
     sums = _windows(images[0].astype(np.int64), window, 0).sum((3, 4))
@@ -106,7 +106,7 @@ def relu(net: Network, operator: Operator, images: list[Image]) -> Image:
     return np.maximum(images[0], np.int8(net.zero(operator.inputs[0])))
 
 
-def concatenation(net: Network, operator: Operator, images: list[Image]) -> Image:
+def concatenation(_net: Network, _operator: Operator, images: list[Image]) -> Image:
     """Images beside each other, along channels."""
     return np.concatenate(images, axis=2)
 
@@ -132,7 +132,7 @@ def bilinear(net: Network, operator: Operator, images: list[Image]) -> Image:
 
 
 def between(size: int, of: int) -> tuple[Wide, Wide, Wide]:
-    """For each of `size` places along an axis of `of` elements: the two around it, and the weight of the second.
+    """For each place along an axis: the two of `of` elements around it, and the weight of the second.
 
     The centres of both images agree.
     """
@@ -151,7 +151,7 @@ def fully_connected(net: Network, operator: Operator, images: list[Image]) -> Im
     return _rescaled(net, operator, weights @ _distance(net, operator, images).reshape(-1) + bias)
 
 
-def transpose(net: Network, operator: Operator, images: list[Image]) -> Image:
+def transpose(_net: Network, _operator: Operator, images: list[Image]) -> Image:
     """Rows and columns exchanged; stripes cannot pass it."""
     return images[0].transpose(1, 0, 2)
 

@@ -151,7 +151,7 @@ def _relu(net: Network, operator: Operator, rows: Rows, row: int, columns: Wide)
     return np.maximum(_here(operator, rows, row, columns, 0), net.zero(operator.inputs[0])).astype(np.int8)
 
 
-def _concatenation(net: Network, operator: Operator, rows: Rows, row: int, columns: Wide) -> Image:
+def _concatenation(_net: Network, operator: Operator, rows: Rows, row: int, columns: Wide) -> Image:
     parts = [_here(operator, rows, row, columns, index) for index in range(len(operator.inputs))]
     return np.concatenate(parts, axis=1).astype(np.int8)
 

@@ -1,4 +1,4 @@
-"""One strip of a stripe: its steps, each of which makes a row from rows that are in rings or in whole tensors."""
+"""One strip of a stripe: its steps, each of which makes a row from rows in rings or whole tensors."""
 
 from typing import TYPE_CHECKING
 
