@@ -31,7 +31,7 @@ def phrases_of(steps: Sequence[Step], last: int) -> Iterator[Phrase]:
 
 
 def _phrases(blocks: Sequence[_Block]) -> Iterator[Phrase]:
-    waiting: list[tuple[int, int]] = [(0, len(blocks))]
+    waiting = [(0, len(blocks))] if blocks else []
     while waiting:
         begin, end = waiting.pop()
         found = _longest_run(blocks, begin, end)
