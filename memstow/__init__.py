@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from memstow.planner.exports import export as export
+    from memstow.planner.front.documents import read_front as read_front, write_front as write_front
+    from memstow.planner.front.front import front as front
     from memstow.planner.formats import (
         read_graph as read_graph,
         read_plan as read_plan,
@@ -37,6 +39,12 @@ if TYPE_CHECKING:
         Listener as Listener,
         OnBetter as OnBetter,
         Phase as Phase,
+    )
+    from memstow.planner.model.front import (
+        Front as Front,
+        FrontOptions as FrontOptions,
+        FrontPoint as FrontPoint,
+        TargetFront as TargetFront,
     )
     from memstow.planner.model.graph import (
         Alternative as Alternative,
@@ -104,6 +112,8 @@ _HOMES: Final = {
         "write_problem",
     ),
     "memstow.planner.formats.tflite.reordering": ("reorder_model",),
+    "memstow.planner.front.documents": ("read_front", "write_front"),
+    "memstow.planner.front.front": ("front",),
     "memstow.planner.graph.program": ("lower_graph",),
     "memstow.planner.loops": ("loops", "write_loops"),
     "memstow.planner.model.graph": (
@@ -117,6 +127,7 @@ _HOMES: Final = {
         "Window",
     ),
     "memstow.planner.model.digest": ("digest",),
+    "memstow.planner.model.front": ("Front", "FrontOptions", "FrontPoint", "TargetFront"),
     "memstow.planner.model.errors": (
         "DeclinedError",
         "InputError",

@@ -10,7 +10,6 @@ from typing import Final
 
 from memstow.planner.front.candidates import Candidate, Candidates, ends_first
 from memstow.planner.front.graph_orders import Orders, orders_of
-from memstow.planner.front.graph_plans import plan_schedule
 from memstow.planner.front.order_search import moved_orders
 from memstow.planner.front.request import GRAPH_TERMS, Ending, FrontCallbacks, FrontRequest, Points
 from memstow.planner.front.time_left import TimeLeft
@@ -22,6 +21,7 @@ from memstow.planner.model.front import FrontPoint
 from memstow.planner.model.graph import GIVEN, Graph
 from memstow.planner.model.plan import PLANNED, Plan, Status
 from memstow.planner.solve.graphs import Callbacks
+from memstow.planner.solve.schedules import plan_schedule
 from memstow.solvers.stripes import MOST
 
 _PEAK, _COST = GRAPH_TERMS

@@ -1,10 +1,8 @@
 """Stripes as the judge replays them: against a naive run pixel by pixel, and rings that are too small."""
 
-from dataclasses import replace
-
 import pytest
 
-from memstow.planner.model.graph import Graph, Operator, Tensor, Window
+from memstow.planner.model.graph import Graph
 from memstow.planner.model.plan import Schedule, Stripe
 from memstow.planner.verify.effort import Effort
 from memstow.planner.verify.graphs.kinds import Kinds
@@ -76,7 +74,7 @@ def test_costs_are_those_of_the_pixels_made() -> None:
     for seed, graph, width in cases(0, 3):
         naive = Naive(graph, width)
         found = scheduled(graph, in_one_stripe(graph, width))
-        naive.fails({name: 1 << 20 for name in naive.inside})
+        naive.fails(dict.fromkeys(naive.inside, 1 << 20))
         total = 0
         for place, operator in enumerate(graph.operators):
             if operator.cost is None:

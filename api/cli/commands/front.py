@@ -1,0 +1,284 @@
+"""`memstow front`: all plans worth choosing from between two terms."""
+
+import argparse
+import os
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from memstow.api.cli.exit_codes import Exit
+from memstow.api.cli.io.arguments import Commands, add_command, amount, real, whole
+from memstow.api.cli.io.interruptible import Interruptible
+from memstow.api.cli.io.output import STDOUT, refuse_unwritable, suffix_of, to_stdout, write_out
+from memstow.api.cli.io.problem_input import (
+    add_graph_changes,
+    add_problem,
+    problem_of,
+    read_document,
+    read_target,
+    refuse_two_stdins,
+    warn_if_terminal,
+)
+from memstow.api.cli.io.progress import Line
+from memstow.api.cli.io.search_arguments import add_limits, add_search, add_server, options_of
+from memstow.api.cli.io.terminal import is_terminal, print_error
+from memstow.planner.show.formatting import plain
+
+if TYPE_CHECKING:
+    from memstow.planner.front.request import OnPoint
+    from memstow.planner.model.events import Event, Listener
+    from memstow.planner.model.front import Front, FrontOptions, FrontPoint
+    from memstow.planner.model.graph import Graph
+    from memstow.planner.model.options import Options
+    from memstow.planner.model.problem import Problem
+    from memstow.planner.model.target import Target
+
+# Those of `planner.model.front`, which is slow to import.
+GENERATORS: Final = ("stripes", "recompute", "spill", "channels")
+MOST_POINTS: Final = 1_000
+_NONE: Final = "none"
+_FORMAT_OF: Final = {".json": "json", ".csv": "csv", ".svg": "svg"}
+
+
+def add(commands: "Commands[argparse.ArgumentParser]") -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "front",
+        "find all plans worth choosing from between two terms, such as memory against work",
+        details="""
+Prints a line for each point: a plan that no other plan beats in one term without being worse in the
+other. Both ends are found first. Ctrl-C prints the points found so far; a second one exits immediately.
+
+Exit code 0: a plan was found; 3: proven infeasible; 4: no plan and no proof; 130: interrupted.""",
+        examples="""
+memstow front model.json --terms peak:fast,placement_cost
+memstow front model.json --terms capacity:fast,placement_cost --output front.svg --output front.json
+memstow front model.json --within 1.1 --points 8
+memstow front model.tflite --with stripes,recompute --time-limit 60
+memstow front model.tflite --target stm32h743,corstone300
+""",
+    )
+    add_problem(parser)
+    _add_front(parser)
+    add_graph_changes(parser)
+    add_search(parser)
+    add_limits(parser)
+    add_server(parser)
+    _add_results(parser)
+    parser.set_defaults(run=run, target=None, fit_only=False)
+
+
+def _add_front(parser: argparse.ArgumentParser) -> None:
+    front = parser.add_argument_group("front")
+    front.add_argument(
+        "--terms",
+        type=_two,
+        metavar="A,B",
+        help="the two terms: the peak (peak:POOL) or the capacity (capacity:POOL) of a pool and another term "
+        "of an objective (default: peak,cost of a graph; of a problem the peak of its first pool, and the "
+        "first cost that it has)",
+    )
+    front.add_argument(
+        "--with",
+        type=_generators,
+        dest="generators",
+        metavar="LIST",
+        help=f"of a graph: what may be done to need less memory, of {', '.join(GENERATORS)}, or {_NONE} "
+        "(default: stripes)",
+    )
+    front.add_argument(
+        "--cost",
+        choices=("given", "bytes"),
+        default="given",
+        help="of a graph: cost as its operators give it, or the bytes that they move (default: given)",
+    )
+    front.add_argument(
+        "--within",
+        type=real(1, 1_000_000),
+        metavar="X",
+        help="only points whose second term is at most X times its least value",
+    )
+    front.add_argument(
+        "--points", type=whole(1, MOST_POINTS), metavar="N", help="at most N points (default: 1,000)"
+    )
+    front.add_argument(
+        "--target",
+        action="append",
+        dest="targets",
+        metavar="TARGETS",
+        help="the front in the memories of each of these targets, files or names from `memstow targets`, "
+        "separated by commas; tells which is the smallest that will do",
+    )
+    front.add_argument(
+        "--capacity", type=amount, metavar="N", help="capacity of the only pool: 65536, 64KiB, 0x10000"
+    )
+
+
+def _add_results(parser: argparse.ArgumentParser) -> None:
+    results = parser.add_argument_group("results")
+    results.add_argument(
+        "-o",
+        "--output",
+        action="append",
+        metavar="FILE",
+        help="write the front to this file, as its name ends: .json, .csv or .svg; may be repeated",
+    )
+    results.add_argument("--json", action="store_true", help="print only the front, as JSON")
+    results.add_argument("--quiet", action="store_true", help="print no table")
+
+
+def _two(text: str) -> tuple[str, str]:
+    first, comma, second = text.partition(",")
+    if not comma or not first or not second or "," in second:
+        message = f"'{plain(text, most=80)}' is not two terms: write for example peak:fast,placement_cost"
+        raise argparse.ArgumentTypeError(message)
+    return first, second
+
+
+def _generators(text: str) -> tuple[str, ...]:
+    if text == _NONE:
+        return ()
+    given = tuple(dict.fromkeys(text.split(",")))
+    for name in given:
+        if name not in GENERATORS:
+            message = f"'{plain(name, most=80)}' is none of {', '.join(GENERATORS)}, or {_NONE}"
+            raise argparse.ArgumentTypeError(message)
+    return given
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read the problem, find the front, and write it."""
+    outputs = _outputs(args)
+    refuse_two_stdins(args.file, args.hint)
+    warn_if_terminal(args.file)
+    document = read_document(args.file, args)
+    names = [name for given in args.targets or () for name in given.split(",")]
+    targets = [read_target(name) for name in names]
+    front, interrupted = _found(args, document, _Targets(names, targets))
+    _write(args, front, outputs)
+    if interrupted:
+        print_error("interrupted: these are the points found so far")
+        return Exit.INTERRUPTED
+    return _exit_code(front)
+
+
+@dataclass(frozen=True, slots=True)
+class _Targets:
+    """The targets to compare, with the names that the user gave them."""
+
+    names: "Sequence[str]"
+    targets: "Sequence[Target]"
+
+
+@dataclass(frozen=True, slots=True)
+class _Hearing:
+    """Who hears of the run, and may stop it."""
+
+    event: "Listener"
+    point: "OnPoint"
+    cancel: threading.Event
+
+
+class _Progress(Line):
+    """Shows how many points there are."""
+
+    points = 0
+
+    def line(self, elapsed: float) -> str:
+        """The number of points and the time."""
+        return f"{self.points:,} points  {elapsed:.1f} s"
+
+
+def _found(args: argparse.Namespace, document: "Problem | Graph", targets: _Targets) -> "tuple[Front, bool]":
+    from memstow.planner.model.events import Phase
+    from memstow.planner.model.front import FrontOptions
+
+    asked = FrontOptions(
+        terms=args.terms,
+        generators=args.generators,
+        cost=args.cost,
+        within=args.within,
+        points=args.points,
+    )
+    options = options_of(args, problem_of(document))
+    progress = _Progress(sys.stderr) if is_terminal(sys.stderr) else None
+    given_up: dict[str, None] = {}
+    known: set[tuple[int, ...]] = set()
+
+    def hear(event: "Event") -> None:
+        if isinstance(event, Phase) and event.gives_up:
+            given_up[event.name] = None
+
+    def count(point: "FrontPoint") -> None:
+        known.add(tuple(point.values.values()))
+        if progress is not None:
+            progress.points = len(known)
+
+    def work(cancel: threading.Event) -> "Front":
+        return _front(document, asked, options, targets, _Hearing(hear, count, cancel))
+
+    call = Interruptible(work)
+    front = call.run(progress)
+    for line in given_up:
+        print_error(plain(line, most=300))
+    return front, call.interrupted
+
+
+def _front(
+    document: "Problem | Graph",
+    asked: "FrontOptions",
+    options: "Options",
+    targets: _Targets,
+    hearing: _Hearing,
+) -> "Front":
+    from memstow.planner.front.request import FrontCallbacks
+
+    callbacks = FrontCallbacks(hearing.event, hearing.cancel)
+    if targets.targets:
+        from memstow.planner.front.targets import front_of_targets
+
+        return front_of_targets(document, asked, options, targets.targets, callbacks, targets.names)
+    from memstow.planner.front.front import find_front
+
+    return find_front(document, asked, options, callbacks, hearing.point)
+
+
+def _outputs(args: argparse.Namespace) -> list[tuple[str, str]]:
+    """The files to write, with their formats."""
+    from memstow.planner.model.errors import InputError
+
+    found = []
+    for path in args.output or ():
+        form = _FORMAT_OF.get(suffix_of(path))
+        if form is None or path == STDOUT:
+            message = "use a name that ends with .json, .csv or .svg; --json prints the front"
+            raise InputError.single("unknown_suffix", plain(path), message)
+        found.append((path, form))
+    refuse_unwritable(*(path for path, _ in found))
+    real_paths = [os.path.realpath(path) for path in (*(path for path, _ in found), args.file)]
+    if len({*real_paths}) < len(real_paths):
+        message = "two outputs, or an output and the problem, cannot be the same file; choose another name"
+        raise InputError.single("one_file_twice", "--output", message)
+    return found
+
+
+def _write(args: argparse.Namespace, front: "Front", outputs: "Sequence[tuple[str, str]]") -> None:
+    from memstow.planner.front.documents import write_front
+    from memstow.planner.show.front_report import front_report
+
+    if args.json:
+        to_stdout(write_front(front, "json"))
+    elif not args.quiet:
+        print(front_report(front))
+    for path, form in outputs:
+        write_out(write_front(front, form), path)
+
+
+def _exit_code(front: "Front") -> int:
+    if front.points or any(target.points for target in front.targets):
+        return Exit.DONE
+    proven = all(target.fits == "no" for target in front.targets) if front.targets else front.complete
+    return Exit.INFEASIBLE if proven else Exit.UNKNOWN
