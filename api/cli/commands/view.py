@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import Commands, add_command
+from memstow.api.cli.io.front_point import add_point, read_chosen_plan
 from memstow.api.cli.io.loops_output import LOOPS, LOOPS_HEADER, loops_content, loops_told_by
 from memstow.api.cli.io.output import refuse_unwritable, write_out
 from memstow.api.cli.io.page_file import comparison_of, page_of, show_page
@@ -17,7 +18,6 @@ from memstow.api.cli.io.problem_input import (
     problem_of,
     read_bytes_of,
     read_document,
-    read_plan,
     refuse_two_stdins,
     warn_if_terminal,
 )
@@ -48,7 +48,7 @@ same options here.""",
 memstow view plan.json --problem model.json
 memstow view plan.json --problem model.tflite --output plan.html
 memstow view offsets.csv --output plan.html
-memstow view plan.json --problem net.json --output net.loops.txt
+memstow view front.json --point 2 --problem net.json --output net.loops.txt
 memstow view before.json after.json --problem model.json --output diff.html
 memstow solve model.json --open
 """,
@@ -66,6 +66,7 @@ memstow solve model.json --open
     parser.add_argument(
         "--plan-format", choices=READABLE, help="format of the plan (default: detected from its content)"
     )
+    add_point(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="write the page, or the loops, to this file")
     parser.add_argument(
         "--output-format",
@@ -89,6 +90,8 @@ def run(args: argparse.Namespace) -> int:
     if form in LOOPS:
         _write_loops(args, form)
         return Exit.DONE
+    if args.point is not None and args.problem is None:
+        _refuse("no_problem", "--problem", "the plans of a front name buffers only; give its problem")
     document, plans = _read_alone(files, args) if args.problem is None else _read_both(files, args)
     source = args.problem or args.plan
     if len(plans) == 1:
@@ -114,7 +117,7 @@ def _form(args: argparse.Namespace) -> str:
 
 def _write_loops(args: argparse.Namespace, form: str) -> None:
     document = read_document(args.problem, args)
-    plan = read_plan(args.plan, problem_of(document), args.plan_format)
+    plan = read_chosen_plan(args.plan, problem_of(document), args.plan_format, args.point)
     with naming_file(args.plan):
         data = loops_content(document, plan, form, args.prefix)
     write_out(data, args.output)
@@ -122,7 +125,7 @@ def _write_loops(args: argparse.Namespace, form: str) -> None:
 
 def _read_both(files: list[str], args: argparse.Namespace) -> "tuple[Problem | Graph, list[Plan]]":
     document = read_document(args.problem, args)
-    plans = [read_plan(path, problem_of(document), args.plan_format) for path in files]
+    plans = [read_chosen_plan(path, problem_of(document), args.plan_format, args.point) for path in files]
     _refuse_other_orders(document, files, plans)
     problems = [problem_of(document, plan) for plan in plans]
     if problems[-1] != problems[0]:
@@ -139,12 +142,17 @@ def _read_both(files: list[str], args: argparse.Namespace) -> "tuple[Problem | G
 def _refuse_other_orders(document: "Problem | Graph", files: list[str], plans: "list[Plan]") -> None:
     """An order that the graph does not allow has no map."""
     from memstow.planner.graph.program import allowed_order
+    from memstow.planner.graph.schedules import only_orders, scheduled_graph
     from memstow.planner.model.problem import Problem
 
     for path, plan in zip(files, plans, strict=True):
-        if plan.schedule is not None and not isinstance(document, Problem):
-            with naming_file(path):
+        if plan.schedule is None or isinstance(document, Problem):
+            continue
+        with naming_file(path):
+            if only_orders(plan.schedule):
                 allowed_order(document, plan.schedule.order)
+            else:
+                scheduled_graph(document, plan.schedule)
 
 
 def _refuse_other_problems(document: "Problem | Graph", files: list[str], plans: "list[Plan]") -> None:
