@@ -121,6 +121,8 @@ def read(folder: Path) -> Network:
     for it in document["operators"]:
         window = it.get("window")
         made = None if window is None else Window(**{key: tuple(value) for key, value in window.items()})
+        if it.get("temporaries"):
+            net.scratch[it["id"]] = it["temporaries"][0]["size"]
         net.operators.append(Operator(it["id"], it["type"], tuple(it["inputs"]), it["outputs"][0], made))
     return net
 
