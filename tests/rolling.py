@@ -1,7 +1,7 @@
-"""Small random networks of images, and a naive run of them in strips, pixel by pixel, from the contract alone.
+"""Small random networks of images, and a naive run of them in strips, pixel by pixel.
 
-Nothing here is shared with the planner or the judge. A row of a tensor in a ring is a set of pixels in the slot
-`row % rows`; what an operator reads must be among them.
+Nothing here is shared with the planner or the judge. A row of a tensor in a ring is a set of pixels in the
+slot `row % rows`; what an operator reads must be among them.
 """
 
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from memstow.planner.model.graph import Graph, Operator, Tensor, Window
+from memstow.planner.model.graph import ElementType, Graph, Operator, Tensor, Window
 
 Pixels = set[tuple[int, int]]
 Range = tuple[int, int]
@@ -47,7 +47,7 @@ class _Network:
     def image(self, shape: tuple[int, int, int], is_image: bool = True) -> str:
         name = f"t{len(self.tensors)}"
         full = shape if self.random.random() < 0.5 else (1, *shape)
-        kind = self.random.choice(("int8", "int16", "float32"))
+        kind = self.random.choice(_ELEMENTS)
         self.tensors.append(Tensor(id=name, shape=full, type=kind, alignment=self.random.choice((1, 4))))
         self.shape[name] = shape
         if is_image:
@@ -77,13 +77,14 @@ class _Network:
             output = self.image(shape)
         elif kind in ("add", "concat"):
             like = [name for name in self.images if self.shape[name][:2] == (rows, columns)]
+            like.remove(source)
             inputs += random.sample(like, min(len(like), random.randint(0, 2)))
             depth = sum(self.shape[name][2] for name in inputs)
             output = self.image((rows, columns, depth if kind == "concat" else channels))
         elif kind == "relu":
             output = self.image((rows, columns, channels))
         elif kind == "near":
-            output = self.image((random.randint(1, self.side), random.randint(1, self.side), channels))
+            output = self.image((rows * random.randint(1, 2), columns + random.randint(0, columns), channels))
         elif kind == "bili":
             output = self.image(
                 (rows + random.randint(0, rows), columns + random.randint(0, columns), channels)
@@ -119,6 +120,7 @@ class _Network:
         return window if min(made) >= 1 else None
 
 
+_ELEMENTS: tuple[ElementType, ...] = ("int8", "int16", "float32")
 _TYPES = {
     "conv": "CONV_2D",
     "add": "ADD",
@@ -161,8 +163,6 @@ class Naive:
 
     graph: Graph
     width: int
-    whole: bool = True
-    """Whether rows in padding count as read where their range is not empty."""
     computed: dict[str, int] = field(default_factory=dict)
     """By operator, the pixels that it makes."""
 
@@ -208,7 +208,7 @@ class Naive:
             last = (end - 1) * w.stride[axis] - w.padding[axis] + (w.kernel[axis] - 1) * w.dilation[axis] + 1
         else:
             made = self.shape[self.out[place]][axis]
-            around = operator.type == "resize_bilinear"
+            around = operator.type == "resize_bilinear" or made not in (extent, 2 * extent)
             first = begin * extent // made - around
             last = (end - 1) * extent // made + around + 1
         return range(min(max(first, 0), extent), min(max(last, 0), extent))
@@ -261,6 +261,11 @@ class Naive:
     def widest(self, name: str) -> int:
         return max(end - begin for begin, end in (strip[self.place[name]] for strip in self.strips))
 
+    def is_made(self, name: str) -> bool:
+        """Whether a strip has a row of it, with columns."""
+        place = self.place[name]
+        return any(it.place == place for steps in self.steps for it in steps)
+
     def fails(self, rows: dict[str, int]) -> str | None:
         """Why rings of so many rows do not do; None where they do. Every pixel that leaves must be made."""
         self.computed = dict.fromkeys((it.id for it in self.operators), 0)
@@ -287,6 +292,10 @@ class Naive:
                     written[name] |= row
                 elif rows[name]:
                     ring[name][step.row % rows[name]] = row
+        return self.incomplete(written, taken)
+
+    def incomplete(self, written: dict[str, Pixels], taken: dict[str, list[tuple[int, int]]]) -> str | None:
+        """What leaves without all of its pixels, or takes in a pixel not once."""
         for place, name in enumerate(self.out):
             high, wide = self.extent(place)
             every = {(r, c) for r in range(high) for c in range(wide)}

@@ -16,12 +16,13 @@ from memstow.planner.front.time_left import TimeLeft
 from memstow.planner.graph.check import require_valid
 from memstow.planner.graph.stripes.costs import operator_costs, with_cost_unit
 from memstow.planner.graph.stripes.front import order_front
-from memstow.planner.model.errors import InputError
+from memstow.planner.model.errors import InputError, RefusedPlanError
 from memstow.planner.model.front import FrontPoint
 from memstow.planner.model.graph import GIVEN, Graph
 from memstow.planner.model.plan import PLANNED, Plan, Status
 from memstow.planner.solve.graphs import Callbacks
 from memstow.planner.solve.schedules import plan_schedule
+from memstow.planner.verify.graphs.schedule_cost import schedule_cost
 from memstow.solvers.stripes import MOST
 
 _PEAK, _COST = GRAPH_TERMS
@@ -68,6 +69,7 @@ class _Run:
         if len(wanted) < len(found):
             self._complete = False
         known = {it.plan.schedule: it for it in self._request.start}
+        unproven = False
         for number, at in enumerate(wanted):
             if self._stop.cancelled or (number and self._time.is_over):
                 self._complete = False
@@ -76,10 +78,12 @@ class _Run:
             before = known.get(it.schedule)
             plan = before.plan if before is not None else self._plan(it, len(wanted) - number)
             if plan.status in PLANNED:
-                yield self._point(plan, it, found)
+                point = self._point(plan, it, found)
+                unproven = unproven or not point.proven
+                yield point
             elif plan.status is not Status.INFEASIBLE:
                 self._complete = False
-        return Ending(complete=self._complete, work=self._time.work)
+        return Ending(complete=self._complete and not unproven, work=self._time.work)
 
     def _candidates(self, orders: Orders) -> Candidates:
         most = self._request.most(self._least_cost)
@@ -111,6 +115,10 @@ class _Run:
         options = self._time.part(1 / left)
         plan = plan_schedule(self._graph, it.schedule, replace(options, hint=None), self._callbacks)
         self._time.spend(plan.work)
+        counted = schedule_cost(self._graph, it.schedule)
+        if counted != it.cost:
+            message = f"a schedule costs {counted:,}, not {it.cost:,}; please report it"
+            raise RefusedPlanError(message)
         return plan
 
     def _point(self, plan: Plan, it: Candidate, found: Candidates) -> FrontPoint:

@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
-from memstow.planner.model.graph import Alternative, Graph
+from memstow.planner.model.graph import Alternative, Graph, Operator
 from memstow.planner.verify.graphs.refused import Refused
 from memstow.planner.verify.graphs.structure import structure_errors
 
@@ -52,14 +53,14 @@ def _replaced(graph: Graph, chosen: Sequence[Alternative], by_replaced: dict[str
             operators.append(operator)
         elif alternative.id not in standing:
             standing.add(alternative.id)
-            operators += alternative.operators
+            operators += _with_cost(alternative)
     used = {name for operator in operators for name in (*operator.inputs, *operator.outputs)}
-    used.update(graph.outputs)
+    used.update(graph.inputs, graph.outputs)
     gone = {
         name
         for operator in graph.operators
         if operator.id in by_replaced
-        for name in operator.outputs
+        for name in (*operator.inputs, *operator.outputs)
         if name not in used
     }
     ids = {operator.id for operator in operators}
@@ -78,3 +79,11 @@ def _replaced(graph: Graph, chosen: Sequence[Alternative], by_replaced: dict[str
         views=tuple(view for view in graph.views if not gone.intersection((view.tensor, view.of))),
         objective=graph.objective,
     )
+
+
+def _with_cost(alternative: Alternative) -> Sequence[Operator]:
+    """Its operators; the first of them has the cost of all, where the alternative tells it."""
+    if alternative.cost is None:
+        return alternative.operators
+    costs = (alternative.cost, *(0 for _ in alternative.operators[1:]))
+    return [replace(it, cost=cost) for it, cost in zip(alternative.operators, costs, strict=False)]

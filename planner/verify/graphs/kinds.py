@@ -23,10 +23,13 @@ squareddifference sub subtract swish tan tanh thresholdedrelu and xor where
 """
 _ELEMENTWISE: Final = frozenset(_SAME_PLACE.split())
 _CONCAT: Final = frozenset(("concat", "concatenation", "concatenate"))
-_NEAREST: Final = frozenset(("resizenearestneighbor", "resizenearest", "upsamplenearest"))
-_BILINEAR: Final = frozenset(("resizebilinear", "upsamplebilinear"))
-_MEAN: Final = frozenset(("mean", "reducemean", "globalaveragepool", "globalavgpool", "globalaveragepool2d"))
-_DENSE: Final = frozenset(("fullyconnected", "dense", "gemm", "linear", "innerproduct"))
+_NEAREST: Final = frozenset(("resizenearestneighbor", "resizenearest"))
+_BILINEAR: Final = frozenset(("resizebilinear",))
+_MEAN: Final = frozenset(("mean", "globalaveragepool"))
+_DENSE: Final = frozenset(("fullyconnected", "dense", "gemm", "matmul"))
+# Images that are larger are not gone through row by row.
+_MOST_ELEMENTS: Final = 1 << 24
+_MOST_READ: Final = 1 << 38
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,7 @@ class Kinds:
         if kind in _CONCAT:
             return self._concat(operator, made)
         if kind in _NEAREST or kind in _BILINEAR:
-            return self._resize(operator, made, around=int(kind in _BILINEAR))
+            return self._resize(operator, made, is_nearest=kind in _NEAREST)
         return f"the type {(operator.type or '')[:60]!r} is not known to run row by row"
 
     def _against(self, operator: Operator) -> str | None:
@@ -87,8 +90,14 @@ class Kinds:
         for name in (*operator.inputs, *operator.outputs):
             if name in self._viewed:
                 return f"{name!r} is a view or has one"
-            if self._tensors[name].kind == "state":
+            tensor = self._tensors[name]
+            if tensor.kind == "state":
                 return f"{name!r} is a state"
+            image = image_of(tensor)
+            if image is not None and tensor.kind != "constant":
+                area = image.rows * image.columns
+                if area > _MOST_ELEMENTS or area * image.columns > _MOST_READ:
+                    return f"{name!r} of {image.rows:,} x {image.columns:,} is too large to follow its rows"
         if len(operator.outputs) != 1:
             return "it does not make one tensor"
         return None if operator.inputs else "it reads nothing"
@@ -98,9 +107,14 @@ class Kinds:
         kind = self._tensors[name].kind
         return kind == "constant" or (kind == "external" and name not in self._made)
 
+    def _image(self, name: str) -> Image | None:
+        """What the tensor is as an image that can be made or read row by row."""
+        tensor = self._tensors[name]
+        return None if tensor.kind == "constant" else image_of(tensor)
+
     def _windowed(self, operator: Operator, window: Window, kind: str) -> Rolling | str:
         first = operator.inputs[0]
-        source, made = image_of(self._tensors[first]), image_of(self._tensors[operator.outputs[0]])
+        source, made = self._image(first), image_of(self._tensors[operator.outputs[0]])
         if source is None or made is None:
             return "what it reads or makes is no image of rows, columns and channels"
         for name in operator.inputs[1:]:
@@ -118,15 +132,14 @@ class Kinds:
         ):
             if (along.extent + along.margin + after - along.reach) // along.stride + 1 != extent:
                 return "its window does not go with its shapes"
-        whole = made[:2] == (1, 1) and rows.of(0, 1) == (0, source.rows)
-        if "pool" in kind and whole and columns.of(0, 1) == (0, source.columns):
+        if "pool" in kind and made[:2] == (1, 1) and window.kernel == source[:2] and not any(window.padding):
             return _reducing(operator, first, source)
         return Rolling(operator, operator.outputs[0], made, {first: (rows, columns)})
 
     def _same_place(self, operator: Operator, made: Image) -> Rolling | str:
         reads: dict[str, tuple[Along, Along]] = {}
         for name in operator.inputs:
-            if self._is_fixed(name):
+            if self._tensors[name].kind == "constant":
                 continue
             image = image_of(self._tensors[name])
             if image is None or image[:2] != made[:2]:
@@ -145,23 +158,25 @@ class Kinds:
             return "it does not put channels together"
         return self._same_place(operator, made)
 
-    def _resize(self, operator: Operator, made: Image, around: int) -> Rolling | str:
+    def _resize(self, operator: Operator, made: Image, is_nearest: bool) -> Rolling | str:
         first = operator.inputs[0]
-        source = image_of(self._tensors[first])
+        source = self._image(first)
         if source is None or source.channels != made.channels:
             return f"{first!r} is no image with the channels of what it makes"
         if not all(self._is_fixed(name) for name in operator.inputs[1:]):
             return "it reads more than an image and constants"
-        if around and (source.rows > made.rows or source.columns > made.columns):
-            # By some conventions, such as half pixels, it then reads rows that are further away.
-            return "it makes an image smaller by bilinear steps, for which conventions differ"
-        rows = Scale(source.rows, made.rows, around)
-        columns = Scale(source.columns, made.columns, around)
+        if source.rows > made.rows or source.columns > made.columns:
+            return "it makes an image smaller, for which conventions of what is read differ"
+        rows, columns = (
+            # Other factors: where corners or centers are aligned, the nearest may be a neighbour.
+            Scale(extent, to, around=0 if is_nearest and to in (extent, 2 * extent) else 1)
+            for extent, to in zip(source[:2], made[:2], strict=True)
+        )
         return Rolling(operator, operator.outputs[0], made, {first: (rows, columns)})
 
     def _reduction(self, operator: Operator, kind: str) -> Rolling | str:
         first = operator.inputs[0]
-        source, target = image_of(self._tensors[first]), self._tensors[operator.outputs[0]]
+        source, target = self._image(first), self._tensors[operator.outputs[0]]
         if source is None:
             return f"{first!r} is no image of rows, columns and channels"
         if not all(self._is_fixed(name) for name in operator.inputs[1:]):

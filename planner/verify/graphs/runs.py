@@ -4,11 +4,12 @@ Each run of an operator makes versions of its tensors of its own. Who reads a te
 was made, or copied back, last.
 """
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor, size_of
+from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor
 from memstow.planner.model.plan import Schedule, Spill
 from memstow.planner.model.problem import DEFAULT_POOL
 from memstow.planner.verify.effort import Effort
@@ -159,22 +160,40 @@ class _Running:
             _check_spill(spill, self.tensors, viewed, pools, len(self.schedule.order))
             out.setdefault(spill.out, []).append(number)
             back.setdefault(spill.back, []).append(number)
+        self.check_away()
         return out, back
+
+    def check_away(self) -> None:
+        """While a tensor waits elsewhere its place is free: nobody reads or makes it then."""
+        uses: dict[str, list[int]] = {spill.tensor: [] for spill in self.schedule.spills}
+        by_name = {operator.id: operator for operator in self.graph.operators}
+        for at, name in enumerate(self.schedule.order):
+            operator = by_name[name]
+            self.effort.spend(1 + len(operator.inputs) + len(operator.outputs))
+            for tensor in dict.fromkeys((*operator.inputs, *operator.outputs)):
+                if tensor in uses:
+                    uses[tensor].append(at)
+        until: dict[str, int] = {}
+        for spill in sorted(self.schedule.spills, key=lambda it: it.out):
+            if spill.out < until.get(spill.tensor, 0):
+                raise Refused(
+                    f"{spill.tensor!r} is copied out after place {spill.out:,}, and is away already"
+                )
+            until[spill.tensor] = spill.back
+            used = uses[spill.tensor]
+            at = bisect_right(used, spill.out)
+            if at < len(used) and used[at] < spill.back:
+                name = self.schedule.order[used[at]]
+                raise Refused(
+                    f"{name!r} reads or makes {spill.tensor!r} at place {used[at]:,}, while it is away"
+                )
 
     def copy_out(self, number: int) -> None:
         spill = self.schedule.spills[number]
         there = self.read(spill.tensor, "{!r} is copied out before it is made")
-        tensor = self.tensors[spill.tensor]
-        self.away[number] = self.copy(
-            f"{spill.tensor}.out.{number + 1}",
-            there,
-            Tensor(
-                id=self.names.take(f"{spill.tensor}.away.{number + 1}"),
-                size=size_of(tensor),
-                alignment=tensor.alignment,
-                pools=(spill.pool,),
-            ),
-        )
+        away = self.names.take(f"{spill.tensor}.away.{number + 1}")
+        copied = replace(self.tensors[spill.tensor], id=away, pools=(spill.pool,))
+        self.away[number] = self.copy(f"{spill.tensor}.out.{number + 1}", there, copied)
 
     def copy_back(self, number: int) -> None:
         spill = self.schedule.spills[number]
@@ -186,14 +205,8 @@ class _Running:
         """Run an operator that copies; the name of what it makes."""
         self.copies.add(len(self.operators))
         self.added.append(target)
-        self.operators.append(
-            Operator(
-                id=self.operator_names.take(name),
-                inputs=(source,),
-                outputs=(target.id,),
-                cost=target.size if target.size is not None else size_of(target),
-            )
-        )
+        made = Operator(id=self.operator_names.take(name), inputs=(source,), outputs=(target.id,))
+        self.operators.append(made)
         return target.id
 
 

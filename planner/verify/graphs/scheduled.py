@@ -57,22 +57,8 @@ def _scheduled(graph: Graph, schedule: Schedule, effort: Effort) -> Scheduled:
     rolled = striped(run, schedule.stripes, effort)
     tensors = {tensor.id: tensor for tensor in run.graph.tensors}
     cost = sum(cost_of(operator, tensors) for operator in rolled.graph.operators)
-    cost += _more_for_alternatives(graph, schedule)
     says = tuple(_says(chosen, schedule))
-    return Scheduled(rolled.graph, max(cost, 0), says, rolled.rows)
-
-
-def _more_for_alternatives(graph: Graph, schedule: Schedule) -> int:
-    """What chosen alternatives cost more than their operators, each once; by default, nothing."""
-    known = {alternative.id: alternative for alternative in graph.alternatives}
-    tensors = {tensor.id: tensor for tensor in graph.tensors}
-    more = 0
-    for name in schedule.alternatives:
-        alternative = known[name]
-        if alternative.cost is not None:
-            own = tensors | {tensor.id: tensor for tensor in alternative.tensors}
-            more += alternative.cost - sum(cost_of(operator, own) for operator in alternative.operators)
-    return more
+    return Scheduled(rolled.graph, cost, says, rolled.rows)
 
 
 def _says(chosen: Graph, schedule: Schedule) -> Iterator[str]:

@@ -55,10 +55,9 @@ def parts_of(
                     f"{rolling[maker[name]].operator.id!r} has taken in the last row of the stripe"
                 )
             readers[name].append(place)
-    leaving = frozenset(name for name in maker if name in needed or not readers[name])
-    for name in maker.keys() - leaving:
-        if tensors[name].kind != "data":
-            raise Refused(f"{name!r} is of the kind {tensors[name].kind}, and lives in a stripe alone")
+    leaving = frozenset(
+        name for name in maker if name in needed or not readers[name] or tensors[name].kind == "external"
+    )
     sources = [[(name, maker[name]) for name in it.reads if name in maker] for it in rolling]
     images = {
         name: image

@@ -46,10 +46,10 @@ class _Followed:
 
 
 def check_stripes(stripes: Sequence[Stripe], before: Sequence[tuple[str, str]], order: Sequence[str]) -> None:
-    """Raises Refused where stripes overlap, or have operators of which one must come before the other."""
+    """Raises Refused where stripes overlap, or have operators with effects that no tensor shows."""
     end = 0
-    stripes_of: dict[str, set[int]] = {}
-    for number, stripe in enumerate(stripes):
+    ordered = {name for pair in before for name in pair}
+    for stripe in stripes:
         if not end <= stripe.begin < stripe.end <= len(order):
             raise Refused(
                 f"a stripe is at places {stripe.begin:,} to {stripe.end:,}: stripes follow each other, and "
@@ -57,10 +57,8 @@ def check_stripes(stripes: Sequence[Stripe], before: Sequence[tuple[str, str]], 
             )
         end = stripe.end
         for name in order[stripe.begin : stripe.end]:
-            stripes_of.setdefault(name, set()).add(number)
-    for one, other in before:
-        if not stripes_of.get(one, set()).isdisjoint(stripes_of.get(other, ())):
-            raise Refused(f"{one!r} and {other!r} run in one stripe, and one must run before the other")
+            if name in ordered:
+                raise Refused(f"{name!r} cannot run in a stripe: the graph orders it by `before`")
 
 
 def striped(run: Run, stripes: Sequence[Stripe], effort: Effort) -> Striped:
@@ -111,14 +109,17 @@ class _Striping:
         )
         parts = parts_of(rolling, width, self.tensors, needed)
         followed = self.follow(parts)
-        rings = [(self.tensors[rolling[at].output], self.ring(parts, followed, at)) for at in parts.rings()]
-        rings.sort(key=lambda it: self.place[it[0].id])
-        self.inside.update(tensor.id for tensor, _ in rings)
+        inside = [(rolling[at].output, at) for at in parts.rings()]
+        inside.sort(key=lambda it: self.place[it[0]])
+        self.inside.update(name for name, _ in inside)
         self.rows += followed.rows
-        temporaries = [it for _, it in rings]
+        # Of what no window reads, nothing is made.
+        temporaries = [self.ring(parts, followed, at) for _, at in inside if followed.area[at]]
         for at, operator in enumerate(operators):
             temporaries += (replace(it, phases=(at, at + 1)) for it in operator.temporaries)
-        temporaries += (self.sums(self.tensors[it.output]) for it in rolling if it.reduces is not None)
+        temporaries += (
+            self.sums(self.tensors[it.output], len(rolling)) for it in rolling if it.reduces is not None
+        )
         made = {it.output for it in rolling}
         read = (name for operator in operators for name in operator.inputs if name not in made)
         return Operator(
@@ -175,8 +176,8 @@ class _Striping:
             pools=tensor.pools,
         )
 
-    def sums(self, tensor: Tensor) -> Temporary:
-        """What a reduction adds up its elements in."""
+    def sums(self, tensor: Tensor, count: int) -> Temporary:
+        """What a reduction adds up its elements in, while all of so many operators run."""
         elements = 1
         for extent in tensor.shape or ():
             elements *= extent
@@ -185,6 +186,7 @@ class _Striping:
         return Temporary(
             id=self.names.take(f"{tensor.id}.sums"),
             size=_within(elements * each),
+            phases=(0, count),
             alignment=tensor.alignment,
             pools=tensor.pools,
         )

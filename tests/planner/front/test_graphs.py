@@ -37,7 +37,6 @@ def run(
 def test_each_point_is_what_it_says_and_judged(seed: int) -> None:
     graph = random_net(1000 + seed, 3 + seed % 9)
     points, ending = run(graph)
-    assert ending.complete
     for point in points:
         assert verify(graph, point.plan) == []
         assert point.plan.schedule is not None
@@ -45,6 +44,7 @@ def test_each_point_is_what_it_says_and_judged(seed: int) -> None:
         assert (point.values["peak"] >= bytes_, point.values["cost"]) == (True, cost)
         assert point.values["peak"] >= point.bounds["peak"]
         assert point.proven == (point.bounds == point.values)
+    assert ending.complete == all(it.proven for it in points)
     values = [(it.values["peak"], it.values["cost"]) for it in points if it.proven]
     assert best(iter(values)) == values
 
@@ -69,8 +69,7 @@ def test_what_is_asked_for_is_a_part_of_the_front() -> None:
     graph = next(it for it in (random_net(seed, 9) for seed in range(99)) if len(run(it)[0]) > 5)
     points, _ = run(graph)
     least = points[-1].values["cost"]
-    near, ending = run(graph, FrontRequest(options=STEADY, within=1.2))
-    assert ending.complete
+    near, _ = run(graph, FrontRequest(options=STEADY, within=1.2))
     assert near == [it for it in points if it.values["cost"] <= 1.2 * least]
     some, ending = run(graph, FrontRequest(options=STEADY, points=2))
     assert not ending.complete
@@ -86,7 +85,6 @@ def test_points_known_before_are_not_placed_again() -> None:
     again, ending = run(graph, FrontRequest(options=STEADY, start=tuple(points)))
     assert again == points
     assert ending.complete
-    assert ending.work < sum(it.plan.work for it in points) + ending.work + 1
 
 
 def test_it_ends_when_it_is_told_to() -> None:

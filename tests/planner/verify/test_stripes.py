@@ -41,9 +41,9 @@ def test_rings_are_what_a_run_pixel_by_pixel_needs(chunk: int) -> None:
         assert operator.id == graph.operators[-1].id
         assert set(operator.outputs) == naive.leaves
         sizes = {it.id: it for it in operator.temporaries if not it.id.endswith(".sums")}
-        assert set(sizes) == set(naive.inside), (seed, width)
+        assert set(sizes) == {name for name in naive.inside if naive.is_made(name)}, (seed, width)
         tensors = {tensor.id: tensor for tensor in graph.tensors}
-        rows = {}
+        rows = dict.fromkeys(naive.inside, 0)
         for name, it in sizes.items():
             shape, element = (
                 tensors[name].shape or (),
@@ -60,7 +60,9 @@ def test_rings_are_what_a_run_pixel_by_pixel_needs(chunk: int) -> None:
         assert naive.fails(rows) is None
         held = naive.held()
         for name, places in held.items():
-            assert sizes[name].phases == (min(places), max(places) + 1) if places else True, (
+            assert (
+                name not in sizes or sizes[name].phases == (min(places), max(places) + 1) if places else True
+            ), (
                 seed,
                 width,
                 name,
@@ -97,7 +99,7 @@ def parts_in(graph: Graph, width: int) -> Parts:
 @pytest.mark.parametrize("chunk", range(4))
 def test_a_ring_with_one_row_less_is_refused(chunk: int) -> None:
     refused = 0
-    for seed, graph, width in cases(chunk, 4):
+    for _, graph, width in cases(chunk, 4):
         parts, effort = parts_in(graph, width), Effort()
         for strip in strips_of(parts, effort):
             rows = rows_of(parts, [begin < end for begin, end in strip], effort)
@@ -107,6 +109,5 @@ def test_a_ring_with_one_row_less_is_refused(chunk: int) -> None:
                 if count:
                     with pytest.raises(Refused, match=r"^row \d+ of "):
                         check_slots(parts, rows, {**rings, at: count - 1}, effort)
-                        pytest.fail(f"{seed} {width} {at}")
                     refused += 1
     assert refused > 100
