@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     )
     from memstow.planner.formats.tflite.reordering import reorder_model as reorder_model
     from memstow.planner.graph.program import lower_graph as lower_graph
+    from memstow.planner.loops import loops as loops, write_loops as write_loops
     from memstow.planner.model.digest import digest as digest
     from memstow.planner.model.errors import (
         DeclinedError as DeclinedError,
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
         View as View,
         Window as Window,
     )
+    from memstow.planner.model.loops import Loops as Loops
     from memstow.planner.model.options import Options as Options
     from memstow.planner.model.plan import (
         Certificate as Certificate,
@@ -113,6 +115,7 @@ _HOMES: Final = {
     "memstow.planner.front.documents": ("read_front", "write_front"),
     "memstow.planner.front.front": ("front",),
     "memstow.planner.graph.program": ("lower_graph",),
+    "memstow.planner.loops": ("loops", "write_loops"),
     "memstow.planner.model.graph": (
         "Alternative",
         "Graph",
@@ -135,6 +138,7 @@ _HOMES: Final = {
         "UnknownSolverError",
     ),
     "memstow.planner.model.events": ("Bound", "Event", "Incumbent", "Listener", "OnBetter", "Phase"),
+    "memstow.planner.model.loops": ("Loops",),
     "memstow.planner.model.options": ("Options",),
     "memstow.planner.model.plan": (
         "Certificate",

@@ -197,11 +197,12 @@ def _rewrite_plan(request: RewritePlanRequest, most_choices: int | None) -> Docu
             raise TooManyChoicesError
         model = written(request.model or b"", plan, plan_forms.flags_of(request.to))
         return Document(model, plan_forms.MODEL)
-    problem = problem_of(document_from(request.problem), plan)
+    document = document_from(request.problem)
+    problem = problem_of(document, plan)
     _require_few(problem, most_choices)
     if most_choices is not None and plan_forms.takes_long(problem, request.to):
         raise TooManyChoicesError
-    return Document(plan_forms.write(problem, plan, request.to), request.to)
+    return Document(plan_forms.write(document, plan, request.to), request.to)
 
 
 def _require_no_model(form: BodyForm, most_choices: int | None) -> None:
