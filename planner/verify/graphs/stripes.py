@@ -148,8 +148,7 @@ class _Striping:
     def follow_rows(self, parts: Parts, active: tuple[bool, ...], rings: dict[int, Ring]) -> list[int]:
         """Follow the rows of a strip, and let the rings grow to what it needs."""
         rows = rows_of(parts, active, self.effort)
-        self.effort.spend(len(rows.steps))
-        own = Keeping(parts, rows).rings()
+        own = Keeping(parts, rows, self.effort).rings()
         check_slots(parts, rows, {at: ring.rows for at, ring in own.items()}, self.effort)
         for at, ring in own.items():
             so_far = rings.setdefault(at, ring)

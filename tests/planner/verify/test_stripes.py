@@ -103,7 +103,7 @@ def test_a_ring_with_one_row_less_is_refused(chunk: int) -> None:
         parts, effort = parts_in(graph, width), Effort()
         for strip in strips_of(parts, effort):
             rows = rows_of(parts, [begin < end for begin, end in strip], effort)
-            rings = {at: ring.rows for at, ring in Keeping(parts, rows).rings().items()}
+            rings = {at: ring.rows for at, ring in Keeping(parts, rows, effort).rings().items()}
             check_slots(parts, rows, rings, effort)
             for at, count in rings.items():
                 if count:
