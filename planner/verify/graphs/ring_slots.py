@@ -14,8 +14,9 @@ def check_slots(parts: Parts, rows: Rows, ring_rows: Mapping[int, int], effort: 
     """Raises Refused where a row is not there when it is read, or is overwritten while it is needed."""
     effort.spend(sum(ring_rows.values()))
     slots = {place: [_EMPTY] * count for place, count in ring_rows.items()}
-    keeping = Keeping(parts, rows)
+    keeping = Keeping(parts, rows, effort)
     for place in rows.steps:
+        effort.spend(1 + len(parts.sources[place]))
         row, it = keeping.done[place], parts.rolling[place]
         for name, maker in parts.sources[place]:
             begin, end = it.reads[name][0].of(row, row + 1)

@@ -135,8 +135,7 @@ class _Striping:
         """Go through all strips; their rows are the same."""
         count = len(parts.rolling)
         rows = rows_of(parts, self.effort)
-        self.effort.spend(len(rows.steps))
-        rings = Keeping(parts, rows).rings()
+        rings = Keeping(parts, rows, self.effort).rings()
         check_slots(parts, rows, {at: ring.rows for at, ring in rings.items()}, self.effort)
         found = _Followed(rings, [0] * count, [0] * count)
         for strip in strips_of(parts, self.effort):

@@ -101,7 +101,7 @@ def test_a_ring_with_one_row_less_is_refused(chunk: int) -> None:
     for _, graph, width in cases(chunk, 4):
         parts, effort = parts_in(graph, width), Effort()
         rows = rows_of(parts, effort)
-        rings = {at: ring.rows for at, ring in Keeping(parts, rows).rings().items()}
+        rings = {at: ring.rows for at, ring in Keeping(parts, rows, effort).rings().items()}
         check_slots(parts, rows, rings, effort)
         for at, count in rings.items():
             if count:
