@@ -19,4 +19,5 @@ NB_MODULE(_native, m) {
     bind_reuse(m);
     bind_order(m);
     bind_columns(m);
+    bind_recompute(m);
 }
