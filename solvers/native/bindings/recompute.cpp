@@ -28,7 +28,8 @@ void read(Program* self, nb::handle from) {
     const Column size(from, "size"), producer(from, "producer"), kept(from, "kept");
     const Column spillable(from, "spillable");
     for (std::size_t i = 0; i < size.size(); ++i) {
-        self->items.push_back({size[i], to_index(producer[i]), kept[i] != 0, spillable[i] != 0, {}});
+        self->items.push_back(
+            {size[i], producer[i] < 0 ? -1 : to_index(producer[i]), kept[i] != 0, spillable[i] != 0, {}});
     }
     for (std::size_t i = 0; i < extra.size(); ++i) {
         self->operators.push_back({extra[i],
@@ -51,10 +52,12 @@ void read(Program* self, nb::handle from) {
 }
 
 Rehearsed rehearse(const Program& self, Bytes limit, const std::vector<double>& weights, double far,
-                   double indirect) {
+                   double indirect, bool polished) {
     if (weights.size() != self.items.size()) throw nb::value_error("one weight for each item");
     nb::gil_scoped_release release;
-    return recompute::rehearse(self, limit, weights, {far, indirect});
+    Rehearsed found = recompute::rehearse(self, limit, weights, {far, indirect});
+    if (polished) recompute::polish(self, found, limit);
+    return found;
 }
 
 recompute::Moment cheapest(const Program& self, Index op, const std::vector<bool>& before,
@@ -85,7 +88,8 @@ void bind_recompute(nb::module_& m) {
         .def_ro("kept", &recompute::Moment::kept);
     nb::class_<Program>(m, "RecomputeProgram", "A program whose operators may run again.")
         .def("__init__", &read, nb::arg("arrays"))
-        .def("rehearse", &rehearse, nb::arg("limit"), nb::arg("weights"), nb::arg("far"), nb::arg("indirect"))
+        .def("rehearse", &rehearse, nb::arg("limit"), nb::arg("weights"), nb::arg("far"), nb::arg("indirect"),
+             nb::arg("polished"))
         .def("cheapest", &cheapest, nb::arg("op"), nb::arg("before"), nb::arg("after"), nb::arg("byte_price"),
              nb::arg("cost_price"));
 }

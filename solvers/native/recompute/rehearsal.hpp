@@ -35,4 +35,7 @@ Rehearsed rehearse(const Program& program, Bytes limit, const std::vector<double
 // Leaves out runs and copies that nobody needs, and counts the peak and the cost anew.
 void settle(const Program& program, Rehearsed& rehearsed);
 
+// Leaves out every run and copy without which the peak stays within the limit, the most expensive first.
+void polish(const Program& program, Rehearsed& rehearsed, Bytes limit);
+
 }  // namespace memstow::recompute

@@ -16,14 +16,16 @@ class Settling {
         std::vector<Index> kept_runs;
         std::vector<Copy> kept_copies;
         const auto copies = sorted_copies();
-        std::vector<std::vector<Copy>> out(rehearsed_.runs.size());
+        std::vector<std::vector<Copy>> out(copies.empty() ? 0 : rehearsed_.runs.size());
         auto back = copies.rbegin();
         Bytes gap = program_.end;
         for (Index k = count_of(rehearsed_.runs) - 1; k >= 0; --k) {
             // Backwards: copies go out after the run.
-            for (const Copy& copy : out[k]) {
-                set(copy.item, true);
-                note(level_ + gap);
+            if (!out.empty()) {
+                for (const Copy& copy : out[k]) {
+                    set(copy.item, true);
+                    note(level_ + gap);
+                }
             }
             if (keeps(k)) {
                 perform(k, gap);
@@ -150,5 +152,68 @@ class Settling {
 }  // namespace
 
 void settle(const Program& program, Rehearsed& rehearsed) { Settling(program, rehearsed).run(); }
+
+namespace {
+
+// The same without the run at this index: whoever reads what it makes reads what was made before.
+Rehearsed without_run(const Rehearsed& rehearsed, Index at) {
+    Rehearsed left = rehearsed;
+    left.runs.erase(left.runs.begin() + at);
+    for (Copy& copy : left.copies) {
+        if (copy.out >= at) --copy.out;
+        if (copy.back > at) --copy.back;
+    }
+    return left;
+}
+
+// Takes the change where it stays below the limit and costs less.
+bool took(const Program& program, Rehearsed& rehearsed, Rehearsed trial, Bytes limit) {
+    settle(program, trial);
+    rehearsed.steps += count_of(trial.runs);
+    if (trial.peak > limit || trial.cost >= rehearsed.cost) return false;
+    trial.steps = rehearsed.steps;
+    rehearsed = std::move(trial);
+    return true;
+}
+
+bool is_valid(const Rehearsed& rehearsed) {
+    return std::all_of(rehearsed.copies.begin(), rehearsed.copies.end(),
+                       [](const Copy& copy) { return copy.out >= 0 && copy.out < copy.back; });
+}
+
+}  // namespace
+
+void polish(const Program& program, Rehearsed& rehearsed, Bytes limit) {
+    limit = std::max(limit, rehearsed.peak);
+    for (Index c = count_of(rehearsed.copies) - 1; c >= 0; --c) {
+        if (c >= count_of(rehearsed.copies)) continue;
+        Rehearsed trial = rehearsed;
+        trial.copies.erase(trial.copies.begin() + c);
+        took(program, rehearsed, std::move(trial), limit);
+    }
+    struct Again {
+        std::int64_t cost;
+        Index op, back;  // the last of its runs but so many
+    };
+    std::vector<Again> again;
+    std::vector<Index> count(program.operators.size(), 0);
+    for (const Index op : rehearsed.runs) ++count[op];
+    for (Index op = 0; op < count_of(count); ++op) {
+        for (Index k = 1; k < count[op]; ++k) again.push_back({program.operators[op].cost, op, k - 1});
+    }
+    std::stable_sort(again.begin(), again.end(),
+                     [](const Again& a, const Again& b) { return a.cost > b.cost; });
+    for (const Again& it : again) {
+        Index left = it.back;
+        for (Index at = count_of(rehearsed.runs) - 1; at > 0; --at) {
+            if (rehearsed.runs[at] != it.op || left-- > 0) continue;
+            const bool first = std::find(rehearsed.runs.begin(), rehearsed.runs.begin() + at, it.op) ==
+                               rehearsed.runs.begin() + at;
+            Rehearsed trial = first ? Rehearsed{} : without_run(rehearsed, at);
+            if (!first && is_valid(trial)) took(program, rehearsed, std::move(trial), limit);
+            break;
+        }
+    }
+}
 
 }  // namespace memstow::recompute
