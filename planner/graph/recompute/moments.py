@@ -28,7 +28,7 @@ class Moments:
                 self._before[other].append(op)
         self._own = [self._own_bytes(op) for op in range(count)]
         self._least = max([arrays.start, *self._own])
-        self._lines: list[tuple[int, int, int]] = []
+        self._lines: dict[tuple[int, int, int], Sequence[int]] = {}
         total = sum(arrays.size) + 1
         cost = sum(arrays.cost) + 2 * total
         self._byte_price = _BYTE_PRICE if total * _BYTE_PRICE < _MOST else 1
@@ -42,36 +42,29 @@ class Moments:
             best = max(best, -((cost_price * cost - total) // byte_price))
         return best
 
-    def tighten(self, op: int, cost: int) -> Sequence[int]:
-        """Look for the best line of the operator for this cost; the items that are held in it."""
+    def held(self, cost: int) -> Sequence[int]:
+        """The items that are held where the bound of this cost comes from."""
+        best = max(self._lines, key=lambda line: (line[2] - line[1] * cost) / line[0], default=None)
+        return () if best is None else self._lines[best]
+
+    def tighten(self, op: int, cost: int) -> None:
+        """Look for the best lines of the operator for this cost."""
         if not self._can_cut:
-            return ()
+            return
         around = self._around(op)
         low, high = 0, self._most_cost_price
-        best = -1
-        held: Sequence[int] = ()
+        best: tuple[int, int, int] | None = None
         for _ in range(_HALVINGS):
-            # Prices over many orders of magnitude: halve the exponent first.
-            middle = (low + high) // 2 if low and high < 4 * low else _between(low, high)
+            # Prices go over many orders of magnitude: the exponent is halved first.
+            middle = (low + high) // 2 if high < 4 * low else _between(low, high)
             moment = self.arrays.native.cheapest(op, *around, self._byte_price, middle)
-            total = moment.price + self._byte_price * self._own[op]
-            self._lines.append((self._byte_price, middle, total))
-            worth = total - middle * cost
-            if worth > best:
-                best, held = worth, moment.kept
-            if moment.cost == cost:
+            line = self._byte_price, middle, moment.price + self._byte_price * self._own[op]
+            if best is None or line[2] - middle * cost > best[2] - best[1] * cost:
+                best = line
+                self._lines[line] = moment.kept
+            if moment.cost == cost or high - low <= 1:
                 break
-            if moment.cost > cost:
-                low = middle
-            else:
-                high = middle
-            if high - low <= 1:
-                break
-        self._keep_best()
-        return held
-
-    def _keep_best(self) -> None:
-        self._lines = sorted(set(self._lines))
+            low, high = (middle, high) if moment.cost > cost else (low, middle)
 
     def _own_bytes(self, op: int) -> int:
         """What the first run of the operator takes whatever else is held."""

@@ -21,6 +21,11 @@ from memstow.planner.model.graph import Graph
 from memstow.planner.model.plan import Schedule, Spill
 
 _MOST_STATES: Final = 60_000
+_MOST_MISSED: Final = 12
+_FINEST: Final = 100
+"""While the search goes on, only what is better by this part of the peak is told."""
+_SHARE: Final = 0.8
+"""Of the time, for the search; the rest is for bounds."""
 _MOST_BYTES: Final = 1 << 61
 
 
@@ -100,11 +105,17 @@ class _Run:
         self.most: int | None = None
         if choice.within is not None:
             self.most = max(int(self.base_cost * choice.within) - self.base_cost, 0)
-        self.program = program_of(graph, order, costs, choice.kinds, Counting(graph, choice.pool, certain=False))
-        self.certain = program_of(graph, order, costs, choice.kinds, Counting(graph, choice.pool, certain=True))
+        self.program = program_of(
+            graph, order, costs, choice.kinds, Counting(graph, choice.pool, certain=False)
+        )
+        self.certain = program_of(
+            graph, order, costs, choice.kinds, Counting(graph, choice.pool, certain=True)
+        )
         self.archive = Archive()
-        self.effort = Effort(patience.seconds, patience.work, patience.cancel)
-        self.shown: list[tuple[int, int]] = []
+        seconds = patience.seconds
+        self.late = Effort(seconds, -1 if seconds is None else None, patience.cancel)
+        self.effort = Effort(None if seconds is None else seconds * _SHARE, patience.work, patience.cancel)
+        self.told: list[tuple[int, int]] = []
         successors = _successors(graph, order) if choice.free else None
         self.moments = Moments(self.certain.arrays, successors)
 
@@ -122,15 +133,11 @@ class _Run:
                 pass
             else:
                 return
-        self._tighten([0])
         search = Search(arrays, self.archive, self.effort, self.most)
-        yield from self._new()
-        for _ in search.rounds():
-            yield from self._new()
-        costs = [found.cost for found in self.archive.front()]
-        self._tighten(costs)
-        self.shown.clear()
-        yield from self._new()
+        yield from self._new(0)
+        for _ in search.rounds(self._held):
+            yield from self._new(base.bytes // _FINEST)
+        yield from self._new(0)
 
     def _exact(self, top: int) -> Iterator[ChosenPoint]:
         """The whole front, each point proven."""
@@ -150,16 +157,19 @@ class _Run:
             best = Found(peak, path.cost, path.runs, path.copies)
             limit = peak - 1
 
-    def _new(self) -> Iterator[ChosenPoint]:
-        """What is in the front and has not been told yet."""
+    def _new(self, step: int) -> Iterator[ChosenPoint]:
+        """What is in the front and not told yet: where it is by so many bytes better than what was told."""
         for found in self.archive.front():
-            if (found.bytes, found.cost) not in self.shown:
-                self.shown.append((found.bytes, found.cost))
-                try:
-                    yield self._point(found, None)
-                except InputError:
-                    # The graph has an order that the search does not know; the point does not count.
-                    self.archive.forget(found)
+            told = min((size for size, cost in self.told if cost <= found.cost), default=None)
+            if told is not None and (found.bytes >= told or found.bytes > told - step):
+                continue
+            self.told.append((found.bytes, found.cost))
+            self._tighten([found.cost])
+            try:
+                yield self._point(found, None)
+            except InputError:
+                # The graph has an order that the search does not know; the point does not count.
+                self.archive.forget(found)
 
     def _point(self, found: Found, proven: int | None) -> ChosenPoint:
         schedule = self._schedule(found.runs, found.copies)
@@ -181,6 +191,13 @@ class _Run:
         ]
         return Schedule(order=names, spills=tuple(sorted(spills, key=lambda it: (it.out, it.back))))
 
+    def _held(self, cost: int) -> Sequence[int]:
+        """The items of the search that are best held at the tightest moment, for this cost."""
+        self._tighten([cost])
+        index = {tensor: item for item, tensor in enumerate(self.program.tensors)}
+        tensors = (self.certain.tensors[item] for item in self.moments.held(cost))
+        return [index[tensor] for tensor in tensors if tensor in index]
+
     def _tighten(self, costs: Sequence[int]) -> None:
         """Better bounds for these costs, from the operators that need the most."""
         needs = needs_of(self.certain.arrays)
@@ -189,7 +206,8 @@ class _Run:
             missed = 0
             for op in order:
                 bound = self.moments.bound(cost)
-                if needs[op] <= bound or missed > 8 or self.effort.out_of_time():
+                # However short the time: bounds of the most needy operator take some thousandths of a second.
+                if needs[op] <= bound or missed > _MOST_MISSED or self.late.out_of_time():
                     break
                 self.moments.tighten(op, cost)
                 missed = missed + 1 if self.moments.bound(cost) == bound else 0

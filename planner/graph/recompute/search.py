@@ -7,17 +7,20 @@ again for its bytes. Here the limits are chosen, and the weights of items that s
 import math
 import threading
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from memstow.planner.generate.random_numbers import Chance
 from memstow.planner.graph.recompute.archive import Archive, Found
 from memstow.planner.graph.recompute.needs import needs_of
-from memstow.planner.generate.random_numbers import Chance
 from memstow.solvers.recompute import RecomputeArrays
 
 _LEVELS: Final = 16
 _TASTES: Final = ((0.0, 1.0), (0.0, 0.3), (0.5, 1.0), (0.5, 0.3), (1.0, 0.3), (1.0, 1.0))
+_SHARES: Final = (0.8, 1.0)
+_FACTORS: Final = (3.0, 20.0)
 _SECONDS: Final = 5.0
 _TRIES: Final = 12
 """Changed weights that are tried for a limit before the next has its turn."""
@@ -61,6 +64,8 @@ class Level:
     cost: int
     weights: list[float] = field(repr=False)
     taste: tuple[float, float]
+    again: list[int] = field(repr=False)
+    """Items that are made more than once in it."""
 
     def rank(self) -> tuple[int, int]:
         """Less is better: first stay below the limit."""
@@ -79,8 +84,11 @@ class Search:
         self.plain = [1.0] * len(arrays.size)
         self.levels: list[Level] = []
 
-    def rounds(self) -> Iterator[None]:
-        """Search; pauses where there may be new points to tell."""
+    def rounds(self, held: Callable[[int], Sequence[int]]) -> Iterator[None]:
+        """Search; pauses where there may be new points to tell.
+
+        `held` gives the items that are best held at the tightest moment, for a cost.
+        """
         if not self.arrays.size:
             return
         for limit in self._limits():
@@ -88,6 +96,8 @@ class Search:
                 return
             self.levels.append(self._first(limit))
             yield
+        self.guide(held)
+        yield
         idle = 0
         while idle < _PATIENT_TURNS and not self.effort.spent():
             better = False
@@ -122,21 +132,41 @@ class Search:
         levels = [self._try(limit, self.plain, taste) for taste in _TASTES]
         return min(levels, key=Level.rank)
 
+    def guide(self, held: Callable[[int], Sequence[int]]) -> None:
+        """Try to hold what the bound of a cost holds at its tightest moment."""
+        for level in self.levels:
+            for share in _SHARES:
+                kept = held(int(level.cost * share)) if level.cost else ()
+                for factor in _FACTORS if kept else ():
+                    if self.effort.spent():
+                        return
+                    weights = list(self.plain)
+                    for item in kept:
+                        weights[item] = factor
+                    self._take(level, self._try(level.limit, weights, self.chance.pick(_TASTES)))
+
     def _improve(self, level: Level) -> bool:
         """Try other weights of some items."""
         weights = list(level.weights)
         for _ in range(1 + int(self.chance.fraction() ** 2 * 8)):
-            item = self.chance.below(len(weights))
+            some = level.again if level.again and self.chance.happens(0.5) else range(len(weights))
+            item = self.chance.pick(some)
             weights[item] *= math.exp((self.chance.fraction() - 0.5) * 6)
-        found = self._try(level.limit, weights, level.taste)
+        return self._take(level, self._try(level.limit, weights, level.taste))
+
+    def _take(self, level: Level, found: Level) -> bool:
+        """Keep what was found where it is as good; whether it is better."""
         better = found.rank() < level.rank()
         if found.rank() <= level.rank():
             level.excess, level.cost, level.weights = found.excess, found.cost, found.weights
+            level.taste, level.again = found.taste, found.again
         return better
 
     def _try(self, limit: int, weights: list[float], taste: tuple[float, float]) -> Level:
-        run = self.arrays.native.rehearse(limit, weights, *taste)
+        run = self.arrays.native.rehearse(limit, weights, *taste, True)
         self.effort.count(run.steps + len(run.runs))
         if (self.most is None or run.cost <= self.most) and not self.archive.beats(run.peak, run.cost):
             self.archive.offer(Found(run.peak, run.cost, run.runs, run.copies))
-        return Level(limit, max(run.peak - limit, 0), run.cost, weights, taste)
+        counts = Counter(run.runs)
+        again = [i for op, count in counts.items() if count > 1 for i in self.arrays.outputs_of(op)]
+        return Level(limit, max(run.peak - limit, 0), run.cost, weights, taste, again)
