@@ -17,8 +17,8 @@ from memstow.planner.verify.graphs.runs import run_of
 from memstow.planner.verify.graphs.stripes import check_stripes, striped
 from memstow.planner.verify.graphs.work import cost_of
 
-MOST_STEPS: Final = 2_000_000
-"""Rows, strips and names that are followed: some ten seconds."""
+MOST_STEPS: Final = 10_000_000
+"""What is looked at of rows, strips, readers and versions: some ten seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,8 @@ def scheduled(graph: Graph, schedule: Schedule) -> Scheduled:
         return _scheduled(graph, schedule, Effort(MOST_STEPS))
     except TooMuch:
         raise Refused(
-            f"the schedule has more rows, strips and versions than the {MOST_STEPS:,} that are replayed; use "
-            "wider strips, or fewer of them"
+            f"to replay the schedule takes more than {MOST_STEPS:,} steps; use fewer operators or rows in "
+            "its stripes, or wider strips"
         ) from None
 
 
