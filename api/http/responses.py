@@ -32,6 +32,7 @@ _MEDIA_TYPES_OF_PLANS: Final = {
     "json": "application/json",
     "svg": "image/svg+xml",
     "loops": f"{_VENDOR}loops+json",
+    "loops-picture": "image/svg+xml",
 }
 """Of what is in no media type as a problem."""
 

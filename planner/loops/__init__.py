@@ -1,7 +1,7 @@
 """What a program does, step by step, to run a graph as a plan says.
 
 In: a graph and a plan of it. Out: the table of its loops (`planner.model.loops`), as JSON, as a text for
-people and as tables in C.
+people, as tables in C and as a picture.
 """
 
 from importlib import import_module
@@ -14,8 +14,14 @@ from memstow.planner.model.plan import Plan
 from memstow.planner.reading.printable import printable
 
 HEADER: Final = "loops-header"
-_MODULES: Final = {"loops": "as_json", "loops-text": "as_text", HEADER: "as_c"}
-SUFFIXES: Final = {".loops.json": "loops", ".loops.txt": "loops-text", ".loops.h": HEADER}
+PICTURE: Final = "loops-picture"
+_MODULES: Final = {"loops": "as_json", "loops-text": "as_text", HEADER: "as_c", PICTURE: "as_svg"}
+SUFFIXES: Final = {
+    ".loops.json": "loops",
+    ".loops.txt": "loops-text",
+    ".loops.h": HEADER,
+    ".loops.svg": PICTURE,
+}
 
 
 def names() -> tuple[str, ...]:
@@ -37,7 +43,10 @@ def no_loops(path: str) -> InputError:
 
 
 def write_loops(table: Loops, form: str = "loops", *, prefix: str = "plan") -> bytes:
-    """The table as loops (JSON), loops-text or loops-header (C, whose names begin with the prefix)."""
+    """The table in a format: loops (JSON), loops-text, loops-header (C) or loops-picture.
+
+    Names in C begin with the prefix.
+    """
     if form not in _MODULES:
         message = f"there is no format {printable(form)!r}; use {', '.join(_MODULES)}"
         raise InputError.single("unknown_format", "format", message)

@@ -5,5 +5,5 @@ from memstow.planner.model.loops import Loops
 
 
 def write(table: Loops, _prefix: str) -> bytes:
-    """The document of docs/stripes.md."""
+    """The document of docs/loops.md."""
     return encode_document(plain(table))

@@ -71,7 +71,8 @@ def _scratches(them: Sequence[Scratch]) -> Iterator[str]:
 
 def _stripe(number: int, it: StripeLoops) -> Iterator[str]:
     names = _listed([member.id for member in it.operators])
-    strips = f"{len(it.strips):,} strips of {it.columns:,} columns" if len(it.strips) > 1 else "one strip"
+    columns = "1 column" if it.columns == 1 else f"{it.columns:,} columns"
+    strips = f"{len(it.strips):,} strips of {columns}" if len(it.strips) > 1 else "one strip"
     yield f"{number}. stripe of {names} in {strips}"
     yield from (f"   {_ring(ring)}" for ring in it.rings)
     for member in it.operators:
@@ -109,7 +110,7 @@ def _strips(it: StripeLoops) -> Iterator[str]:
     ]
     yield from table(heading, rows)
     if len(it.strips) > len(shown):
-        yield f"and {len(it.strips) - len(shown):,} strips more"
+        yield f"and {len(it.strips) - len(shown):,} more"
 
 
 def _range(first: int, end: int) -> str:

@@ -1,7 +1,7 @@
 """What a program does, step by step, to run a graph as a plan says: the wire schema, version 1.
 
 Segments run one after the other. A stripe is a nest of loops: its strips of columns, and in each strip the
-same steps, each of which makes one row of one tensor (docs/stripes.md).
+same steps, each of which makes one row of one tensor (docs/loops.md).
 """
 
 from typing import Annotated, Literal

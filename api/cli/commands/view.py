@@ -40,8 +40,8 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
 Makes one file that holds the page and the plan: it works offline, loads nothing and sends nothing. Without
 --output the file is temporary and the browser shows it. With two plans it shows both beside each other, and
 which buffers moved. A plan in CSV says what its buffers are; other plans need their problem. With an
---output that ends with .loops.json, .loops.txt or .loops.h it writes the loops of a plan of a graph instead:
-what runs step by step, and where in memory.
+--output that ends with .loops.json, .loops.txt, .loops.h or .loops.svg it writes the loops of a plan of a
+graph instead: what runs step by step, and where in memory.
 A plan that was made with --target, --capacity or --fit-only is for the problem changed that way: pass the
 same options here.""",
         examples="""

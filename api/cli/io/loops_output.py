@@ -8,9 +8,9 @@ if TYPE_CHECKING:
     from memstow.planner.model.problem import Problem
 
 # The names of `planner.loops`, which takes longer to import than a parser may take.
-LOOPS: Final = ("loops", "loops-text", "loops-header")
-LOOPS_HEADER: Final = LOOPS[-1]
-SUFFIXES: Final = {".loops.json": LOOPS[0], ".loops.txt": LOOPS[1], ".loops.h": LOOPS_HEADER}
+LOOPS: Final = ("loops", "loops-text", "loops-header", "loops-picture")
+LOOPS_HEADER: Final = LOOPS[2]
+SUFFIXES: Final = dict(zip((".loops.json", ".loops.txt", ".loops.h", ".loops.svg"), LOOPS, strict=True))
 
 
 def loops_told_by(path: str | None) -> str | None:

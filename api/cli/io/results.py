@@ -41,7 +41,7 @@ EXPORTS: Final = ("c-header", "c-source", "c-check", "ld", "rust")
 MODEL: Final = "tflite"
 # Where --prefix says how names begin.
 _WITH_NAMES: Final = (*EXPORTS, LOOPS_HEADER)
-_SUFFIXES: Final = ".json, .csv, .h, .c, .check.c, .ld, .rs, .loops.json, .loops.txt, .loops.h or .tflite"
+_SUFFIXES: Final = ".json, .csv, .h, .c, .check.c, .ld, .rs, .loops.json (.txt, .h, .svg) or .tflite"
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The table of loops as memstow writes it (docs/stripes.md): only the fields that the interpreter reads."""
+"""The table of loops as memstow writes it (docs/loops.md): only the fields that the interpreter reads."""
 
 import json
 from pathlib import Path

@@ -107,5 +107,5 @@ def test_a_table_that_would_be_endless_is_refused(monkeypatch: pytest.MonkeyPatc
 
 def test_other_formats_are_refused_by_name() -> None:
     graph, plan = in_two_strips()
-    with pytest.raises(memstow.InputError, match="use loops, loops-text, loops-header"):
+    with pytest.raises(memstow.InputError, match="use loops, loops-text, loops-header, loops-picture"):
         memstow.write_loops(memstow.loops(graph, plan), "yaml")

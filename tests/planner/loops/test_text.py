@@ -91,5 +91,5 @@ def test_what_is_too_long_is_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(as_text, "_MOST_STRIPS", 1)
     table = memstow.loops(*in_two_strips())
     text = memstow.write_loops(table, "loops-text").decode()
-    assert "and 1 strips more" in text
+    assert "and 1 more" in text
     assert "and more steps: the table in JSON has them" in text
