@@ -26,7 +26,7 @@ Role = Literal["image", "weights", "parameter", "output", "im2col", "sums"]
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """The largest tile: output channels, rows and columns, and the input channels that are added up at once."""
+    """The largest tile: output channels, rows, columns, and the input channels that are added up at once."""
 
     channels: int
     rows: int
@@ -36,7 +36,7 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What one tile covers in one direction: a half-open range of the output, and what it reads of the input."""
+    """What a tile covers in one direction: a half-open range of the output, and what it reads for it."""
 
     output: tuple[int, int]
     input: tuple[int, int]
@@ -110,7 +110,7 @@ class TilingOptions:
     capacity: int | None = None
     """Bytes of this memory; default: as the pool says."""
     home: str | None = None
-    """The memory where whole tensors lie; default: the first pool after that of the tiles, if there is one."""
+    """The memory where whole tensors lie; default: the first pool after that of the tiles, if any."""
     objective: tuple[TilingTerm, ...] = ("bytes", "tiles")
     double_buffer: bool = True
     im2col: int | Literal["tile"] = 0

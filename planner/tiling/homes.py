@@ -1,4 +1,4 @@
-"""Which whole tensors lie in the memory behind that of the tiles, so that the fewest bytes come from beyond."""
+"""Which whole tensors lie in the memory behind that of the tiles: the fewest bytes come from beyond."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -77,7 +77,7 @@ def layer_of(graph: Graph, operator: Operator) -> Layer:
     if output.id in operator.inputs:
         raise UntiledError("it reads what it writes")
     for tensor in (*inputs, output):
-        if tensor.shape is None or tensor.type is None:
+        if not tensor.shape or tensor.type is None:
             raise UntiledError(f"the shape or the type of {tensor.id!r} is not known")
         if element_bits(tensor.type) % 8:
             raise UntiledError(f"the elements of {tensor.id!r} are less than a byte")
@@ -127,7 +127,7 @@ def _dense(inputs: Sequence[Tensor], output: Tensor) -> Layer:
     if len(inputs) < 2:
         raise UntiledError("the matrix is not among its inputs")
     image, weights, *others = inputs
-    channels = _shape(output)[-1] if _shape(output) else 1
+    channels = _shape(output)[-1]
     rows = prod(_shape(output)) // channels
     depth, rest = divmod(prod(_shape(image)), rows)
     if rest or prod(_shape(weights)) != depth * channels:
@@ -163,9 +163,8 @@ def _layer(
 ) -> Layer:
     channels = made[2]
     by_channel = [it for it in others if prod(_shape(it)) % channels == 0 and channels in _shape(it)]
-    element = _element(output)
-    assert output.type is not None
-    whole = "int" in output.type or output.type == "bool"
+    element, kind = _element(output), output.type or ""
+    whole = "int" in kind or kind == "bool"
     per_pair = window.kernel[0] * window.kernel[1]
     return Layer(
         *made,
@@ -193,10 +192,8 @@ def _extents(tensor: Tensor) -> tuple[int, int, int]:
 
 
 def _shape(tensor: Tensor) -> tuple[int, ...]:
-    assert tensor.shape is not None
-    return tensor.shape
+    return tensor.shape or ()
 
 
 def _element(tensor: Tensor) -> int:
-    assert tensor.type is not None
-    return element_bits(tensor.type) // 8
+    return 0 if tensor.type is None else element_bits(tensor.type) // 8

@@ -1,4 +1,4 @@
-"""The elements of each operand that are needed at all: moved once each, they are the least that any tiling moves."""
+"""The elements of each operand that are needed: moved once each, they are the least that any tiling moves."""
 
 from memstow.planner.tiling.layer import Layer
 

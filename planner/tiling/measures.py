@@ -35,30 +35,30 @@ def needs(layer: Layer, cuts: Cuts, loops: tuple[Loop, ...], options: TilingOpti
     """What each operand needs: in the order in which the operator names them."""
     channels, rows, columns, inputs = cuts
     outside = loops == CHANNELS_OUTSIDE
-    places, split = rows.count * columns.count, inputs.count > 1
+    places, split = rows.number * columns.number, inputs.number > 1
     grouped = layer.groups > 1
     # A tile moves when the place of its loop is not that of the step before.
-    again = channels.count if not grouped and (split or (outside and places > 1)) else 1
+    again = channels.number if not grouped and (split or (outside and places > 1)) else 1
     image_channels = channels.input_most if grouped else inputs.size
     most = rows.input_most * columns.input_most * image_channels
     moved = rows.input_sum * columns.input_sum * (channels.input_sum if grouped else layer.input_channels)
-    tiles = places * (channels.count if grouped else inputs.count)
+    tiles = places * (channels.number if grouped else inputs.number)
     for image in layer.images:
         yield Need("image", image.tensor, most * image.element, tiles * again, moved * image.element * again)
-    again = 1 if outside or channels.count == 1 else places
+    again = 1 if outside or channels.number == 1 else places
     if layer.weights is not None:
         reads = layer.group_inputs if grouped else inputs.size
         over = places if split else again
         size = channels.size * reads * layer.weights.element
         whole = layer.channels * layer.group_inputs * layer.weights.element
-        times = channels.count * inputs.count * over
+        times = channels.number * inputs.number * over
         yield Need("weights", layer.weights.tensor, size, times, whole * over)
     for it in layer.by_channel:
         yield Need(
             "parameter",
             it.tensor,
             channels.size * it.element,
-            channels.count * again,
+            channels.number * again,
             layer.channels * it.element * again,
         )
     for it in layer.fixed:
@@ -68,7 +68,7 @@ def needs(layer: Layer, cuts: Cuts, loops: tuple[Loop, ...], options: TilingOpti
     output = layer.output
     made = layer.channels * layer.rows * layer.columns
     yield Need(
-        "output", output.tensor, elements * output.element, channels.count * places, made * output.element
+        "output", output.tensor, elements * output.element, channels.number * places, made * output.element
     )
     if split and layer.sum_bytes > output.element:
         yield Need("sums", None, elements * layer.sum_bytes, 0, 0)
@@ -79,7 +79,7 @@ def needs(layer: Layer, cuts: Cuts, loops: tuple[Loop, ...], options: TilingOpti
 
 
 def lays_out(layer: Layer) -> bool:
-    """Whether kernels lay out what an element of the output is made from; a point of an image is read in place."""
+    """Whether kernels lay out what an element of the output is made from; a point is read in place."""
     window = layer.window
     is_point = prod((*window.kernel, *window.stride)) == 1 and not any(window.padding)
     return layer.weights is not None and not is_point

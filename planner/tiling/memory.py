@@ -21,7 +21,21 @@ class Memories:
     """Where tiles lie, and where whole tensors lie; without `home` that is not limited."""
 
     pool: Pool
+    capacity: int
     home: Pool | None
+
+    def room(self, unit: int) -> tuple[int, int]:
+        """Begin and bytes of the largest free stretch for tiles, in whole units."""
+        base = self.pool.base or 0
+        best, at, begin = 0, 0, 0
+        reserved = sorted((it.offset, it.size) for it in self.pool.reserved)
+        for offset, size in (*reserved, (self.capacity, 0)):
+            first = begin + -(base + begin) % unit
+            room = (offset - first) // unit * unit
+            if room > best:
+                best, at = room, first
+            begin = max(begin, offset + size)
+        return at, best
 
 
 def memories_of(graph: Graph, options: TilingOptions) -> Memories:
@@ -32,7 +46,7 @@ def memories_of(graph: Graph, options: TilingOptions) -> Memories:
     if pool.capacity is None:
         message = f"the pool {pool.id!r} has no capacity; give one, such as 64KiB"
         raise InputError.single("no_capacity", "capacity", message)
-    return Memories(pool, _home_of(graph, options, pool))
+    return Memories(pool, pool.capacity, _home_of(graph, options, pool))
 
 
 def _pool_of(graph: Graph, options: TilingOptions) -> Pool:
@@ -76,20 +90,6 @@ def _within(pool: Pool, capacity: int) -> tuple[Reserved, ...]:
 def unit_of(pool: Pool, tensors: Iterable[Tensor]) -> int:
     """Every buffer of tiles takes whole units, and begins at a multiple of it."""
     return lcm(pool.alignment, *(tensor.alignment for tensor in tensors))
-
-
-def room_of(pool: Pool, unit: int) -> tuple[int, int]:
-    """Begin and bytes of the largest free stretch, in whole units."""
-    assert pool.capacity is not None
-    base = pool.base or 0
-    best, at, begin = 0, 0, 0
-    for offset, size in (*sorted((it.offset, it.size) for it in pool.reserved), (pool.capacity, 0)):
-        first = begin + -(base + begin) % unit
-        room = (offset - first) // unit * unit
-        if room > best:
-            best, at = room, first
-        begin = max(begin, offset + size)
-    return at, best
 
 
 def homes_in(home: Pool | None, tensors: Iterable[Tensor]) -> Homes:

@@ -1,11 +1,12 @@
 """The best tile, and the front of memory against bytes moved: by looking at all that may be best.
 
-Directions are fixed one after the other. What is counted grows with the figures of every cut, so the others at
-their best give a bound on all that can still come, and most combinations are never looked at.
+Directions are fixed one after the other. What is counted grows with the figures of every cut, so the others
+at their best give a bound on all that can still come, and most combinations are never looked at.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from math import prod
 from typing import Final, NamedTuple
 
@@ -18,7 +19,7 @@ from memstow.planner.model.tiling import (
 )
 from memstow.planner.tiling.homes import Homes
 from memstow.planner.tiling.layer import Layer
-from memstow.planner.tiling.measures import Cuts, copies, l1_bytes, needs
+from memstow.planner.tiling.measures import Cuts, l1_bytes, needs
 from memstow.planner.tiling.spans import (
     Cut,
     cuts,
@@ -86,7 +87,7 @@ class Space:
             "inputs": cuts(layer.input_channels, multiple.get("inputs", 1), read_the_same),
         }
         if not layer.splits_inputs:
-            made["inputs"] = [cut for cut in made["inputs"] if cut.count == 1]
+            made["inputs"] = [cut for cut in made["inputs"] if cut.number == 1]
         for name, found in made.items():
             object.__setattr__(self, name, found)
 
@@ -114,7 +115,7 @@ class Space:
             cut,
             loops,
             moved,
-            prod(it.count for it in cut),
+            prod(it.number for it in cut),
             sum(it.misaligned for it in cut),
             sum(l1_bytes(need, self.options, self.unit) for need in found),
             self.homes.beyond(found, moved),
@@ -123,24 +124,22 @@ class Space:
     def walk(self, is_of_use: Callable[[Candidate], bool], work: Work) -> Iterator[Candidate]:
         """All candidates but those that a bound, which is not of use, shows to be of none."""
         best = Cuts(*(ideal(it) for it in (self.channels, self.rows, self.columns, self.inputs)))
-        for loops in self.loops():
-            for inputs in self.inputs:
-                for channels in self.channels:
-                    of_these = best._replace(channels=channels, inputs=inputs)
-                    if not is_of_use(self.candidate(of_these, loops)):
-                        continue
-                    for rows in self.rows:
-                        of_these = of_these._replace(rows=rows, columns=best.columns)
-                        if not work.more():
-                            return
-                        if not is_of_use(self.candidate(of_these, loops)):
-                            continue
-                        for columns in self.columns:
-                            if not work.more():
-                                return
-                            found = self.candidate(of_these._replace(columns=columns), loops)
-                            if is_of_use(found):
-                                yield found
+
+        def look(cut: Cuts, loops: tuple[Loop, ...]) -> Candidate | None:
+            found = self.candidate(cut, loops) if work.more() else None
+            return found if found is not None and is_of_use(found) else None
+
+        for loops, inputs, channels in product(self.loops(), self.inputs, self.channels):
+            outer = best._replace(channels=channels, inputs=inputs)
+            if look(outer, loops) is None:
+                continue
+            for rows in self.rows:
+                if look(outer._replace(rows=rows), loops) is None:
+                    continue
+                for columns in self.columns:
+                    found = look(outer._replace(rows=rows, columns=columns), loops)
+                    if found is not None:
+                        yield found
 
 
 def best_of(

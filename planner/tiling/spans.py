@@ -21,8 +21,8 @@ class Cut(NamedTuple):
     """A way to cut a direction into pieces of one size, of which the last may be less."""
 
     size: int
-    count: int
-    """Pieces."""
+    number: int
+    """Of pieces."""
     input_sum: int
     """Of what all pieces read."""
     input_most: int
@@ -97,7 +97,7 @@ def _sizes(extent: int) -> Iterable[int]:
 def _undominated(found: Sequence[Cut]) -> list[Cut]:
     kept: list[Cut] = []
     # Whatever is at least as good in every figure comes first in this order.
-    for cut in sorted(found, key=lambda it: (it.count, it.size, *it[2:])):
+    for cut in sorted(found, key=lambda it: (it.number, it.size, *it[2:])):
         if not any(all(a <= b for a, b in zip(other, cut, strict=True)) for other in kept):
             kept.append(cut)
     return kept

@@ -23,7 +23,7 @@ from memstow.planner.model.tiling import (
 from memstow.planner.tiling.layer import Layer, UntiledError, layer_of
 from memstow.planner.tiling.least import least_bytes
 from memstow.planner.tiling.measures import Cuts, needs
-from memstow.planner.tiling.memory import Memories, homes_in, memories_of, room_of, unit_of
+from memstow.planner.tiling.memory import Memories, homes_in, memories_of, unit_of
 from memstow.planner.tiling.options import check_options
 from memstow.planner.tiling.placing import place_buffers
 from memstow.planner.tiling.search import Candidate, Space, Work, best_of, front_of
@@ -93,7 +93,7 @@ def _tiling(
         operator=operator.id,
         type=operator.type,
         pool=memories.pool.id,
-        capacity=room_of(memories.pool, unit)[1],
+        capacity=memories.room(unit)[1],
         home=home,
         unit=unit,
         options=options,
@@ -156,12 +156,12 @@ def _chosen(
 ) -> Chosen:
     found = list(needs(space.layer, best.cuts, best.loops, tiling.options))
     at_home = space.homes.best(found)
-    begin, _ = room_of(memories.pool, tiling.unit)
+    begin, _ = memories.room(tiling.unit)
     placed = place_buffers(found, tiling.options, memories.pool, tiling.unit, begin)
     return Chosen(
         tile=_tile(best.cuts),
         loops=best.loops,
-        tiles=prod(cut.count for cut in best.cuts),
+        tiles=prod(cut.number for cut in best.cuts),
         bytes=best.bytes,
         alignment=best.alignment,
         l1=best.l1,

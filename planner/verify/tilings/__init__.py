@@ -1,14 +1,14 @@
 """The independent judge of tilings.
 
-In: a graph and a tiling of one of its operators. Out: what is wrong with it. It reads the operator with code of
-its own, checks that the pieces cover the output once and read all that is needed, and walks through every step
-with the tiles that are in the buffers.
+In: a graph and a tiling of one of its operators. Out: what is wrong with it. It reads the operator with code
+of its own, checks that the pieces cover the output once and read all that is needed, and walks through every
+step with the tiles that are in the buffers.
 """
 
 from dataclasses import dataclass
 
 from memstow.planner.model.graph import Graph
-from memstow.planner.model.tiling import Tiling
+from memstow.planner.model.tiling import Chosen, Tiling
 from memstow.planner.verify import judge
 from memstow.planner.verify.tilings.buffers import check_buffers
 from memstow.planner.verify.tilings.pieces import check_pieces
@@ -39,15 +39,14 @@ def verify_tiling(graph: "Graph", tiling: "Tiling") -> "TilingVerdict":
     wrong += check_buffers(found, tiling, chosen)
     replayed, mistakes = check_walk(found, tiling, chosen)
     wrong += mistakes
-    wrong += _claims(found, tiling)
+    wrong += _claims(found, tiling, chosen)
     wrong += (str(it) for it in judge(chosen.problem, chosen.plan).violations)
     return TilingVerdict(tuple(wrong), replayed)
 
 
-def _claims(found: Reading, tiling: Tiling) -> list[str]:
+def _claims(found: Reading, tiling: Tiling, chosen: Chosen) -> list[str]:
     """Contradictions between what is said of the bytes."""
-    chosen, wrong = tiling.chosen, []
-    assert chosen is not None
+    wrong = []
     least = found.least()
     if tiling.least != sum(least.values()) or any(it.least != least.get(it.tensor) for it in chosen.moved):
         wrong.append("the bytes that are needed are counted wrongly")

@@ -1,4 +1,4 @@
-"""Whether the buffers of the tiles are there, as many and as large as they must be, and where the plan says."""
+"""Whether the buffers of the tiles are as many and as large as they must be, and where the plan says."""
 
 from collections.abc import Iterator
 from math import prod

@@ -1,4 +1,4 @@
-"""Whether pieces cover the output exactly once, and each reads all that its part of the output is made from."""
+"""Whether pieces cover the output exactly once, and each reads all that its part is made from."""
 
 from collections.abc import Iterator, Sequence
 

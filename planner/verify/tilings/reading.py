@@ -5,16 +5,81 @@ from functools import lru_cache
 from math import prod
 from typing import Final
 
-from memstow.planner.model.graph import Graph, Operator, Tensor, element_bits
+from memstow.planner.model.graph import Graph, Tensor, Window, element_bits
 from memstow.planner.model.tiling import Loop, Role, Tiling
 
 # Types of operators whose elements need those at the same place only.
 _BY_ELEMENT: Final = frozenset(
-    "abs add batchnormalization biasadd cast ceil clip cos dequantize dequantizelinear div dropout elu equal "
-    "erf exp floor floordiv floormod gelu greater greaterequal hardsigmoid hardswish identity leakyrelu less "
-    "lessequal log logicaland logicalnot logicalor logistic max maximum min minimum mish mod mul neg not "
-    "notequal pow prelu quantize quantizelinear reciprocal relu relu0to1 relu6 relun1to1 round rsqrt selu "
-    "sigmoid sign silu sin softplus softsign sqrt square squareddifference sub swish tanh where".split()
+    (
+        "abs",
+        "add",
+        "batchnormalization",
+        "biasadd",
+        "cast",
+        "ceil",
+        "clip",
+        "cos",
+        "dequantize",
+        "dequantizelinear",
+        "div",
+        "dropout",
+        "elu",
+        "equal",
+        "erf",
+        "exp",
+        "floor",
+        "floordiv",
+        "floormod",
+        "gelu",
+        "greater",
+        "greaterequal",
+        "hardsigmoid",
+        "hardswish",
+        "identity",
+        "leakyrelu",
+        "less",
+        "lessequal",
+        "log",
+        "logicaland",
+        "logicalnot",
+        "logicalor",
+        "logistic",
+        "max",
+        "maximum",
+        "min",
+        "minimum",
+        "mish",
+        "mod",
+        "mul",
+        "neg",
+        "not",
+        "notequal",
+        "pow",
+        "prelu",
+        "quantize",
+        "quantizelinear",
+        "reciprocal",
+        "relu",
+        "relu0to1",
+        "relu6",
+        "relun1to1",
+        "round",
+        "rsqrt",
+        "selu",
+        "sigmoid",
+        "sign",
+        "silu",
+        "sin",
+        "softplus",
+        "softsign",
+        "sqrt",
+        "square",
+        "squareddifference",
+        "sub",
+        "swish",
+        "tanh",
+        "where",
+    )
 )
 _PRODUCTS: Final = ("fullyconnected", "dense", "gemm", "matmul")
 
@@ -120,7 +185,7 @@ def read(graph: Graph, tiling: Tiling) -> Reading | str:
             return f"{it.id!r} is no tensor of whole bytes whose shape is known"
     word = "".join(letter for letter in (operator.type or "").lower() if letter not in "_- ")
     if operator.window is not None:
-        return _with_window(operator, word, inputs, outputs[0])
+        return _with_window(operator.window, word, inputs, outputs[0])
     if word in _PRODUCTS:
         return _product(inputs, outputs[0])
     if word in _BY_ELEMENT:
@@ -128,9 +193,7 @@ def read(graph: Graph, tiling: Tiling) -> Reading | str:
     return "the operator is none of those that have tiles"
 
 
-def _with_window(operator: Operator, word: str, inputs: list[Tensor], output: Tensor) -> Reading | str:
-    window = operator.window
-    assert window is not None
+def _with_window(window: Window, word: str, inputs: list[Tensor], output: Tensor) -> Reading:
     high, wide, deep = _shape(inputs[0])[-3:]
     made = _shape(output)[-3:]
     area = prod(window.kernel)
