@@ -25,6 +25,7 @@ COMMANDS: Final = (
     "view",
     "inspect",
     "convert",
+    "tile",
     "generate",
     "bench",
     "solvers",

@@ -52,20 +52,24 @@ def pixels_of(text: str) -> int | Literal["tile"]:
     return int(text)
 
 
-def check_options(options: TilingOptions, has_home: bool) -> None:
-    """InputError with all that is wrong with the options."""
-    issues = list(_issues(options, has_home))
+def check_options(options: TilingOptions) -> None:
+    """InputError with all that is wrong with the options by themselves."""
+    issues = list(_issues(options))
     if issues:
         raise InputError(issues)
 
 
-def _issues(options: TilingOptions, has_home: bool) -> Iterator[Issue]:
+def require_home(options: TilingOptions, has_home: bool) -> None:
+    """InputError where the objective needs a second memory and there is none."""
+    if "beyond" in options.objective and not has_home:
+        message = "`beyond` counts what does not fit a second memory, and there is none; name it as `home`"
+        raise InputError.single("no_home", "objective", message)
+
+
+def _issues(options: TilingOptions) -> Iterator[Issue]:
     objective = options.objective
     if len(set(objective)) < len(objective) or not set(objective) <= set(TILING_TERMS):
         yield Issue("unknown_term", "objective", f"give some of {', '.join(TILING_TERMS)}, each once")
-    if "beyond" in objective and not has_home:
-        message = "`beyond` counts what does not fit a second memory, and there is none; name it as `home`"
-        yield Issue("no_home", "objective", message)
     loops = [loop for loop, _ in options.multiples]
     if len(set(loops)) < len(loops) or not set(loops) <= set(LOOPS):
         yield Issue("not_a_multiple", "multiple", f"give some of {', '.join(LOOPS)}, each once")

@@ -24,7 +24,7 @@ from memstow.planner.tiling.layer import Layer, UntiledError, layer_of
 from memstow.planner.tiling.least import least_bytes
 from memstow.planner.tiling.measures import Cuts, needs
 from memstow.planner.tiling.memory import Memories, homes_in, memories_of, unit_of
-from memstow.planner.tiling.options import check_options
+from memstow.planner.tiling.options import check_options, require_home
 from memstow.planner.tiling.placing import place_buffers
 from memstow.planner.tiling.search import Candidate, Space, Work, best_of, front_of
 from memstow.planner.tiling.spans import read_by_channels, read_by_rows, spans
@@ -69,8 +69,9 @@ def _all(graph: Graph, options: TilingOptions, memories: Memories) -> Iterator[T
 
 
 def _checked(graph: Graph, options: TilingOptions) -> Memories:
+    check_options(options)
     memories = memories_of(graph, options)
-    check_options(options, memories.home is not None)
+    require_home(options, memories.home is not None)
     return memories
 
 

@@ -45,6 +45,8 @@ def _reads_enough(direction: Direction, piece: Piece) -> bool:
     begin, end = piece.input
     if not 0 <= begin <= end <= direction.extent:
         return False
+    if direction.is_point:
+        return begin <= piece.output[0] and piece.output[1] <= end
     # Of every place of the output; what is empty needs nothing.
     for place in range(*piece.output):
         low, high = direction.needed(place)

@@ -95,6 +95,11 @@ class Direction:
     before: int
     dilation: int
 
+    @property
+    def is_point(self) -> bool:
+        """Whether every place is made from the same place alone."""
+        return (self.taps, self.stride, self.before) == (1, 1, 0) and self.extent >= self.made
+
     def needed(self, place: int) -> tuple[int, int]:
         """Hull of what is needed in the image."""
         at = [place * self.stride - self.before + tap * self.dilation for tap in (0, self.taps - 1)]
@@ -103,6 +108,8 @@ class Direction:
 
     def touched(self) -> int:
         """How many rows or columns of the image anything is made from."""
+        if self.is_point:
+            return self.made
         marks = bytearray(self.extent)
         for tap in range(self.taps):
             first = tap * self.dilation - self.before

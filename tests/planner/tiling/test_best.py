@@ -12,7 +12,6 @@ from memstow.planner.tiling.tile import tile
 from memstow.planner.verify.tilings import verify_tiling
 from tests.planner.tiling.layers import Naive, random_graph
 
-
 Walked = tuple[int, int, int]
 
 # What is best first, and the same of (bytes moved, bytes of buffers, steps).
