@@ -24,6 +24,7 @@ from memstow.api.operations.requests import (
     ReadRequest,
     RewritePlanRequest,
     SolveRequest,
+    TileRequest,
     VerifyRequest,
 )
 from memstow.api.operations.results import Document, SolveResult, ValidatedBatch, ValidatedRequest
@@ -166,6 +167,15 @@ def _convert(request: ConvertRequest, most_choices: int | None) -> Document:
     return Document(formats.write_graph(document), request.to)
 
 
+def _tile(request: TileRequest, most_choices: int | None) -> Document:
+    if most_choices is not None:
+        # It looks at many combinations, which no number of choices tells.
+        raise TooManyChoicesError
+    from memstow.api.operations.tilings import tiles_of
+
+    return _json_document(tiles_of(request))
+
+
 def _rewrite_plan(request: RewritePlanRequest, most_choices: int | None) -> Document:
     plan = plan_from_bytes(request.plan)
     if plan.status not in PLANNED:
@@ -204,8 +214,9 @@ READ_BATCH: Final = Operation("read_batch", ReadBatchRequest, ValidatedBatch, _r
 VERIFY: Final = Operation("verify", VerifyRequest, Document, _verify)
 INSPECT: Final = Operation("inspect", InspectRequest, Document, _inspect)
 CONVERT: Final = Operation("convert", ConvertRequest, Document, _convert)
+TILE: Final = Operation("tile", TileRequest, Document, _tile)
 REWRITE_PLAN: Final = Operation("rewrite_plan", RewritePlanRequest, Document, _rewrite_plan)
 
 OPERATIONS: Final[Mapping[str, Operation[Any, Any]]] = {
-    it.name: it for it in (SOLVE, READ, READ_BATCH, VERIFY, INSPECT, CONVERT, REWRITE_PLAN)
+    it.name: it for it in (SOLVE, READ, READ_BATCH, VERIFY, INSPECT, CONVERT, TILE, REWRITE_PLAN)
 }

@@ -11,6 +11,7 @@ from typing import Final
 
 from memstow.planner.graph.stripes.kinds import is_dense, word_of, works_by_element
 from memstow.planner.model.graph import Graph, Operator, Tensor, Window, element_bits
+from memstow.planner.model.graph_index import index_of
 
 _SUM_BYTES: Final = 4
 """Integers are added up in 32 bits."""
@@ -69,7 +70,7 @@ class Layer:
 
 def layer_of(graph: Graph, operator: Operator) -> Layer:
     """The layer that an operator is; UntiledError where it is none."""
-    tensors = {tensor.id: tensor for tensor in graph.tensors}
+    tensors = index_of(graph).tensors
     if not operator.inputs or len(operator.outputs) != 1:
         raise UntiledError("it does not make one output from inputs")
     inputs = [tensors[name] for name in dict.fromkeys(operator.inputs)]

@@ -6,7 +6,8 @@ from math import prod
 from typing import Final
 
 from memstow.planner.model.errors import InputError, RefusedPlanError
-from memstow.planner.model.graph import Graph, Operator
+from memstow.planner.model.graph import Graph, Operator, Tensor
+from memstow.planner.model.graph_index import index_of
 from memstow.planner.model.suggestion import closest_match
 from memstow.planner.model.tiling import (
     CHANNELS_OUTSIDE,
@@ -30,9 +31,10 @@ from memstow.planner.tiling.search import Candidate, Space, Work, best_of, front
 from memstow.planner.tiling.spans import read_by_channels, read_by_rows, spans
 from memstow.planner.verify.tilings import verify_tiling
 
-# Of all operators of a graph together; each may look at some, however many there are.
-_WORK_OF_ALL: Final = 2_000_000
-_WORK_AT_LEAST: Final = 1_000
+# Combinations for all operators of a graph together; to place and judge one takes as long as some of them.
+_WORK_OF_ALL: Final = 4_000_000
+_WORK_OF_EACH: Final = 500
+_USED_UP: Final = "the work for all operators together was used up before; ask for this one by itself"
 
 
 def tile(graph: "Graph", operator: "str", options: "TilingOptions | None" = None) -> "Tiling":
@@ -43,10 +45,10 @@ def tile(graph: "Graph", operator: "str", options: "TilingOptions | None" = None
     """
     options = options or TilingOptions()
     memories = _checked(graph, options)
-    for it in graph.operators:
-        if it.id == operator:
-            return _judged(graph, _tiling(graph, it, options, memories, options.work)[0])
-    close = closest_match(operator, [it.id for it in graph.operators])
+    operators = index_of(graph).operators
+    if operator in operators:
+        return _judged(graph, _tiling(graph, operators[operator], options, memories, options.work))
+    close = closest_match(operator, operators)
     hint = f"; did you mean {close}?" if close else ""
     raise InputError.single("unknown_operator", "operator", f"the graph has no operator {operator!r}{hint}")
 
@@ -61,11 +63,14 @@ def tile_all(graph: "Graph", options: "TilingOptions | None" = None) -> "tuple[T
 def _all(graph: Graph, options: TilingOptions, memories: Memories) -> Iterator[Tiling]:
     left = _WORK_OF_ALL
     for operator in graph.operators:
-        tiling, done = _tiling(
-            graph, operator, options, memories, min(options.work, max(left, _WORK_AT_LEAST))
-        )
-        left -= done
-        yield _judged(graph, tiling)
+        if left <= 0:
+            yield replace(_empty(graph, operator, options, memories), why_not=_USED_UP, complete=False)
+            continue
+        tiling = _judged(graph, _tiling(graph, operator, options, memories, min(options.work, left)))
+        chosen = tiling.chosen
+        steps = chosen.tiles // 2 if chosen is not None and tiling.replayed else 0
+        left -= tiling.looked_at + steps + (1 if chosen is None else _WORK_OF_EACH)
+        yield tiling
 
 
 def _checked(graph: Graph, options: TilingOptions) -> Memories:
@@ -84,30 +89,37 @@ def _judged(graph: Graph, tiling: Tiling) -> Tiling:
 
 def _tiling(
     graph: Graph, operator: Operator, options: TilingOptions, memories: Memories, most: int
-) -> tuple[Tiling, int]:
-    """The tiling, and the work that it took."""
-    names = {*operator.inputs, *operator.outputs}
-    tensors = [tensor for tensor in graph.tensors if tensor.id in names]
-    unit = unit_of(memories.pool, tensors)
-    home = None if memories.home is None else memories.home.id
-    tiling = Tiling(
+) -> Tiling:
+    """The tiling, by looking at that many combinations at most for each question."""
+    tiling = _empty(graph, operator, options, memories)
+    try:
+        layer = layer_of(graph, operator)
+    except UntiledError as reason:
+        return replace(tiling, why_not=str(reason))
+    homes = homes_in(memories.home, _tensors(graph, operator))
+    return _found(tiling, Space(layer, options, tiling.unit, homes), memories, most)
+
+
+def _empty(graph: Graph, operator: Operator, options: TilingOptions, memories: Memories) -> Tiling:
+    """What is known of the tiling before any tile is."""
+    unit = unit_of(memories.pool, _tensors(graph, operator))
+    return Tiling(
         operator=operator.id,
         type=operator.type,
         pool=memories.pool.id,
         capacity=memories.room(unit)[1],
-        home=home,
+        home=None if memories.home is None else memories.home.id,
         unit=unit,
         options=options,
     )
-    try:
-        layer = layer_of(graph, operator)
-    except UntiledError as reason:
-        return replace(tiling, why_not=str(reason)), 0
-    space = Space(layer, options, unit, homes_in(memories.home, tensors))
-    return _found(tiling, space, memories, most)
 
 
-def _found(tiling: Tiling, space: Space, memories: Memories, most: int) -> tuple[Tiling, int]:
+def _tensors(graph: Graph, operator: Operator) -> list[Tensor]:
+    tensors = index_of(graph).tensors
+    return [tensors[name] for name in dict.fromkeys((*operator.inputs, *operator.outputs))]
+
+
+def _found(tiling: Tiling, space: Space, memories: Memories, most: int) -> Tiling:
     options, capacity = tiling.options, tiling.capacity
     least = least_bytes(space.layer)
     works = [Work(most)]
@@ -131,7 +143,7 @@ def _found(tiling: Tiling, space: Space, memories: Memories, most: int) -> tuple
             for it in front_of(space, capacity, works[-1])
         )
     complete = space.has_all_sizes and all(work.complete for work in works)
-    done = replace(
+    return replace(
         tiling,
         needs=needed,
         bound=bound if space.has_all_sizes else None,
@@ -142,7 +154,6 @@ def _found(tiling: Tiling, space: Space, memories: Memories, most: int) -> tuple
         chosen=chosen,
         front=front,
     )
-    return done, done.looked_at
 
 
 def _whole(space: Space, capacity: int) -> Whole:

@@ -6,6 +6,7 @@ from math import prod
 from typing import Final
 
 from memstow.planner.model.graph import Graph, Tensor, Window, element_bits
+from memstow.planner.model.graph_index import index_of
 from memstow.planner.model.tiling import Loop, Role, Tiling
 
 # Types of operators whose elements need those at the same place only.
@@ -179,10 +180,10 @@ def _touched(direction: Direction) -> int:
 
 def read(graph: Graph, tiling: Tiling) -> Reading | str:
     """The operator as the judge understands it, or why it has no tiles."""
-    operator = next((it for it in graph.operators if it.id == tiling.operator), None)
+    by_id, operators = index_of(graph)
+    operator = operators.get(tiling.operator)
     if operator is None:
         return "the graph has no such operator"
-    by_id = {it.id: it for it in graph.tensors}
     inputs = [by_id[name] for name in dict.fromkeys(operator.inputs)]
     outputs = [by_id[name] for name in operator.outputs]
     if not inputs or len(outputs) != 1 or outputs[0] in inputs:
