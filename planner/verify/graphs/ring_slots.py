@@ -19,8 +19,6 @@ def check_slots(parts: Parts, rows: Rows, ring_rows: Mapping[int, int], effort: 
         effort.spend(1 + len(parts.sources[place]))
         row, it = keeping.done[place], parts.rolling[place]
         for name, maker in parts.sources[place]:
-            if not rows.active[maker]:
-                continue  # The strip has none of its columns: nothing of it is read.
             begin, end = it.reads[name][0].of(row, row + 1)
             effort.spend(max(end - begin, 0))
             held = slots.get(maker)
@@ -38,8 +36,7 @@ def check_slots(parts: Parts, rows: Rows, ring_rows: Mapping[int, int], effort: 
             held[row % len(held)] = row
         keeping.done[place] += 1
     for place, it in enumerate(parts.rolling):
-        whole = it.reduces is not None or parts.is_sink(place)
-        if whole and keeping.done[place] != rows.active[place] * it.made.rows:
+        if parts.is_sink(place) and keeping.done[place] != it.made.rows:
             raise Refused(f"{it.operator.id!r} makes {keeping.done[place]:,} of {it.made.rows:,} rows")
 
 

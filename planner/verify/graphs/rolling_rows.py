@@ -16,19 +16,16 @@ class Rows:
     """The places of the operators, each as often as it makes a row, in the order in which they do."""
     made: Sequence[int]
     """By place, how many rows are made."""
-    active: Sequence[bool]
-    """By place, whether the strip has columns for it."""
 
 
-def rows_of(parts: Parts, active: Sequence[bool], effort: Effort) -> Rows:
-    """The rows of a strip in which only these operators make anything, each as late as it can be."""
-    return _Demand(parts, active, effort).rows()
+def rows_of(parts: Parts, effort: Effort) -> Rows:
+    """The rows of a strip: each is made when it is needed, as late as it can be."""
+    return _Demand(parts, effort).rows()
 
 
 class _Demand:
-    def __init__(self, parts: Parts, active: Sequence[bool], effort: Effort) -> None:
+    def __init__(self, parts: Parts, effort: Effort) -> None:
         self.parts = parts
-        self.active = active
         self.effort = effort
         self.made = [0] * len(parts.rolling)
         self.steps: list[int] = []
@@ -36,11 +33,8 @@ class _Demand:
     def rows(self) -> Rows:
         rolling = self.parts.rolling
         last = len(rolling) - 1
-        sinks = [
-            place
-            for place in range(last)
-            if self.active[place] and (self.parts.is_sink(place) or rolling[place].reduces is not None)
-        ]
+        # What a reduction makes leaves the stripe as well.
+        sinks = [place for place in range(last) if self.parts.is_sink(place)]
         height = self.parts.reference.rows
         for row in range(height):
             self.effort.spend(1 + len(sinks))
@@ -48,9 +42,8 @@ class _Demand:
                 wanted = (row + 1) * rolling[place].made.rows // height
                 while self.made[place] < wanted:
                     self.make(place)
-            if self.active[last]:
-                self.make(last)
-        return Rows(self.steps, self.made, self.active)
+            self.make(last)
+        return Rows(self.steps, self.made)
 
     def make(self, wanted: int) -> None:
         """Make the next row of an operator, after the rows that it needs."""
@@ -71,7 +64,7 @@ class _Demand:
         sources = self.parts.sources[place]
         self.effort.spend(1 + len(sources))
         for name, maker in sources:
-            if self.active[maker] and self.made[maker] < reads[name][0].of(row, row + 1)[1]:
+            if self.made[maker] < reads[name][0].of(row, row + 1)[1]:
                 return maker
         return None
 
@@ -81,7 +74,7 @@ class Ring:
     """What is kept of the rows of one tensor."""
 
     rows: int
-    """The most that are needed at once."""
+    """The most that are needed at once: one at least, which is made, though nobody may read it."""
     phases: tuple[int, int]
     """The first operator that runs while they are needed, and the one after the last."""
 
@@ -115,18 +108,16 @@ class Keeping:
         while_running = [0] * len(self.parts.rolling)
         words = len(while_running) // 256
         for place in self.rows.steps:
-            row, reads = self.done[place], self.parts.rolling[place].reads
             self.effort.spend(1 + words + len(self.parts.sources[place]))
             seen = while_running[place] | self.kept
-            for name, maker in self.parts.sources[place]:
-                begin, end = reads[name][0].of(row, row + 1)
-                if maker in rings and self.rows.active[maker] and begin < end:
+            for _, maker in self.parts.sources[place]:
+                if maker in rings:
                     seen |= 1 << maker
             self.done[place] += 1
             if place in rings:
                 seen |= 1 << place
                 kept = self.done[place] - self.first_needed(place)
-                rings[place].rows = max(rings[place].rows, kept)
+                rings[place].rows = max(rings[place].rows, kept, 1)
                 self.note(place)
             while_running[place] = seen
             for _, maker in self.parts.sources[place]:

@@ -9,7 +9,6 @@ from memstow.planner.model.plan import Stripe
 from memstow.planner.model.problem import LIMIT
 from memstow.planner.verify.effort import Effort
 from memstow.planner.verify.graphs.free_names import FreeNames
-from memstow.planner.verify.graphs.images import Part
 from memstow.planner.verify.graphs.kinds import Kinds
 from memstow.planner.verify.graphs.refused import Refused
 from memstow.planner.verify.graphs.ring_slots import check_slots
@@ -38,10 +37,12 @@ class _Followed:
 
     rings: dict[int, Ring]
     """By place."""
+    heights: Sequence[int]
+    """By place, the rows that are made in each strip."""
     columns: list[int]
     """By place, the most columns of a strip."""
-    area: list[int]
-    """By place, the elements of one channel that are made, over all strips."""
+    made: list[int]
+    """By place, the columns that are made, over all strips."""
     rows: int = 0
 
 
@@ -114,7 +115,9 @@ class _Striping:
         self.inside.update(name for name, _ in inside)
         self.rows += followed.rows
         # Of what no window reads, nothing is made.
-        temporaries = [self.ring(parts, followed, at) for _, at in inside if followed.area[at]]
+        temporaries = [
+            self.ring(parts, followed, at) for _, at in inside if followed.made[at] and followed.heights[at]
+        ]
         for at, operator in enumerate(operators):
             temporaries += (replace(it, phases=(at, at + 1)) for it in operator.temporaries)
         temporaries += (
@@ -132,36 +135,21 @@ class _Striping:
         )
 
     def follow(self, parts: Parts) -> _Followed:
-        """Go through all strips, each row of them. Those with the same operators have the same rows."""
+        """Go through all strips, and the rows of one: those of all are made in the same order.
+
+        An operator that has no column in a strip makes its rows all the same, with nothing in them.
+        """
+        rows = rows_of(parts, self.effort)
+        rings = Keeping(parts, rows, self.effort).rings()
+        check_slots(parts, rows, {at: ring.rows for at, ring in rings.items()}, self.effort)
         count = len(parts.rolling)
-        found = _Followed({}, [0] * count, [0] * count)
-        rows_by_active: dict[tuple[bool, ...], list[int]] = {}
+        found = _Followed(rings, rows.made, [0] * count, [0] * count)
         for strip in strips_of(parts, self.effort):
-            active = tuple(begin < end for begin, end in strip)
-            if active not in rows_by_active:
-                rows_by_active[active] = self.follow_rows(parts, active, found.rings)
-            made = rows_by_active[active]
-            found.rows += sum(made)
-            self.add(found, strip, made)
+            for at, (begin, end) in enumerate(strip):
+                found.columns[at] = max(found.columns[at], end - begin)
+                found.made[at] += end - begin
+                found.rows += rows.made[at] if begin < end else 0
         return found
-
-    def follow_rows(self, parts: Parts, active: tuple[bool, ...], rings: dict[int, Ring]) -> list[int]:
-        """Follow the rows of a strip, and let the rings grow to what it needs."""
-        rows = rows_of(parts, active, self.effort)
-        own = Keeping(parts, rows, self.effort).rings()
-        check_slots(parts, rows, {at: ring.rows for at, ring in own.items()}, self.effort)
-        for at, ring in own.items():
-            so_far = rings.setdefault(at, ring)
-            so_far.rows = max(so_far.rows, ring.rows)
-            so_far.phases = min(so_far.phases[0], ring.phases[0]), max(so_far.phases[1], ring.phases[1])
-        return list(rows.made)
-
-    @staticmethod
-    def add(found: _Followed, strip: Sequence[Part], made: Sequence[int]) -> None:
-        """Count the columns of a strip."""
-        for at, (begin, end) in enumerate(strip):
-            found.columns[at] = max(found.columns[at], end - begin)
-            found.area[at] += made[at] * (end - begin)
 
     def ring(self, parts: Parts, followed: _Followed, at: int) -> Temporary:
         """The temporary in which the rows of a tensor roll."""
@@ -196,7 +184,8 @@ class _Striping:
         for at, it in enumerate(parts.rolling):
             cost = cost_of(it.operator, self.tensors)
             if it.reduces is None:
-                cost = -(-cost * followed.area[at] // (it.made.rows * it.made.columns))
+                area = followed.heights[at] * followed.made[at]
+                cost = -(-cost * area // (it.made.rows * it.made.columns))
             total += cost
         return total
 
