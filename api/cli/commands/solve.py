@@ -21,7 +21,7 @@ from memstow.api.cli.io.problem_input import (
     warn_if_terminal,
 )
 from memstow.api.cli.io.results import add_results, check_names, check_results, wants_model, write_results
-from memstow.api.cli.io.search_arguments import add_limits, add_search, add_server, options_of
+from memstow.api.cli.io.search_arguments import add_limits, add_search, add_server, client_of, options_of
 from memstow.api.cli.io.terminal import is_terminal, print_error
 from memstow.planner.show.formatting import plain
 
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     warn_if_terminal(args.file)
     document = read_document(args.file, args)
     listed = problem_of(document)
-    check_names(args, listed)
+    check_names(args, document)
     model = read_model(args, document)
     if model is not None:
         document = with_model(document, model)
@@ -92,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
         plan, interrupted = _locked_plan(args, document, options, search)
     written = written_model(model, document, plan) if model is not None and wants_model(args) else None
     data = None if written is None else written.data
-    shows = write_results(args, problem_of(document, plan), plan, data)
+    shows = write_results(args, document, plan, data)
     if args.open:
         show_page(page_of(document, plan, args.file, search.steps), None)
     if model is not None and shows:
@@ -168,14 +168,10 @@ def _remote(
     hear: "Listener",
     cancel: threading.Event,
 ) -> "Plan":
-    try:
-        from memstow.api.client import Client, solve
-    except ModuleNotFoundError as error:
-        from memstow.planner.model.errors import InputError
+    client = client_of(server, key)
+    from memstow.api.client.runs import solve
 
-        message = "--server needs an extra that is not installed: pip install 'memstow[client]'"
-        raise InputError.single("missing_extra", error.name or "memstow", message) from None
-    with Client(server, key) as client:
+    with client:
         return solve(client, document, options, hear, cancel.is_set)
 
 
