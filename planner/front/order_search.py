@@ -24,7 +24,6 @@ def moved_orders(
     first: OrderFront,
     allowance: Allowance,
     share: float,
-    most_cost: int = MOST,
 ) -> Iterator[OrderFront]:
     """The fronts of orders that are better at one of the costs than all before, within this share."""
     if not first.points:
