@@ -42,9 +42,9 @@ class Network {
         }
     }
 
-    Moment solve() {
+    Moment solve(const Budget& budget) {
         Moment found{};
-        found.price = flow_.push();
+        found.price = flow_.push(MaxFlow::kEndless, &budget);
         for (const Index op : again_) {
             if (flow_.near_source(operator_node_[op])) found.cost += program_.operators[op].cost;
         }
@@ -124,8 +124,9 @@ class Network {
 
 }  // namespace
 
-Moment cheapest(const Program& program, Index op, const Around& around, const Prices& prices) {
-    return Network(program, op, around, prices).solve();
+Moment cheapest(const Program& program, Index op, const Around& around, const Prices& prices,
+                const Budget& budget) {
+    return Network(program, op, around, prices).solve(budget);
 }
 
 }  // namespace memstow::recompute

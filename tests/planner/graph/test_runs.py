@@ -8,7 +8,8 @@ from memstow.planner.graph.check import find_issues
 from memstow.planner.graph.links import links_of
 from memstow.planner.graph.lowering import listed_problem, lower
 from memstow.planner.graph.reading import parse_graph
-from memstow.planner.graph.runs import can_spill, runs_once, with_runs
+from memstow.planner.graph.run_checks import can_spill, runs_once
+from memstow.planner.graph.runs import with_runs
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph
@@ -53,7 +54,8 @@ def test_a_spill_is_two_operators_that_copy() -> None:
     assert [it.id for it in graph.tensors][5:] == ["a.away.1", "a.at.1"]
     away, at = graph.tensors[5:]
     assert (away.size, away.pools, at.size, at.alignment, at.pools) == (8, ("slow",), 8, 4, None)
-    assert graph.operators[2].inputs == ("a",) and graph.operators[4].outputs == ("a.at.1",)
+    assert graph.operators[2].inputs == ("a",)
+    assert graph.operators[4].outputs == ("a.at.1",)
     assert graph.operators[5].inputs == ("c", "a.at.1")
     assert find_issues(graph) == []
 
@@ -78,7 +80,8 @@ def test_stripes_move_with_their_operators() -> None:
     stripe = Stripe(begin=1, end=3, columns=1)
     schedule = Schedule(order=tuple("ABCAD"), spills=(spill,), stripes=(stripe,))
     _, moved = with_runs(chain(), schedule)
-    assert moved.order[2:4] == ("B", "C") and moved.stripes == (Stripe(begin=2, end=4, columns=1),)
+    assert moved.order[2:4] == ("B", "C")
+    assert moved.stripes == (Stripe(begin=2, end=4, columns=1),)
     inside = Schedule(order=tuple("ABCAD"), spills=(spill,), stripes=(Stripe(begin=0, end=2, columns=1),))
     with pytest.raises(InputError, match="inside"):
         with_runs(chain(), inside)
@@ -122,6 +125,7 @@ def test_who_writes_a_state_runs_once_and_who_reads_it_never_after() -> None:
 
 def test_random_schedules_make_valid_graphs_and_plain_ones_the_same_problem() -> None:
     random = Random(5)
+    refusals: list[str] = []
     for seed in range(300):
         document = random_graph(seed)
         document["pools"] = [{"id": "fast"}, {"id": "slow"}]
@@ -145,7 +149,9 @@ def test_random_schedules_make_valid_graphs_and_plain_ones_the_same_problem() ->
         try:
             expanded, schedule = with_runs(graph, Schedule(order=tuple(longer), spills=tuple(spills)))
         except InputError as error:
-            assert "not there yet" in str(error) or "comes later" in str(error), (seed, error)
+            refusals.append(str(error))
             continue
         assert find_issues(expanded) == [], seed
         assert schedule.order == tuple(it.id for it in expanded.operators)
+    assert all("not there yet" in it or "comes later" in it or "makes or reads" in it for it in refusals)
+    assert len(refusals) < 250
