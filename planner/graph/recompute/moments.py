@@ -66,7 +66,7 @@ class Moments:
             if best is None or line[2] - middle * cost > best[2] - best[1] * cost:
                 best = line
                 self._lines[line] = moment.kept
-            if moment.cost == cost or high - low <= 1:
+            if moment.cost == cost or high - low <= 1 or self.budget.spent:
                 break
             low, high = (middle, high) if moment.cost > cost else (low, middle)
 

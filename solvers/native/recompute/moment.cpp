@@ -45,6 +45,8 @@ class Network {
     Moment solve(const Budget& budget) {
         Moment found{};
         found.price = flow_.push(MaxFlow::kEndless, &budget);
+        // A part of the flow is a bound as well, and shows no cut.
+        if (budget.out_of_time()) return found;
         for (const Index op : again_) {
             if (flow_.near_source(operator_node_[op])) found.cost += program_.operators[op].cost;
         }
