@@ -39,13 +39,13 @@ def does_more_than_order(schedule: Schedule) -> bool:
     return repeats or bool(schedule.alternatives or schedule.stripes or schedule.spills)
 
 
-def scheduled(graph: Graph, schedule: Schedule) -> Scheduled:
-    """The graph of a schedule. Raises Refused where the graph does not allow it."""
+def scheduled(graph: Graph, schedule: Schedule, steps: int = MOST_STEPS) -> Scheduled:
+    """The graph of a schedule. Raises Refused where the graph does not allow it, or it takes more steps."""
     try:
-        return _scheduled(graph, schedule, Effort(MOST_STEPS))
+        return _scheduled(graph, schedule, Effort(steps))
     except TooMuch:
         raise Refused(
-            f"to replay the schedule takes more than {MOST_STEPS:,} steps; use fewer operators or rows in "
+            f"to replay the schedule takes more than {steps:,} steps; use fewer operators or rows in "
             "its stripes, or wider strips"
         ) from None
 
