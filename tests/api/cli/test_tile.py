@@ -40,7 +40,7 @@ def test_the_result_is_the_same_in_a_file_and_on_the_screen(cli: Cli, layer: Pat
 def test_all_operators_have_a_line_each(cli: Cli, layer: Path, tmp_path: Path) -> None:
     ran = cli("tile", layer)
     assert ran.code == Exit.DONE
-    assert "1 operators move" in ran.out
+    assert "1 operator moves" in ran.out
     model = tmp_path / "model.tflite"
     model.write_bytes(small_model())
     ran = cli("tile", model, "--capacity", "64KiB", "--json")
