@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from memstow.planner.exports import export as export
+    from memstow.planner.front.documents import read_front as read_front, write_front as write_front
+    from memstow.planner.front.front import front as front
     from memstow.planner.formats import (
         read_graph as read_graph,
         read_plan as read_plan,
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     )
     from memstow.planner.formats.tflite.reordering import reorder_model as reorder_model
     from memstow.planner.graph.program import lower_graph as lower_graph
+    from memstow.planner.loops import loops as loops, write_loops as write_loops
     from memstow.planner.model.digest import digest as digest
     from memstow.planner.model.errors import (
         DeclinedError as DeclinedError,
@@ -37,6 +40,12 @@ if TYPE_CHECKING:
         OnBetter as OnBetter,
         Phase as Phase,
     )
+    from memstow.planner.model.front import (
+        Front as Front,
+        FrontOptions as FrontOptions,
+        FrontPoint as FrontPoint,
+        TargetFront as TargetFront,
+    )
     from memstow.planner.model.graph import (
         Alternative as Alternative,
         Graph as Graph,
@@ -47,6 +56,7 @@ if TYPE_CHECKING:
         View as View,
         Window as Window,
     )
+    from memstow.planner.model.loops import Loops as Loops
     from memstow.planner.model.options import Options as Options
     from memstow.planner.model.plan import (
         Certificate as Certificate,
@@ -108,7 +118,10 @@ _HOMES: Final = {
         "write_problem",
     ),
     "memstow.planner.formats.tflite.reordering": ("reorder_model",),
+    "memstow.planner.front.documents": ("read_front", "write_front"),
+    "memstow.planner.front.front": ("front",),
     "memstow.planner.graph.program": ("lower_graph",),
+    "memstow.planner.loops": ("loops", "write_loops"),
     "memstow.planner.model.graph": (
         "Alternative",
         "Graph",
@@ -120,6 +133,7 @@ _HOMES: Final = {
         "Window",
     ),
     "memstow.planner.model.digest": ("digest",),
+    "memstow.planner.model.front": ("Front", "FrontOptions", "FrontPoint", "TargetFront"),
     "memstow.planner.model.errors": (
         "DeclinedError",
         "InputError",
@@ -130,6 +144,7 @@ _HOMES: Final = {
         "UnknownSolverError",
     ),
     "memstow.planner.model.events": ("Bound", "Event", "Incumbent", "Listener", "OnBetter", "Phase"),
+    "memstow.planner.model.loops": ("Loops",),
     "memstow.planner.model.options": ("Options",),
     "memstow.planner.model.plan": (
         "Certificate",

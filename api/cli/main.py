@@ -21,6 +21,7 @@ from memstow.planner.show.formatting import plain
 
 COMMANDS: Final = (
     "solve",
+    "front",
     "verify",
     "view",
     "inspect",
