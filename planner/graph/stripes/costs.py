@@ -1,5 +1,6 @@
 """What operators cost: as the graph says, else multiplications; or the bytes that they read and write."""
 
+from dataclasses import replace
 from math import prod
 from typing import Final, Literal
 
@@ -20,6 +21,15 @@ def operator_costs(graph: Graph, unit: CostUnit = "given") -> list[int]:
         _multiplications(operator, tensors) if operator.cost is None else operator.cost
         for operator in graph.operators
     ]
+
+
+def with_cost_unit(graph: Graph, unit: CostUnit) -> Graph:
+    """The graph in which each operator says what it costs, in this unit."""
+    costs = operator_costs(graph, unit)
+    if all(operator.cost == cost for operator, cost in zip(graph.operators, costs, strict=True)):
+        return graph
+    operators = (replace(operator, cost=cost) for operator, cost in zip(graph.operators, costs, strict=True))
+    return replace(graph, operators=tuple(operators))
 
 
 def _moved(operator: Operator, tensors: dict[str, Tensor]) -> int:

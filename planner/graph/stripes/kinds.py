@@ -91,6 +91,9 @@ _NEAREST: Final = frozenset(("resizenearest", "resizenearestneighbor"))
 _BILINEAR: Final = frozenset(("resizebilinear",))
 _MEAN: Final = frozenset(("mean", "reducemean", "globalaveragepool", "globalmaxpool", "reducemax"))
 _DENSE: Final = frozenset(("fullyconnected", "dense", "gemm", "matmul"))
+# Rows and columns beyond this are not gone through one by one.
+_MOST_PLACES: Final = 1 << 24
+_MOST_ELEMENTS_MADE: Final = 1 << 38
 _UNWRITTEN: Final = str.maketrans("", "", "_- ")
 
 
@@ -171,9 +174,16 @@ def _kind(graph: Graph, operator: Operator, viewed: set[str]) -> Kind | None:
     if not images or any(image is None for _, image in images) or made.kind not in ("data", "external"):
         return None
     found = list(dict.fromkeys((i, image) for i, image in images if image is not None))
+    if not all(_is_small(image) for image in (*(it for _, it in found), image_of(made)) if image is not None):
+        return None
     return _reduction(operator, found, made, index[made.id]) or _by_rows(
         operator, found, made, index[made.id]
     )
+
+
+def _is_small(image: Image) -> bool:
+    places = image.rows * image.columns
+    return places <= _MOST_PLACES and places * image.columns <= _MOST_ELEMENTS_MADE
 
 
 def _reduction(operator: Operator, images: list[tuple[int, Image]], made: Tensor, to: int) -> Kind | None:
@@ -247,3 +257,13 @@ def _resized(nearest: bool, small: int, large: int) -> Axis:
     """What any convention of corners and centres may read."""
     exact = nearest and large in (small, 2 * small)
     return Axis(small, small, large, 0 if exact else 1, 1 if exact else 2)
+
+
+def works_by_element(operator: Operator) -> bool:
+    """Whether an element of the output needs the elements at the same place only, by the operator's type."""
+    return word_of(operator) in _SAME_PLACE
+
+
+def is_dense(operator: Operator) -> bool:
+    """Whether it multiplies by a matrix, by the operator's type."""
+    return word_of(operator) in _DENSE
