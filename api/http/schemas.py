@@ -10,6 +10,7 @@ from memstow.api.http.response_schemas import JOB_SCHEMA, PROBLEM_DOCUMENT, VERD
 from memstow.api.http.responses import MEDIA_TYPES, JsonObject, media_type_of_plan
 from memstow.api.http.samples import CSV, GRAPH, PLANS_FOR_OTHERS, PROBLEM, SVG, XLA_DUMP
 from memstow.api.operations.requests import MODEL_FORMATS
+from memstow.planner.model.front import Front, FrontOptions
 from memstow.planner.model.graph import ORDERS, Graph
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
@@ -38,6 +39,8 @@ _MODELS: Final[JsonObject] = {
     "Plan": Plan,
     "Target": Target,
     "Graph": Graph,
+    "Front": Front,
+    "FrontOptions": FrontOptions,
 }
 
 TITLES: Final = {
@@ -133,6 +136,7 @@ def answers(
     as_text: str | None = None,
     as_source: str | None = None,
     as_model: bool = False,
+    as_picture: bool = False,
     headers: JsonObject | None = None,
 ) -> Responses:
     """The responses of an operation; with examples in CSV and in C where it can be those as well."""
@@ -144,6 +148,8 @@ def answers(
         content["image/svg+xml"] = {"schema": {"type": "string"}, "example": SVG}
         for name, plan in PLANS_FOR_OTHERS.items():
             content[media_type_of_plan(name)] = {"schema": {}, "example": plan}
+    if as_picture:
+        content["image/svg+xml"] = {"schema": {"type": "string"}, "example": SVG}
     if as_model:
         content[MEDIA_TYPES["tflite"]] = {"schema": BYTES}
     success: JsonObject = {"description": description, "content": content}

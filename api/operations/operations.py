@@ -23,8 +23,10 @@ from memstow.api.operations.requests import (
     ReadBatchRequest,
     ReadRequest,
     RewritePlanRequest,
+    SolveFrontRequest,
     SolveRequest,
     VerifyRequest,
+    WriteFrontRequest,
 )
 from memstow.api.operations.results import Document, SolveResult, ValidatedBatch, ValidatedRequest
 from memstow.api.operations.solve import OnUpdate, solve
@@ -70,6 +72,8 @@ def perform_by_name(name: str, message: Message, on_update: OnUpdate, cancel: th
     """Carry out an operation for another process: request and result are messages."""
     operation = OPERATIONS[name]
     request = decode(operation.request, message)
+    if isinstance(request, SolveFrontRequest):
+        return encode(_front_of(request, on_update, cancel))
     if isinstance(request, SolveRequest):
         return encode(solve(request, on_update, cancel))
     return encode(operation.perform(request, None))
@@ -77,6 +81,23 @@ def perform_by_name(name: str, message: Message, on_update: OnUpdate, cancel: th
 
 def _solve(request: SolveRequest, _most_choices: int | None) -> SolveResult:
     return solve(request, lambda _update: None, threading.Event())
+
+
+def _solve_front(request: SolveFrontRequest, _most_choices: int | None) -> SolveResult:
+    return _front_of(request, lambda _update: None, threading.Event())
+
+
+def _front_of(request: SolveFrontRequest, on_update: OnUpdate, cancel: threading.Event) -> SolveResult:
+    # Requests for plans do not wait for this import.
+    from memstow.api.operations.front import solve_front
+
+    return solve_front(request, on_update, cancel)
+
+
+def _write_front(request: WriteFrontRequest, _most_choices: int | None) -> Document:
+    from memstow.planner.front.documents import read_front, write_front
+
+    return Document(write_front(read_front(request.front), request.to), request.to)
 
 
 def _read(request: ReadRequest, most_choices: int | None) -> ValidatedRequest:
@@ -206,6 +227,20 @@ INSPECT: Final = Operation("inspect", InspectRequest, Document, _inspect)
 CONVERT: Final = Operation("convert", ConvertRequest, Document, _convert)
 REWRITE_PLAN: Final = Operation("rewrite_plan", RewritePlanRequest, Document, _rewrite_plan)
 
+SOLVE_FRONT: Final = Operation("solve_front", SolveFrontRequest, SolveResult, _solve_front)
+WRITE_FRONT: Final = Operation("write_front", WriteFrontRequest, Document, _write_front)
+
 OPERATIONS: Final[Mapping[str, Operation[Any, Any]]] = {
-    it.name: it for it in (SOLVE, READ, READ_BATCH, VERIFY, INSPECT, CONVERT, REWRITE_PLAN)
+    it.name: it
+    for it in (
+        SOLVE,
+        SOLVE_FRONT,
+        READ,
+        READ_BATCH,
+        VERIFY,
+        INSPECT,
+        CONVERT,
+        REWRITE_PLAN,
+        WRITE_FRONT,
+    )
 }

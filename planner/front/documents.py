@@ -4,15 +4,13 @@ import csv
 import io
 from collections.abc import Iterable
 from dataclasses import fields, replace
-from typing import Any, Final
+from typing import Any
 
 from memstow.planner.formats.native import encode_document, plain
-from memstow.planner.model.front import OWN_FIELDS, Front, FrontPoint, TargetFront
+from memstow.planner.model.front import OWN_FIELDS, Front, FrontOptions, FrontPoint, TargetFront
 from memstow.planner.reading.issues import Findings
 from memstow.planner.reading.json_text import parse_json
 from memstow.planner.reading.sections import read_whole
-
-FORMATS: Final = ("json", "csv", "svg")
 
 Json = dict[str, object]
 """A JSON object."""
@@ -56,6 +54,21 @@ def read_front(data: bytes) -> Front:
     findings = Findings(raw)
     made = read_whole(Front, _with_values(raw), findings)
     if findings or not isinstance(made, Front):
+        raise findings.error()
+    return made
+
+
+def plain_options(asked: FrontOptions) -> Json:
+    """What is asked for, as JSON holds it."""
+    made: Json = plain(asked)
+    return made
+
+
+def parse_front_options(raw: object) -> FrontOptions:
+    """What a JSON value asks for; InputError where it is wrong."""
+    findings = Findings(raw)
+    made = read_whole(FrontOptions, raw, findings)
+    if findings or not isinstance(made, FrontOptions):
         raise findings.error()
     return made
 

@@ -18,7 +18,7 @@ from memstow.planner.front.request import (
     OnPoint,
     Points,
 )
-from memstow.planner.front.two_terms import default_terms
+from memstow.planner.front.two_terms import default_terms, two_terms
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.events import Listener
@@ -36,7 +36,7 @@ from memstow.planner.model.problem import Problem
 from memstow.planner.model.target import Target
 
 # Each point has a plan: those of a front together place no more buffers than this.
-_MOST_PLACEMENTS: Final = 5_000_000
+_MOST_PLACEMENTS: Final = 1_000_000
 
 
 def front(
@@ -125,14 +125,16 @@ def request_of(
     document: Problem | Graph, asked: FrontOptions, options: Options, start: Sequence[FrontPoint] = ()
 ) -> FrontRequest:
     """The request, with defaults filled in."""
-    is_problem = isinstance(document, Problem)
-    if is_problem:
+    if isinstance(document, Problem):
         _refuse_for_problem(asked)
     most = MOST_POINTS if asked.points is None else asked.points
     size = len(document.buffers) if isinstance(document, Problem) else len(document.tensors)
     terms = asked.terms
     if terms is None:
         terms = default_terms(document, options.hint) if isinstance(document, Problem) else GRAPH_TERMS
+    if isinstance(document, Problem):
+        # Terms without a front are refused before the work begins.
+        two_terms(document, terms)
     return FrontRequest(
         terms=terms,
         options=options,

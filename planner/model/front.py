@@ -19,6 +19,8 @@ CostUnit = Literal["given", "bytes"]
 
 GENERATORS: Final[tuple[Generator, ...]] = ("stripes", "recompute", "spill", "channels")
 """What may be done with a graph to need less memory, in the order of the documentation."""
+FORMATS: Final = ("json", "csv", "svg")
+"""What a front can be written as."""
 MOST_POINTS: Final = 1_000
 """No front has more points than this."""
 OWN_FIELDS: Final = ("bounds", "proven", "plan")

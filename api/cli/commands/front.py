@@ -4,12 +4,13 @@ import argparse
 import os
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from memstow.api.cli.exit_codes import Exit
-from memstow.api.cli.io.arguments import Commands, add_command, amount, real, whole
+from memstow.api.cli.io.arguments import Commands, add_command
+from memstow.api.cli.io.front_arguments import add_front, add_front_results
 from memstow.api.cli.io.interruptible import Interruptible
 from memstow.api.cli.io.output import STDOUT, refuse_unwritable, suffix_of, to_stdout, write_out
 from memstow.api.cli.io.problem_input import (
@@ -22,23 +23,18 @@ from memstow.api.cli.io.problem_input import (
     warn_if_terminal,
 )
 from memstow.api.cli.io.progress import Line
-from memstow.api.cli.io.search_arguments import add_limits, add_search, add_server, options_of
+from memstow.api.cli.io.search_arguments import add_limits, add_search, add_server, client_of, options_of
 from memstow.api.cli.io.terminal import is_terminal, print_error
 from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
-    from memstow.planner.front.request import OnPoint
     from memstow.planner.model.events import Event, Listener
-    from memstow.planner.model.front import Front, FrontOptions, FrontPoint
+    from memstow.planner.model.front import Front, FrontOptions
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.options import Options
     from memstow.planner.model.problem import Problem
     from memstow.planner.model.target import Target
 
-# Those of `planner.model.front`, which is slow to import.
-GENERATORS: Final = ("stripes", "recompute", "spill", "channels")
-MOST_POINTS: Final = 1_000
-_NONE: Final = "none"
 _FORMAT_OF: Final = {".json": "json", ".csv": "csv", ".svg": "svg"}
 
 
@@ -62,91 +58,13 @@ memstow front model.tflite --target stm32h743,corstone300
 """,
     )
     add_problem(parser)
-    _add_front(parser)
+    add_front(parser)
     add_graph_changes(parser)
     add_search(parser)
     add_limits(parser)
     add_server(parser)
-    _add_results(parser)
+    add_front_results(parser)
     parser.set_defaults(run=run, target=None, fit_only=False)
-
-
-def _add_front(parser: argparse.ArgumentParser) -> None:
-    front = parser.add_argument_group("front")
-    front.add_argument(
-        "--terms",
-        type=_two,
-        metavar="A,B",
-        help="the two terms: the peak (peak:POOL) or the capacity (capacity:POOL) of a pool and another term "
-        "of an objective (default: peak,cost of a graph; of a problem the peak of its first pool, and the "
-        "first cost that it has)",
-    )
-    front.add_argument(
-        "--with",
-        type=_generators,
-        dest="generators",
-        metavar="LIST",
-        help=f"of a graph: what may be done to need less memory, of {', '.join(GENERATORS)}, or {_NONE} "
-        "(default: stripes)",
-    )
-    front.add_argument(
-        "--cost",
-        choices=("given", "bytes"),
-        default="given",
-        help="of a graph: cost as its operators give it, or the bytes that they move (default: given)",
-    )
-    front.add_argument(
-        "--within",
-        type=real(1, 1_000_000),
-        metavar="X",
-        help="only points whose second term is at most X times its least value",
-    )
-    front.add_argument(
-        "--points", type=whole(1, MOST_POINTS), metavar="N", help="at most N points (default: 1,000)"
-    )
-    front.add_argument(
-        "--target",
-        action="append",
-        dest="targets",
-        metavar="TARGETS",
-        help="the front in the memories of each of these targets, files or names from `memstow targets`, "
-        "separated by commas; tells which is the smallest that will do",
-    )
-    front.add_argument(
-        "--capacity", type=amount, metavar="N", help="capacity of the only pool: 65536, 64KiB, 0x10000"
-    )
-
-
-def _add_results(parser: argparse.ArgumentParser) -> None:
-    results = parser.add_argument_group("results")
-    results.add_argument(
-        "-o",
-        "--output",
-        action="append",
-        metavar="FILE",
-        help="write the front to this file, as its name ends: .json, .csv or .svg; may be repeated",
-    )
-    results.add_argument("--json", action="store_true", help="print only the front, as JSON")
-    results.add_argument("--quiet", action="store_true", help="print no table")
-
-
-def _two(text: str) -> tuple[str, str]:
-    first, comma, second = text.partition(",")
-    if not comma or not first or not second or "," in second:
-        message = f"'{plain(text, most=80)}' is not two terms: write for example peak:fast,placement_cost"
-        raise argparse.ArgumentTypeError(message)
-    return first, second
-
-
-def _generators(text: str) -> tuple[str, ...]:
-    if text == _NONE:
-        return ()
-    given = tuple(dict.fromkeys(text.split(",")))
-    for name in given:
-        if name not in GENERATORS:
-            message = f"'{plain(name, most=80)}' is none of {', '.join(GENERATORS)}, or {_NONE}"
-            raise argparse.ArgumentTypeError(message)
-    return given
 
 
 def run(args: argparse.Namespace) -> int:
@@ -157,6 +75,11 @@ def run(args: argparse.Namespace) -> int:
     document = read_document(args.file, args)
     names = [name for given in args.targets or () for name in given.split(",")]
     targets = [read_target(name) for name in names]
+    if targets and (args.server or os.environ.get("MEMSTOW_SERVER")):
+        from memstow.planner.model.errors import InputError
+
+        message = "targets are compared here, not by a service; leave out one of the two"
+        raise InputError.single("no_targets", "--target", message)
     front, interrupted = _found(args, document, _Targets(names, targets))
     _write(args, front, outputs)
     if interrupted:
@@ -178,7 +101,7 @@ class _Hearing:
     """Who hears of the run, and may stop it."""
 
     event: "Listener"
-    point: "OnPoint"
+    values: "Callable[[Mapping[str, object]], None]"
     cancel: threading.Event
 
 
@@ -205,20 +128,24 @@ def _found(args: argparse.Namespace, document: "Problem | Graph", targets: _Targ
     )
     options = options_of(args, problem_of(document))
     progress = _Progress(sys.stderr) if is_terminal(sys.stderr) else None
+    server = args.server or os.environ.get("MEMSTOW_SERVER")
     given_up: dict[str, None] = {}
-    known: set[tuple[int, ...]] = set()
+    known: set[tuple[object, ...]] = set()
 
     def hear(event: "Event") -> None:
         if isinstance(event, Phase) and event.gives_up:
             given_up[event.name] = None
 
-    def count(point: "FrontPoint") -> None:
-        known.add(tuple(point.values.values()))
+    def count(values: "Mapping[str, object]") -> None:
+        known.add(tuple(value for value in values.values() if type(value) is int))
         if progress is not None:
             progress.points = len(known)
 
     def work(cancel: threading.Event) -> "Front":
-        return _front(document, asked, options, targets, _Hearing(hear, count, cancel))
+        hearing = _Hearing(hear, count, cancel)
+        if server:
+            return _remote(args, server, document, asked, options, hearing)
+        return _front(document, asked, options, targets, hearing)
 
     call = Interruptible(work)
     front = call.run(progress)
@@ -243,7 +170,25 @@ def _front(
         return front_of_targets(document, asked, options, targets.targets, callbacks, targets.names)
     from memstow.planner.front.front import find_front
 
-    return find_front(document, asked, options, callbacks, hearing.point)
+    return find_front(document, asked, options, callbacks, lambda point: hearing.values(point.values))
+
+
+def _remote(
+    args: argparse.Namespace,
+    server: str,
+    document: "Problem | Graph",
+    asked: "FrontOptions",
+    options: "Options",
+    hearing: _Hearing,
+) -> "Front":
+    client = client_of(server, args.key or os.environ.get("MEMSTOW_KEY"))
+    from memstow.api.client.runs import find_front
+    from memstow.planner.front.front import request_of
+    from memstow.planner.model.front import Front
+
+    with client:
+        found = find_front(client, document, asked, options, hearing.values, hearing.cancel.is_set)
+    return found or Front(terms=request_of(document, asked, options).terms, asked=asked)
 
 
 def _outputs(args: argparse.Namespace) -> list[tuple[str, str]]:

@@ -21,7 +21,7 @@ from memstow.api.cli.io.problem_input import (
     warn_if_terminal,
 )
 from memstow.api.cli.io.results import add_results, check_names, check_results, wants_model, write_results
-from memstow.api.cli.io.search_arguments import add_limits, add_search, add_server, options_of
+from memstow.api.cli.io.search_arguments import add_limits, add_search, add_server, client_of, options_of
 from memstow.api.cli.io.terminal import is_terminal, print_error
 from memstow.planner.show.formatting import plain
 
@@ -168,14 +168,10 @@ def _remote(
     hear: "Listener",
     cancel: threading.Event,
 ) -> "Plan":
-    try:
-        from memstow.api.client import Client, solve
-    except ModuleNotFoundError as error:
-        from memstow.planner.model.errors import InputError
+    client = client_of(server, key)
+    from memstow.api.client.runs import solve
 
-        message = "--server needs an extra that is not installed: pip install 'memstow[client]'"
-        raise InputError.single("missing_extra", error.name or "memstow", message) from None
-    with Client(server, key) as client:
+    with client:
         return solve(client, document, options, hear, cancel.is_set)
 
 

@@ -7,6 +7,7 @@ from memstow.api.cli.io.arguments import LONGEST_RUN, amount_from, duration, rea
 from memstow.api.cli.io.problem_input import read_plan
 
 if TYPE_CHECKING:
+    from memstow.api.client import Client
     from memstow.planner.model.options import Options
     from memstow.planner.model.problem import Problem
 
@@ -96,3 +97,15 @@ def options_of(args: argparse.Namespace, problem: "Problem") -> "Options":
         workers=args.workers,
         hint=None if args.hint is None else read_plan(args.hint, problem),
     )
+
+
+def client_of(server: str, key: str | None) -> "Client":
+    """A client of the service; InputError where what it needs is not installed."""
+    try:
+        from memstow.api.client import Client
+    except ModuleNotFoundError as error:
+        from memstow.planner.model.errors import InputError
+
+        message = "--server needs an extra that is not installed: pip install 'memstow[client]'"
+        raise InputError.single("missing_extra", error.name or "memstow", message) from None
+    return Client(server, key)

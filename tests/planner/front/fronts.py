@@ -43,7 +43,9 @@ def tense_problem(rng: Random) -> Problem:
     """A tiny problem whose terms pull in different directions: dear pools, costs of overlaps."""
     names = [f"b{i}" for i in range(rng.randint(3, 5))]
     several = rng.random() < 0.7
-    pools = (Pool(id="fast", cost=rng.randint(0, 1), reserved=_reserved(rng), capacity=rng.choice((None, 9))),)
+    pools = (
+        Pool(id="fast", cost=rng.randint(0, 1), reserved=_reserved(rng), capacity=rng.choice((None, 9))),
+    )
     if several:
         pools += (Pool(id="slow", cost=rng.randint(1, 4)),)
     return Problem(
