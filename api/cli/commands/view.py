@@ -10,8 +10,10 @@ from memstow.api.cli.io.page_file import comparison_of, page_of, show_page
 from memstow.api.cli.io.problem_input import (
     OF_GRAPHS,
     READABLE,
+    STDIN,
     add_changes,
     add_graph_changes,
+    is_front,
     naming_file,
     problem_of,
     read_bytes_of,
@@ -38,7 +40,8 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
         details="""
 Makes one file that holds the page and the plan: it works offline, loads nothing and sends nothing. Without
 --output the file is temporary and the browser shows it. With two plans it shows both beside each other, and
-which buffers moved. A plan in CSV says what its buffers are; other plans need their problem.
+which buffers moved. With a front and what it is a front of it shows the points to choose from, and the plan
+of each. A plan in CSV says what its buffers are; other plans need their problem.
 A plan that was made with --target, --capacity or --fit-only is for the problem changed that way: pass the
 same options here.""",
         examples="""
@@ -46,6 +49,7 @@ memstow view plan.json --problem model.json
 memstow view plan.json --problem model.tflite --output plan.html
 memstow view offsets.csv --output plan.html
 memstow view before.json after.json --problem model.json --output diff.html
+memstow view model.tflite front.json --output front.html
 memstow solve model.json --open
 """,
     )
@@ -62,6 +66,13 @@ memstow solve model.json --open
     parser.add_argument(
         "--plan-format", choices=READABLE, help="format of the plan (default: detected from its content)"
     )
+    parser.add_argument(
+        "--point",
+        type=_point,
+        metavar="N",
+        help="of a front: open it at this point, from 1; a page that cannot hold the plans of all points holds "
+        "those around it (default: those at the ends, and between them as many as there is room for)",
+    )
     parser.add_argument("-o", "--output", metavar="FILE", help="write the page to this file")
     add_changes(parser)
     add_graph_changes(parser)
@@ -75,6 +86,11 @@ def run(args: argparse.Namespace) -> int:
     refuse_unwritable(args.output)
     for path in (*files, args.problem):
         warn_if_terminal(path)
+    found = _front_among(args)
+    if found is not None:
+        return _show_front(*found, args)
+    if args.point is not None:
+        _refuse("no_front", "--point", "it names a point of a front, and none is given; leave it out")
     document, plans = _read_alone(files, args) if args.problem is None else _read_both(files, args)
     source = args.problem or args.plan
     if len(plans) == 1:
@@ -82,6 +98,45 @@ def run(args: argparse.Namespace) -> int:
     else:
         show_page(comparison_of(document, plans, files, source), args.output)
     return Exit.DONE
+
+
+def _front_among(args: argparse.Namespace) -> tuple[str, str] | None:
+    """The file of a front and that of what it is a front of; None: none is given."""
+    if args.other is not None and args.problem is not None:
+        return None
+    given = [args.plan, args.other or args.problem]
+    for path, source in (given, given[::-1]):
+        if path in (None, STDIN) or not is_front(read_bytes_of(path)):
+            continue
+        if source is None:
+            message = "a front has plans, which name buffers, but not their sizes; give what it is a front of"
+            _refuse("no_problem", "--problem", message)
+        return path, source
+    return None
+
+
+def _show_front(path: str, source: str, args: argparse.Namespace) -> int:
+    from memstow.api.cli.io.front_page import front_page, plans_left_out
+    from memstow.planner.front.documents import read_front
+
+    document = read_document(source, args)
+    with naming_file(path):
+        front = read_front(read_bytes_of(path))
+    number = len(front.points)
+    if args.point is not None and args.point > number:
+        _refuse("no_point", "--point", f"the front has points 1 to {number}; name one of them")
+    made = front_page(document, front, source, None if args.point is None else args.point - 1)
+    left_out = plans_left_out(made, front)
+    if left_out is not None:
+        print_error(left_out)
+    show_page(made.page, args.output)
+    return Exit.DONE
+
+
+def _point(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text) <= 1_000_000:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a point; they are counted from 1")
+    return int(text)
 
 
 def _read_both(files: list[str], args: argparse.Namespace) -> "tuple[Problem | Graph, list[Plan]]":
