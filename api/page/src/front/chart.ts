@@ -11,7 +11,6 @@ const LEFT = 84, RIGHT = 70, TOP = 34, BOTTOM = 48;
 const RADIUS = 5;
 /** From this ratio between the ends on, the costs are drawn in orders of magnitude. */
 const FAR = 8;
-const MOST_WHISKERS = 60;
 
 export interface Chart {
   x: (value: number) => number;
@@ -67,9 +66,6 @@ export function drawChart(pen: Pen, front: Front, chart: Chart, theme: Theme, ch
   pen.clip(...frame, () => drawRegions(pen, front, chart, theme));
   drawLeast(pen, front, chart, theme);
   pen.outline(...frame, theme.frame, 1);
-  pen.clip(...frame, () => {
-    if (front.points.length <= MOST_WHISKERS) front.points.forEach((point) => drawWhiskers(pen, point, chart, theme, false));
-  });
   if (front.points[chosen] !== undefined) drawCross(pen, front, chart, theme, chosen);
   front.points.forEach((point, place) => drawPoint(pen, point, chart.places[place] as readonly [number, number], theme, place === chosen));
   drawLabels(pen, front, chart, theme, chosen);
@@ -101,11 +97,15 @@ function drawAxes(pen: Pen, front: Front, chart: Chart, theme: Theme): void {
     const y = chart.y(tick.at);
     pen.line([LEFT, y, wide - RIGHT, y], theme.frame, 1);
     pen.text(LEFT - 8, y + 4, tick.text, { fill: theme.quiet, anchor: "end" });
-    if (lowest !== null && Number(lowest) > 0) pen.text(wide - RIGHT + 8, y + 4, `×${(tick.at / Number(lowest)).toFixed(2)}`, { fill: theme.quiet });
+  }
+  for (const tick of ratioTicks(range.y, Number(lowest ?? 0), many, chart.log)) {
+    const y = chart.y(tick * Number(lowest));
+    pen.line([wide - RIGHT, y, wide - RIGHT + 5, y], theme.quiet, 1);
+    pen.text(wide - RIGHT + 9, y + 4, `×${Number(tick.toPrecision(6))}`, { fill: theme.quiet });
   }
   pen.text(wide - RIGHT, tall - 10, `${plain(first, 40)}${isBytes(first) ? ", bytes" : ""} →`, { fill: theme.ink, anchor: "end", bold: true });
   pen.text(LEFT, 20, `↑ ${plain(second, 40)}${isBytes(second) ? ", bytes" : ""}`, { fill: theme.ink, bold: true });
-  pen.text(wide - 4, 20, "of the least", { fill: theme.quiet, anchor: "end" });
+  if (Number(lowest ?? 0) > 0) pen.text(wide - RIGHT + 9, 20, "of least", { fill: theme.quiet });
 }
 
 function decimalTicks(from: number, to: number, most: number): { at: number; text: string }[] {
@@ -115,6 +115,16 @@ function decimalTicks(from: number, to: number, most: number): { at: number; tex
   const ticks = [];
   for (let at = Math.ceil(from / step) * step; at <= to; at += step) ticks.push({ at, text: short(Math.round(at)) });
   return ticks;
+}
+
+/** Round multiples of the least value. */
+function ratioTicks(range: readonly [number, number], lowest: number, most: number, log: boolean): number[] {
+  if (!(lowest > 0)) return [];
+  const high = range[1] / lowest;
+  if (log) return [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].filter((ratio) => ratio <= high);
+  const power = 10 ** Math.floor(Math.log10((high - 1) / most));
+  const step = [1, 2, 5, 10].map((part) => part * power).find((part) => part >= (high - 1) / most) ?? 1;
+  return Array.from({ length: Math.min(50, Math.floor((high - 1) / step + 1e-9) + 1) }, (_, at) => 1 + at * step);
 }
 
 function powerTicks(from: number, to: number, most: number): { at: number; text: string }[] {
@@ -181,14 +191,12 @@ function floorOf(sound: FrontPoint[], chart: Chart): number[] {
   return line;
 }
 
-function drawWhiskers(pen: Pen, point: FrontPoint, chart: Chart, theme: Theme, strong: boolean): void {
+function drawWhiskers(pen: Pen, point: FrontPoint, chart: Chart, theme: Theme): void {
   if (point.standing !== "open") return;
   const [x, y] = [chart.x(Number(point.values[0])), chart.y(Number(point.values[1]))];
   const [first, second] = point.bounds;
-  const colour = strong ? theme.open : theme.liveLine;
-  const wide = strong ? 2 : 1;
-  if (first !== null && first < point.values[0]) pen.line([x, y, Math.max(LEFT, chart.x(Number(first))), y], colour, wide, [3, 3]);
-  if (second !== null && second < point.values[1]) pen.line([x, y, x, Math.min(chart.tall - BOTTOM, chart.y(Number(second)))], colour, wide, [3, 3]);
+  if (first !== null && first < point.values[0]) pen.line([x, y, Math.max(LEFT, chart.x(Number(first))), y], theme.open, 2, [3, 3]);
+  if (second !== null && second < point.values[1]) pen.line([x, y, x, Math.min(chart.tall - BOTTOM, chart.y(Number(second)))], theme.open, 2, [3, 3]);
 }
 
 function drawCross(pen: Pen, front: Front, chart: Chart, theme: Theme, chosen: number): void {
@@ -196,7 +204,7 @@ function drawCross(pen: Pen, front: Front, chart: Chart, theme: Theme, chosen: n
   const [x, y] = chart.places[chosen] as readonly [number, number];
   pen.line([x, y, x, chart.tall - BOTTOM], theme.ink, 1, [2, 3]);
   pen.line([x, y, LEFT, y], theme.ink, 1, [2, 3]);
-  pen.clip(LEFT, TOP, chart.wide - LEFT - RIGHT, chart.tall - TOP - BOTTOM, () => drawWhiskers(pen, point, chart, theme, true));
+  pen.clip(LEFT, TOP, chart.wide - LEFT - RIGHT, chart.tall - TOP - BOTTOM, () => drawWhiskers(pen, point, chart, theme));
   pen.text(x, chart.tall - BOTTOM + 31, valueText(front.terms[0], point.values[0]), { fill: theme.ink, bold: true, anchor: "middle" });
 }
 
@@ -237,7 +245,7 @@ function drawLabels(pen: Pen, front: Front, chart: Chart, theme: Theme, chosen: 
     const [x, y] = chart.places[place] as readonly [number, number];
     const text = [valueText(front.terms[0], point.values[0]), ratio(point.values[1], lowest) || valueText(front.terms[1], point.values[1])].join("  ");
     const wide = pen.measure(text, 11, place === chosen);
-    const spots = [[x + 9, y - 9], [x + 9, y + 4], [x - 9 - wide, y + 18], [x - wide / 2, y - 14]] as const;
+    const spots = [[x + 9, y - 9], [x - 9 - wide, y + 18], [x + 16, y - 22]] as const;
     for (const [left, base] of spots) {
       const box = [left - 2, base - 11, left + wide + 2, base + 3] as const;
       const inside = box[0] > LEFT && box[2] < chart.wide - RIGHT && box[1] > TOP && box[3] < chart.tall - BOTTOM;

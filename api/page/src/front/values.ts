@@ -42,7 +42,9 @@ export function least(front: Front, axis: Axis): Whole | null {
 /** How many times the least value; nothing where that is 0. Rounded up: a plan is never said to be cheaper than it is. */
 export function ratio(value: Whole, of: Whole | null): string {
   if (of === null || !(Number(of) > 0)) return "";
-  return `×${(Math.ceil((Number(value) / Number(of)) * 1000 - 1e-6) / 1000).toFixed(3).replace(/0$/, "")}`;
+  const times = Number(value) / Number(of);
+  const scale = times < 1.1 ? 1000 : 100;
+  return times === 1 ? "×1" : `×${(Math.ceil(times * scale - 1e-6) / scale).toFixed(times < 1.1 ? 3 : 2)}`;
 }
 
 export function standingText(standing: Standing): string {

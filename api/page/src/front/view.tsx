@@ -88,7 +88,6 @@ function ChartView(props: { front: Front }): JSX.Element {
     const size = new ResizeObserver(draw);
     size.observe(on);
     const stop = effect(draw);
-    on.focus({ preventScroll: true });
     return () => {
       size.disconnect();
       stop();

@@ -205,6 +205,8 @@ const MOST_GROUPS = 6;
  * moved. */
 export function firstColouring(now: Shown): Colouring {
   if (now.second !== null) return "moved";
+  // What stripes make of a graph is one operator after another of one kind.
+  if (now.ofSchedule) return "lifetime";
   const groups = now.scene.groupNames.length;
   if (groups > MOST_GROUPS && groups * 3 > now.scene.sizes.length) return "lifetime";
   return now.scene.groups === null ? "lifetime" : "group";
