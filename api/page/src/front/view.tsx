@@ -140,7 +140,7 @@ function Chosen(props: { front: Front }): JSX.Element | null {
         {front.terms.map((term, axis) => (
           <div key={term}>
             <dt>{plain(term, 40).replaceAll("_", " ")}</dt>
-            <dd>{exact(term, point.values[axis as 0 | 1])} {axis === 1 && ratio(point.values[1], least(front, 1))}{point.counted[axis as 0 | 1] ? ", counted here" : front.judged ? ", as the judge counted" : ""}</dd>
+            <dd>{exact(term, point.values[axis as 0 | 1])}{axis === 1 && ` ${ratio(point.values[1], least(front, 1))}`}{point.counted[axis as 0 | 1] ? ", counted here" : front.judged ? ", as the judge counted" : ""}</dd>
           </div>
         ))}
         {front.terms.map((term, axis) => {
