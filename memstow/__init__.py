@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from memstow.planner.exports import export as export
+    from memstow.planner.front.documents import read_front as read_front, write_front as write_front
+    from memstow.planner.front.front import front as front
     from memstow.planner.formats import (
         read_graph as read_graph,
         read_plan as read_plan,
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     )
     from memstow.planner.formats.tflite.reordering import reorder_model as reorder_model
     from memstow.planner.graph.program import lower_graph as lower_graph
+    from memstow.planner.loops import loops as loops, write_loops as write_loops
     from memstow.planner.model.digest import digest as digest
     from memstow.planner.model.errors import (
         DeclinedError as DeclinedError,
@@ -37,6 +40,12 @@ if TYPE_CHECKING:
         OnBetter as OnBetter,
         Phase as Phase,
     )
+    from memstow.planner.model.front import (
+        Front as Front,
+        FrontOptions as FrontOptions,
+        FrontPoint as FrontPoint,
+        TargetFront as TargetFront,
+    )
     from memstow.planner.model.graph import (
         Alternative as Alternative,
         Graph as Graph,
@@ -47,6 +56,7 @@ if TYPE_CHECKING:
         View as View,
         Window as Window,
     )
+    from memstow.planner.model.loops import Loops as Loops
     from memstow.planner.model.options import Options as Options
     from memstow.planner.model.plan import (
         Certificate as Certificate,
@@ -70,6 +80,7 @@ if TYPE_CHECKING:
         ReuseCost as ReuseCost,
     )
     from memstow.planner.model.target import Target as Target
+    from memstow.planner.model.tiling import Tiling as Tiling, TilingOptions as TilingOptions
     from memstow.planner.place.places import Places as Places, place as place
     from memstow.planner.solve.engine import plan as plan
     from memstow.planner.solve.recheck import recheck as recheck
@@ -77,6 +88,7 @@ if TYPE_CHECKING:
     from memstow.planner.targets.target import retarget as retarget
     from memstow.planner.tflm.carried_plan import carried_plan as carried_plan
     from memstow.planner.tflm.planned_model import planned_model as planned_model
+    from memstow.planner.tiling.tile import tile as tile, tile_all as tile_all
     from memstow.planner.verify import (
         Claim as Claim,
         Code as Code,
@@ -86,6 +98,10 @@ if TYPE_CHECKING:
         Violation as Violation,
         judge as judge,
         verify as verify,
+    )
+    from memstow.planner.verify.tilings import (
+        TilingVerdict as TilingVerdict,
+        verify_tiling as verify_tiling,
     )
 
 __version__ = "0.1.0"
@@ -102,7 +118,10 @@ _HOMES: Final = {
         "write_problem",
     ),
     "memstow.planner.formats.tflite.reordering": ("reorder_model",),
+    "memstow.planner.front.documents": ("read_front", "write_front"),
+    "memstow.planner.front.front": ("front",),
     "memstow.planner.graph.program": ("lower_graph",),
+    "memstow.planner.loops": ("loops", "write_loops"),
     "memstow.planner.model.graph": (
         "Alternative",
         "Graph",
@@ -114,6 +133,7 @@ _HOMES: Final = {
         "Window",
     ),
     "memstow.planner.model.digest": ("digest",),
+    "memstow.planner.model.front": ("Front", "FrontOptions", "FrontPoint", "TargetFront"),
     "memstow.planner.model.errors": (
         "DeclinedError",
         "InputError",
@@ -124,6 +144,7 @@ _HOMES: Final = {
         "UnknownSolverError",
     ),
     "memstow.planner.model.events": ("Bound", "Event", "Incumbent", "Listener", "OnBetter", "Phase"),
+    "memstow.planner.model.loops": ("Loops",),
     "memstow.planner.model.options": ("Options",),
     "memstow.planner.model.plan": (
         "Certificate",
@@ -146,6 +167,7 @@ _HOMES: Final = {
         "Reserved",
         "ReuseCost",
     ),
+    "memstow.planner.model.tiling": ("Tiling", "TilingOptions"),
     "memstow.planner.place.places": ("Places", "place"),
     "memstow.planner.solve.engine": ("plan",),
     "memstow.planner.solve.recheck": ("recheck",),
@@ -154,6 +176,7 @@ _HOMES: Final = {
     "memstow.planner.targets.target": ("retarget",),
     "memstow.planner.tflm.carried_plan": ("carried_plan",),
     "memstow.planner.tflm.planned_model": ("planned_model",),
+    "memstow.planner.tiling.tile": ("tile", "tile_all"),
     "memstow.planner.verify": (
         "Claim",
         "Code",
@@ -164,6 +187,7 @@ _HOMES: Final = {
         "judge",
         "verify",
     ),
+    "memstow.planner.verify.tilings": ("TilingVerdict", "verify_tiling"),
 }
 _HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from memstow.solvers import instance as _instance
 from memstow.solvers import recompute as _recompute
+from memstow.solvers import stripes as _stripes
 from memstow.solvers.order import instance as _order
 from memstow.solvers.solver import HintPlace, Term
 
@@ -364,6 +365,9 @@ def order_within(instance: OrderInstance, limit: int, seed: int, budget: Budget)
 def order_needs(instance: OrderInstance, order: Sequence[int]) -> list[int]: ...
 def lpmf(instance: OrderInstance) -> list[int]: ...
 def depth_first(instance: OrderInstance) -> list[int]: ...
+def stripe_front(
+    program: _stripes.StripeProgram, most_cost: int, longest: int, budget: Budget
+) -> tuple[list[tuple[int, int, list[tuple[int, int, int, int]]]], bool]: ...
 
 class PlacedColumns:
     """Offsets by buffer, as bytes of 64-bit integers."""

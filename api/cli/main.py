@@ -21,10 +21,12 @@ from memstow.planner.show.formatting import plain
 
 COMMANDS: Final = (
     "solve",
+    "front",
     "verify",
     "view",
     "inspect",
     "convert",
+    "tile",
     "generate",
     "bench",
     "solvers",

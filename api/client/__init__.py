@@ -5,10 +5,8 @@ key, so that retries make no second one.
 """
 
 import asyncio
-import queue
-import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Final, TypedDict, TypeVar
 
 import httpx2
@@ -23,19 +21,18 @@ from memstow.api.client.exchange import (
     Request,
     ServerError,
     Wait,
-    job_error,
 )
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.events import Event
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Plan, Status
+from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.reading.printable import printable
 
 if TYPE_CHECKING:
+    from memstow.planner.model.front import Front, FrontOptions
     from memstow.planner.model.graph import Graph
 
-__all__ = ["AsyncClient", "Client", "JobEvent", "ServerError", "solve"]
+__all__ = ["AsyncClient", "Client", "JobEvent", "ServerError"]
 
 _ANSWER_SECONDS: Final = 60.0
 _CONNECT_SECONDS: Final = 10.0
@@ -76,6 +73,32 @@ class Client:
         """The id of a new job."""
         flow = self._exchange.submit(problem, options, priority, hint_job, idempotency_key)
         return self._run(flow)
+
+    def front(
+        self,
+        problem: "Problem | Graph",
+        asked: "FrontOptions | None" = None,
+        options: Options | None = None,
+    ) -> "Front":
+        """The front of two terms, when its job is done."""
+        return self._run(self._exchange.find_front(problem, asked, options))
+
+    def submit_front(
+        self,
+        problem: "Problem | Graph",
+        asked: "FrontOptions | None" = None,
+        options: Options | None = None,
+        *,
+        priority: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> str:
+        """The id of a new job for a front; its events have a `point` for each point."""
+        flow = self._exchange.submit_front(problem, asked, options, priority, idempotency_key)
+        return self._run(flow)
+
+    def front_result(self, job: str) -> "Front":
+        """The front of a job: the points so far, or all of them."""
+        return self._run(self._exchange.front(job))
 
     def job(self, job: str) -> JsonObject:
         """A job as the server describes it."""
@@ -175,6 +198,32 @@ class AsyncClient:
         flow = self._exchange.submit(problem, options, priority, hint_job, idempotency_key)
         return await self._run(flow)
 
+    async def front(
+        self,
+        problem: "Problem | Graph",
+        asked: "FrontOptions | None" = None,
+        options: Options | None = None,
+    ) -> "Front":
+        """The front of two terms, when its job is done."""
+        return await self._run(self._exchange.find_front(problem, asked, options))
+
+    async def submit_front(
+        self,
+        problem: "Problem | Graph",
+        asked: "FrontOptions | None" = None,
+        options: Options | None = None,
+        *,
+        priority: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> str:
+        """The id of a new job for a front; its events have a `point` for each point."""
+        flow = self._exchange.submit_front(problem, asked, options, priority, idempotency_key)
+        return await self._run(flow)
+
+    async def front_result(self, job: str) -> "Front":
+        """The front of a job: the points so far, or all of them."""
+        return await self._run(self._exchange.front(job))
+
     async def job(self, job: str) -> JsonObject:
         """A job as the server describes it."""
         return await self._run(self._exchange.job(job))
@@ -257,61 +306,3 @@ def _http_options(server: str, key: str | None) -> _HttpOptions:
         "headers": {"accept": "application/json"} | ({"authorization": f"Bearer {key}"} if key else {}),
         "timeout": httpx2.Timeout(_ANSWER_SECONDS, connect=_CONNECT_SECONDS),
     }
-
-
-def solve(
-    client: Client,
-    problem: "Problem | Graph",
-    options: Options,
-    on_event: Callable[[Event], None] | None,
-    stopped: Callable[[], bool],
-) -> Plan:
-    """As `planner.solve.engine.plan`, by a server: events are reported, and a stop keeps the best plan."""
-    job = client.submit(problem, options)
-    stop_sent = False
-    state = ""
-    for job_event in _events_until_stopped(client, job, stopped):
-        if job_event is None:
-            if not stop_sent:
-                stop_sent = True
-                client.stop(job)
-            continue
-        event = job_event.event()
-        if event is not None and on_event is not None:
-            on_event(event)
-        state = str(job_event.data.get("state", ""))
-    if state == "failed":
-        raise job_error(client.job(job))
-    try:
-        return client.result(job, problem)
-    except ServerError as error:
-        if state == "cancelled" and error.code == "no_plan_yet":
-            return Plan(status=Status.UNKNOWN)
-        raise
-
-
-def _events_until_stopped(client: Client, job: str, stopped: Callable[[], bool]) -> Iterator[JobEvent | None]:
-    """The events of a job; None while it should stop. Read by a thread, so that a stop is noticed at once."""
-    received: queue.SimpleQueue[JobEvent | BaseException | None] = queue.SimpleQueue()
-
-    def read() -> None:
-        try:
-            for event in client.events(job):
-                received.put(event)
-            received.put(None)
-        except BaseException as error:
-            received.put(error)
-
-    threading.Thread(target=read, name="memstow events", daemon=True).start()
-    while True:
-        try:
-            item = received.get(timeout=0.05)
-        except queue.Empty:
-            if stopped():
-                yield None
-            continue
-        if item is None:
-            return
-        if isinstance(item, BaseException):
-            raise item
-        yield item

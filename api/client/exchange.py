@@ -28,6 +28,7 @@ from memstow.planner.model.problem import Problem
 from memstow.planner.reading.printable import printable
 
 if TYPE_CHECKING:
+    from memstow.planner.model.front import Front, FrontOptions
     from memstow.planner.model.graph import Graph
 
 _RETRIED: Final = frozenset({429, 502, 503, 504})
@@ -127,6 +128,38 @@ class Exchange:
         header = _idempotency_header(idempotency_key)
         answer = yield from self._send(_problem_request("/v1/jobs", problem, options, members, header))
         return str(answer.json()["id"])
+
+    def submit_front(
+        self,
+        problem: "Problem | Graph",
+        asked: "FrontOptions | None",
+        options: Options | None,
+        priority: int | None,
+        idempotency_key: str | None,
+    ) -> Flow[str]:
+        """The id of a new job for a front."""
+        # The programs of most clients do not wait for this import.
+        from memstow.planner.front.documents import plain_options
+
+        members = {"front": None if asked is None else plain_options(asked), "priority": priority}
+        header = _idempotency_header(idempotency_key)
+        answer = yield from self._send(_problem_request("/v1/fronts", problem, options, members, header))
+        return str(answer.json()["id"])
+
+    def front(self, job: str) -> "Flow[Front]":
+        """The front of a job: the points so far, or all of them."""
+        from memstow.planner.front.documents import read_front
+
+        answer = yield from self._send(Request("GET", f"/v1/jobs/{job}/front"))
+        return read_front(answer.content)
+
+    def find_front(
+        self, problem: "Problem | Graph", asked: "FrontOptions | None", options: Options | None
+    ) -> "Flow[Front]":
+        """The front, when its job is done."""
+        job = yield from self.submit_front(problem, asked, options, None, None)
+        yield Follow(job)
+        return (yield from self.front(job))
 
     def job(self, job: str) -> Flow[JsonObject]:
         """A job as the server describes it."""

@@ -17,6 +17,7 @@ from memstow.api.http.responses import JsonObject
 from memstow.api.http.routes import (
     admin,
     batches,
+    fronts,
     health,
     home,
     job_documents,
@@ -96,6 +97,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         jobs,
         job_documents,
         job_events,
+        fronts,
         batches,
         tools,
         reference,

@@ -14,7 +14,7 @@ from memstow.api.http.service import Service
 from memstow.api.operations import plan_forms
 from memstow.api.operations.encoding import OPTION_NAMES
 from memstow.api.operations.graph_members import CHANGES
-from memstow.api.operations.requests import BodyForm, QueryValue
+from memstow.api.operations.requests import BodyForm, FrontValue, QueryValue
 from memstow.api.store.job import Job
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.graph import ORDERS
@@ -77,6 +77,18 @@ OPTION_PARAMETERS: Final = [
         "required": False,
     }
     for name in OPTION_NAMES
+]
+
+FRONT_NAMES: Final = ("terms", "generators", "cost", "within", "points")
+FRONT_PARAMETERS: Final = [
+    {"name": name, "in": "query", "description": description, "schema": schema, "required": False}
+    for name, description, schema in (
+        ("terms", "The two terms of the front, with a comma between.", {"type": "string"}),
+        ("generators", "Of a graph: what may be done, with commas between.", {"type": "string"}),
+        ("cost", "Of a graph: given, or bytes.", {"enum": ["given", "bytes"]}),
+        ("within", "At most this many times the least second term.", {"type": "number", "minimum": 1}),
+        ("points", "At most this many points.", {"type": "integer", "minimum": 1, "maximum": 1000}),
+    )
 ]
 
 CHANGE_PARAMETERS: Final = [
@@ -157,11 +169,14 @@ def _media_type(request: Request) -> str:
 
 
 async def read_problem_body(
-    request: Request, service: Service, chosen: str | None, *members: str
+    request: Request, service: Service, chosen: str | None, *members: str, front: bool = False
 ) -> tuple[bytes, BodyForm]:
-    """The body of a request for a plan, and its form; an envelope may have these further members."""
+    """The body of a request for a plan or a front, and its form; an envelope may have these members more."""
     name = format_of(request, chosen)
-    require_known(request, *OPTION_NAMES, *CHANGES, "dim", "format", "output_format", *plan_forms.PARAMETERS)
+    of_front = FRONT_NAMES if front else ()
+    require_known(
+        request, *of_front, *OPTION_NAMES, *CHANGES, "dim", "format", "output_format", *plan_forms.PARAMETERS
+    )
     rewrites = request.query_params.get("output_format") == plan_forms.MODEL
     if rewrites and name != plan_forms.MODEL:
         message = "a TensorFlow Lite model is written from the body that is one, and this is something else"
@@ -176,6 +191,7 @@ async def read_problem_body(
         options=options,
         changes=changes_in(request),
         dims=dims_in(request, name),
+        front=_front_in(request) if front else None,
         members=members if name is None else (),
         rewrites_model=rewrites,
         model_flags=plan_forms.flags_of(output_format(request, plan_forms.MODEL)) if rewrites else (),
@@ -187,6 +203,15 @@ def form_of_document(request: Request, chosen: str | None) -> BodyForm:
     """The form of a body that holds a problem, a graph or a model, and no options."""
     name = format_of(request, chosen)
     return BodyForm(format=name, changes=changes_in(request), dims=dims_in(request, name))
+
+
+def _front_in(request: Request) -> dict[str, FrontValue]:
+    """What the query asks of a front."""
+    query = request.query_params
+    found: dict[str, FrontValue] = {
+        name: query[name].split(",") for name in ("terms", "generators") if name in query
+    }
+    return found | {name: _query_value(query[name]) for name in ("cost", "within", "points") if name in query}
 
 
 def dims_in(request: Request, name: str | None) -> dict[str, int]:

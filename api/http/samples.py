@@ -95,6 +95,36 @@ VERDICT: Final[JsonObject] = {
         }
     ],
 }
+TWO_POOLS: Final[JsonObject] = {
+    "version": 1,
+    "pools": [{"id": "fast", "capacity": 8192}, {"id": "slow", "cost": 4}],
+    "buffers": [
+        {"id": "input", "size": 4096, "lifetime": [0, 2]},
+        {"id": "conv1", "size": 8192, "lifetime": [1, 3]},
+    ],
+}
+FRONT: Final[JsonObject] = {
+    "version": 1,
+    "name": "first",
+    "terms": ["peak:fast", "placement_cost"],
+    "points": [
+        {
+            "peak:fast": 4096,
+            "placement_cost": 12288,
+            "bounds": {"peak:fast": 4096, "placement_cost": 12288},
+            "proven": True,
+            "plan": {
+                "status": "feasible",
+                "placements": [{"buffer": "input", "pool": "fast", "offset": 0}],
+            },
+        }
+    ],
+    "complete": True,
+    "seconds": 0.4,
+}
+FRONT_CSV: Final = (
+    "peak:fast,placement_cost,peak:fast bound,placement_cost bound,proven\n4096,12288,4096,12288,yes\n"
+)
 JOB_ID: Final = "2e3fefc7bebb4b32a6c9086daa32ce31"
 JOB: Final[JsonObject] = {
     "id": JOB_ID,
@@ -119,4 +149,28 @@ JOB: Final[JsonObject] = {
     "gap": 0.04,
     "solver": "greedy lowest/size",
     "error": None,
+}
+TILING: Final[JsonObject] = {
+    "tilings": [
+        {
+            "operator": "conv",
+            "type": None,
+            "pool": "memory",
+            "capacity": 4096,
+            "home": None,
+            "unit": 1,
+            "why_not": "the shape or the type of 'sound' is not known",
+            "needs": None,
+            "bound": None,
+            "least": None,
+            "whole": None,
+            "complete": True,
+            "looked_at": 0,
+            "replayed": False,
+            "tile": None,
+        }
+    ],
+    "tiled": 0,
+    "bytes": 0,
+    "least": 0,
 }

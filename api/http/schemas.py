@@ -6,10 +6,11 @@ from typing import Any, Final
 from pydantic import TypeAdapter
 
 from memstow.api.http.errors import MEDIA_TYPE
-from memstow.api.http.response_schemas import JOB_SCHEMA, PROBLEM_DOCUMENT, VERDICT_SCHEMA
+from memstow.api.http.response_schemas import JOB_SCHEMA, PROBLEM_DOCUMENT, TILINGS_SCHEMA, VERDICT_SCHEMA
 from memstow.api.http.responses import MEDIA_TYPES, JsonObject, media_type_of_plan
 from memstow.api.http.samples import CSV, GRAPH, PLANS_FOR_OTHERS, PROBLEM, SVG, XLA_DUMP
 from memstow.api.operations.requests import MODEL_FORMATS
+from memstow.planner.model.front import Front, FrontOptions
 from memstow.planner.model.graph import ORDERS, Graph
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
@@ -38,6 +39,8 @@ _MODELS: Final[JsonObject] = {
     "Plan": Plan,
     "Target": Target,
     "Graph": Graph,
+    "Front": Front,
+    "FrontOptions": FrontOptions,
 }
 
 TITLES: Final = {
@@ -69,7 +72,12 @@ WITHOUT_KEY: Final[JsonObject] = {"security": []}
 
 def schemas() -> JsonObject:
     """The schemas that operations refer to."""
-    found: JsonObject = {"ProblemDocument": PROBLEM_DOCUMENT, "Job": JOB_SCHEMA, "Verdict": VERDICT_SCHEMA}
+    found: JsonObject = {
+        "ProblemDocument": PROBLEM_DOCUMENT,
+        "Job": JOB_SCHEMA,
+        "Verdict": VERDICT_SCHEMA,
+        "Tilings": TILINGS_SCHEMA,
+    }
     for name, model in _MODELS.items():
         made = TypeAdapter(model).json_schema(ref_template="#/components/schemas/{model}")
         found |= made.pop("$defs", {})
@@ -133,6 +141,7 @@ def answers(
     as_text: str | None = None,
     as_source: str | None = None,
     as_model: bool = False,
+    as_picture: bool = False,
     headers: JsonObject | None = None,
 ) -> Responses:
     """The responses of an operation; with examples in CSV and in C where it can be those as well."""
@@ -144,6 +153,8 @@ def answers(
         content["image/svg+xml"] = {"schema": {"type": "string"}, "example": SVG}
         for name, plan in PLANS_FOR_OTHERS.items():
             content[media_type_of_plan(name)] = {"schema": {}, "example": plan}
+    if as_picture:
+        content["image/svg+xml"] = {"schema": {"type": "string"}, "example": SVG}
     if as_model:
         content[MEDIA_TYPES["tflite"]] = {"schema": BYTES}
     success: JsonObject = {"description": description, "content": content}

@@ -113,6 +113,9 @@ async def _plan_of_job(service: Service, caller: Caller, job: object) -> bytes:
         found = await service.in_thread(service.queue.get, job)
     if found is None or not caller.may_see(found.key_id):
         raise InputError.single("no_such_job", "$.hint_job", f"there is no job {shown(job)}")
+    if found.is_front:
+        message = f"the job {shown(job)} is for a front: give a plan of it as `options.hint`"
+        raise InputError.single("is_front", "$.hint_job", message)
     plan = await service.in_thread(service.queue.document, found.id, "plan")
     if plan is None:
         raise InputError.single("no_plan_yet", "$.hint_job", f"the job {shown(job)} has no plan yet")

@@ -13,7 +13,7 @@ from memstow.api.operations.body_documents import (
 )
 from memstow.api.operations.body_issues import collect, over_limit
 from memstow.api.operations.documents import digest_of, document_bytes, problem_of
-from memstow.api.operations.encoding import cache_key, options_to_text
+from memstow.api.operations.encoding import FRONT, cache_key, cache_key_with_hint, options_to_text, with_front
 from memstow.api.operations.graph_members import GRAPH_MEMBERS, subject_of
 from memstow.api.operations.models import require_writable
 from memstow.api.operations.requests import BodyForm, Limits
@@ -28,6 +28,7 @@ from memstow.planner.reading.parse import parse_options
 from memstow.planner.reading.printable import printable, shown
 
 if TYPE_CHECKING:
+    from memstow.planner.model.front import FrontOptions
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.problem import Problem
 
@@ -55,18 +56,24 @@ class ParsedRequest:
     digest: str
     cache_key: str
     members: Mapping[str, object] = field(default_factory=dict)  # further members of the envelope
+    front: "FrontOptions | None" = None  # the front that is asked for, in the place of a plan
 
     def validated(self) -> ValidatedRequest:
         """In the form that the store keeps."""
         options = self.options
+        text, key = options_to_text(options), self.cache_key
         problem = problem_of(self.problem)
         terms = problem.terms()
+        if self.front is not None:
+            text = with_front(text, self.front)
+            key = cache_key_with_hint(key, text.encode())
+            terms = _terms_of_front(self.problem, self.front, options)
         return ValidatedRequest(
             problem=document_bytes(self.problem),
-            options=options_to_text(options),
+            options=text,
             hint=None if options.hint is None else formats.write_plan(problem, options.hint),
             digest=self.digest,
-            cache_key=self.cache_key,
+            cache_key=key,
             buffers=len(problem.buffers),
             name=None if problem.name is None else printable(problem.name, LONGEST_NAME),
             term=printable(terms[0], LONGEST_NAME) if terms else None,
@@ -96,13 +103,15 @@ def _parse_problem_alone(
     issues: list[Issue] = []
     problem = document_alone(issues, read, form)
     options = collect(issues, "query", lambda: options_within(dict(form.options), limits))
-    return _parsed(issues, problem, options, {})
+    front = _front(issues, "query", form, {})
+    return _parsed(issues, problem, options, {}, front)
 
 
 def _parse_envelope(content: object, form: BodyForm, limits: Limits) -> ParsedRequest:
     issues: list[Issue] = []
     subject = subject_of(content)
-    allowed = (subject, "target", *GRAPH_MEMBERS, "options", *form.members)
+    of_front = () if form.front is None else (FRONT,)
+    allowed = (subject, "target", *GRAPH_MEMBERS, "options", *of_front, *form.members)
     raw = {**form.changes, **envelope(issues, content, allowed, (subject,))}
     problem = document_on_target(issues, raw, subject, limits)
     given = raw.get("options", {})
@@ -110,10 +119,11 @@ def _parse_envelope(content: object, form: BodyForm, limits: Limits) -> ParsedRe
         # The body comes before the query.
         given = {**form.options, **given}
     options = collect(issues, "options", lambda: options_within(given, limits))
+    front = _front(issues, FRONT, form, raw.get(FRONT, {}))
     members = {name: raw[name] for name in form.members if name in raw}
     if "priority" in members:
         collect(issues, "", lambda: checked_priority(members["priority"]))
-    return _parsed(issues, problem, options, members)
+    return _parsed(issues, problem, options, members, front)
 
 
 def _parsed(
@@ -121,6 +131,7 @@ def _parsed(
     problem: "Problem | Graph | None",
     options: Options | None,
     members: Mapping[str, object],
+    front: "FrontOptions | None" = None,
 ) -> ParsedRequest:
     if issues or problem is None or options is None:
         raise InputError(issues)
@@ -131,7 +142,29 @@ def _parsed(
         digest=key,
         cache_key=cache_key(problem, options, key),
         members=members,
+        front=front,
     )
+
+
+def _front(issues: list[Issue], path: str, form: BodyForm, given: object) -> "FrontOptions | None":
+    """The front that the body and the query ask for; None where it is a plan. The body comes first."""
+    if form.front is None:
+        return None
+    from memstow.planner.front.documents import parse_front_options
+
+    asked = {**form.front, **given} if isinstance(given, dict) else given
+    return collect(issues, path, lambda: parse_front_options(asked))
+
+
+def _terms_of_front(document: "Problem | Graph", asked: "FrontOptions", options: Options) -> tuple[str, str]:
+    """The two terms; InputError where they have no front."""
+    from memstow.planner.front.front import request_of
+
+    try:
+        return request_of(document, asked, options).terms
+    except InputError as error:
+        issues = [replace(issue, path=f"$.{FRONT}.{issue.path}") for issue in error.issues]
+        raise InputError(issues) from None
 
 
 def parse_document_body(body: bytes, form: BodyForm, limits: Limits) -> "Problem | Graph":

@@ -15,6 +15,7 @@ from memstow.planner.model.problem import Problem
 from memstow.planner.reading.parse import parse_options
 
 if TYPE_CHECKING:
+    from memstow.planner.model.front import FrontOptions
     from memstow.planner.model.graph import Graph
 
 # The options that decide about the plan. The hint is added to the cache key apart.
@@ -28,6 +29,8 @@ OPTION_NAMES: Final = (
     "workers",
     "memory_limit",
 )
+FRONT: Final = "front"
+"""The member of the options of a job that says which front it is for."""
 # Characters of a cache key that say which version it is of.
 MARK_LENGTH: Final = 12
 _NO_PROBLEM: Final = Problem(version=1, buffers=())
@@ -48,9 +51,24 @@ def options_to_text(options: Options) -> str:
     return json.dumps({name: getattr(options, name) for name in OPTION_NAMES})
 
 
+def with_front(options: str, asked: "FrontOptions") -> str:
+    """The options of a job for a front: what is asked for is one more member."""
+    from memstow.planner.front.documents import plain_options
+
+    return json.dumps({**json.loads(options), FRONT: plain_options(asked)})
+
+
+def front_in(options: str) -> "FrontOptions":
+    """What the options of a job for a front ask for."""
+    from memstow.planner.front.documents import parse_front_options
+
+    return parse_front_options(json.loads(options)[FRONT])
+
+
 def options_from_text(text: str, hint: bytes | None) -> Options:
     """Options and hint from the store."""
     raw = json.loads(text)
+    raw.pop(FRONT, None)
     if hint is not None:
         raw["hint"] = json.loads(hint)
     return parse_options(raw)

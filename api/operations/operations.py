@@ -23,8 +23,11 @@ from memstow.api.operations.requests import (
     ReadBatchRequest,
     ReadRequest,
     RewritePlanRequest,
+    SolveFrontRequest,
     SolveRequest,
+    TileRequest,
     VerifyRequest,
+    WriteFrontRequest,
 )
 from memstow.api.operations.results import Document, SolveResult, ValidatedBatch, ValidatedRequest
 from memstow.api.operations.solve import OnUpdate, solve
@@ -70,6 +73,8 @@ def perform_by_name(name: str, message: Message, on_update: OnUpdate, cancel: th
     """Carry out an operation for another process: request and result are messages."""
     operation = OPERATIONS[name]
     request = decode(operation.request, message)
+    if isinstance(request, SolveFrontRequest):
+        return encode(_front_of(request, on_update, cancel))
     if isinstance(request, SolveRequest):
         return encode(solve(request, on_update, cancel))
     return encode(operation.perform(request, None))
@@ -77,6 +82,23 @@ def perform_by_name(name: str, message: Message, on_update: OnUpdate, cancel: th
 
 def _solve(request: SolveRequest, _most_choices: int | None) -> SolveResult:
     return solve(request, lambda _update: None, threading.Event())
+
+
+def _solve_front(request: SolveFrontRequest, _most_choices: int | None) -> SolveResult:
+    return _front_of(request, lambda _update: None, threading.Event())
+
+
+def _front_of(request: SolveFrontRequest, on_update: OnUpdate, cancel: threading.Event) -> SolveResult:
+    # Requests for plans do not wait for this import.
+    from memstow.api.operations.front import solve_front
+
+    return solve_front(request, on_update, cancel)
+
+
+def _write_front(request: WriteFrontRequest, _most_choices: int | None) -> Document:
+    from memstow.planner.front.documents import read_front, write_front
+
+    return Document(write_front(read_front(request.front), request.to), request.to)
 
 
 def _read(request: ReadRequest, most_choices: int | None) -> ValidatedRequest:
@@ -166,6 +188,15 @@ def _convert(request: ConvertRequest, most_choices: int | None) -> Document:
     return Document(formats.write_graph(document), request.to)
 
 
+def _tile(request: TileRequest, most_choices: int | None) -> Document:
+    if most_choices is not None:
+        # It looks at many combinations, which no number of choices tells.
+        raise TooManyChoicesError
+    from memstow.api.operations.tilings import tiles_of
+
+    return _json_document(tiles_of(request))
+
+
 def _rewrite_plan(request: RewritePlanRequest, most_choices: int | None) -> Document:
     plan = plan_from_bytes(request.plan)
     if plan.status not in PLANNED:
@@ -176,11 +207,12 @@ def _rewrite_plan(request: RewritePlanRequest, most_choices: int | None) -> Docu
             raise TooManyChoicesError
         model = written(request.model or b"", plan, plan_forms.flags_of(request.to))
         return Document(model, plan_forms.MODEL)
-    problem = problem_of(document_from(request.problem), plan)
+    document = document_from(request.problem)
+    problem = problem_of(document, plan)
     _require_few(problem, most_choices)
     if most_choices is not None and plan_forms.takes_long(problem, request.to):
         raise TooManyChoicesError
-    return Document(plan_forms.write(problem, plan, request.to), request.to)
+    return Document(plan_forms.write(document, plan, request.to), request.to)
 
 
 def _require_no_model(form: BodyForm, most_choices: int | None) -> None:
@@ -204,8 +236,24 @@ READ_BATCH: Final = Operation("read_batch", ReadBatchRequest, ValidatedBatch, _r
 VERIFY: Final = Operation("verify", VerifyRequest, Document, _verify)
 INSPECT: Final = Operation("inspect", InspectRequest, Document, _inspect)
 CONVERT: Final = Operation("convert", ConvertRequest, Document, _convert)
+TILE: Final = Operation("tile", TileRequest, Document, _tile)
 REWRITE_PLAN: Final = Operation("rewrite_plan", RewritePlanRequest, Document, _rewrite_plan)
 
+SOLVE_FRONT: Final = Operation("solve_front", SolveFrontRequest, SolveResult, _solve_front)
+WRITE_FRONT: Final = Operation("write_front", WriteFrontRequest, Document, _write_front)
+
 OPERATIONS: Final[Mapping[str, Operation[Any, Any]]] = {
-    it.name: it for it in (SOLVE, READ, READ_BATCH, VERIFY, INSPECT, CONVERT, REWRITE_PLAN)
+    it.name: it
+    for it in (
+        SOLVE,
+        SOLVE_FRONT,
+        READ,
+        READ_BATCH,
+        VERIFY,
+        INSPECT,
+        CONVERT,
+        TILE,
+        REWRITE_PLAN,
+        WRITE_FRONT,
+    )
 }

@@ -6,6 +6,7 @@ from typing import Final
 
 MODEL_FORMATS: Final = ("tflite", "onnx")
 QueryValue = bool | int | float | str
+FrontValue = QueryValue | list[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +32,7 @@ class BodyForm:
     """What changes the document: `target`, `order`, `in_place`."""
     dims: Mapping[str, int] = field(default_factory=dict)
     """Values for the dimensions that an ONNX model leaves open."""
+    front: Mapping[str, FrontValue] | None = None  # what the query asks of a front; None: it is for a plan
     members: tuple[str, ...] = ()  # further members that the envelope may have
     rewrites_model: bool = False  # the model is to be written again, as its plan says
     model_flags: tuple[str, ...] = ()  # how
@@ -49,6 +51,11 @@ class SolveRequest:
     options: str
     hint: bytes | None = None
     known_plan: bytes | None = None  # the best plan so far; the result is never worse
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SolveFrontRequest(SolveRequest):
+    """Find a front; `known_plan` is the front so far, whose points need not be found again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +104,32 @@ class ConvertRequest:
     form: BodyForm
     limits: Limits
     to: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteFrontRequest:
+    """Write a front from the store in another format."""
+
+    front: bytes
+    to: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TileRequest:
+    """Find tiles for operators of a graph; options are texts, as a query has them."""
+
+    body: bytes
+    form: BodyForm
+    limits: Limits
+    operator: str | None = None  # None: all
+    pool: str | None = None
+    home: str | None = None
+    capacity: int | None = None
+    objective: str | None = None
+    multiple: str | None = None
+    im2col: str | None = None
+    double_buffer: bool = True
+    front: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

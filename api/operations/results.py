@@ -17,8 +17,18 @@ class SolveResult:
     solver: str | None
 
 
-SolveUpdate = SolveResult | Event
-"""Reported while a solve goes on: a better plan, or an event."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PointUpdate:
+    """A point of a front was found, or more was proven of it."""
+
+    values: dict[str, int]
+    bounds: dict[str, int]
+    proven: bool
+    seconds: float
+
+
+SolveUpdate = SolveResult | PointUpdate | Event
+"""Reported while a solve goes on: a better plan or the front so far, a point of it, or an event."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

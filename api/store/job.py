@@ -1,5 +1,6 @@
 """A job: its request, its state and its result so far."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -8,6 +9,7 @@ from typing import Any, Final
 
 from sqlalchemy import RowMapping
 
+from memstow.api.operations.encoding import FRONT
 from memstow.api.store.tables import jobs
 from memstow.planner.model.plan import gap_of
 
@@ -95,6 +97,11 @@ class Job:
     def over(self) -> bool:
         """Whether it has ended."""
         return self.state in OVER
+
+    @property
+    def is_front(self) -> bool:
+        """Whether it is for a front: its document is the front so far, and no plan."""
+        return FRONT in json.loads(self.options)
 
     @property
     def gap(self) -> float | None:

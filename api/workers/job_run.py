@@ -10,8 +10,8 @@ from typing import Final, TypeVar
 import structlog
 
 from memstow.api.operations.encoding import plan_from_bytes
-from memstow.api.operations.messages import event_data, event_name
-from memstow.api.operations.results import SolveResult, SolveUpdate
+from memstow.api.operations.messages import event_data, event_name, point_data
+from memstow.api.operations.results import PointUpdate, SolveResult, SolveUpdate
 from memstow.api.store.claims import ClaimedJob, Claims
 from memstow.api.store.database import StoreError
 from memstow.api.store.endings import Ending
@@ -82,6 +82,8 @@ class JobRun:
         """Take in a better plan or an event; written with the next flush."""
         if isinstance(update, SolveResult):
             self.set_result(update)
+        elif isinstance(update, PointUpdate):
+            self._events.append(JobEvent("point", json.dumps(point_data(update))))
         else:
             self._add_event(update)
 
@@ -93,6 +95,9 @@ class JobRun:
 
     def is_worse(self, result: SolveResult) -> bool:
         """Whether an earlier attempt left a better plan: a deterministic run does not start from it."""
+        if self.job.is_front:
+            # It goes on from the points that an earlier attempt left, or begins anew.
+            return False
         earlier = self.claimed.plan
         if earlier is None or result.status == Status.INFEASIBLE.value:
             return False

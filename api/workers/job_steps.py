@@ -11,8 +11,8 @@ from memstow.api import tracing
 from memstow.api.metrics import Metrics
 from memstow.api.operations.documents import buffer_ids, document_from
 from memstow.api.operations.encoding import bytes_in_order, is_of_this_version, plan_from_bytes
-from memstow.api.operations.operations import SOLVE
-from memstow.api.operations.requests import SolveRequest
+from memstow.api.operations.operations import SOLVE, SOLVE_FRONT
+from memstow.api.operations.requests import SolveFrontRequest, SolveRequest
 from memstow.api.operations.results import SolveResult
 from memstow.api.operations.solve import try_briefly
 from memstow.api.store.database import StoreError
@@ -58,6 +58,9 @@ class JobSteps:
     def answer(self, run: JobRun) -> None:
         """Answer one job, and write its end or put it back."""
         log.info("job_started", digest=run.job.digest, buffers=run.job.buffers)
+        if run.job.is_front:
+            self._answer_by_run(run, run.claimed.plan)
+            return
         cached = self._from_cache(run)
         if cached is not None:
             run.finish(State.DONE, cached)
@@ -71,6 +74,9 @@ class JobSteps:
             known = result.plan
             run.set_result(result)
             run.flush()
+        self._answer_by_run(run, known)
+
+    def _answer_by_run(self, run: JobRun, known: bytes | None) -> None:
         try:
             result = self._run_isolated(run, known)
         except ChildError as error:
@@ -139,14 +145,16 @@ class JobSteps:
                 kill_requested=lambda: run.lost or shutdown.stopped.is_set() or run.stop is Stop.DISCARD,
                 tick=run.flush,
             )
-            return self._executor.run(SOLVE, self._request(run, known), control)
+            request = self._request(run, known)
+            if isinstance(request, SolveFrontRequest):
+                return self._executor.run(SOLVE_FRONT, request, control)
+            return self._executor.run(SOLVE, request, control)
 
     @staticmethod
     def _request(run: JobRun, known: bytes | None) -> SolveRequest:
         claimed = run.claimed
-        return SolveRequest(
-            problem=claimed.problem, options=claimed.job.options, hint=claimed.hint, known_plan=known
-        )
+        kind = SolveFrontRequest if run.job.is_front else SolveRequest
+        return kind(problem=claimed.problem, options=claimed.job.options, hint=claimed.hint, known_plan=known)
 
     def _finish(self, run: JobRun, result: SolveResult) -> None:
         stopped = run.stop is not Stop.NO
@@ -182,7 +190,7 @@ class JobSteps:
 
     def _write_to_cache(self, run: JobRun, result: SolveResult, complete: bool) -> None:
         """Cache the plan for equal requests if the run was complete, and as the best of its problem."""
-        if result.status == Status.UNKNOWN.value:
+        if result.status == Status.UNKNOWN.value or run.job.is_front:
             return
         job = run.job
         # With servers of several versions on one store the request may have come to another one.

@@ -10,6 +10,7 @@ from typing import Final
 
 from memstow.planner.graph.links import NOBODY, links_of, listed_order
 from memstow.planner.graph.liveness import Liveness, Span, liveness
+from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor, is_planned, size_of
 from memstow.planner.model.memory import collector_at_rest
 from memstow.planner.model.plan import Schedule
@@ -35,9 +36,16 @@ def listed_problem(graph: Graph) -> Problem:
 
 
 def scheduled_problem(graph: Graph, schedule: Schedule | None) -> Problem:
-    """The problem that a plan with this schedule is for; ValueError where it does not name the operators."""
+    """The problem that a plan with this schedule is for; ValueError where the graph does not allow it."""
     if schedule is None:
         return listed_problem(graph)
+    from memstow.planner.graph.schedules import only_orders, scheduled_graph
+
+    if not only_orders(schedule):
+        try:
+            return listed_problem(scheduled_graph(graph, schedule))
+        except InputError as error:
+            raise ValueError(str(error)) from None
     index_of = links_of(graph).operator_index
     order = [index_of.get(name, NOBODY) for name in schedule.order]
     if sorted(order) != list(range(len(graph.operators))):

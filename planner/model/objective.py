@@ -47,6 +47,8 @@ PEAK: Final = Term(Kind.PEAK)
 MAX_PEAK: Final = Term(Kind.MAX_PEAK)
 PLACEMENT_COST: Final = Term(Kind.PLACEMENT_COST)
 MOVES: Final = Term(Kind.MOVES)
+COST: Final = "cost"
+"""The term of a graph's plan for the work of its schedule. It is none of a problem: places cost no work."""
 
 
 def peak_of(pool: str) -> Term:

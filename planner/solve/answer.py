@@ -31,25 +31,32 @@ from memstow.solvers import core
 from memstow.solvers.instance import Layout
 
 
+@dataclass(frozen=True, slots=True)
 class PlanValues:
-    """The values of one layout and its placements, in bytes of the problem."""
+    """The values of placements, in bytes of the problem."""
 
-    def __init__(
-        self,
+    problem: Problem
+    placements: tuple[Placement, ...]
+    hint: Plan | None
+    peaks: list[int]
+    live: list[Live]
+
+    @classmethod
+    def of_layout(
+        cls,
         reduction: Reduction,
         layout: Layout,
         placements: tuple[Placement, ...],
         hint: Plan | None,
-    ) -> None:
-        self._problem = reduction.problem
-        self._placements = placements
-        self._hint = hint
+    ) -> "PlanValues":
+        """Those of one layout and its placements."""
         instance = reduction.instance
-        self.peaks = [peak * reduction.unit for peak in core.pool_peaks(instance, layout)]
-        self.live = [
+        peaks = [peak * reduction.unit for peak in core.pool_peaks(instance, layout)]
+        live = [
             Live(bytes=most.bytes * reduction.unit, time=reduction.moment(most.time))
             for most in core.most_occupied(instance, layout)
         ]
+        return cls(reduction.problem, placements, hint, peaks, live)
 
     def of(self, term: Term) -> int:
         """The value of a term of the objective."""
@@ -61,17 +68,17 @@ class PlanValues:
             case Kind.POOL_PEAK:
                 return next(
                     peak
-                    for pool, peak in zip(self._problem.pools, self.peaks, strict=True)
+                    for pool, peak in zip(self.problem.pools, self.peaks, strict=True)
                     if pool.id == term.pool
                 )
             case Kind.PLACEMENT_COST:
-                return placement_cost(self._problem, self._placements)
+                return placement_cost(self.problem, self.placements)
             case Kind.PREFERENCE:
-                return preference(self._problem, self._placements)
+                return preference(self.problem, self.placements)
             case Kind.REUSE_COST:
-                return reuse_cost(self._problem, self._placements)
+                return reuse_cost(self.problem, self.placements)
             case Kind.MOVES:
-                return moves(self._problem, self._placements, self._hint)
+                return moves(self.problem, self.placements, self.hint)
 
 
 def placement_cost(problem: Problem, placements: Iterable[Placement]) -> int:
@@ -197,14 +204,14 @@ class Answers:
         prover = None if state.prover is None else self._with_version(state.prover)
         stamp = self._blank(Status.FEASIBLE)
         placements = reduction.placements(layout)
-        values = PlanValues(reduction, layout, placements, self.options.hint)
-        objective = tuple(_term_value(term, values.of(term), bound) for term, bound in terms.items())
+        values = PlanValues.of_layout(reduction, layout, placements, self.options.hint)
+        objective = tuple(term_value(term, values.of(term), bound) for term, bound in terms.items())
         proven = all(entry.value == entry.bound for entry in objective)
         return replace(
             stamp,
             status=Status.OPTIMAL if proven else Status.FEASIBLE,
             placements=placements,
-            pools=tuple(_pool_uses(self.problem, bounds, values, terms)),
+            pools=tuple(pool_uses(self.problem, bounds, values, terms)),
             objective=objective,
             solver=solver,
             prover=prover if any(entry.bound for entry in objective) else None,
@@ -222,9 +229,10 @@ class Answers:
         return name_with_version(solver) if self.options.deterministic else solver
 
 
-def _pool_uses(
+def pool_uses(
     problem: Problem, bounds: Bounds, values: PlanValues, terms: dict[Term, TermBound]
 ) -> Iterator[PoolUse]:
+    """What the plan makes of each pool."""
     for i, pool in enumerate(problem.pools):
         bound = _pool_bound(bounds.of_pool(i), _bound_in_objective(problem, pool.id, terms))
         yield PoolUse(
@@ -248,7 +256,8 @@ def _bound_in_objective(problem: Problem, pool: str, terms: dict[Term, TermBound
     return terms[first].value if first is not None and first.is_peak_of(pool, len(problem.pools)) else 0
 
 
-def _term_value(term: Term, value: int, bound: TermBound) -> TermValue:
+def term_value(term: Term, value: int, bound: TermBound) -> TermValue:
+    """A term with what is proven about it."""
     certificate = bound.certificate
     if certificate is None and value == bound.value:
         certificate = Least()

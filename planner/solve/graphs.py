@@ -14,7 +14,7 @@ from memstow.planner.model.graph import FREE, GIVEN, Graph
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan, Schedule
 from memstow.planner.solve import engine
-from memstow.planner.solve.order_bounds import NOTHING, OrderBound, with_order_bound
+from memstow.planner.solve.order_bounds import OrderBound, with_order_bound
 from memstow.planner.verify import recount
 
 LEAST_PEAK: Final = "order"
@@ -33,9 +33,17 @@ class Callbacks:
 def plan_graph(graph: Graph, options: Options, callbacks: Callbacks) -> Plan:
     """Solve the graph within the options' limits; the plan has the order of its operators."""
     require_valid(graph)
+    if graph.alternatives:
+        # Few graphs have any; the others do not wait for this import.
+        from memstow.planner.solve.alternatives import plan_with_alternatives
+
+        return plan_with_alternatives(graph, options, callbacks)
+    return plan_without_alternatives(graph, options, callbacks)
+
+
+def plan_without_alternatives(graph: Graph, options: Options, callbacks: Callbacks) -> Plan:
+    """The plan of a valid graph whose operators all run as they are."""
     if graph.order == GIVEN:
-        if graph.alternatives:
-            return plan_in_order(graph, listed_order(graph), options, callbacks, NOTHING)
         return plan_in_order(graph, listed_order(graph), options, callbacks, None)
     return plan_by(graph, LEAST_PEAK if graph.order == FREE else graph.order, options, callbacks)
 

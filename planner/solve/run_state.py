@@ -125,7 +125,7 @@ class RunState:
         self.terms = terms
         self.scales = scales
         """By term, the value of one unit of it as solvers count."""
-        self.prover = _prover_of(terms)
+        self.prover = prover_of(terms)
         """The solver or rule that proved the latest bound."""
         self._terms_before_turns = dict(terms)
         self._locked = LockedBounds()
@@ -196,7 +196,7 @@ def _certificate(solver: str, bound: ModelBound, value: int) -> Certificate:
     return Exhausted(solver=solver, refuted=(Refuted(height=value - 1, nodes=bound.searches),))
 
 
-def _prover_of(terms: dict[Term, TermBound]) -> str | None:
+def prover_of(terms: dict[Term, TermBound]) -> str | None:
     """The rule that proves the bounds without a search; None if there are none."""
     for bound in terms.values():
         if bound.value:

@@ -11,6 +11,7 @@ from memstow.planner.model.digest import digest
 from memstow.planner.model.plan import PLANNED, Plan, PoolUse, is_bare, repeated_placements
 from memstow.planner.model.problem import Problem
 from memstow.planner.verify.claims import check_objective, check_pools, check_status
+from memstow.planner.verify.cost_term import CostTerm
 from memstow.planner.verify.findings import Code, Findings, Violation
 from memstow.planner.verify.layout import Layout, check_places
 from memstow.planner.verify.objective_values import ObjectiveValues
@@ -64,17 +65,18 @@ def judge_problem(
     refutes: bool,
     claims: Claims,
     against_orders: AgainstOrders | None = None,
+    cost: CostTerm | None = None,
 ) -> Verdict:
     """The verdict, with the claims that were judged before; `refutes`: test what cannot be counted.
 
-    `against_orders` judges certificates about the orders of a graph.
+    `against_orders` judges certificates about the orders of a graph; `cost` is what its schedule costs.
     """
     findings = Findings()
     index = ProblemIndex(problem, findings)
     if not findings.total:
-        _count(index, plan, hint, findings, claims, against_orders)
+        _count(index, plan, hint, findings, claims, against_orders, cost)
         if refutes:
-            refute_claims(index, plan, hint, claims, findings)
+            refute_claims(index, plan, hint, claims, findings, cost)
     return Verdict(tuple(findings.violations()), claims.settled())
 
 
@@ -85,6 +87,7 @@ def _count(
     findings: Findings,
     claims: Claims,
     against_orders: AgainstOrders | None,
+    cost: CostTerm | None,
 ) -> None:
     """Check everything that can be counted."""
     if plan.digest is not None and plan.digest != digest(index.problem):
@@ -106,12 +109,12 @@ def _count(
         return
     if hint is not None and any(repeated_placements(hint.placements)):
         hint = None
-    values = ObjectiveValues(index, layout, hint)
+    values = ObjectiveValues(index, layout, hint, cost)
     for pool, use in check_pools(index, plan, values, findings, claims).items():
         if planned:
             _check_live(layout, swept[pool], use, findings, claims)
     if planned:
-        check_objective(index, plan, values, findings, claims, against_orders)
+        check_objective(index, plan, values, findings, claims, against_orders, cost)
 
 
 def _check_live(layout: Layout, swept: Swept, use: PoolUse, findings: Findings, claims: Claims) -> None:

@@ -5,6 +5,7 @@ In: a plan and the values of its layout. Out: violations, and for each claim its
 
 from memstow.planner.model.objective import parse_term, peak_of
 from memstow.planner.model.plan import PLANNED, Plan, PoolUse, Status, TermValue, gap_of
+from memstow.planner.verify.cost_term import CostTerm, expected_terms
 from memstow.planner.verify.findings import Code, Findings
 from memstow.planner.verify.live_bytes import reason_against
 from memstow.planner.verify.objective_values import ObjectiveValues
@@ -182,14 +183,15 @@ def check_objective(
     findings: Findings,
     claims: Claims,
     against_orders: AgainstOrders | None,
+    cost: CostTerm | None = None,
 ) -> None:
     """Compare terms, values, bounds and gaps, and judge the certificates."""
-    terms = index.problem.terms()
     claimed = tuple(claim.term for claim in plan.objective)
+    terms = expected_terms(index.problem.terms(), claimed, cost)
     if claimed != terms:
         findings.add(Code.TERMS, "the objective is [{}], not [{}]", ", ".join(terms), ", ".join(claimed[:20]))
         return
-    proofs = Proofs(index, plan.objective, against_orders)
+    proofs = Proofs(index, plan.objective, against_orders, cost)
     for position, claim in enumerate(plan.objective):
         before = findings.total
         value = values.value(claim.term)

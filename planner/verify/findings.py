@@ -54,6 +54,8 @@ class Code(StrEnum):
 
     ORDER = "order"
     """The schedule is no order of the graph's operators that the graph allows."""
+    SCHEDULE = "schedule"
+    """The schedule repeats, copies, replaces or stripes what the graph does not allow."""
 
     STATUS = "status"
     """The status does not follow from the rest of the plan."""

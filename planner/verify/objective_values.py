@@ -1,8 +1,9 @@
 """The peak of each pool and the value of each objective term of a layout, counted from scratch."""
 
-from memstow.planner.model.objective import Kind, parse_term
+from memstow.planner.model.objective import COST, Kind, parse_term
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import access_count
+from memstow.planner.verify.cost_term import CostTerm
 from memstow.planner.verify.layout import NOWHERE, Layout
 from memstow.planner.verify.problem_index import ProblemIndex
 
@@ -10,14 +11,19 @@ from memstow.planner.verify.problem_index import ProblemIndex
 class ObjectiveValues:
     """Peaks and term values of one layout."""
 
-    def __init__(self, index: ProblemIndex, layout: Layout, hint: Plan | None) -> None:
+    def __init__(
+        self, index: ProblemIndex, layout: Layout, hint: Plan | None, cost: CostTerm | None = None
+    ) -> None:
         self._index = index
         self._layout = layout
         self._hint = hint
+        self._cost = cost
         self.peaks = self._peaks()
 
     def value(self, text: str) -> int | None:
         """The value of the term; None where it cannot be counted, as `moves` without a hint."""
+        if text == COST:
+            return None if self._cost is None else self._cost.value
         term = parse_term(text)
         if term is None:
             return None

@@ -8,7 +8,7 @@ with the rest of the plan.
 
 from collections.abc import Callable, Sequence
 
-from memstow.planner.model.objective import PLACEMENT_COST, parse_term
+from memstow.planner.model.objective import COST, PLACEMENT_COST, parse_term
 from memstow.planner.model.order_proofs import Cut, RefutedOrders
 from memstow.planner.model.plan import (
     Certificate,
@@ -24,6 +24,7 @@ from memstow.planner.model.plan import (
 )
 from memstow.planner.model.problem import access_count
 from memstow.planner.model.ranges import measure
+from memstow.planner.verify.cost_term import CostTerm
 from memstow.planner.verify.effort import TooMuch
 from memstow.planner.verify.findings import Code, Findings
 from memstow.planner.verify.live_bytes import against_misfit, reason_against
@@ -181,8 +182,10 @@ class Proofs:
         index: ProblemIndex,
         claims: Sequence[TermValue],
         against_orders: AgainstOrders | None = None,
+        cost: CostTerm | None = None,
     ) -> None:
         self._against_orders = against_orders
+        self._cost = cost
         self._index = index
         self._claims = claims
         self._least_cost: int | None = None
@@ -196,13 +199,13 @@ class Proofs:
             case LiveBytes() | Sum() as certificate:
                 term = parse_term(claim.term)
                 if term is None:
-                    return f"{claim.term!r} is not an objective"
+                    return f"bytes say nothing about {claim.term!r}"
                 cheapest_only = self._cheapest_only(position)
                 return reason_against(self._index, term, claim.bound, certificate, cheapest_only)
             case Least():
                 least = self._least(claim.term)
                 if least < claim.bound:
-                    return f"the least each can have alone adds up to {least}"
+                    return f"the least each can have alone adds up to {least:,}"
             case Exhausted() as certificate:
                 return self._against_search(position, certificate)
             case Cut() | RefutedOrders() as certificate:
@@ -233,6 +236,8 @@ class Proofs:
         )
 
     def _least(self, term: str) -> int:
+        if term == COST and self._cost is not None:
+            return self._cost.least
         if parse_term(term) != PLACEMENT_COST:
             return 0
         if self._least_cost is None:

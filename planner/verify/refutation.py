@@ -10,6 +10,7 @@ from typing import Final
 
 from memstow.planner.model.objective import Term, terms_of
 from memstow.planner.model.plan import PLANNED, Plan, TermValue
+from memstow.planner.verify.cost_term import CostTerm
 from memstow.planner.verify.findings import Code, Findings
 from memstow.planner.verify.layout import Layout, check_places
 from memstow.planner.verify.objective_values import ObjectiveValues
@@ -25,7 +26,12 @@ MOST_STEPS: Final = 1_000_000
 
 
 def refute_claims(
-    index: ProblemIndex, plan: Plan, hint: Plan | None, claims: Claims, findings: Findings
+    index: ProblemIndex,
+    plan: Plan,
+    hint: Plan | None,
+    claims: Claims,
+    findings: Findings,
+    cost: CostTerm | None = None,
 ) -> None:
     """Refute the open claims that a valid layout of the judge contradicts."""
     open_claims = claims.only_claimed()
@@ -36,7 +42,7 @@ def refute_claims(
         _refute_misfit(index, plan, steps, claims, findings)
     bounds = [claim for claim in open_claims if claim.subject is Subject.BOUND]
     if bounds:
-        _refute_bounds(index, plan, hint, bounds, steps, claims, findings)
+        _refute_bounds(index, plan, hint, bounds, steps, claims, findings, cost)
 
 
 def _refute_misfit(index: ProblemIndex, plan: Plan, steps: Steps, claims: Claims, findings: Findings) -> None:
@@ -60,12 +66,13 @@ def _refute_bounds(
     steps: Steps,
     claims: Claims,
     findings: Findings,
+    cost: CostTerm | None,
 ) -> None:
     waiting = {claim.name for claim in open_claims}
     everything = bodies(index, range(len(index.buffers)))
     terms = terms_of(index.problem)
     for layout in _layouts(index, plan, terms, everything, steps):
-        values = ObjectiveValues(index, layout, hint)
+        values = ObjectiveValues(index, layout, hint, cost)
         for claim in plan.objective:
             value = values.value(claim.term)
             if value is not None and value < claim.bound and claim.term in waiting:

@@ -23,6 +23,10 @@ class Subject(StrEnum):
 
     ORDER = "order"
     """The operators of a graph can run in the order of the plan."""
+    SCHEDULE = "schedule"
+    """Operators run again, alternatives and copies are as the graph allows."""
+    STRIPES = "stripes"
+    """Every row and column is there when it is read."""
     PLACES = "places"
     """Every buffer has a place, and no constraint is broken."""
     POOL = "pool"

@@ -6,7 +6,7 @@ from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import Commands, add_command
 from memstow.api.cli.io.output import to_stdout
 
-KINDS = ("problem", "options", "plan", "target", "graph")
+KINDS = ("problem", "options", "plan", "target", "graph", "front", "loops")
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -14,7 +14,7 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
     parser = add_command(
         commands,
         "schema",
-        "print the JSON Schema of the problem, the options, the plan, a target or a graph",
+        "print the JSON Schema of the problem, the options, the plan, a target, a graph or a front",
         examples="memstow schema\nmemstow schema plan > plan.schema.json",
     )
     parser.add_argument(

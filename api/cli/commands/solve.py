@@ -7,15 +7,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from memstow.api.cli.exit_codes import Exit
-from memstow.api.cli.io.arguments import (
-    LONGEST_RUN,
-    Commands,
-    add_command,
-    amount_from,
-    duration,
-    real,
-    whole,
-)
+from memstow.api.cli.io.arguments import Commands, add_command
 from memstow.api.cli.io.lock_file import LockFile, add_lock, refuse_odd_locks
 from memstow.api.cli.io.model_output import add_model, read_model, show_arena, with_model, written_model
 from memstow.api.cli.io.page_file import SearchRecord, page_of, show_page
@@ -25,11 +17,11 @@ from memstow.api.cli.io.problem_input import (
     add_problem,
     problem_of,
     read_document,
-    read_plan,
     refuse_two_stdins,
     warn_if_terminal,
 )
 from memstow.api.cli.io.results import add_results, check_names, check_results, wants_model, write_results
+from memstow.api.cli.io.search_arguments import add_limits, add_search, add_server, client_of, options_of
 from memstow.api.cli.io.terminal import is_terminal, print_error
 from memstow.planner.show.formatting import plain
 
@@ -70,80 +62,13 @@ memstow solve model.json --server http://localhost:8080
     add_problem(parser)
     add_changes(parser)
     add_graph_changes(parser)
-    _add_search(parser)
-    _add_limits(parser)
+    add_search(parser)
+    add_limits(parser)
     add_lock(parser)
-    _add_server(parser)
+    add_server(parser)
     add_model(parser)
     add_results(parser)
     parser.set_defaults(run=run)
-
-
-def _add_search(parser: argparse.ArgumentParser) -> None:
-    search = parser.add_argument_group("search")
-    search.add_argument(
-        "--solver",
-        metavar="NAME",
-        default="auto",
-        help="solver to use; `memstow solvers` lists them (default: auto)",
-    )
-    search.add_argument(
-        "--gap",
-        type=real(0, 1),
-        default=0.0,
-        metavar="G",
-        help="stop once the plan is proven to be within this fraction of the optimum (default: 0)",
-    )
-    search.add_argument(
-        "--deterministic",
-        action="store_true",
-        help="limit work instead of time: the same input always gives the same plan",
-    )
-    search.add_argument(
-        "--seed", type=whole(0, (1 << 63) - 1), default=0, metavar="N", help="random seed (default: 0)"
-    )
-    search.add_argument(
-        "--hint", metavar="PLAN", help="plan to start from; placements that are no longer valid are ignored"
-    )
-
-
-def _add_limits(parser: argparse.ArgumentParser) -> None:
-    limits = parser.add_argument_group("limits")
-    limits.add_argument(
-        "--time-limit",
-        type=duration(LONGEST_RUN),
-        default=10.0,
-        metavar="S",
-        help="time limit for the whole call, in seconds or as 50ms, 2m (default: 10)",
-    )
-    limits.add_argument(
-        "--workers",
-        type=whole(1, 256),
-        metavar="N",
-        help="number of threads (default: the number of processors, at most 8)",
-    )
-    limits.add_argument(
-        "--work-limit",
-        type=whole(0, 1 << 62),
-        metavar="N",
-        help="limit on steps of work (default: none; with --deterministic, about 10 s worth)",
-    )
-    limits.add_argument(
-        "--memory-limit",
-        type=amount_from(1 << 20),
-        metavar="N",
-        help="memory that the process of a back end may use, such as 2GiB (default: half of the machine's)",
-    )
-
-
-def _add_server(parser: argparse.ArgumentParser) -> None:
-    server = parser.add_argument_group("service")
-    server.add_argument(
-        "--server",
-        metavar="URL",
-        help="URL of a service that solves the problem instead (default: MEMSTOW_SERVER)",
-    )
-    server.add_argument("--key", metavar="KEY", help="API key for the service (default: MEMSTOW_KEY)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -154,12 +79,12 @@ def run(args: argparse.Namespace) -> int:
     warn_if_terminal(args.file)
     document = read_document(args.file, args)
     listed = problem_of(document)
-    check_names(args, listed)
+    check_names(args, document)
     model = read_model(args, document)
     if model is not None:
         document = with_model(document, model)
         listed = problem_of(document)
-    options = _options(args, listed)
+    options = options_of(args, listed)
     search = SearchRecord()
     if args.lock is None:
         plan, interrupted = _plan(args, document, options, search)
@@ -167,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
         plan, interrupted = _locked_plan(args, document, options, search)
     written = written_model(model, document, plan) if model is not None and wants_model(args) else None
     data = None if written is None else written.data
-    shows = write_results(args, problem_of(document, plan), plan, data)
+    shows = write_results(args, document, plan, data)
     if args.open:
         show_page(page_of(document, plan, args.file, search.steps), None)
     if model is not None and shows:
@@ -180,22 +105,6 @@ def run(args: argparse.Namespace) -> int:
         )
         return Exit.INTERRUPTED
     return _exit_code(plan)
-
-
-def _options(args: argparse.Namespace, problem: "Problem") -> "Options":
-    from memstow.planner.model.options import Options
-
-    return Options(
-        time_limit=args.time_limit,
-        solver=args.solver,
-        gap=args.gap,
-        deterministic=args.deterministic,
-        seed=args.seed,
-        work_limit=args.work_limit,
-        memory_limit=args.memory_limit,
-        workers=args.workers,
-        hint=None if args.hint is None else read_plan(args.hint, problem),
-    )
 
 
 def _locked_plan(
@@ -259,14 +168,10 @@ def _remote(
     hear: "Listener",
     cancel: threading.Event,
 ) -> "Plan":
-    try:
-        from memstow.api.client import Client, solve
-    except ModuleNotFoundError as error:
-        from memstow.planner.model.errors import InputError
+    client = client_of(server, key)
+    from memstow.api.client.runs import solve
 
-        message = "--server needs an extra that is not installed: pip install 'memstow[client]'"
-        raise InputError.single("missing_extra", error.name or "memstow", message) from None
-    with Client(server, key) as client:
+    with client:
         return solve(client, document, options, hear, cancel.is_set)
 
 

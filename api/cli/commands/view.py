@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, NoReturn
 
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import Commands, add_command
-from memstow.api.cli.io.output import refuse_unwritable
+from memstow.api.cli.io.front_point import add_point, read_chosen_plan
+from memstow.api.cli.io.loops_output import LOOPS, LOOPS_HEADER, loops_content, loops_told_by
+from memstow.api.cli.io.output import refuse_unwritable, write_out
 from memstow.api.cli.io.page_file import comparison_of, page_of, show_page
 from memstow.api.cli.io.problem_input import (
     OF_GRAPHS,
@@ -16,7 +18,6 @@ from memstow.api.cli.io.problem_input import (
     problem_of,
     read_bytes_of,
     read_document,
-    read_plan,
     refuse_two_stdins,
     warn_if_terminal,
 )
@@ -38,13 +39,16 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
         details="""
 Makes one file that holds the page and the plan: it works offline, loads nothing and sends nothing. Without
 --output the file is temporary and the browser shows it. With two plans it shows both beside each other, and
-which buffers moved. A plan in CSV says what its buffers are; other plans need their problem.
+which buffers moved. A plan in CSV says what its buffers are; other plans need their problem. With an
+--output that ends with .loops.json, .loops.txt, .loops.h or .loops.svg it writes the loops of a plan of a
+graph instead: what runs step by step, and where in memory.
 A plan that was made with --target, --capacity or --fit-only is for the problem changed that way: pass the
 same options here.""",
         examples="""
 memstow view plan.json --problem model.json
 memstow view plan.json --problem model.tflite --output plan.html
 memstow view offsets.csv --output plan.html
+memstow view front.json --point 2 --problem net.json --output net.loops.txt
 memstow view before.json after.json --problem model.json --output diff.html
 memstow solve model.json --open
 """,
@@ -62,7 +66,14 @@ memstow solve model.json --open
     parser.add_argument(
         "--plan-format", choices=READABLE, help="format of the plan (default: detected from its content)"
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the page to this file")
+    add_point(parser)
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the page, or the loops, to this file")
+    parser.add_argument(
+        "--output-format",
+        choices=("html", *LOOPS),
+        help="what to write (default: as the file's name ends; html is the page)",
+    )
+    parser.add_argument("--prefix", metavar="NAME", help="how names begin in .loops.h (default: plan)")
     add_changes(parser)
     add_graph_changes(parser)
     parser.set_defaults(run=run)
@@ -72,9 +83,15 @@ def run(args: argparse.Namespace) -> int:
     """Read the plans and their problem, and show the page."""
     files: list[str] = [args.plan] if args.other is None else [args.plan, args.other]
     refuse_two_stdins(*files, args.problem, args.target)
+    form = _form(args)
     refuse_unwritable(args.output)
     for path in (*files, args.problem):
         warn_if_terminal(path)
+    if form in LOOPS:
+        _write_loops(args, form)
+        return Exit.DONE
+    if args.point is not None and args.problem is None:
+        _refuse("no_problem", "--problem", "the plans of a front name buffers only; give its problem")
     document, plans = _read_alone(files, args) if args.problem is None else _read_both(files, args)
     source = args.problem or args.plan
     if len(plans) == 1:
@@ -84,9 +101,31 @@ def run(args: argparse.Namespace) -> int:
     return Exit.DONE
 
 
+def _form(args: argparse.Namespace) -> str:
+    """What is written; an InputError for options that are not about that."""
+    form: str = args.output_format or loops_told_by(args.output) or "html"
+    if args.prefix is not None and form != LOOPS_HEADER:
+        _refuse("unused_option", "--prefix", "it is for loops in C: name an output such as net.loops.h")
+    if form in LOOPS and args.output is None:
+        _refuse("no_output", "--output", "name the file for the loops; - writes to standard output")
+    if form in LOOPS and args.other is not None:
+        _refuse("two_plans", "OTHER", "loops are those of one plan; leave the other out")
+    if form in LOOPS and args.problem is None:
+        _refuse("no_problem", "--problem", "loops are those of a graph's operators; give the graph")
+    return form
+
+
+def _write_loops(args: argparse.Namespace, form: str) -> None:
+    document = read_document(args.problem, args)
+    plan = read_chosen_plan(args.plan, problem_of(document), args.plan_format, args.point)
+    with naming_file(args.plan):
+        data = loops_content(document, plan, form, args.prefix)
+    write_out(data, args.output)
+
+
 def _read_both(files: list[str], args: argparse.Namespace) -> "tuple[Problem | Graph, list[Plan]]":
     document = read_document(args.problem, args)
-    plans = [read_plan(path, problem_of(document), args.plan_format) for path in files]
+    plans = [read_chosen_plan(path, problem_of(document), args.plan_format, args.point) for path in files]
     _refuse_other_orders(document, files, plans)
     problems = [problem_of(document, plan) for plan in plans]
     if problems[-1] != problems[0]:
@@ -103,12 +142,17 @@ def _read_both(files: list[str], args: argparse.Namespace) -> "tuple[Problem | G
 def _refuse_other_orders(document: "Problem | Graph", files: list[str], plans: "list[Plan]") -> None:
     """An order that the graph does not allow has no map."""
     from memstow.planner.graph.program import allowed_order
+    from memstow.planner.graph.schedules import only_orders, scheduled_graph
     from memstow.planner.model.problem import Problem
 
     for path, plan in zip(files, plans, strict=True):
-        if plan.schedule is not None and not isinstance(document, Problem):
-            with naming_file(path):
+        if plan.schedule is None or isinstance(document, Problem):
+            continue
+        with naming_file(path):
+            if only_orders(plan.schedule):
                 allowed_order(document, plan.schedule.order)
+            else:
+                scheduled_graph(document, plan.schedule)
 
 
 def _refuse_other_problems(document: "Problem | Graph", files: list[str], plans: "list[Plan]") -> None:

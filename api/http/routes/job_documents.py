@@ -14,7 +14,7 @@ from memstow.api.http.requests import (
     output_format,
     require_known,
 )
-from memstow.api.http.responses import matching_tag
+from memstow.api.http.responses import job_path, matching_tag
 from memstow.api.operations import plan_forms
 from memstow.api.store.keys import Role
 
@@ -80,6 +80,8 @@ async def get_plan(
     caller = await service.caller(request, Role.READ)
     found = await find_job(service, caller, job)
     to = output_format(request, output_format_name)
+    if found.is_front:
+        raise ApiError(409, "is_front", f"the job is for a front, which is at {job_path(found.id)}/front")
     plan = await plan_of_job(service, request, caller, found.id, to)
     if plan is None:
         if found.error is not None:

@@ -94,6 +94,16 @@ class Table:
         at = self._place(field)
         return None if at is None else self._buffer.vector(at, 1)[1]
 
+    def packed_integers(self, field: int, most: int) -> tuple[int, ...] | None:
+        """A vector of bytes that holds 32-bit integers; None if absent, empty or with more than so many."""
+        at = self._place(field)
+        if at is None:
+            return None
+        begin, length = self._buffer.vector(at, 1)
+        if not 0 < length <= 4 * most or length % 4:
+            return None
+        return struct.unpack_from(f"<{length // 4}i", self._buffer.data, begin)
+
     def integers(self, field: int) -> list[int] | None:
         """A vector of 32-bit integers; None if absent."""
         at = self._place(field)

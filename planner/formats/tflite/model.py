@@ -8,6 +8,9 @@ from memstow.planner.formats.tflite.flatbuffer import Flatbuffer, Table, damaged
 from memstow.planner.formats.tflite.operator_names import operator_name
 from memstow.planner.model.errors import InputError
 
+INT32: Final = 2
+"""The type of 32-bit integers."""
+_MOST_NUMBERS: Final = 16
 ABSENT: Final = -1
 """The index of a tensor that is left out."""
 
@@ -21,6 +24,8 @@ class ModelTensor:
     name: str
     is_constant: bool
     is_variable: bool
+    numbers: tuple[int, ...] | None = None
+    """What a small constant of 32-bit integers holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +56,18 @@ def read_subgraphs(data: bytes) -> list[Subgraph]:
         raise InputError.single("not_a_model", "$", message)
     model = Flatbuffer(data).root()
     codes = [(max(code.number(3, "<i"), code.number(0, "<b")), code.text(1)) for code in model.tables(1)]
-    filled = [bool(buffer.length(0)) or buffer.number(1, "<Q") > 1 for buffer in model.tables(4)]
-    subgraphs = [_subgraph(table, codes, filled) for table in model.tables(2)]
+    buffers = list(model.tables(4))
+    filled = [bool(buffer.length(0)) or buffer.number(1, "<Q") > 1 for buffer in buffers]
+    subgraphs = [_subgraph(table, codes, filled, buffers) for table in model.tables(2)]
     if not subgraphs:
         raise InputError.single("no_subgraph", "$.subgraphs", "the model has no subgraph; nothing runs")
     return subgraphs
 
 
-def _subgraph(table: Table, codes: Sequence[tuple[int, str]], filled: Sequence[bool]) -> Subgraph:
-    tensors = [_tensor(tensor, filled) for tensor in table.tables(0)]
+def _subgraph(
+    table: Table, codes: Sequence[tuple[int, str]], filled: Sequence[bool], buffers: Sequence[Table]
+) -> Subgraph:
+    tensors = [_tensor(tensor, filled, buffers) for tensor in table.tables(0)]
     count = len(tensors)
     return Subgraph(
         tensors,
@@ -69,16 +77,18 @@ def _subgraph(table: Table, codes: Sequence[tuple[int, str]], filled: Sequence[b
     )
 
 
-def _tensor(table: Table, filled: Sequence[bool]) -> ModelTensor:
+def _tensor(table: Table, filled: Sequence[bool], buffers: Sequence[Table]) -> ModelTensor:
     buffer = table.number(2, "<I")
     if buffer >= len(filled) and buffer:
         raise damaged(0, f"a tensor has buffer {buffer:,} of {len(filled):,}")
+    kind, is_constant = table.number(1, "<b"), buffer < len(filled) and filled[buffer]
     return ModelTensor(
         shape=tuple(table.integers(0) or ()),
-        type=table.number(1, "<b"),
+        type=kind,
         name=table.text(3),
-        is_constant=buffer < len(filled) and filled[buffer],
+        is_constant=is_constant,
         is_variable=bool(table.number(5, "<B")),
+        numbers=buffers[buffer].packed_integers(0, _MOST_NUMBERS) if is_constant and kind == INT32 else None,
     )
 
 

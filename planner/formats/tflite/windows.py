@@ -8,6 +8,7 @@ from memstow.planner.formats.tflite.model import ModelOperator, ModelTensor
 from memstow.planner.model.graph import Window
 
 _SAME: Final = 0
+_PADS: Final = ("PAD", "PADV2")
 _POOLS: Final = ("AVERAGE_POOL_2D", "MAX_POOL_2D", "L2_POOL_2D")
 # The field of the dilation of columns; that of rows follows.
 _DILATION: Final = {"CONV_2D": 4, "DEPTHWISE_CONV_2D": 5}
@@ -18,6 +19,8 @@ _Extents = tuple[int, int]
 
 def window_of(operator: ModelOperator, tensors: Sequence[ModelTensor]) -> Window | None:
     """The window of an operator that has one; None where its shapes do not go with its options."""
+    if operator.name in _PADS:
+        return _padded(operator, tensors)
     if operator.options is None or not operator.inputs or not operator.outputs:
         return None
     kernel, dilation = _kernel(operator, operator.options, tensors)
@@ -49,6 +52,24 @@ def window_of(operator: ModelOperator, tensors: Sequence[ModelTensor]) -> Window
         padding=(top, left, margins[0] - top, margins[1] - left),
         dilation=dilation,
     )
+
+
+def _padded(operator: ModelOperator, tensors: Sequence[ModelTensor]) -> Window | None:
+    """Of what puts rows and columns around an image: one element of it, and margins."""
+    if len(operator.inputs) < 2 or not operator.outputs:
+        return None
+    image, made = (_extents(tensors[it]) for it in (operator.inputs[0], operator.outputs[0]))
+    margins = tensors[operator.inputs[1]].numbers
+    if image is None or made is None or margins is None or len(margins) != 8:
+        return None
+    shapes = (tensors[it].shape for it in (operator.inputs[0], operator.outputs[0]))
+    batches = any(shape[0] != 1 for shape in shapes)
+    before, top, bottom, left, right, after = margins[0] + margins[1], *margins[2:6], margins[6] + margins[7]
+    if batches or before or after or not all(0 <= it < _LARGEST for it in (top, bottom, left, right)):
+        return None
+    if made != (image[0] + top + bottom, image[1] + left + right):
+        return None
+    return Window(kernel=(1, 1), padding=(top, left, bottom, right))
 
 
 def _kernel(

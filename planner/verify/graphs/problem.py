@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from memstow.planner.model.graph import Graph, Tensor, size_of
+from memstow.planner.model.objective import COST
 from memstow.planner.model.problem import ALWAYS, DEFAULT_POOL, Buffer, InPlace, Pool, Problem, Relative
 from memstow.planner.verify.graphs.replay import Replay
 
@@ -21,8 +22,15 @@ def problem_in_order(graph: Graph, replay: Replay) -> Problem:
             if view.tensor in placed and view.of in placed
         ),
         in_place=tuple(dict.fromkeys(_shared(graph, replay, placed))),
-        objective=graph.objective,
+        objective=_terms_of_places(graph),
     )
+
+
+def _terms_of_places(graph: Graph) -> tuple[str, ...] | None:
+    """The objective without the cost of the schedule, which no place changes."""
+    if graph.objective is None:
+        return None
+    return tuple(term for term in graph.objective if term != COST)
 
 
 def _is_placed(tensor: Tensor) -> bool:

@@ -47,10 +47,10 @@ def _out_of_order(graph: Graph, order: Sequence[Operator], place: dict[str, int]
     for first, second in graph.before:
         if place[first] >= place[second]:
             yield f"{second!r} runs before {first!r}, and must run after it"
-    yield from _out_of_turn(graph, states, place)
+    yield from out_of_turn(graph, states, place)
 
 
-def _out_of_turn(graph: Graph, states: set[str], place: dict[str, int]) -> Iterator[str]:
+def out_of_turn(graph: Graph, states: set[str], place: dict[str, int]) -> Iterator[str]:
     """Operators that use one state keep their order in the document, unless both only read it."""
     latest: dict[str, int] = {}
     latest_writer: dict[str, int] = {}

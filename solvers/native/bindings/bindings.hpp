@@ -17,6 +17,7 @@ void bind_exact(nb::module_& m);
 void bind_improve(nb::module_& m);
 void bind_reuse(nb::module_& m);
 void bind_order(nb::module_& m);
+void bind_stripes(nb::module_& m);
 void bind_columns(nb::module_& m);
 void bind_recompute(nb::module_& m);
 

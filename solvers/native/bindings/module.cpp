@@ -18,6 +18,7 @@ NB_MODULE(_native, m) {
     bind_improve(m);
     bind_reuse(m);
     bind_order(m);
+    bind_stripes(m);
     bind_columns(m);
     bind_recompute(m);
 }

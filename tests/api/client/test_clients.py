@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from memstow.api.cli.exit_codes import Exit
-from memstow.api.client import AsyncClient, Client, ServerError, solve
+from memstow.api.client import AsyncClient, Client, ServerError
+from memstow.api.client.runs import solve
 from memstow.planner import formats
 from memstow.planner.generate.planted import planted
 from memstow.planner.model.digest import digest

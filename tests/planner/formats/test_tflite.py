@@ -1,6 +1,7 @@
 """TensorFlow Lite models as graphs: what small ones hold, what real ones need, what hostile ones do."""
 
 import csv
+import struct
 from itertools import combinations
 from pathlib import Path
 from random import Random
@@ -19,6 +20,8 @@ from tests.tflite_models import (
     CALL,
     CALL_ONCE,
     IF,
+    INT32,
+    PAD,
     READ_VARIABLE,
     RELU,
     RESOURCE,
@@ -48,6 +51,27 @@ def test_a_model_is_recognised_and_read() -> None:
     assert (graph.inputs, graph.outputs) == (("0",), ("3",))
     assert not graph.operators[1].in_place
     assert read_graph(small_model(), in_place=True).operators[1].in_place == (("2", "3"),)
+
+
+@pytest.mark.parametrize(
+    ("margins", "window"),
+    [
+        ([0, 0, 1, 2, 3, 0, 0, 0], Window(kernel=(1, 1), padding=(1, 3, 2, 0))),
+        ([0, 0, 1, 2, 2, 2, 0, 0], None),
+        ([0, 0, 4, -1, 3, 0, 0, 0], None),
+        ([0, 0, 1, 2, 3, 0], None),
+    ],
+)
+def test_what_pads_has_a_window(margins: list[int], window: Window | None) -> None:
+    main = Sub()
+    x, y = main.tensor(1, 8, 8, 3), main.tensor(1, 11, 11, 3)
+    around = main.tensor(len(margins) // 2, 2, kind=INT32, constant=True)
+    main.tensors[around][2] = ("I", 2)
+    main.operator(0, [x, around], [y])
+    main.inputs, main.outputs = [x], [y]
+    held = table(f0=struct.pack(f"<{len(margins)}i", *margins))
+    graph = formats.read_graph(model([PAD], main, buffers=[held]))
+    assert graph.operators[0].window == window
 
 
 def test_called_subgraphs_are_temporaries_by_phase() -> None:

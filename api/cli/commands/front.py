@@ -1,0 +1,229 @@
+"""`memstow front`: all plans worth choosing from between two terms."""
+
+import argparse
+import os
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from memstow.api.cli.exit_codes import Exit
+from memstow.api.cli.io.arguments import Commands, add_command
+from memstow.api.cli.io.front_arguments import add_front, add_front_results
+from memstow.api.cli.io.interruptible import Interruptible
+from memstow.api.cli.io.output import STDOUT, refuse_unwritable, suffix_of, to_stdout, write_out
+from memstow.api.cli.io.problem_input import (
+    add_graph_changes,
+    add_problem,
+    problem_of,
+    read_document,
+    read_target,
+    refuse_two_stdins,
+    warn_if_terminal,
+)
+from memstow.api.cli.io.progress import Line
+from memstow.api.cli.io.search_arguments import add_limits, add_search, add_server, client_of, options_of
+from memstow.api.cli.io.terminal import is_terminal, print_error
+from memstow.planner.show.formatting import plain
+
+if TYPE_CHECKING:
+    from memstow.planner.model.events import Event, Listener
+    from memstow.planner.model.front import Front, FrontOptions
+    from memstow.planner.model.graph import Graph
+    from memstow.planner.model.options import Options
+    from memstow.planner.model.problem import Problem
+    from memstow.planner.model.target import Target
+
+_FORMAT_OF: Final = {".json": "json", ".csv": "csv", ".svg": "svg"}
+
+
+def add(commands: "Commands[argparse.ArgumentParser]") -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "front",
+        "find all plans worth choosing from between two terms, such as memory against work",
+        details="""
+Prints a line for each point: a plan that no other plan beats in one term without being worse in the
+other. Both ends are found first. Ctrl-C prints the points found so far; a second one exits immediately.
+
+Exit code 0: a plan was found; 3: proven infeasible; 4: no plan and no proof; 130: interrupted.""",
+        examples="""
+memstow front model.json --terms peak:fast,placement_cost
+memstow front model.json --terms capacity:fast,placement_cost --output front.svg --output front.json
+memstow front model.json --within 1.1 --points 8
+memstow front model.tflite --with stripes,recompute --time-limit 60
+memstow front model.tflite --target stm32h743,corstone300
+""",
+    )
+    add_problem(parser)
+    add_front(parser)
+    add_graph_changes(parser)
+    add_search(parser)
+    add_limits(parser)
+    add_server(parser)
+    add_front_results(parser)
+    parser.set_defaults(run=run, target=None, fit_only=False)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read the problem, find the front, and write it."""
+    outputs = _outputs(args)
+    refuse_two_stdins(args.file, args.hint)
+    warn_if_terminal(args.file)
+    document = read_document(args.file, args)
+    names = [name for given in args.targets or () for name in given.split(",")]
+    targets = [read_target(name) for name in names]
+    if targets and (args.server or os.environ.get("MEMSTOW_SERVER")):
+        from memstow.planner.model.errors import InputError
+
+        message = "targets are compared here, not by a service; leave out one of the two"
+        raise InputError.single("no_targets", "--target", message)
+    front, interrupted = _found(args, document, _Targets(names, targets))
+    _write(args, front, outputs)
+    if interrupted:
+        print_error("interrupted: these are the points found so far")
+        return Exit.INTERRUPTED
+    return _exit_code(front)
+
+
+@dataclass(frozen=True, slots=True)
+class _Targets:
+    """The targets to compare, with the names that the user gave them."""
+
+    names: "Sequence[str]"
+    targets: "Sequence[Target]"
+
+
+@dataclass(frozen=True, slots=True)
+class _Hearing:
+    """Who hears of the run, and may stop it."""
+
+    event: "Listener"
+    values: "Callable[[Mapping[str, object]], None]"
+    cancel: threading.Event
+
+
+class _Progress(Line):
+    """Shows how many points there are."""
+
+    points = 0
+
+    def line(self, elapsed: float) -> str:
+        """The number of points and the time."""
+        return f"{self.points:,} points  {elapsed:.1f} s"
+
+
+def _found(args: argparse.Namespace, document: "Problem | Graph", targets: _Targets) -> "tuple[Front, bool]":
+    from memstow.planner.model.events import Phase
+    from memstow.planner.model.front import FrontOptions
+
+    asked = FrontOptions(
+        terms=args.terms,
+        generators=args.generators,
+        cost=args.cost,
+        within=args.within,
+        points=args.points,
+    )
+    options = options_of(args, problem_of(document))
+    progress = _Progress(sys.stderr) if is_terminal(sys.stderr) else None
+    server = args.server or os.environ.get("MEMSTOW_SERVER")
+    given_up: dict[str, None] = {}
+    known: set[tuple[object, ...]] = set()
+
+    def hear(event: "Event") -> None:
+        if isinstance(event, Phase) and event.gives_up:
+            given_up[event.name] = None
+
+    def count(values: "Mapping[str, object]") -> None:
+        known.add(tuple(value for value in values.values() if type(value) is int))
+        if progress is not None:
+            progress.points = len(known)
+
+    def work(cancel: threading.Event) -> "Front":
+        hearing = _Hearing(hear, count, cancel)
+        if server:
+            return _remote(args, server, document, asked, options, hearing)
+        return _front(document, asked, options, targets, hearing)
+
+    call = Interruptible(work)
+    front = call.run(progress)
+    for line in given_up:
+        print_error(plain(line, most=300))
+    return front, call.interrupted
+
+
+def _front(
+    document: "Problem | Graph",
+    asked: "FrontOptions",
+    options: "Options",
+    targets: _Targets,
+    hearing: _Hearing,
+) -> "Front":
+    from memstow.planner.front.request import FrontCallbacks
+
+    callbacks = FrontCallbacks(hearing.event, hearing.cancel)
+    if targets.targets:
+        from memstow.planner.front.targets import front_of_targets
+
+        return front_of_targets(document, asked, options, targets.targets, callbacks, targets.names)
+    from memstow.planner.front.front import find_front
+
+    return find_front(document, asked, options, callbacks, lambda point: hearing.values(point.values))
+
+
+def _remote(
+    args: argparse.Namespace,
+    server: str,
+    document: "Problem | Graph",
+    asked: "FrontOptions",
+    options: "Options",
+    hearing: _Hearing,
+) -> "Front":
+    client = client_of(server, args.key or os.environ.get("MEMSTOW_KEY"))
+    from memstow.api.client.runs import find_front
+    from memstow.planner.front.front import request_of
+    from memstow.planner.model.front import Front
+
+    with client:
+        found = find_front(client, document, asked, options, hearing.values, hearing.cancel.is_set)
+    return found or Front(terms=request_of(document, asked, options).terms, asked=asked)
+
+
+def _outputs(args: argparse.Namespace) -> list[tuple[str, str]]:
+    """The files to write, with their formats."""
+    from memstow.planner.model.errors import InputError
+
+    found = []
+    for path in args.output or ():
+        form = _FORMAT_OF.get(suffix_of(path))
+        if form is None or path == STDOUT:
+            message = "use a name that ends with .json, .csv or .svg; --json prints the front"
+            raise InputError.single("unknown_suffix", plain(path), message)
+        found.append((path, form))
+    refuse_unwritable(*(path for path, _ in found))
+    real_paths = [os.path.realpath(path) for path in (*(path for path, _ in found), args.file)]
+    if len({*real_paths}) < len(real_paths):
+        message = "two outputs, or an output and the problem, cannot be the same file; choose another name"
+        raise InputError.single("one_file_twice", "--output", message)
+    return found
+
+
+def _write(args: argparse.Namespace, front: "Front", outputs: "Sequence[tuple[str, str]]") -> None:
+    from memstow.planner.front.documents import write_front
+    from memstow.planner.show.front_report import front_report
+
+    if args.json:
+        to_stdout(write_front(front, "json"))
+    elif not args.quiet:
+        print(front_report(front))
+    for path, form in outputs:
+        write_out(write_front(front, form), path)
+
+
+def _exit_code(front: "Front") -> int:
+    if front.points or any(target.points for target in front.targets):
+        return Exit.DONE
+    proven = all(target.fits == "no" for target in front.targets) if front.targets else front.complete
+    return Exit.INFEASIBLE if proven else Exit.UNKNOWN

@@ -1,0 +1,111 @@
+"""The arguments for a search, which several commands share, and the options that they are."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from memstow.api.cli.io.arguments import LONGEST_RUN, amount_from, duration, real, whole
+from memstow.api.cli.io.problem_input import read_plan
+
+if TYPE_CHECKING:
+    from memstow.api.client import Client
+    from memstow.planner.model.options import Options
+    from memstow.planner.model.problem import Problem
+
+
+def add_search(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments for which solver, and how it searches."""
+    search = parser.add_argument_group("search")
+    search.add_argument(
+        "--solver",
+        metavar="NAME",
+        default="auto",
+        help="solver to use; `memstow solvers` lists them (default: auto)",
+    )
+    search.add_argument(
+        "--gap",
+        type=real(0, 1),
+        default=0.0,
+        metavar="G",
+        help="stop once the plan is proven to be within this fraction of the optimum (default: 0)",
+    )
+    search.add_argument(
+        "--deterministic",
+        action="store_true",
+        help="limit work instead of time: the same input always gives the same plan",
+    )
+    search.add_argument(
+        "--seed", type=whole(0, (1 << 63) - 1), default=0, metavar="N", help="random seed (default: 0)"
+    )
+    search.add_argument(
+        "--hint", metavar="PLAN", help="plan to start from; placements that are no longer valid are ignored"
+    )
+
+
+def add_limits(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments for limits of the search."""
+    limits = parser.add_argument_group("limits")
+    limits.add_argument(
+        "--time-limit",
+        type=duration(LONGEST_RUN),
+        default=10.0,
+        metavar="S",
+        help="time limit for the whole call, in seconds or as 50ms, 2m (default: 10)",
+    )
+    limits.add_argument(
+        "--workers",
+        type=whole(1, 256),
+        metavar="N",
+        help="number of threads (default: the number of processors, at most 8)",
+    )
+    limits.add_argument(
+        "--work-limit",
+        type=whole(0, 1 << 62),
+        metavar="N",
+        help="limit on steps of work (default: none; with --deterministic, about 10 s worth)",
+    )
+    limits.add_argument(
+        "--memory-limit",
+        type=amount_from(1 << 20),
+        metavar="N",
+        help="memory that the process of a back end may use, such as 2GiB (default: half of the machine's)",
+    )
+
+
+def add_server(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments for a service that searches instead."""
+    server = parser.add_argument_group("service")
+    server.add_argument(
+        "--server",
+        metavar="URL",
+        help="URL of a service that solves the problem instead (default: MEMSTOW_SERVER)",
+    )
+    server.add_argument("--key", metavar="KEY", help="API key for the service (default: MEMSTOW_KEY)")
+
+
+def options_of(args: argparse.Namespace, problem: "Problem") -> "Options":
+    """The options; a hint is a plan for this problem."""
+    from memstow.planner.model.options import Options
+
+    return Options(
+        time_limit=args.time_limit,
+        solver=args.solver,
+        gap=args.gap,
+        deterministic=args.deterministic,
+        seed=args.seed,
+        work_limit=args.work_limit,
+        memory_limit=args.memory_limit,
+        workers=args.workers,
+        hint=None if args.hint is None else read_plan(args.hint, problem),
+    )
+
+
+def client_of(server: str, key: str | None) -> "Client":
+    """A client of the service; InputError where what it needs is not installed."""
+    try:
+        from memstow.api.client import Client
+    except ModuleNotFoundError as error:
+        from memstow.planner.model.errors import InputError
+
+        message = "--server needs an extra that is not installed: pip install 'memstow[client]'"
+        raise InputError.single("missing_extra", error.name or "memstow", message) from None
+    return Client(server, key)

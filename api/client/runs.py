@@ -1,0 +1,106 @@
+"""Runs of a server as if they were here: events are reported as they come, and a stop keeps what is found."""
+
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from memstow.api.client import Client
+from memstow.api.client.exchange import JobEvent, JsonObject, ServerError, job_error
+from memstow.planner.model.events import Event
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Plan, Status
+
+if TYPE_CHECKING:
+    from memstow.planner.model.front import Front, FrontOptions
+    from memstow.planner.model.graph import Graph
+    from memstow.planner.model.problem import Problem
+
+
+def solve(
+    client: Client,
+    problem: "Problem | Graph",
+    options: Options,
+    on_event: Callable[[Event], None] | None,
+    stopped: Callable[[], bool],
+) -> Plan:
+    """As `planner.solve.engine.plan`, by a server: events are reported, and a stop keeps the best plan."""
+    job = client.submit(problem, options)
+    stop_sent = False
+    state = ""
+    for job_event in _events_until_stopped(client, job, stopped):
+        if job_event is None:
+            if not stop_sent:
+                stop_sent = True
+                client.stop(job)
+            continue
+        event = job_event.event()
+        if event is not None and on_event is not None:
+            on_event(event)
+        state = str(job_event.data.get("state", ""))
+    if state == "failed":
+        raise job_error(client.job(job))
+    try:
+        return client.result(job, problem)
+    except ServerError as error:
+        if state == "cancelled" and error.code == "no_plan_yet":
+            return Plan(status=Status.UNKNOWN)
+        raise
+
+
+def find_front(
+    client: Client,
+    problem: "Problem | Graph",
+    asked: "FrontOptions",
+    options: Options,
+    on_point: Callable[[JsonObject], None],
+    stopped: Callable[[], bool],
+) -> "Front | None":
+    """As `planner.front.front.find_front`, by a server; None where it was stopped before the first point."""
+    job = client.submit_front(problem, asked, options)
+    stop_sent = False
+    state = ""
+    for job_event in _events_until_stopped(client, job, stopped):
+        if job_event is None:
+            if not stop_sent:
+                stop_sent = True
+                client.stop(job)
+            continue
+        if job_event.kind == "point":
+            on_point(dict(job_event.data))
+        state = str(job_event.data.get("state", ""))
+    if state == "failed":
+        raise job_error(client.job(job))
+    try:
+        return client.front_result(job)
+    except ServerError as error:
+        if state == "cancelled" and error.code == "no_front_yet":
+            return None
+        raise
+
+
+def _events_until_stopped(client: Client, job: str, stopped: Callable[[], bool]) -> Iterator[JobEvent | None]:
+    """The events of a job; None while it should stop. Read by a thread, so that a stop is noticed at once."""
+    received: queue.SimpleQueue[JobEvent | BaseException | None] = queue.SimpleQueue()
+
+    def read() -> None:
+        try:
+            for event in client.events(job):
+                received.put(event)
+            received.put(None)
+        except BaseException as error:
+            received.put(error)
+
+    threading.Thread(target=read, name="memstow events", daemon=True).start()
+    while True:
+        try:
+            item = received.get(timeout=0.05)
+        except queue.Empty:
+            if stopped():
+                yield None
+            continue
+        if item is None:
+            return
+        if isinstance(item, BaseException):
+            raise item
+        yield item

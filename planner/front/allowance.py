@@ -1,0 +1,53 @@
+"""The time and the work that all solves of a front may take together."""
+
+import time
+from dataclasses import replace
+from typing import Final
+
+from memstow.planner.model.options import Options
+from memstow.planner.solve.portfolio import DEFAULT_WORK
+
+# What is left at the end and too little for another solve.
+_REST: Final = 0.02
+
+
+class Allowance:
+    """What is left of the limits of a call."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._begin = time.monotonic()
+        self.work = 0
+
+    def share(self, fraction: float) -> Options:
+        """The options of one solve, which may take this fraction of what is left."""
+        options, limit = self._options, self._work_limit()
+        if limit is not None:
+            left = max(limit - self.work, 0)
+            options = replace(options, work_limit=int(left * fraction))
+        return replace(options, time_limit=max(self._seconds_left(), 0.0) * fraction)
+
+    def spend(self, work: int) -> None:
+        """Count the work of a solve."""
+        self.work += work
+
+    @property
+    def over(self) -> bool:
+        """Whether too little is left for another solve."""
+        limit = self._work_limit()
+        if limit is not None and limit - self.work <= limit * _REST:
+            return True
+        return not self._options.deterministic and self._seconds_left() <= self._options.time_limit * _REST
+
+    @property
+    def seconds(self) -> float:
+        """Since the call; a deterministic run has none."""
+        return 0.0 if self._options.deterministic else round(time.monotonic() - self._begin, 6)
+
+    def _seconds_left(self) -> float:
+        return self._options.time_limit - (time.monotonic() - self._begin)
+
+    def _work_limit(self) -> int | None:
+        if self._options.work_limit is not None or not self._options.deterministic:
+            return self._options.work_limit
+        return DEFAULT_WORK

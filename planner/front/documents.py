@@ -1,0 +1,116 @@
+"""Fronts as JSON, where a point has a field for each term, and as CSV."""
+
+import csv
+import io
+from collections.abc import Iterable
+from dataclasses import fields, replace
+from typing import Any
+
+from memstow.planner.formats.native import encode_document, plain
+from memstow.planner.model.front import OWN_FIELDS, Front, FrontOptions, FrontPoint, TargetFront
+from memstow.planner.reading.issues import Findings
+from memstow.planner.reading.json_text import parse_json
+from memstow.planner.reading.sections import read_whole
+
+Json = dict[str, object]
+"""A JSON object."""
+
+
+def write_front(front: Front, form: str) -> bytes:
+    """The front in this format: json, csv, or svg, a picture."""
+    if form == "json":
+        return encode_document(plain_front(front))
+    if form == "csv":
+        return _csv(front)
+    from memstow.planner.show.front_picture import front_svg
+
+    return front_svg(front).encode()
+
+
+def plain_front(front: Front) -> Json:
+    """The front as JSON holds it."""
+    made: Json = plain(replace(front, points=(), targets=()))
+    made["points"] = [plain_point(point) for point in front.points]
+    made["complete"] = front.complete
+    if front.targets:
+        made["targets"] = [_plain_target(it) for it in front.targets]
+    order = [field.name for field in fields(front)]
+    return {name: made[name] for name in sorted(made, key=order.index)}
+
+
+def plain_point(point: FrontPoint) -> Json:
+    """A point as JSON holds it: a field for each term."""
+    return {
+        **point.values,
+        "bounds": dict(point.bounds),
+        "proven": point.proven,
+        "plan": plain(point.plan),
+    }
+
+
+def read_front(data: bytes) -> Front:
+    """The front in a JSON document; InputError where it is none."""
+    raw = parse_json(data)
+    findings = Findings(raw)
+    made = read_whole(Front, _with_values(raw), findings)
+    if findings or not isinstance(made, Front):
+        raise findings.error()
+    return made
+
+
+def plain_options(asked: FrontOptions) -> Json:
+    """What is asked for, as JSON holds it."""
+    made: Json = plain(asked)
+    return made
+
+
+def parse_front_options(raw: object) -> FrontOptions:
+    """What a JSON value asks for; InputError where it is wrong."""
+    findings = Findings(raw)
+    made = read_whole(FrontOptions, raw, findings)
+    if findings or not isinstance(made, FrontOptions):
+        raise findings.error()
+    return made
+
+
+def _plain_target(front: TargetFront) -> Json:
+    made: Json = plain(replace(front, points=()))
+    made["bytes"] = front.bytes
+    made["complete"] = front.complete
+    made["points"] = [plain_point(point) for point in front.points]
+    return made
+
+
+def _with_values(raw: Any) -> Any:
+    """The same with the fields of terms gathered in `values`, as `FrontPoint` has them."""
+    if not isinstance(raw, dict):
+        return raw
+    made = dict(raw)
+    for name, change in (("points", _point_with_values), ("targets", _with_values)):
+        if isinstance(raw.get(name), list):
+            made[name] = [change(it) if isinstance(it, dict) else it for it in raw[name]]
+    return made
+
+
+def _point_with_values(raw: dict[str, object]) -> dict[str, object]:
+    own = {name: value for name, value in raw.items() if name in OWN_FIELDS}
+    return own | {"values": {name: value for name, value in raw.items() if name not in OWN_FIELDS}}
+
+
+def _csv(front: Front) -> bytes:
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    head = ["target"] if front.targets else []
+    writer.writerow([*head, *front.terms, *(f"{term} bound" for term in front.terms), "proven"])
+    if not front.targets:
+        writer.writerows(_rows(front, front.points))
+    for target in front.targets:
+        writer.writerows([target.target, *row] for row in _rows(front, target.points))
+    return file.getvalue().encode()
+
+
+def _rows(front: Front, points: Iterable[FrontPoint]) -> Iterable[list[str]]:
+    for point in points:
+        values = [str(point.values[term]) for term in front.terms]
+        bounds = [str(point.bounds.get(term, "")) for term in front.terms]
+        yield [*values, *bounds, "yes" if point.proven else "no"]

@@ -1,0 +1,61 @@
+"""What operators cost: as the graph says, else multiplications; or the bytes that they read and write."""
+
+from dataclasses import replace
+from math import prod
+from typing import Final, Literal
+
+from memstow.planner.graph.stripes.images import image_of
+from memstow.planner.graph.stripes.kinds import word_of
+from memstow.planner.model.graph import Graph, Operator, Tensor, shape_bytes, size_of
+
+CostUnit = Literal["given", "bytes"]
+UNITS: Final[tuple[CostUnit, ...]] = ("given", "bytes")
+
+
+def operator_costs(graph: Graph, unit: CostUnit = "given") -> list[int]:
+    """By operator, the cost of running it once."""
+    tensors = {tensor.id: tensor for tensor in graph.tensors}
+    if unit == "bytes":
+        return [_moved(operator, tensors) for operator in graph.operators]
+    return [
+        _multiplications(operator, tensors) if operator.cost is None else operator.cost
+        for operator in graph.operators
+    ]
+
+
+def with_cost_unit(graph: Graph, unit: CostUnit) -> Graph:
+    """The graph in which each operator says what it costs, in this unit."""
+    costs = operator_costs(graph, unit)
+    if all(operator.cost == cost for operator, cost in zip(graph.operators, costs, strict=True)):
+        return graph
+    operators = (replace(operator, cost=cost) for operator, cost in zip(graph.operators, costs, strict=True))
+    return replace(graph, operators=tuple(operators))
+
+
+def _moved(operator: Operator, tensors: dict[str, Tensor]) -> int:
+    return sum(
+        size_of(tensors[name])
+        for name in (*dict.fromkeys(operator.inputs), *dict.fromkeys(operator.outputs))
+        if name in tensors
+    )
+
+
+def _multiplications(operator: Operator, tensors: dict[str, Tensor]) -> int:
+    """Of the weights with each place of the output; else one for each element, of pools for their kernel."""
+    made = tensors.get(operator.outputs[0]) if operator.outputs else None
+    if made is None:
+        return 0
+    elements = prod(made.shape) if made.shape is not None else shape_bytes(made) or size_of(made)
+    weights = max(
+        (
+            prod(it.shape)
+            for it in (tensors[name] for name in operator.inputs if name in tensors)
+            if it.kind == "constant" and it.shape is not None and len(it.shape) >= 2
+        ),
+        default=0,
+    )
+    windowed = operator.window is not None
+    if weights and (windowed or word_of(operator) in ("fullyconnected", "dense", "gemm", "matmul")):
+        image = image_of(made)
+        return weights * (image.rows * image.columns if image is not None and windowed else 1)
+    return elements * (prod(operator.window.kernel) if operator.window is not None else 1)

@@ -1,0 +1,176 @@
+"""The front of two terms: plans of which none is better in one term without being worse in the other.
+
+In JSON a point has a field for each term, named as the term is; here these are `FrontPoint.values`.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Final, Literal, SupportsIndex
+
+from pydantic import Field, GetJsonSchemaHandler
+from pydantic_core import CoreSchema
+
+from memstow.planner.model.model_class import model_class
+from memstow.planner.model.plan import Explanation, Plan
+from memstow.planner.model.problem import Count
+
+Value = Annotated[int, Field(strict=True, ge=0)]
+Generator = Literal["stripes", "recompute", "spill", "channels"]
+CostUnit = Literal["given", "bytes"]
+
+GENERATORS: Final[tuple[Generator, ...]] = ("stripes", "recompute", "spill", "channels")
+"""What may be done with a graph to need less memory, in the order of the documentation."""
+FORMATS: Final = ("json", "csv", "svg")
+"""What a front can be written as."""
+MOST_POINTS: Final = 1_000
+"""No front has more points than this."""
+OWN_FIELDS: Final = ("bounds", "proven", "plan")
+"""The fields of a point in JSON beside those of its terms."""
+
+_TermName = Annotated[str, Field(strict=True, min_length=1, max_length=1100)]
+_Within = Annotated[float, Field(strict=True, ge=1, le=1_000_000)]
+_Points = Annotated[int, Field(strict=True, ge=1, le=MOST_POINTS)]
+
+
+@model_class
+class FrontOptions:
+    """Which front is asked for."""
+
+    terms: tuple[_TermName, _TermName] | None = Field(
+        default=None,
+        description="The two terms. Default: peak and cost of a graph; of a problem the peak of its first "
+        "pool, and the first cost that it has.",
+    )
+    generators: tuple[Generator, ...] | None = Field(
+        default=None,
+        description="Of a graph: what may be done to need less memory. Default: stripes.",
+    )
+    cost: CostUnit = Field(
+        default="given",
+        description="Of a graph: cost as its operators give it (given), or the bytes that they move (bytes).",
+    )
+    within: _Within | None = Field(
+        default=None,
+        description="Only points whose second term is at most this many times its least value.",
+    )
+    points: _Points | None = Field(default=None, description="At most this many points. Default: 1,000.")
+
+    def __init__(
+        self,
+        *,
+        terms: "tuple[str, str] | list[str] | None" = None,
+        generators: "Iterable[Generator] | None" = None,
+        cost: "CostUnit" = "given",
+        within: "float | None" = None,
+        points: "SupportsIndex | None" = None,
+    ) -> None: ...
+
+
+@model_class
+class FrontPoint:
+    """One plan of a front."""
+
+    values: dict[str, Value] = Field(description="The value of each term.")
+    bounds: dict[str, Value] = Field(
+        default_factory=dict,
+        description="Of a term: no plan that has no more of the other term has less of this one.",
+    )
+    proven: Annotated[bool, Field(strict=True)] = Field(
+        default=False,
+        description="Both values are bounds: no plan is better in one and as good in the other.",
+    )
+    plan: Plan
+
+    def __init__(
+        self,
+        *,
+        values: "Mapping[str, int]",
+        plan: "Plan",
+        bounds: "Mapping[str, int] | None" = None,
+        proven: "bool" = False,
+    ) -> None: ...
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, object]:
+        """In JSON each value is a field of its own, named as its term."""
+        made = handler.resolve_ref_schema(handler(core_schema))
+        values = made["properties"].pop("values")
+        made["required"].remove("values")
+        made["additionalProperties"] = values["additionalProperties"] | {
+            "description": "The value of the term that this field is named after."
+        }
+        return made
+
+
+@model_class
+class TargetFront:
+    """The front in the memories of one target."""
+
+    target: str
+    fits: Literal["yes", "no", "unknown"] = Field(
+        description="Whether the target will do: a plan fits in it."
+    )
+    bytes: Count | None = Field(description="All of its memory; null: a pool of it has no limit.")
+    points: tuple[FrontPoint, ...] = ()
+    complete: Annotated[bool, Field(strict=True)] = False
+    explanation: Explanation | None = Field(default=None, description="Why nothing fits.")
+
+    def __init__(
+        self,
+        *,
+        target: "str",
+        fits: "Literal['yes', 'no', 'unknown']",
+        bytes: "SupportsIndex | None",  # noqa: A002
+        points: "Iterable[FrontPoint]" = (),
+        complete: "bool" = False,
+        explanation: "Explanation | None" = None,
+    ) -> None: ...
+
+
+@model_class
+class Front:
+    """The front of two terms, as far as it is known."""
+
+    version: Annotated[int, Field(strict=True, ge=1, le=1)] = Field(description="Version of this schema.")
+    name: str | None = Field(default=None, max_length=1024, description="The name of the problem or graph.")
+    terms: tuple[_TermName, _TermName]
+    points: tuple[FrontPoint, ...] = Field(
+        default=(),
+        description="By the value of the first term, ascending; none is as good as another in both.",
+    )
+    complete: Annotated[bool, Field(strict=True)] = Field(
+        default=False,
+        description="All points within what was asked for are there, and all are proven.",
+    )
+    asked: FrontOptions = Field(default_factory=FrontOptions, description="What was asked for.")
+    explanation: Explanation | None = Field(default=None, description="Why nothing fits.")
+    targets: tuple[TargetFront, ...] = Field(
+        default=(), description="Where targets were compared: the front in each, the smallest target first."
+    )
+    smallest: str | None = Field(
+        default=None,
+        description="The smallest target that will do. Null: none is known to, or a smaller one may.",
+    )
+    seconds: Annotated[float, Field(strict=True, ge=0)] = 0.0
+    work: Count = Field(default=0, description="Steps of work, the same on every machine.")
+    digest: str | None = Field(default=None, description="SHA-256 of the canonical problem, or of the graph.")
+    memstow: str | None = Field(default=None, description="Version of memstow.")
+
+    def __init__(
+        self,
+        *,
+        terms: "tuple[str, str] | list[str]",
+        name: "str | None" = None,
+        points: "Iterable[FrontPoint]" = (),
+        complete: "bool" = False,
+        asked: "FrontOptions | None" = None,
+        explanation: "Explanation | None" = None,
+        targets: "Iterable[TargetFront]" = (),
+        smallest: "str | None" = None,
+        seconds: "float" = 0.0,
+        work: "SupportsIndex" = 0,
+        digest: "str | None" = None,
+        memstow: "str | None" = None,
+        version: "SupportsIndex" = 1,
+    ) -> None: ...

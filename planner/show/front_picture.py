@@ -1,0 +1,203 @@
+"""A front as an SVG picture: the first term across, the second up, and a step at each point.
+
+A proven point is filled, an open one is hollow, with a line to its bound.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+from xml.sax.saxutils import escape
+
+from memstow.planner.model.front import Front, FrontPoint
+from memstow.planner.show.drawing.palette import FRAME, INK, MET, OPEN, QUIET, RAMP
+from memstow.planner.show.formatting import count, human, plain
+
+_WIDTH: Final = 720
+_LEFT, _RIGHT, _TOP, _FOOT = 90, 690, 56, 46
+_TALL: Final = 340
+_BOTTOM: Final = _TOP + _TALL
+_MOST_LABELS: Final = 24
+_TICKS: Final = 5
+_IN_BYTES: Final = ("peak", "max_peak", "capacity")
+_NAME: Final = 40
+
+
+@dataclass(frozen=True, slots=True)
+class _Curve:
+    """The points of one front in the picture."""
+
+    name: str | None
+    points: Sequence[FrontPoint]
+    colour: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """A term, from its least value to its largest, in pixels."""
+
+    term: str
+    low: int
+    high: int
+    begin: int
+    end: int
+
+    def at(self, value: int) -> float:
+        """The place of a value."""
+        span = max(self.high - self.low, 1)
+        return self.begin + (self.end - self.begin) * (value - self.low) / span
+
+    def text(self, value: int) -> str:
+        """How a value is written."""
+        in_bytes = self.term.partition(":")[0] in _IN_BYTES
+        return human(value) if in_bytes else count(value)
+
+
+def front_svg(front: Front) -> str:
+    """The picture, for several targets with a curve for each."""
+    curves = _curves(front)
+    height = _BOTTOM + _FOOT
+    title = plain(front.name or "front", most=200)
+    first, second = (plain(term, most=_NAME) for term in front.terms)
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" '
+        f'height="{height}" font-family="sans-serif" font-size="11" role="img">',
+        f"<title>{escape(title)}</title>",
+        f"<desc>{escape(_description(front, curves))}</desc>",
+        f'<rect width="{_WIDTH}" height="{height}" fill="#ffffff"/>',
+        f'<text x="{_LEFT}" y="17" fill="{QUIET}">{escape(plain(title, most=60))}</text>',
+        f'<text x="{_LEFT}" y="36" font-size="13" fill="{INK}">'
+        f'<tspan font-weight="bold">{escape(first)}</tspan> against '
+        f'<tspan font-weight="bold">{escape(second)}</tspan>'
+        f'<tspan dx="8" fill="{MET if front.complete else OPEN}">'
+        f"{'complete' if front.complete else 'there may be others'}</tspan></text>",
+    ]
+    points = [point for curve in curves for point in curve.points]
+    if points:
+        across, up = _axes(front, points)
+        lines += [*_frame(across, up)]
+        labels = _labelled(len(points))
+        for place, curve in enumerate(curves):
+            lines += _stairs(curve, across, up, labels)
+            lines += _legend(curve, place)
+    else:
+        lines.append(f'<text class="caption" x="{_LEFT}" y="{_TOP + 20}" fill="{QUIET}">no points</text>')
+    return "\n".join(lines) + "\n</svg>\n"
+
+
+def _curves(front: Front) -> list[_Curve]:
+    if not front.targets:
+        return [_Curve(None, front.points, RAMP[8])]
+    shown = [target for target in front.targets if target.points]
+    last = max(len(shown) - 1, 1)
+    return [
+        _Curve(target.target, target.points, RAMP[place * (len(RAMP) - 1) // last])
+        for place, target in enumerate(shown)
+    ]
+
+
+def _axes(front: Front, points: Sequence[FrontPoint]) -> tuple[_Axis, _Axis]:
+    ends = []
+    for term in front.terms:
+        values = [point.values[term] for point in points]
+        low, high = min(values), max(values)
+        margin = max((high - low) // 10, 1)
+        ends.append((max(low - margin, 0), high + margin))
+    return (
+        _Axis(front.terms[0], *ends[0], _LEFT, _RIGHT),
+        _Axis(front.terms[1], *ends[1], _BOTTOM, _TOP),
+    )
+
+
+def _frame(across: _Axis, up: _Axis) -> Iterator[str]:
+    yield (
+        f'<rect class="map" x="{_LEFT}" y="{_TOP}" width="{_RIGHT - _LEFT}" height="{_TALL}" '
+        f'fill="#ffffff" stroke="{FRAME}"/>'
+    )
+    for value in _ticks(across):
+        x = across.at(value)
+        text = escape(across.text(value))
+        yield f'<path d="M{x:.1f} {_BOTTOM}v4" stroke="{QUIET}"/>'
+        yield f'<text x="{x:.1f}" y="{_BOTTOM + 16}" text-anchor="middle" fill="{QUIET}">{text}</text>'
+    for value in _ticks(up):
+        y = up.at(value)
+        text = escape(up.text(value))
+        yield f'<path d="M{_LEFT - 4} {y:.1f}h4" stroke="{QUIET}"/>'
+        yield f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end" fill="{QUIET}">{text}</text>'
+    middle = (_LEFT + _RIGHT) // 2
+    name = escape(plain(across.term, most=_NAME))
+    yield f'<text x="{middle}" y="{_BOTTOM + 36}" text-anchor="middle" fill="{QUIET}">{name}</text>'
+    name = escape(plain(up.term, most=_NAME))
+    yield f'<text x="{_LEFT}" y="{_TOP - 6}" fill="{QUIET}" text-anchor="end">{name}</text>'
+
+
+def _ticks(axis: _Axis) -> list[int]:
+    span = axis.high - axis.low
+    return sorted({axis.low + span * i // _TICKS for i in range(_TICKS + 1)})
+
+
+def _stairs(curve: _Curve, across: _Axis, up: _Axis, labels: int) -> Iterator[str]:
+    """The steps of a curve, its bounds, and its points."""
+    first, second = across.term, up.term
+    path = []
+    for place, point in enumerate(curve.points):
+        x, y = across.at(point.values[first]), up.at(point.values[second])
+        path.append(f"M{x:.1f} {_TOP}V{y:.1f}" if place == 0 else f"H{x:.1f}V{y:.1f}")
+    yield (
+        f'<path class="front" d="{"".join(path)}H{_RIGHT}" stroke="{curve.colour}" stroke-width="1.5" '
+        'fill="none"/>'
+    )
+    for place, point in enumerate(curve.points):
+        yield from _point(curve, point, across, up, place % labels == 0)
+
+
+def _point(curve: _Curve, point: FrontPoint, across: _Axis, up: _Axis, labelled: bool) -> Iterator[str]:
+    values = point.values[across.term], point.values[up.term]
+    x, y = across.at(values[0]), up.at(values[1])
+    least = point.bounds.get(up.term, 0)
+    if least < values[1]:
+        low = min(up.at(max(least, up.low)), float(_BOTTOM))
+        yield (
+            f'<path class="bound" d="M{x:.1f} {y:.1f}V{low:.1f}" stroke="{OPEN}" stroke-dasharray="5 3" '
+            'fill="none"/>'
+        )
+    fill = curve.colour if point.proven else "#ffffff"
+    kind = "proven" if point.proven else "open"
+    said = f"{across.term} {count(values[0])}, {up.term} {count(values[1])}, {kind}"
+    yield (
+        f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{fill}" stroke="{curve.colour}" '
+        f'stroke-width="1.5"><title>{escape(plain(said))}</title></circle>'
+    )
+    if labelled:
+        text = escape(f"{across.text(values[0])}, {up.text(values[1])}")
+        beside = ("end", x - 7) if x > _RIGHT - 120 else ("start", x + 7)
+        yield (
+            f'<text x="{beside[1]:.1f}" y="{y - 6:.1f}" text-anchor="{beside[0]}" fill="{INK}" '
+            f'stroke="#ffffff" stroke-width="2" paint-order="stroke">{text}</text>'
+        )
+
+
+def _legend(curve: _Curve, place: int) -> Iterator[str]:
+    if curve.name is None or place >= _MOST_LABELS:
+        return
+    y = _TOP + 16 + 14 * place
+    name = escape(plain(curve.name, most=_NAME))
+    yield f'<rect x="{_RIGHT - 14}" y="{y - 9}" width="10" height="10" fill="{curve.colour}"/>'
+    yield f'<text x="{_RIGHT - 20}" y="{y}" text-anchor="end" fill="{QUIET}">{name}</text>'
+
+
+def _labelled(number: int) -> int:
+    """Each how many points have a label."""
+    return max(1, -(-number // _MOST_LABELS))
+
+
+def _description(front: Front, curves: Sequence[_Curve]) -> str:
+    """The figures in words, for those who cannot see the picture."""
+    first, second = front.terms
+    said = []
+    for curve in curves:
+        some = [
+            f"{count(it.values[first])} and {count(it.values[second])}{'' if it.proven else ' (open)'}"
+            for it in curve.points[:_MOST_LABELS]
+        ]
+        said.append((f"{curve.name}: " if curve.name else "") + "; ".join(some))
+    return plain(f"{first} across, {second} up, a step for each point. " + ". ".join(said))

@@ -1,0 +1,203 @@
+"""Which operators can run row by row, and what each of them reads: the judge's own list.
+
+An operator that is not here is a barrier: it runs alone, when all it reads is there.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Final
+
+from memstow.planner.model.graph import Operator, Tensor, Window
+from memstow.planner.verify.graphs.images import Along, Image, Scale, Slide, image_of
+from memstow.planner.verify.graphs.refused import Refused
+
+_SAME_PLACE: Final = """
+abs acos acosh add addn asin asinh atan atan2 atanh biasadd bitwiseand bitwisenot bitwiseor bitwisexor cast
+ceil celu clamp clip cos cosh dequantize div divide elu equal erf exp fakequant floor floordiv floormod gelu
+greater greaterequal greaterorequal hardsigmoid hardswish hardtanh identity leakyrelu less lessequal
+lessorequal log logicaland logicalnot logicalor logicalxor logistic maximum minimum mish mod mul multiply
+neg negative not notequal or pow power prelu quantize reciprocal relu relu0to1 relu6 relun1to1 requantize
+round rsqrt rsub select selectv2 selu sigmoid sign silu sin sinh softplus softsign sqrt square
+squareddifference sub subtract swish tan tanh thresholdedrelu and xor where
+"""
+_ELEMENTWISE: Final = frozenset(_SAME_PLACE.split())
+_CONCAT: Final = frozenset(("concat", "concatenation", "concatenate"))
+_NEAREST: Final = frozenset(("resizenearestneighbor", "resizenearest"))
+_BILINEAR: Final = frozenset(("resizebilinear",))
+_MEAN: Final = frozenset(("mean", "globalaveragepool"))
+_DENSE: Final = frozenset(("fullyconnected", "dense", "gemm", "matmul"))
+# Images that are larger are not gone through row by row.
+_MOST_ELEMENTS: Final = 1 << 24
+_MOST_READ: Final = 1 << 38
+
+
+@dataclass(frozen=True, slots=True)
+class Rolling:
+    """An operator that makes its output row by row."""
+
+    operator: Operator
+    output: str
+    made: Image
+    """What it makes; of a reduction, the image that it reads, each row of which it takes in once."""
+    reads: Mapping[str, tuple[Along, Along]]
+    """By image that it reads, in the order of its inputs: how along rows, and along columns."""
+    reduces: str | None = None
+    """The image of which all goes into one element for each channel."""
+
+
+class Kinds:
+    """Knows the operators of a graph that can run row by row."""
+
+    def __init__(self, tensors: Mapping[str, Tensor], viewed: frozenset[str], made: frozenset[str]) -> None:
+        self._tensors = tensors
+        self._viewed = viewed
+        self._made = made
+
+    def rolling(self, operator: Operator) -> Rolling:
+        """How the operator runs row by row. Raises Refused where it is a barrier."""
+        found = self._reason_or_rolling(operator)
+        if isinstance(found, str):
+            raise Refused(f"{operator.id!r} cannot run in a stripe: {found}")
+        return found
+
+    def is_barrier(self, operator: Operator) -> bool:
+        """Whether it cannot run row by row."""
+        return isinstance(self._reason_or_rolling(operator), str)
+
+    def _reason_or_rolling(self, operator: Operator) -> Rolling | str:
+        reason = self._against(operator)
+        if reason is not None:
+            return reason
+        kind = _plain(operator.type)
+        if operator.window is not None:
+            return self._windowed(operator, operator.window, kind)
+        if kind in _MEAN or kind in _DENSE:
+            return self._reduction(operator, kind)
+        made = image_of(self._tensors[operator.outputs[0]])
+        if made is None:
+            return f"{operator.outputs[0]!r} is no image of rows, columns and channels"
+        if kind in _ELEMENTWISE:
+            return self._same_place(operator, made)
+        if kind in _CONCAT:
+            return self._concat(operator, made)
+        if kind in _NEAREST or kind in _BILINEAR:
+            return self._resize(operator, made, is_nearest=kind in _NEAREST)
+        return f"the type {(operator.type or '')[:60]!r} is not known to run row by row"
+
+    def _against(self, operator: Operator) -> str | None:
+        """What keeps an operator of any type from running row by row."""
+        for name in (*operator.inputs, *operator.outputs):
+            if name in self._viewed:
+                return f"{name!r} is a view or has one"
+            tensor = self._tensors[name]
+            if tensor.kind == "state":
+                return f"{name!r} is a state"
+            image = image_of(tensor)
+            if image is not None and tensor.kind != "constant":
+                area = image.rows * image.columns
+                if area > _MOST_ELEMENTS or area * image.columns > _MOST_READ:
+                    return f"{name!r} of {image.rows:,} x {image.columns:,} is too large to follow its rows"
+        if len(operator.outputs) != 1:
+            return "it does not make one tensor"
+        return None if operator.inputs else "it reads nothing"
+
+    def _is_fixed(self, name: str) -> bool:
+        """Whether the tensor is there from the start, all of it: weights, mostly."""
+        kind = self._tensors[name].kind
+        return kind == "constant" or (kind == "external" and name not in self._made)
+
+    def _image(self, name: str) -> Image | None:
+        """What the tensor is as an image that can be made or read row by row."""
+        tensor = self._tensors[name]
+        return None if tensor.kind == "constant" else image_of(tensor)
+
+    def _windowed(self, operator: Operator, window: Window, kind: str) -> Rolling | str:
+        first = operator.inputs[0]
+        source, made = self._image(first), image_of(self._tensors[operator.outputs[0]])
+        if source is None or made is None:
+            return "what it reads or makes is no image of rows, columns and channels"
+        for name in operator.inputs[1:]:
+            if not self._is_fixed(name):
+                return f"{name!r} beside the image is no constant"
+        rows, columns = (
+            Slide(extent, stride, margin, (kernel - 1) * dilation + 1)
+            for extent, stride, margin, kernel, dilation in zip(
+                source[:2], window.stride, window.padding[:2], window.kernel, window.dilation, strict=True
+            )
+        )
+        for along, after, extent in (
+            (rows, window.padding[2], made.rows),
+            (columns, window.padding[3], made.columns),
+        ):
+            if (along.extent + along.margin + after - along.reach) // along.stride + 1 != extent:
+                return "its window does not go with its shapes"
+        if "pool" in kind and made[:2] == (1, 1) and window.kernel == source[:2] and not any(window.padding):
+            return _reducing(operator, first, source)
+        return Rolling(operator, operator.outputs[0], made, {first: (rows, columns)})
+
+    def _same_place(self, operator: Operator, made: Image) -> Rolling | str:
+        reads: dict[str, tuple[Along, Along]] = {}
+        for name in operator.inputs:
+            if self._tensors[name].kind == "constant":
+                continue
+            image = image_of(self._tensors[name])
+            if image is None or image[:2] != made[:2]:
+                return f"{name!r} does not have the rows and columns of what it makes"
+            reads[name] = Slide(image.rows), Slide(image.columns)
+        return Rolling(operator, operator.outputs[0], made, reads)
+
+    def _concat(self, operator: Operator, made: Image) -> Rolling | str:
+        channels = 0
+        for name in operator.inputs:
+            image = image_of(self._tensors[name])
+            if image is None or image[:2] != made[:2]:
+                return f"{name!r} does not have the rows and columns of what it makes"
+            channels += image.channels
+        if channels != made.channels:
+            return "it does not put channels together"
+        return self._same_place(operator, made)
+
+    def _resize(self, operator: Operator, made: Image, is_nearest: bool) -> Rolling | str:
+        first = operator.inputs[0]
+        source = self._image(first)
+        if source is None or source.channels != made.channels:
+            return f"{first!r} is no image with the channels of what it makes"
+        if not all(self._is_fixed(name) for name in operator.inputs[1:]):
+            return "it reads more than an image and constants"
+        if source.rows > made.rows or source.columns > made.columns:
+            return "it makes an image smaller, for which conventions of what is read differ"
+        rows, columns = (
+            # Other factors: where corners or centers are aligned, the nearest may be a neighbour.
+            Scale(extent, to, around=0 if is_nearest and to in (extent, 2 * extent) else 1)
+            for extent, to in zip(source[:2], made[:2], strict=True)
+        )
+        return Rolling(operator, operator.outputs[0], made, {first: (rows, columns)})
+
+    def _reduction(self, operator: Operator, kind: str) -> Rolling | str:
+        first = operator.inputs[0]
+        source, target = self._image(first), self._tensors[operator.outputs[0]]
+        if source is None:
+            return f"{first!r} is no image of rows, columns and channels"
+        if not all(self._is_fixed(name) for name in operator.inputs[1:]):
+            return "it reads more than an image and constants"
+        if not target.shape or target.type is None or prod(target.shape[:-1]) != 1:
+            return f"{target.id!r} is not a single row of elements"
+        if kind in _MEAN and target.shape[-1] != source.channels:
+            return f"{target.id!r} does not have an element for each channel"
+        return _reducing(operator, first, source)
+
+
+def _reducing(operator: Operator, first: str, source: Image) -> Rolling:
+    reads = {first: (Slide(source.rows), Slide(source.columns))}
+    return Rolling(operator, operator.outputs[0], source, reads, first)
+
+
+def _plain(kind: str | None) -> str:
+    """A type without what names differ by."""
+    return (kind or "").lower().translate({ord(sign): None for sign in "_- \t"})
+
+
+def is_dense(operator: Operator) -> bool:
+    """Whether it multiplies all that it reads by weights."""
+    return _plain(operator.type) in _DENSE

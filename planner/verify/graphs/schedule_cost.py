@@ -1,0 +1,11 @@
+"""What a schedule costs, as the judge counts it."""
+
+from memstow.planner.model.graph import Graph
+from memstow.planner.model.plan import Schedule
+from memstow.planner.verify.graphs.scheduled import does_more_than_order, scheduled
+from memstow.planner.verify.graphs.work import cost_once
+
+
+def schedule_cost(graph: Graph, schedule: Schedule) -> int:
+    """The cost of all that runs. Raises Refused where the graph does not allow the schedule."""
+    return scheduled(graph, schedule).cost if does_more_than_order(schedule) else cost_once(graph)

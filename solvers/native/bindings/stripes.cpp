@@ -1,0 +1,112 @@
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "bindings/bindings.hpp"
+#include "bindings/convert.hpp"
+#include "core/budget.hpp"
+#include "stripes/front.hpp"
+
+namespace memstow::bindings {
+namespace {
+
+using stripes::Axis;
+using stripes::Place;
+
+using Chosen = std::tuple<Index, Index, Place, Index>;
+using Found = std::tuple<Bytes, stripes::Cost, std::vector<Chosen>>;
+
+constexpr std::size_t kUse = 11;
+constexpr std::size_t kFour = 4;
+
+Axis axis(const Column& from, std::size_t at) {
+    const Axis it{from[at], from[at + 1], from[at + 2], from[at + 3], from[at + 4]};
+    if (it.extent < 0 || it.step < 0 || it.over <= 0 || it.before < 0) throw nb::value_error("a bad axis");
+    return it;
+}
+
+// A place in the order, or -1.
+Index place(std::int64_t value, std::size_t count) {
+    if (value < -1 || value > static_cast<std::int64_t>(count)) throw nb::value_error("no such operator");
+    return value < 0 ? stripes::kNobody : to_index(value);
+}
+
+stripes::Program program_of(nb::handle from) {
+    const Column can(from, "can"), reduces(from, "reduces"), kept(from, "kept"), reader(from, "last_reader");
+    const Column rows(from, "rows"), columns(from, "columns"), pixel(from, "pixel"), extra(from, "extra");
+    const Column sums(from, "sums"), alone(from, "alone"), cost(from, "cost"), start(from, "use_start");
+    const Column uses(from, "uses"), wholes(from, "wholes"), others(from, "others");
+    const std::size_t count = can.size();
+    for (const Column* it :
+         {&reduces, &kept, &reader, &rows, &columns, &pixel, &extra, &sums, &alone, &cost}) {
+        if (it->size() != count) throw nb::value_error("columns differ in length");
+    }
+    if (start.size() != count + 1) throw nb::value_error("use_start has one more than there are operators");
+    stripes::Program program;
+    program.base = nb::cast<std::int64_t>(from.attr("base"));
+    program.operators.resize(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        stripes::Operator& it = program.operators[i];
+        it.can = can[i] != 0;
+        it.reduces = reduces[i] != 0;
+        it.kept = kept[i] != 0;
+        it.last_reader = place(reader[i], count);
+        it.rows = rows[i];
+        it.columns = columns[i];
+        it.pixel = pixel[i];
+        it.extra = extra[i];
+        it.sums = sums[i];
+        it.alone = alone[i];
+        it.cost = cost[i];
+        if (it.can && (it.rows <= 0 || it.columns <= 0)) throw nb::value_error("an image has no rows");
+        for (std::int64_t k = start[i]; k < start[i + 1]; ++k) {
+            const std::size_t at = static_cast<std::size_t>(k) * kUse;
+            if (k < 0 || at + kUse > uses.size()) throw nb::value_error("no such use");
+            const Index source = place(uses[at], i);
+            it.uses.push_back({source, axis(uses, at + 1), axis(uses, at + 6)});
+            if (source < 0) continue;
+            const stripes::Reader reading{to_index(static_cast<std::int64_t>(i)),
+                                          to_index(static_cast<std::int64_t>(it.uses.size()) - 1)};
+            program.operators[static_cast<std::size_t>(source)].readers.push_back(reading);
+        }
+    }
+    for (std::size_t at = 0; at + kFour <= wholes.size(); at += kFour) {
+        program.wholes.push_back({place(wholes[at], count), place(wholes[at + 1], count), wholes[at + 2],
+                                  place(wholes[at + 3], count)});
+    }
+    for (std::size_t at = 0; at + kFour <= others.size(); at += kFour) {
+        const Index begin = place(others[at], count), end = place(others[at + 1], count);
+        if (begin < 0 || end <= begin) throw nb::value_error("another way runs at least one operator");
+        program.others.push_back({begin, end, others[at + 2], others[at + 3]});
+    }
+    return program;
+}
+
+std::pair<std::vector<Found>, bool> front(nb::handle from, stripes::Cost most_cost, Index longest,
+                                          Budget& budget) {
+    const stripes::Program program = program_of(from);
+    nb::gil_scoped_release release;
+    const stripes::Front found = stripes::front(program, {most_cost, longest}, budget);
+    std::vector<Found> points;
+    for (const stripes::Point& point : found.points) {
+        std::vector<Chosen> choices;
+        for (const stripes::Choice& it : point.choices) {
+            choices.emplace_back(it.begin, it.end, it.columns, it.other);
+        }
+        points.emplace_back(point.bytes, point.cost, std::move(choices));
+    }
+    return {std::move(points), found.complete};
+}
+
+}  // namespace
+
+void bind_stripes(nb::module_& m) {
+    m.def("stripe_front", &front, nb::arg("program"), nb::arg("most_cost"), nb::arg("longest"),
+          nb::arg("budget"));
+}
+
+}  // namespace memstow::bindings

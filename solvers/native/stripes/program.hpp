@@ -1,0 +1,82 @@
+// Operators in an order, as the choice of stripes reads them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "core/instance.hpp"
+
+namespace memstow::stripes {
+
+using Cost = std::int64_t;
+using Place = std::int64_t;
+
+inline constexpr Index kNobody = -1;
+
+// Which places of an input, along rows or columns, place q needs.
+struct Axis {
+    Place extent = 0;
+    Place step = 1;
+    Place over = 1;
+    Place before = 0;
+    Place after = 1;
+
+    Place first(Place q) const { return std::clamp(q * step / over - before, Place{0}, extent); }
+    Place end(Place q) const { return std::clamp(q * step / over + after, Place{0}, extent); }
+};
+
+// How an operator reads an image.
+struct Use {
+    Index source = kNobody;  // where in the order it is made
+    Axis rows;
+    Axis columns;
+};
+
+struct Reader {
+    Index at = 0;
+    Index use = 0;
+};
+
+struct Operator {
+    bool can = false;      // be in a stripe
+    bool reduces = false;  // makes all of its output of all of an image; rows and columns are those it reads
+    bool kept = false;     // what it makes is always there as a whole
+    Index last_reader = kNobody;
+    Place rows = 0;
+    Place columns = 0;
+    Bytes pixel = 0;  // of what it makes, kept by rows
+    Bytes extra = 0;  // temporaries
+    Bytes sums = 0;   // in which a reduction adds up
+    Bytes alone = 0;  // what is live while it runs by itself
+    Cost cost = 0;
+    std::vector<Use> uses;
+    std::vector<Reader> readers;  // of what it makes, ascending
+};
+
+// Bytes that live from one place of the order to another, both included.
+struct Whole {
+    Index begin = 0;
+    Index end = 0;
+    Bytes size = 0;
+    Index maker = kNobody;  // whose rows may be kept instead
+};
+
+// Another way to run the operators [begin, end).
+struct Other {
+    Index begin = 0;
+    Index end = 0;
+    Bytes needs = 0;
+    Cost cost = 0;
+};
+
+struct Program {
+    std::vector<Operator> operators;
+    std::vector<Whole> wholes;
+    std::vector<Other> others;
+    Bytes base = 0;
+
+    Index count() const { return static_cast<Index>(operators.size()); }
+};
+
+}  // namespace memstow::stripes

@@ -1,0 +1,190 @@
+#include "stripes/segment.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace memstow::stripes {
+namespace {
+
+// cost * part / whole, rounded up, for products of more than 64 bits.
+Cost share(Cost cost, Place part, Place whole) {
+    return cost / whole * part + (cost % whole * part + whole - 1) / whole;
+}
+
+}  // namespace
+
+template <typename Visit>
+void Segment::for_readers(Index place, const Visit& visit) const {
+    for (const Reader& reader : op(place).readers) {
+        if (reader.at >= begin_ + count_) break;
+        const Index there = reader.at - begin_;
+        visit(there, op(there).uses[static_cast<std::size_t>(reader.use)]);
+    }
+}
+
+std::optional<Segment> Segment::of(const Program& program, Index begin, Index end) {
+    Segment segment(program, begin, end);
+    if (!segment.is_stripe()) return std::nullopt;
+    segment.count_made();
+    segment.replay();
+    return segment;
+}
+
+bool Segment::is_stripe() {
+    leaves_.resize(at(count_));
+    for (Index place = 0; place < count_; ++place) {
+        const Operator& it = op(place);
+        if (!it.can) return false;
+        const bool read_inside = !it.readers.empty() && it.readers.front().at < begin_ + count_;
+        if (it.reduces && read_inside) return false;
+        leaves_[at(place)] = it.kept || it.last_reader >= begin_ + count_;
+    }
+    return true;
+}
+
+void Segment::count_made() {
+    made_.assign(at(count_), 0);
+    for (Index place = count_ - 1; place >= 0; --place) {
+        Place& made = made_[at(place)];
+        if (is_sink(place)) {
+            made = op(place).rows;
+            continue;
+        }
+        for_readers(place, [&](Index reader, const Use& use) {
+            if (made_[at(reader)] > 0) made = std::max(made, use.rows.end(made_[at(reader)] - 1));
+        });
+    }
+}
+
+Place Segment::needed_from(Index place) const {
+    Place least = done_[at(place)];
+    for_readers(place, [&](Index reader, const Use& use) {
+        const Place next = done_[at(reader)];
+        if (next < made_[at(reader)]) least = std::min(least, use.rows.first(next));
+    });
+    return least;
+}
+
+// Whether rows of it are kept now.
+void Segment::look(Index place) {
+    if (is_sink(place)) return;
+    held_[at(place)] = needed_from(place) < done_[at(place)];
+}
+
+void Segment::step(Index here) {
+    ++steps_;
+    const auto touch = [&](Index place) {
+        first_[at(place)] = std::min(first_[at(place)], here);
+        last_[at(place)] = std::max(last_[at(place)], here);
+    };
+    touch(here);
+    for (const Use& use : op(here).uses) {
+        if (const Index from = source(use); from != kNobody) touch(from);
+    }
+    for (Index place = 0; place < count_; ++place) {
+        if (held_[at(place)] != 0) touch(place);
+    }
+    const Place done = ++done_[at(here)];
+    if (!is_sink(here)) {
+        // The row is there before it is known that nobody needs it.
+        const Place from = std::min(needed_from(here), done - 1);
+        rows_[at(here)] = std::max(rows_[at(here)], done - from);
+    }
+    look(here);
+    for (const Use& use : op(here).uses) {
+        if (const Index from = source(use); from != kNobody) look(from);
+    }
+}
+
+void Segment::make(Index place) {
+    waiting_.assign(1, place);
+    while (!waiting_.empty()) {
+        const Index here = waiting_.back();
+        const std::vector<Use>& uses = op(here).uses;
+        const auto missing = std::find_if(uses.begin(), uses.end(), [&](const Use& use) {
+            const Index from = source(use);
+            return from != kNobody && done_[at(from)] < use.rows.end(done_[at(here)]);
+        });
+        if (missing != uses.end()) {
+            waiting_.push_back(source(*missing));
+        } else {
+            step(here);
+            waiting_.pop_back();
+        }
+    }
+}
+
+void Segment::replay() {
+    rows_.assign(at(count_), 0);
+    first_.assign(at(count_), count_);
+    last_.assign(at(count_), -1);
+    done_.assign(at(count_), 0);
+    held_.assign(at(count_), 0);
+    const Place reference = last().rows;
+    for (Place row = 0; row < reference; ++row) {
+        for (Index place = 0; place + 1 < count_; ++place) {
+            if (!is_sink(place)) continue;
+            const Place until = (row + 1) * op(place).rows / reference;
+            while (done_[at(place)] < until) make(place);
+        }
+        make(count_ - 1);
+    }
+}
+
+Need Segment::need(Place columns) const {
+    const Place reference = reference_columns();
+    std::vector<Place> widest(at(count_), 0);
+    std::vector<Place> total(at(count_), 0);
+    std::vector<std::pair<Place, Place>> spans(at(count_));
+    for (Place from = 0; from < reference; from += columns) {
+        const Place to = std::min(from + columns, reference);
+        for (Index place = count_ - 1; place >= 0; --place) {
+            const Operator& it = op(place);
+            Place low = std::numeric_limits<Place>::max();
+            Place high = -1;
+            const auto include = [&](Place begin, Place end) {
+                if (begin >= end) return;
+                low = std::min(low, begin);
+                high = std::max(high, end);
+            };
+            if (is_sink(place)) include(from * it.columns / reference, to * it.columns / reference);
+            if (!it.reduces) {
+                for_readers(place, [&](Index reader, const Use& use) {
+                    const auto [begin, end] = spans[at(reader)];
+                    if (begin < end) include(use.columns.first(begin), use.columns.end(end - 1));
+                });
+            }
+            spans[at(place)] = high < 0 ? std::pair<Place, Place>{0, 0} : std::pair{low, high};
+            const Place width = spans[at(place)].second - spans[at(place)].first;
+            widest[at(place)] = std::max(widest[at(place)], width);
+            total[at(place)] += width;
+        }
+    }
+    // Rings by phases: what begins and ends at each place.
+    std::vector<Bytes> change(at(count_) + 1, 0);
+    Need found;
+    Bytes sums = 0;
+    for (Index place = 0; place < count_; ++place) {
+        const Operator& it = op(place);
+        sums += it.sums;
+        change[at(place)] += it.extra;
+        change[at(place) + 1] -= it.extra;
+        if (!is_sink(place) && last_[at(place)] >= 0) {
+            const Bytes bytes = rows_[at(place)] * widest[at(place)] * it.pixel;
+            change[at(first_[at(place)])] += bytes;
+            change[at(last_[at(place)]) + 1] -= bytes;
+        }
+        found.cost +=
+            it.reduces ? it.cost : share(it.cost, made_[at(place)] * total[at(place)], it.rows * it.columns);
+    }
+    Bytes level = 0;
+    for (const Bytes by : change) {
+        level += by;
+        found.bytes = std::max(found.bytes, level);
+    }
+    found.bytes += sums;
+    return found;
+}
+
+}  // namespace memstow::stripes

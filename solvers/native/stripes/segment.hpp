@@ -1,0 +1,66 @@
+// One run of operators as a stripe: what its rows need, whatever the columns, and what strips of columns add.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "stripes/program.hpp"
+
+namespace memstow::stripes {
+
+struct Need {
+    Bytes bytes = 0;  // of rings, temporaries and sums, at the fullest moment
+    Cost cost = 0;
+};
+
+class Segment {
+  public:
+    // The operators [begin, end); none where they make no stripe.
+    static std::optional<Segment> of(const Program& program, Index begin, Index end);
+
+    // How many steps the rows took.
+    std::int64_t steps() const { return steps_; }
+    Place reference_columns() const { return last().columns; }
+    bool leaves(Index place) const { return leaves_[at(place)]; }
+    // With strips of so many columns.
+    Need need(Place columns) const;
+
+  private:
+    Segment(const Program& program, Index begin, Index end)
+        : program_(&program), begin_(begin), count_(end - begin) {}
+
+    static std::size_t at(Index place) { return static_cast<std::size_t>(place); }
+    const Operator& op(Index place) const { return program_->operators[at(begin_ + place)]; }
+    const Operator& last() const { return op(count_ - 1); }
+    // Who makes what a use reads, by place; kNobody where that is outside.
+    Index source(const Use& use) const { return use.source < begin_ ? kNobody : use.source - begin_; }
+    bool is_sink(Index place) const { return leaves_[at(place)] || op(place).reduces; }
+
+    bool is_stripe();
+    void count_made();
+    void replay();
+    void make(Index place);
+    void step(Index place);
+    Place needed_from(Index place) const;
+    void look(Index place);
+    template <typename Visit>
+    void for_readers(Index place, const Visit& visit) const;
+
+    const Program* program_;
+    Index begin_;
+    Index count_;
+    std::int64_t steps_ = 0;
+    // By place.
+    std::vector<std::uint8_t> leaves_;
+    std::vector<Place> made_;
+    std::vector<Place> rows_;  // kept at a time
+    std::vector<Index> first_;
+    std::vector<Index> last_;
+    // While rows are made.
+    std::vector<Place> done_;
+    std::vector<std::uint8_t> held_;
+    std::vector<Index> waiting_;
+};
+
+}  // namespace memstow::stripes

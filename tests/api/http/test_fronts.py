@@ -1,0 +1,132 @@
+"""Fronts by requests: a job that finds the points, tells of each, and gives what it has."""
+
+import json
+import re
+import time
+from typing import Any
+
+from fastapi.testclient import TestClient
+
+from memstow.planner import formats
+from memstow.planner.front.documents import read_front
+from memstow.planner.model.problem import Buffer, Pool, Problem
+from memstow.planner.verify import verify
+from tests.api.http.conftest import problem_document
+from tests.waiting import PATIENCE
+
+TWO_POOLS: dict[str, Any] = {
+    "version": 1,
+    "name": "two",
+    "pools": [{"id": "fast", "capacity": 8}, {"id": "slow", "cost": 3}],
+    "buffers": [
+        {"id": "a", "size": 4, "lifetime": [0, 2]},
+        {"id": "b", "size": 2, "lifetime": [0, 2]},
+    ],
+}
+FRONT = {"terms": ["peak:fast", "placement_cost"]}
+
+
+def submit(client: TestClient, **body: Any) -> dict[str, Any]:
+    """A new job for a front."""
+    response = client.post("/v1/fronts", json={"problem": TWO_POOLS, "front": FRONT, **body})
+    assert response.status_code == 202, response.text
+    job: dict[str, Any] = response.json()
+    assert response.headers["location"] == f"/v1/jobs/{job['id']}"
+    return job
+
+
+def ended(client: TestClient, job: str) -> dict[str, Any]:
+    """The job when it is over."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        found: dict[str, Any] = client.get(f"/v1/jobs/{job}").json()
+        if found["state"] in ("done", "failed", "cancelled"):
+            return found
+        time.sleep(0.05)
+    raise AssertionError(found)
+
+
+def test_a_front_is_found_by_a_job_with_an_event_for_each_point(client: TestClient) -> None:
+    job = submit(client)
+    assert (job["objective"], job["options"]["front"]) == ("peak:fast", FRONT)
+    over = ended(client, job["id"])
+    assert (over["state"], over["status"], over["value"], over["bound"]) == ("done", "optimal", 0, 0)
+    response = client.get(f"/v1/jobs/{job['id']}/front")
+    assert response.headers["memstow-final"] == "true"
+    front = read_front(response.content)
+    values = [(point.values["peak:fast"], point.values["placement_cost"]) for point in front.points]
+    assert (values, front.complete) == ([(0, 18), (2, 12), (4, 6), (6, 0)], True)
+    problem = formats.read_problem(json.dumps(TWO_POOLS).encode())
+    assert not any(verify(problem, point.plan) for point in front.points)
+    told = client.get(f"/v1/jobs/{job['id']}/events").text
+    points = [json.loads(data) for data in re.findall(r"^event: point\s+data: (.*)$", told, re.MULTILINE)]
+    assert {(it["peak:fast"], it["placement_cost"]) for it in points} == set(values)
+    assert "event: done" in told
+    again = client.get(f"/v1/jobs/{job['id']}/front", headers={"if-none-match": response.headers["etag"]})
+    assert again.status_code == 304
+
+
+def test_a_front_comes_as_a_table_and_as_a_picture(client: TestClient) -> None:
+    job = submit(client)["id"]
+    ended(client, job)
+    table = client.get(f"/v1/jobs/{job}/front?output_format=csv")
+    assert table.headers["content-type"].startswith("text/csv")
+    assert table.text.splitlines()[1] == "0,18,0,18,yes"
+    picture = client.get(f"/v1/jobs/{job}/front?output_format=svg")
+    assert picture.headers["content-type"] == "image/svg+xml"
+    assert picture.text.startswith("<svg")
+    assert picture.text.count('class="proven"') == 4
+    problem_document(client.get(f"/v1/jobs/{job}/front?output_format=png"), 422, "unknown_format")
+
+
+def test_a_problem_alone_says_in_the_query_what_is_asked(client: TestClient) -> None:
+    response = client.post(
+        "/v1/fronts?terms=peak:fast,placement_cost&within=1&points=3&time_limit=5",
+        json=TWO_POOLS,
+    )
+    assert response.status_code == 202, response.text
+    job = response.json()
+    assert job["options"]["front"] == {**FRONT, "within": 1.0, "points": 3}
+    ended(client, job["id"])
+    front = read_front(client.get(f"/v1/jobs/{job['id']}/front").content)
+    assert [dict(point.values) for point in front.points] == [{"peak:fast": 6, "placement_cost": 0}]
+
+
+def test_what_has_no_front_is_refused_before_there_is_a_job(client: TestClient) -> None:
+    def asked(front: object) -> Any:
+        return client.post("/v1/fronts", json={"problem": TWO_POOLS, "front": front})
+
+    document = problem_document(asked({"terms": ["peak", "placement_cost"]}), 422, "no_limit")
+    assert document["errors"][0]["path"] == "$.front.terms"
+    for front in ({"terms": ["peak"]}, {"term": 1}, {"within": 0.5}, {"cost": "bytes"}, 7):
+        response = asked(front)
+        assert response.status_code == 422
+        assert all(it["path"].startswith("$.front") for it in response.json()["errors"])
+    assert client.post("/v1/fronts?within=x", json=TWO_POOLS).status_code == 422
+    assert client.post("/v1/jobs?within=1.5", json=TWO_POOLS).status_code == 422
+
+
+def test_a_front_is_no_plan_and_a_plan_is_no_front(client: TestClient) -> None:
+    job = submit(client)["id"]
+    ended(client, job)
+    problem_document(client.get(f"/v1/jobs/{job}/plan"), 409, "is_front")
+    response = client.post("/v1/jobs", json={"problem": TWO_POOLS, "hint_job": job})
+    problem_document(response, 422, "is_front")
+    plain = client.post("/v1/jobs", json={"problem": TWO_POOLS}).json()["id"]
+    ended(client, plain)
+    problem_document(client.get(f"/v1/jobs/{plain}/front"), 409, "no_front")
+
+
+def test_a_front_that_is_stopped_keeps_its_points(client: TestClient) -> None:
+    buffers = [
+        Buffer(id=f"b{i}", size=4096 + 64 * (i * 37 % 101), lifetime=(i % 17, i % 17 + 5)) for i in range(60)
+    ]
+    problem = Problem(pools=[Pool(id="fast", capacity=65536), Pool(id="slow", cost=2)], buffers=buffers)
+    given = json.loads(formats.write_problem(problem))
+    job = submit(client, problem=given, options={"time_limit": 60.0})["id"]
+    end = time.monotonic() + PATIENCE
+    while client.get(f"/v1/jobs/{job}/front").status_code != 200 and time.monotonic() < end:
+        time.sleep(0.05)
+    assert client.delete(f"/v1/jobs/{job}").status_code == 200
+    assert ended(client, job)["state"] == "cancelled"
+    assert read_front(client.get(f"/v1/jobs/{job}/front").content).points

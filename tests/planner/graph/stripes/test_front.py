@@ -1,0 +1,153 @@
+"""The front of an order against every way to cut it into stripes, gone through one by one."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from memstow.planner.graph.check import require_valid
+from memstow.planner.graph.links import listed_order
+from memstow.planner.graph.schedules import scheduled_graph
+from memstow.planner.graph.steps import steps
+from memstow.planner.graph.stripes.costs import operator_costs
+from memstow.planner.graph.stripes.expand import cut_of
+from memstow.planner.graph.stripes.front import order_front
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.graph import Alternative, Graph, Operator, Tensor
+from memstow.planner.model.plan import Schedule, Stripe
+from memstow.solvers.core import Budget
+from tests.planner.graph.stripes.nets import random_net
+
+Value = tuple[int, int]
+
+
+def ways(graph: Graph, begin: int = 0) -> Iterator[tuple[Stripe, ...]]:
+    """All ways to cut the listed order."""
+    count = len(graph.operators)
+    if begin == count:
+        yield ()
+        return
+    for rest in ways(graph, begin + 1):
+        yield rest
+    for end in range(begin + 2, count + 1):
+        cut = cut_of(graph, range(begin, end), 1)
+        if isinstance(cut, str):
+            continue
+        for rest in ways(graph, end):
+            for columns in range(1, cut.members.kinds[-1].columns + 1):
+                yield (Stripe(begin=begin, end=end, columns=columns), *rest)
+
+
+def value(graph: Graph, schedule: Schedule) -> Value:
+    """The bytes and the cost of the graph that a schedule makes."""
+    made = scheduled_graph(graph, schedule)
+    need = [step.bytes for step in steps(made, range(len(made.operators)))]
+    return max(need, default=0), sum(operator_costs(made))
+
+
+def best(values: Iterator[Value]) -> list[Value]:
+    """Those that no other is as good as in both."""
+    kept: list[Value] = []
+    for size, cost in sorted(set(values)):
+        if not kept or cost < kept[-1][1]:
+            kept.append((size, cost))
+    return kept
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_it_is_exact(seed: int) -> None:
+    graph = random_net(seed, 2 + seed % 4)
+    require_valid(graph)
+    order = tuple(it.id for it in graph.operators)
+    all_ways = [Schedule(order=order, stripes=it) for it in ways(graph)]
+    expected = best(value(graph, it) for it in all_ways)
+    found = order_front(graph, listed_order(graph), Budget(-1.0, -1))
+    assert found.complete
+    assert [(it.bytes, it.cost) for it in found.points] == expected
+    assert [value(graph, it.schedule) for it in found.points] == expected
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_point_costs_more_than_asked_for(seed: int) -> None:
+    graph = random_net(seed, 6)
+    everything = order_front(graph, listed_order(graph), Budget(-1.0, -1))
+    for point in everything.points:
+        some = order_front(graph, listed_order(graph), Budget(-1.0, -1), point.cost)
+        assert some.points == tuple(it for it in everything.points if it.cost <= point.cost)
+
+
+def test_without_time_there_is_an_answer_that_is_not_complete() -> None:
+    graph = next(it for it in (random_net(seed, 12) for seed in range(100)) if len(list(_cuts(it))) > 3)
+    found = order_front(graph, listed_order(graph), Budget(-1.0, 0))
+    assert not found.complete
+    assert [it.schedule.stripes for it in found.points] == [()]
+
+
+def _cuts(graph: Graph) -> Iterator[object]:
+    for at in range(len(graph.operators) - 1):
+        cut = cut_of(graph, range(at, at + 2), 1)
+        if not isinstance(cut, str):
+            yield cut
+
+
+def image(name: str, rows: int, columns: int, channels: int) -> Tensor:
+    return Tensor(id=name, shape=(rows, columns, channels), type="int8")
+
+
+def test_alternatives_stand_beside_stripes() -> None:
+    graph = Graph(
+        tensors=[image("x", 8, 8, 1), image("a", 8, 8, 9), image("b", 8, 8, 1), image("c", 8, 8, 1)],
+        operators=[
+            Operator(id="wide", type="relu", inputs=["x"], outputs=["a"], cost=10),
+            Operator(id="odd", type="softmax", inputs=["a"], outputs=["b"], cost=10),
+            Operator(id="end", type="relu", inputs=["b"], outputs=["c"], cost=10),
+        ],
+        inputs=["x"],
+        outputs=["c"],
+        alternatives=[
+            Alternative(
+                id="fused",
+                replaces=["wide", "odd"],
+                tensors=[Tensor(id="row", size=30)],
+                operators=[
+                    Operator(id="wide rows", inputs=["x"], outputs=["row"]),
+                    Operator(id="odd rows", inputs=["row"], outputs=["b"]),
+                ],
+                cost=27,
+            )
+        ],
+    )
+    require_valid(graph)
+    found = order_front(graph, [0, 1, 2], Budget(-1.0, -1))
+    assert found.complete
+    assert [(it.bytes, it.cost) for it in found.points] == [(128, 37), (640, 30)]
+    fused = found.points[0].schedule
+    assert fused == Schedule(order=("wide rows", "odd rows", "end"), alternatives=("fused",))
+    assert value(graph, fused) == (128, 37)
+
+
+@pytest.mark.parametrize(
+    ("stripes", "said"),
+    [
+        ([(0, 9, 1)], "not two places"),
+        ([(1, 2, 1), (0, 1, 1)], "ascending"),
+        ([(0, 3, 1)], "cannot run row by row"),
+        ([(0, 1, 9)], "take that many"),
+    ],
+)
+def test_schedules_that_are_none_are_refused(stripes: list[tuple[int, int, int]], said: str) -> None:
+    graph = Graph(
+        tensors=[image("x", 8, 8, 1), image("a", 8, 8, 1), image("b", 8, 8, 1), image("c", 8, 8, 1)],
+        operators=[
+            Operator(id="one", type="relu", inputs=["x"], outputs=["a"]),
+            Operator(id="two", type="relu", inputs=["a"], outputs=["b"]),
+            Operator(id="odd", type="softmax", inputs=["b"], outputs=["c"]),
+        ],
+        inputs=["x"],
+        outputs=["c"],
+    )
+    schedule = Schedule(
+        order=("one", "two", "odd"),
+        stripes=tuple(Stripe(begin=begin, end=end, columns=columns) for begin, end, columns in stripes),
+    )
+    with pytest.raises(InputError, match=said):
+        scheduled_graph(graph, schedule)

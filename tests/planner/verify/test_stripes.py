@@ -1,0 +1,111 @@
+"""Stripes as the judge replays them: against a naive run pixel by pixel, and rings that are too small."""
+
+import pytest
+
+from memstow.planner.model.graph import Graph
+from memstow.planner.model.plan import Schedule, Stripe
+from memstow.planner.verify.effort import Effort
+from memstow.planner.verify.graphs.kinds import Kinds
+from memstow.planner.verify.graphs.refused import Refused
+from memstow.planner.verify.graphs.ring_slots import check_slots
+from memstow.planner.verify.graphs.rolling_rows import Keeping, rows_of
+from memstow.planner.verify.graphs.scheduled import scheduled
+from memstow.planner.verify.graphs.stripe_parts import Parts, parts_of
+from tests.rolling import Naive, random_network
+
+SEEDS = range(600)
+
+
+def in_one_stripe(graph: Graph, width: int) -> Schedule:
+    order = tuple(operator.id for operator in graph.operators)
+    return Schedule(order=order, stripes=(Stripe(begin=0, end=len(order), columns=width),))
+
+
+def cases(chunk: int, of: int) -> list[tuple[int, Graph, int]]:
+    found = []
+    for seed in SEEDS[chunk::of]:
+        graph = random_network(seed)
+        wide = Naive(graph, 1 << 20).extent(len(graph.operators) - 1)[1]
+        found += [(seed, graph, width) for width in {1, 2, 3, max(wide // 2, 1), wide}]
+    return found
+
+
+@pytest.mark.parametrize("chunk", range(6))
+def test_rings_are_what_a_run_pixel_by_pixel_needs(chunk: int) -> None:
+    tighter = rings = 0
+    for seed, graph, width in cases(chunk, 6):
+        naive = Naive(graph, width)
+        found = scheduled(graph, in_one_stripe(graph, width))
+        (operator,) = found.graph.operators
+        assert operator.id == graph.operators[-1].id
+        assert set(operator.outputs) == naive.leaves
+        sizes = {it.id: it for it in operator.temporaries if not it.id.endswith(".sums")}
+        assert set(sizes) == {name for name in naive.inside if naive.is_made(name)}, (seed, width)
+        tensors = {tensor.id: tensor for tensor in graph.tensors}
+        rows = dict.fromkeys(naive.inside, 0)
+        for name, it in sizes.items():
+            shape, element = (
+                tensors[name].shape or (),
+                {"int8": 1, "int16": 2, "float32": 4}[tensors[name].type or ""],
+            )
+            row = naive.widest(name) * shape[-1] * element
+            assert it.size % max(row, 1) == 0, (seed, width, name)
+            rows[name] = it.size // row if row else 0
+        assert naive.fails(rows) is None, (seed, width, naive.fails(rows))
+        for name in naive.inside:
+            rings += 1
+            if rows[name]:
+                tighter += naive.fails({**rows, name: rows[name] - 1}) is not None
+        assert naive.fails(rows) is None
+        held = naive.held()
+        for name, places in held.items():
+            assert (
+                name not in sizes or sizes[name].phases == (min(places), max(places) + 1) if places else True
+            ), (
+                seed,
+                width,
+                name,
+            )
+        assert found.rows == sum(map(len, naive.steps))
+    # Where all that a window would read is padding, a row less does as well.
+    assert tighter >= rings * 0.97, (tighter, rings)
+
+
+def test_costs_are_those_of_the_pixels_made() -> None:
+    for seed, graph, width in cases(0, 3):
+        naive = Naive(graph, width)
+        found = scheduled(graph, in_one_stripe(graph, width))
+        naive.fails(dict.fromkeys(naive.inside, 1 << 20))
+        total = 0
+        for place, operator in enumerate(graph.operators):
+            if operator.cost is None:
+                break
+            high, wide = naive.extent(place)
+            pixels = naive.computed[operator.id]
+            total += operator.cost if naive.reduces[place] else -(-operator.cost * pixels // (high * wide))
+        else:
+            assert found.cost == total, (seed, width)
+
+
+def parts_in(graph: Graph, width: int) -> Parts:
+    tensors = {tensor.id: tensor for tensor in graph.tensors}
+    made = frozenset(name for operator in graph.operators for name in operator.outputs)
+    kinds = Kinds(tensors, frozenset(), made)
+    rolling = [kinds.rolling(operator) for operator in graph.operators]
+    return parts_of(rolling, width, tensors, frozenset(graph.outputs))
+
+
+@pytest.mark.parametrize("chunk", range(4))
+def test_a_ring_with_one_row_less_is_refused(chunk: int) -> None:
+    refused = 0
+    for _, graph, width in cases(chunk, 4):
+        parts, effort = parts_in(graph, width), Effort()
+        rows = rows_of(parts, effort)
+        rings = {at: ring.rows for at, ring in Keeping(parts, rows, effort).rings().items()}
+        check_slots(parts, rows, rings, effort)
+        for at, count in rings.items():
+            if count:
+                with pytest.raises(Refused, match=r"^row \d+ of "):
+                    check_slots(parts, rows, {**rings, at: count - 1}, effort)
+                refused += 1
+    assert refused > 100
