@@ -1,12 +1,14 @@
 """What is made again or copied out: bounds and points against all schedules of tiny graphs."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations_with_replacement, product
 from random import Random
 
 import pytest
 
 from memstow.planner.generate.graph import graph as generated
+from memstow.planner.generate.training import training_step
 from memstow.planner.graph.links import links_of, listed_order
 from memstow.planner.graph.lowering import listed_problem
 from memstow.planner.graph.reading import parse_graph
@@ -22,7 +24,11 @@ from memstow.planner.graph.recompute.points import (
 from memstow.planner.graph.runs import with_runs
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph
+from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Schedule, Spill
+from memstow.planner.model.problem import Pool
+from memstow.planner.solve.graphs import Callbacks, plan_graph
+from memstow.planner.verify import verify
 from tests.graphs import Document, live_bytes_of, orders, random_graph
 
 MOST_AGAIN = 2
@@ -133,10 +139,6 @@ def test_no_schedule_is_below_the_bound_and_what_the_search_finds_is_true(
 
 
 def two_pools(graph: Graph) -> Graph:
-    from dataclasses import replace
-
-    from memstow.planner.model.problem import Pool
-
     return replace(
         graph,
         pools=(Pool(id="fast"), Pool(id="slow")),
@@ -191,6 +193,20 @@ def test_points_come_in_an_order_that_pays_and_keep_to_the_cost() -> None:
         assert all(it.bytes > point.bytes or it.cost > point.cost for it in points[:i])
         assert point.bound_bytes <= point.bytes == peak_of(graph, point.schedule)
     assert points == points_of(graph, Choice(unit="bytes", within=1.2), Patience(work=2_000_000))
+
+
+def test_the_judge_accepts_plans_of_points() -> None:
+    spilled = two_pools(generated(40, 2, family="training"))
+    both = Choice(kinds=frozenset({"recompute", "spill"}), pool="fast", unit="bytes")
+    step = training_step(1, side=32, width=0.25)
+    for graph, choice in ((spilled, both), (step, Choice(within=1.3))):
+        points = points_of(graph, choice, Patience(work=300_000))
+        point = min(points, key=lambda it: it.bytes)
+        assert point.cost > 0
+        expanded, _ = with_runs(graph, point.schedule)
+        plan = plan_graph(expanded, Options(deterministic=True, work_limit=100_000), Callbacks())
+        assert plan.pools[0].peak >= point.bytes
+        assert verify(graph, replace(plan, schedule=point.schedule)) == []
 
 
 def test_a_choice_that_does_not_fit_is_refused() -> None:
