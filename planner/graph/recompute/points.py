@@ -141,6 +141,8 @@ class _Run:
                 return
         search = Search(arrays, self.archive, self.effort, self.most)
         yield from self._new(0)
+        if self.moments.least >= base.bytes:
+            return  # One operator alone needs as much.
         for _ in search.rounds(self._held):
             yield from self._new(base.bytes // _FINEST)
         yield from self._new(0)
