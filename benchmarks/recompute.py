@@ -14,8 +14,8 @@ from benchmarks.page import table
 from memstow.planner.formats import read_graph
 from memstow.planner.generate.training import training_step
 from memstow.planner.graph.arrays import order_instance
+from memstow.planner.graph.costs import operator_costs
 from memstow.planner.graph.links import NOBODY, Links, links_of
-from memstow.planner.graph.recompute.costs import run_costs
 from memstow.planner.graph.recompute.points import Choice, Patience, peak_of, recompute_points
 from memstow.planner.graph.runs import with_runs
 from memstow.planner.model.graph import Graph
@@ -65,7 +65,7 @@ def _row(graph: Graph, within: float, seconds: float) -> list[str]:
         OrderTask(order_instance(graph), workers=1), Budget(2.0, -1), _IGNORED
     )
     order = list(outcome.order)
-    base = sum(run_costs(graph, "bytes"))
+    base = sum(operator_costs(graph, "bytes"))
     simple = [(*_cost_and_peak(graph, every_kth(graph, order, k)), k) for k in _EVERY]
     cost, peak, k = min(simple, key=lambda it: it[1])
     cheap = min((it for it in simple if it[0] <= within * base), default=None, key=lambda it: it[1])
@@ -90,7 +90,7 @@ def _row(graph: Graph, within: float, seconds: float) -> list[str]:
 
 
 def _cost_and_peak(graph: Graph, schedule: Schedule) -> tuple[int, int]:
-    index, costs = links_of(graph).operator_index, run_costs(graph, "bytes")
+    index, costs = links_of(graph).operator_index, operator_costs(graph, "bytes")
     return sum(costs[index[name]] for name in schedule.order), peak_of(graph, schedule)
 
 

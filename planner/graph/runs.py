@@ -11,7 +11,7 @@ from typing import Final
 
 from memstow.planner.graph.links import Links, links_of
 from memstow.planner.graph.run_checks import checked_order, refused
-from memstow.planner.model.graph import GIVEN, Graph, Operator, Tensor
+from memstow.planner.model.graph import GIVEN, Graph, Operator, Tensor, size_of
 from memstow.planner.model.plan import Schedule, Spill, Stripe
 
 _LONGEST_ID: Final = 1024
@@ -154,7 +154,11 @@ class _Expansion:
 
     def _copy(self, name: str, source: str, target: Tensor) -> None:
         self.made.append(target)
-        self.operators.append(Operator(id=self._operators.free(name), inputs=(source,), outputs=(target.id,)))
+        # What is copied is what it costs.
+        copy = Operator(
+            id=self._operators.free(name), inputs=(source,), outputs=(target.id,), cost=size_of(target)
+        )
+        self.operators.append(copy)
 
     def _spilled(self, number: int) -> tuple[Spill, Tensor]:
         spill = self.schedule.spills[number - 1]
