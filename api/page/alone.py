@@ -8,10 +8,10 @@ import base64
 import gzip
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
-from typing import Final
+from typing import Final, Literal
 
 from memstow.api.page.assets import asset, manifest
 
@@ -55,6 +55,16 @@ class Ordered:
     judged: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class PointPlans:
+    """What the plans of a front are for, as JSON: problems, or graphs that run as they are listed."""
+
+    kind: Literal["problems", "graphs"]
+    documents: tuple[bytes, ...]
+    of: tuple[int | None, ...]
+    """For each point the index of its document; None: the page does not hold its plan."""
+
+
 def page_alone(
     problem: bytes,
     plan: bytes,
@@ -65,11 +75,6 @@ def page_alone(
     ordered: Ordered | None = None,
 ) -> bytes:
     """The page of this problem and this plan, both as JSON. The same input gives the same bytes."""
-    names = manifest()
-    program, style = asset(names["alone"]), asset(names["style"])
-    if program is None or style is None:
-        raise FileNotFoundError("the page has not been built: run `make page`")
-    script = _styled(style) + program
     fields = {
         "name": json.dumps(title).encode(),
         "problem": problem,
@@ -80,6 +85,34 @@ def page_alone(
         fields |= {"other": other.plan, "names": json.dumps(other.names).encode()}
     if ordered is not None:
         fields |= {"graph": ordered.graph, "judged": json.dumps(ordered.judged).encode()}
+    return _page(title, fields, "alone")
+
+
+def front_alone(
+    front: bytes, plans: PointPlans, told: Sequence[str | None], title: str, first: int | None = None
+) -> bytes:
+    """The page of this front, as JSON, that opens at the point of this index.
+
+    `told` is what the judge says against each point.
+    """
+    fields = {
+        "name": json.dumps(title).encode(),
+        "front": front,
+        plans.kind: b"[" + b",".join(plans.documents) + b"]",
+        "of": json.dumps(plans.of).encode(),
+        "told": json.dumps(told).encode(),
+    }
+    if first is not None:
+        fields["first"] = str(first).encode()
+    return _page(title, fields, "alone_front")
+
+
+def _page(title: str, fields: Mapping[str, bytes], program_name: str) -> bytes:
+    names = manifest()
+    program, style = asset(names[program_name]), asset(names["style"])
+    if program is None or style is None:
+        raise FileNotFoundError("the page has not been built: run `make page`")
+    script = _styled(style) + program
     data = b"{" + b", ".join(b'"%s": %s' % (field.encode(), it) for field, it in fields.items()) + b"}"
     policy = (
         f"default-src 'none'; script-src {_hash(_START.encode())} {_hash(script)}; style-src {_hash(style)}; "

@@ -213,6 +213,21 @@ def read_plan(path: str, problem: "Problem", form: str | None = None) -> "Plan":
         return formats.read_plan(data, problem, form)
 
 
+def is_front(data: bytes) -> bool:
+    """Whether this is a front, as `memstow front` writes it."""
+    from memstow.planner.model.errors import InputError
+    from memstow.planner.reading.json_text import parse_json
+
+    # Read as a whole only where it may be one: files of problems are large.
+    if not data.lstrip().startswith(b"{") or b'"terms"' not in data or b'"points"' not in data:
+        return False
+    try:
+        raw = parse_json(data)
+    except InputError:
+        return False
+    return isinstance(raw, dict) and "terms" in raw and "points" in raw
+
+
 @contextmanager
 def naming_option(name: str, option: str) -> Iterator[None]:
     """Replace the path of issues with the option the value came from."""

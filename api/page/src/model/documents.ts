@@ -45,6 +45,7 @@ export function readDocuments(bytes: Uint8Array, held: boolean, progress: (part:
   else if (fields.has("buffers")) found.problem = readProblem(json);
   else if (fields.has("problem") || fields.has("graph") || fields.has("plan")) readBoth(json, found);
   else if ([...fields].some((field) => FIELDS_OF_PLANS.has(field))) found.plans.push({ name: "", plan: readPlan(json) });
+  else if (fields.has("terms") && fields.has("points")) json.fail("a front has a page of its own: `memstow view FILE front.json` makes it");
   else json.fail("neither a problem (with `buffers`), nor a graph (with `operators`), nor a plan (with `placements`)");
   json.end();
   return held ? found : { ...found, judged: [] };
@@ -81,7 +82,7 @@ function readStep(json: JsonReader): SearchStep {
 }
 
 /** The names of the outermost fields; large values are passed over byte by byte. */
-function fieldsOf(bytes: Uint8Array): Set<string> {
+export function fieldsOf(bytes: Uint8Array): Set<string> {
   const json = new JsonReader(bytes);
   if (!json.isObject()) json.fail("expected a JSON object");
   const fields = new Set<string>();

@@ -67,7 +67,11 @@ export interface RawPlan {
   version: string | null;
   digest: string | null;
   schedule: string[];
+  /** What the page cannot do with a graph to draw this plan, in words; empty: nothing. */
+  beyond: string;
 }
+
+const BEYOND = "it runs operators in stripes, again or with copies, which this page cannot work out: `memstow view` makes a page that can draw it";
 
 class Placements {
   readonly names = new NameColumn();
@@ -111,7 +115,7 @@ export function readPlan(json: JsonReader): RawPlan {
   const plan = {
     status: "feasible", uses: [] as RawUse[], terms: [] as RawTerm[], explanation: null as Explanation | null,
     closest: [] as RawPlan["closest"], solver: null as string | null, prover: null as string | null, seconds: 0,
-    version: null as string | null, digest: null as string | null, schedule: [] as string[],
+    version: null as string | null, digest: null as string | null, schedule: [] as string[], beyond: "",
   };
   json.object((field) => {
     if (json.isNull()) return;
@@ -125,8 +129,14 @@ export function readPlan(json: JsonReader): RawPlan {
       case "closest": json.list(() => plan.closest.push(readOverflow(json))); break;
       case "schedule": json.object((part) => {
         if (part === "order") plan.schedule = strings(json);
+        else if (["alternatives", "stripes", "spills"].includes(part)) json.list(() => {
+          plan.beyond = BEYOND;
+          json.skip();
+        });
         else json.skip();
-      }); break;
+      });
+        if (new Set(plan.schedule).size < plan.schedule.length) plan.beyond = BEYOND;
+        break;
       default: json.skip();
     }
   });

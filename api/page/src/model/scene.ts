@@ -89,6 +89,8 @@ const EXACT = 2 ** 53;
 /** A scene for each plan; without one, that of the problem alone. All of them share everything but places and claims. */
 export function scenesOf(documents: Documents, name: string): [Scene, ...Scene[]] {
   const plans = documents.plans.map((one) => one.plan);
+  const beyond = documents.problem === null ? plans.find((plan) => plan.beyond !== "")?.beyond : undefined;
+  if (beyond !== undefined) throw new ReadError(beyond);
   const run = documents.graph === null ? null : oneRun(documents.graph, plans);
   const problem = documents.problem ?? (documents.graph === null || run === null ? null : lowered(documents.graph, run));
   if (problem === null) throw new ReadError(NO_PROBLEM);

@@ -39,6 +39,8 @@ export interface Shown {
   critical: number;
   /** Whether what the explanation says of live bytes was counted here. */
   explained: boolean;
+  /** Whether it is drawn for one schedule of a graph, of which there are others. */
+  ofSchedule: boolean;
   /** What the plan is called, where there are two. */
   plan: string;
   /** Another plan of the same problem, to compare. */
@@ -74,6 +76,11 @@ export function readShown(files: { name: string; bytes: Uint8Array; held: boolea
   }
   documents.plans = documents.plans.slice(-2);
   if (both && documents.plans.length < 2) throw new ReadError(MISSING_SECOND);
+  return shownOf(documents, name, progress);
+}
+
+/** The plan, or two beside each other, of one problem. */
+export function shownOf(documents: Documents, name: string, progress: Progress): Shown {
   checkSameProblem(documents);
   progress("joining", 0);
   const [first, second] = scenesOf(documents, name);
@@ -118,7 +125,7 @@ function showScene(scene: Scene, plan: string, judged: string[], progress: Progr
   const { program } = scene;
   const needs = program === null ? [] : needsOf(program, pools.map((pool) => pool.profile.live), scene.zero);
   return {
-    scene, pools, validity, plan, second: null,
+    scene, pools, validity, plan, second: null, ofSchedule: false,
     needs, critical: program === null ? -1 : criticalOf(program, needs, scene.claims?.terms[0]?.certificate?.order?.operator ?? null),
     terms: termBounds(scene, prover, pools, judged), explained: isExplained(scene, prover),
   };

@@ -115,7 +115,7 @@ function worded(term: string, value: Amount, bound: Bound | null, source: Source
   const known = bound !== null && (bound.checked || bound.judged || source === "service");
   const word = bound === null || bound.checked || source === "service" ? "." : bound.judged ? ", as the judge says." : ", as the file claims.";
   const counted = bound !== null && (bound.checked || bound.judged);
-  const { least, nearly } = words(term, value, shown.scene.program?.anyOrder === true);
+  const { least, nearly } = words(term, value, shown.scene.program?.anyOrder === true, shown.ofSchedule);
   if (bound === null) return { lead: isPeak(term) ? `${lead}.` : lead, rest: "", tone: "plain", note: "No bound is known." };
   if (bound.value > value) {
     // A claim that the plan itself disproves.
@@ -141,7 +141,10 @@ function unchecked(bound: Bound, shown: Shown, source: Source): string {
   return `${who} could not count it again: ${bound.reason}${prover === null || bound.reason.includes("claimed") ? "" : ` (${plain(prover, 40)})`}.`;
 }
 
-function words(term: string, value: Amount, anyOrder: boolean): { least: string; nearly: string } {
+function words(term: string, value: Amount, anyOrder: boolean, ofSchedule: boolean): { least: string; nearly: string } {
+  if (ofSchedule && !anyOrder && term === "peak") {
+    return { least: "No plan of this schedule can be smaller", nearly: "within % of the least that this schedule needs" };
+  }
   if (anyOrder && term === "peak") return { least: "No order and no plan can be smaller", nearly: "within % of the least that any order needs" };
   if (term === "peak") return { least: "No plan can be smaller", nearly: "within % of the least possible" };
   if (term === "max_peak") return { least: "No plan has a smaller largest pool", nearly: "within % of the least possible" };

@@ -21,12 +21,23 @@ const loading = (): JSX.Element => <Reading doing="loading" part={0} />;
 const JobList = lazy(async () => (await import("./joblist.tsx")).JobList, loading);
 const NewPage = lazy(async () => (await import("./newpage.tsx")).NewPage, loading);
 const Reference = lazy(async () => (await import("./reference.tsx")).Reference, loading);
+const FrontView = lazy(async () => (await fronts()).FRONT_PARTS.front, loading);
+const PointStrip = lazy(async () => (await fronts()).FRONT_PARTS.point, () => null);
 const UploadDialog = lazy(async () => (await import("./uploaddialog.tsx")).UploadDialog, () => null);
+
+let frontKey = parts.frontKey;
+
+async function fronts(): Promise<typeof import("../front/parts.ts")> {
+  const loaded = await import("../front/parts.ts");
+  frontKey = loaded.FRONT_PARTS.frontKey;
+  return loaded;
+}
 
 const TITLES: Record<string, string> = { "/jobs": "jobs", "/new": "new plan", "/reference": "reference" };
 
 export function startServed(root: HTMLElement): void {
-  Object.assign(parts, { navigation: Navigation, place, start: Start, status: Status, side: AskSolver, dialogs: ServiceDialogs, takes, failed: OrTheService });
+  Object.assign(parts, { navigation: Navigation, place, start: Start, status: Status, side: AskSolver, dialogs: ServiceDialogs, takes, failed: OrTheService,
+    front: FrontView, point: PointStrip, frontKey: (event: KeyboardEvent) => frontKey(event) });
   listenForLinks();
   let stop = (): void => undefined;
   effect(() => {

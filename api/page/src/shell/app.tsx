@@ -24,7 +24,7 @@ export function start(root: HTMLElement): void {
     document.documentElement.dataset["theme"] = state.themeName.value;
   });
   effect(() => {
-    const name = state.shown.value?.scene.name ?? state.heading.value;
+    const name = state.shown.value?.scene.name ?? state.front.value?.name ?? state.heading.value;
     document.title = name === "" ? "memstow" : `${name} – memstow`;
   });
   writeFragments();
@@ -38,7 +38,7 @@ function App(): JSX.Element {
   return (
     <>
       <Bar />
-      {shown === null ? parts.place() ?? <Drop /> : <Plan shown={shown} />}
+      {shown !== null ? <Plan shown={shown} /> : state.stage.value.kind === "front" ? <parts.front /> : parts.place() ?? <Drop />}
       <Dialogs />
     </>
   );
@@ -56,6 +56,7 @@ function Plan(props: { shown: Shown }): JSX.Element {
   return (
     <main class="plan">
       <parts.status />
+      {state.front.value !== null && <parts.point />}
       <Head />
       <div class="below">
         <div class="maps">

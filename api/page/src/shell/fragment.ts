@@ -14,7 +14,7 @@ export function writeFragments(): void {
     const text = fragment();
     clearTimeout(timer);
     timer = setTimeout(() => {
-      if (state.shown.peek() !== null) history.replaceState(null, "", text === "" ? location.pathname + location.search : `#${text}`);
+      if (state.shown.peek() !== null || state.stage.peek().kind === "front") history.replaceState(null, "", text === "" ? location.pathname + location.search : `#${text}`);
     }, WAIT);
   });
 }
@@ -23,6 +23,8 @@ export function writeFragments(): void {
 function fragment(): string {
   const now = state.shown.value;
   const parts = new URLSearchParams();
+  // `at` is chosen on the chart, the plan of `point` is open; counted from 1, as they are shown.
+  if (state.front.value !== null && state.point.value >= 0) parts.set(now === null ? "at" : "point", String(state.point.value + 1));
   if (now !== null && state.colouring.value !== state.firstColouring(now)) parts.set("colour", state.colouring.value);
   if (state.byChange.value) parts.set("time", "change");
   if (state.proofOnly.value) parts.set("show", "proof");
@@ -34,6 +36,16 @@ function fragment(): string {
   const operator = now?.scene.program?.operators[state.operator.value];
   if (operator !== undefined) parts.set("operator", operator.id);
   return parts.toString();
+}
+
+/** The point of a front that is named, from 0. */
+export function readPoint(text: string): { at: number | null; point: number | null } {
+  const parts = new URLSearchParams(text.replace(/^#/, ""));
+  const place = (name: string): number | null => {
+    const found = whole(parts.get(name), 1_000_000);
+    return found === null || found < 1 ? null : found - 1;
+  };
+  return { at: place("at"), point: place("point") };
 }
 
 export function readFragment(text: string): void {

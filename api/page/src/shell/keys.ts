@@ -3,6 +3,7 @@ import type { Shown } from "../model/shown.ts";
 import { flip } from "./bar.tsx";
 import { swap } from "./compare.tsx";
 import { colourings, setByChange } from "./head.tsx";
+import { parts } from "./parts.ts";
 import { save } from "./save.ts";
 import * as state from "./state.ts";
 
@@ -19,6 +20,7 @@ export const KEYS = [
   { keys: "p", does: "everything or only the proof" },
   { keys: "b", does: "table of all buffers" },
   { keys: "o O", does: "of a graph: the operator after or before; at first the critical one" },
+  { keys: "n N", does: "of a front: the plan of the point after or before; Esc: back to the front" },
   { keys: "x", does: "swap the two plans" },
   { keys: "s", does: "save the picture as SVG" },
   { keys: "d", does: "dark or light" },
@@ -32,7 +34,7 @@ export function listen(): void {
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || isDialogOpen() || isTyping(event)) return;
     const shown = state.shown.value;
-    if (general(event.key) || (shown !== null && onPlan(event, shown))) event.preventDefault();
+    if (parts.frontKey(event) || general(event.key) || (shown !== null && onPlan(event, shown))) event.preventDefault();
   });
 }
 

@@ -1,9 +1,10 @@
 /** Opens files: dropped, chosen, or held in the page itself. */
+import type { Front } from "../model/front.ts";
 import { MISSING_SECOND, NO_PROBLEM } from "../model/status.ts";
 import type { Shown } from "../model/shown.ts";
 import type { Source } from "../model/verdict.ts";
 import { ask, type Reading } from "../worker/ask.ts";
-import { readFragment } from "./fragment.ts";
+import { readFragment, readPoint } from "./fragment.ts";
 import { parts } from "./parts.ts";
 import * as state from "./state.ts";
 
@@ -21,6 +22,8 @@ export interface Opening {
   /** Keeps what is seen until the new plan is there, and then looks at the same part of it: it is for the same problem. */
   update?: boolean;
   source?: Source;
+  /** Only the plan of this point of a front. */
+  point?: number;
 }
 
 type Content = () => Promise<File0[]>;
@@ -48,7 +51,8 @@ export async function openFiles(files: File[], both = false): Promise<void> {
   state.files.value = all;
   if (failure === null) {
     looked = content;
-    waiting = [];
+    // Its problem may come yet.
+    waiting = all.length === 1 && state.front.peek() !== null ? all : [];
   } else if (failure === NO_PROBLEM && before !== null) {
     await open([...(await before()), ...(await content())], { both: true });
     waiting = [];
@@ -61,13 +65,20 @@ export async function openFiles(files: File[], both = false): Promise<void> {
 export async function open(files: File0[], how: Opening = {}): Promise<string | null> {
   const update = how.update === true && state.shown.peek() !== null;
   current?.stop();
+  if (how.point === undefined) state.front.value = null;
   if (!update) state.stage.value = { kind: "reading", doing: "reading", part: 0 };
-  const reading = ask({ files, both: how.both ?? false }, (doing, part) => {
+  const reading = ask({ files, both: how.both ?? false, point: how.point ?? null }, (doing, part) => {
     if (current === reading && !update) state.stage.value = { kind: "reading", doing, part };
   });
   current = reading;
   try {
-    const shown = await reading.shown;
+    const found = await reading.found;
+    if ("front" in found) {
+      showFront(found.front);
+      if (how.restore === true) restorePoint();
+      return null;
+    }
+    const { shown } = found;
     if (!update) startLooking(shown);
     state.stage.value = { kind: "shown", shown, source: how.source ?? "file" };
     if (how.restore === true) readFragment(location.hash);
@@ -77,6 +88,39 @@ export async function open(files: File0[], how: Opening = {}): Promise<string | 
     if (!update) state.stage.value = { kind: "failed", message };
     return message;
   }
+}
+
+function showFront(front: Front): void {
+  state.forget();
+  state.files.value = [];
+  state.front.value = front;
+  state.point.value = front.first;
+  state.stage.value = { kind: "front" };
+}
+
+/** The point that the fragment names, and its plan if that was open. */
+function restorePoint(): void {
+  const { at, point } = readPoint(location.hash);
+  const place = at ?? point;
+  if (place === null || place >= (state.front.peek()?.points.length ?? 0)) return;
+  state.point.value = place;
+  if (point !== null) void openPoint(place, true);
+}
+
+/** Draws the plan of a point of the front. */
+export async function openPoint(place: number, restore = false): Promise<void> {
+  const front = state.front.peek();
+  state.point.value = place;
+  if (looked === null || front?.points[place] === undefined || front.points[place].missing !== "") return;
+  await open(await looked(), { point: place, restore });
+}
+
+/** Back from the plan of a point. */
+export function toFront(): void {
+  if (state.front.peek() === null) return;
+  current?.stop();
+  state.forget();
+  state.stage.value = { kind: "front" };
 }
 
 function startLooking(shown: Shown): void {
@@ -91,6 +135,8 @@ export function close(): void {
   current = null;
   waiting = [];
   looked = null;
+  state.front.value = null;
+  state.point.value = -1;
   state.forget();
   state.files.value = [];
   state.liveSearch.value = null;
@@ -100,7 +146,9 @@ export function close(): void {
 /** The data that a page of its own holds. */
 export async function openHeld(text: string): Promise<void> {
   const content: Content = () => Promise.resolve([{ name: "this page", bytes: unpacked(text), held: true }]);
-  if (await open(await content(), { restore: true }) === null) looked = content;
+  // Before it is read: a point of a front is read from the same.
+  looked = content;
+  if (await open(await content(), { restore: true }) !== null) looked = null;
 }
 
 function unpacked(text: string): Uint8Array {

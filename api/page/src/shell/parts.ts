@@ -16,6 +16,12 @@ export interface Parts {
   /** Beside the map. */
   side: (props: { shown: Shown }) => JSX.Element | null;
   dialogs: Part;
+  /** A front: its chart and its points. */
+  front: Part;
+  /** Above the plan of a point of a front. */
+  point: Part;
+  /** What a key does where a front is; false: nothing. */
+  frontKey: (event: KeyboardEvent) => boolean;
   /** Takes files that the page cannot read itself; false: it can. */
   takes: (files: File[]) => boolean;
   /** Below a message that files cannot be shown. */
@@ -26,5 +32,5 @@ const nothing = (): null => null;
 
 export const parts: Parts = {
   navigation: nothing, place: nothing, start: nothing, status: nothing, side: nothing, dialogs: nothing,
-  takes: () => false, failed: nothing,
+  front: nothing, point: nothing, frontKey: () => false, takes: () => false, failed: nothing,
 };

@@ -118,7 +118,7 @@ function Caption(props: { shown: Shown; place: number; label: string }): JSX.Ele
       <span class="quiet">{pool.capacity === null ? "no limit" : `of ${bytes(pool.capacity)}${needed ? "" : used}`}</span>
       {now.bound !== null && now.bound.value > 0 && (
         <span class={met && (now.bound.checked || now.bound.judged) && !needed ? "met" : "open"}>
-          {met && !needed ? "least possible" : `at least ${bytes(now.bound.value)}`}{met || needed || bytes(now.bound.value) !== bytes(now.peak) ? "" : `, ${bytes(now.peak - now.bound.value)} less`}{now.bound.checked ? "" : now.bound.judged || state.isTrusted() ? ", as the judge says" : ", as the file claims"}
+          {met && !needed ? (props.shown.ofSchedule ? "least of this schedule" : "least possible") : `at least ${bytes(now.bound.value)}`}{met || needed || bytes(now.bound.value) !== bytes(now.peak) ? "" : `, ${bytes(now.peak - now.bound.value)} less`}{now.bound.checked ? "" : now.bound.judged || state.isTrusted() ? ", as the judge says" : ", as the file claims"}
         </span>
       )}
     </h2>

@@ -8,6 +8,7 @@ import { type Colouring, type Shades, shadesOf } from "../draw/shades.ts";
 import type { SearchStep } from "../model/documents.ts";
 import { type Support, supportOf } from "../model/reasons.ts";
 import type { Amount } from "../model/columns.ts";
+import type { Front } from "../model/front.ts";
 import { differenceOf } from "../model/difference.ts";
 import { SAME } from "../model/moves.ts";
 import type { PoolShown, Second, Shown } from "../model/shown.ts";
@@ -17,9 +18,14 @@ export type Stage =
   | { kind: "empty" }
   | { kind: "reading"; doing: string; part: number }
   | { kind: "failed"; message: string }
+  | { kind: "front" }
   | { kind: "shown"; shown: Shown; source: Source };
 
 export const stage = signal<Stage>({ kind: "empty" });
+/** The front that is shown, or that the plan is a point of. */
+export const front = signal<Front | null>(null);
+/** The point of the front that is looked at; -1: none. */
+export const point = signal(-1);
 /** The files that what is shown was read from, where they are at hand. */
 export const files = signal<readonly Blob[]>([]);
 /** What the title says where no plan is shown. */
@@ -199,6 +205,8 @@ const MOST_GROUPS = 6;
  * moved. */
 export function firstColouring(now: Shown): Colouring {
   if (now.second !== null) return "moved";
+  // What stripes make of a graph is one operator after another of one kind.
+  if (now.ofSchedule) return "lifetime";
   const groups = now.scene.groupNames.length;
   if (groups > MOST_GROUPS && groups * 3 > now.scene.sizes.length) return "lifetime";
   return now.scene.groups === null ? "lifetime" : "group";

@@ -1,9 +1,8 @@
 /** The page's side of the worker: one for each reading. */
-import type { Report, Request } from "./reader.ts";
-import type { Shown } from "../model/shown.ts";
+import type { Found, Report, Request } from "./reader.ts";
 
 export interface Reading {
-  shown: Promise<Shown>;
+  found: Promise<Found>;
   stop: () => void;
 }
 
@@ -18,7 +17,7 @@ export function setWorker(url: string, type: WorkerType): void {
 
 export function ask(request: Request, progress: (doing: string, part: number) => void): Reading {
   const worker = new Worker(trusted(address), { name: "reader", type: kind });
-  const shown = new Promise<Shown>((done, fail) => {
+  const found = new Promise<Found>((done, fail) => {
     worker.onmessage = (event: MessageEvent<Report>) => {
       const report = event.data;
       if (report.kind === "progress") {
@@ -26,7 +25,7 @@ export function ask(request: Request, progress: (doing: string, part: number) =>
         return;
       }
       worker.terminate();
-      if (report.kind === "shown") done(report.shown);
+      if (report.kind === "found") done(report.found);
       else fail(new Error(report.message));
     };
     worker.onerror = (event) => {
@@ -35,7 +34,7 @@ export function ask(request: Request, progress: (doing: string, part: number) =>
     };
     worker.postMessage(request, request.files.map((file) => file.bytes.buffer as ArrayBuffer));
   });
-  return { shown, stop: () => worker.terminate() };
+  return { found, stop: () => worker.terminate() };
 }
 
 interface Policies {

@@ -1,5 +1,7 @@
 /** Reading and checking in a worker: the page stays alive, and all memory of the worker is given back at its end. */
 import { ReadError } from "../model/json.ts";
+import type { Front } from "../model/front.ts";
+import type { readFronts } from "../model/front_shown.ts";
 import { movable, readShown, type Shown } from "../model/shown.ts";
 
 export interface Request {
@@ -7,36 +9,48 @@ export interface Request {
   files: { name: string; bytes: Uint8Array; held: boolean }[];
   /** Whether only two plans are enough. */
   both: boolean;
+  /** The point of a front whose plan is wanted; null: the front. */
+  point: number | null;
 }
+
+export type Found = { front: Front } | { shown: Shown };
 
 export type Report =
   | { kind: "progress"; doing: string; part: number }
-  | { kind: "shown"; shown: Shown }
+  | { kind: "found"; found: Found }
   | { kind: "failed"; message: string };
+
+/** A page without fronts leaves out what reads them. */
+let fronts: typeof readFronts | null = null;
+
+export function setFronts(read: typeof readFronts): void {
+  fronts = read;
+}
 
 export function serve(): void {
   const port = globalThis as unknown as { onmessage: (event: MessageEvent<Request>) => void; postMessage: (report: Report, move?: Transferable[]) => void };
   port.onmessage = (event) => {
     read(event.data, (report) => port.postMessage(report)).then(
-      (shown) => port.postMessage({ kind: "shown", shown }, movable(shown)),
+      (found) => port.postMessage({ kind: "found", found }, "shown" in found ? movable(found.shown) : []),
       (error: unknown) => port.postMessage({ kind: "failed", message: reasonOf(error) }),
     );
   };
 }
 
-async function read(request: Request, report: (report: Report) => void): Promise<Shown> {
+async function read(request: Request, report: (report: Report) => void): Promise<Found> {
   let last = 0;
   const files = [];
   for (const file of request.files) {
     const bytes = file.held || isGzip(file.bytes) ? await inflated(file.bytes) : file.bytes;
     files.push({ name: file.name, bytes, held: file.held });
   }
-  return readShown(files, request.both, (doing, part) => {
+  const progress = (doing: string, part: number): void => {
     const now = Date.now();
     if (now - last < 80) return;
     last = now;
     report({ kind: "progress", doing, part });
-  });
+  };
+  return fronts?.(files, request.point, progress) ?? { shown: readShown(files, request.both, progress) };
 }
 
 function isGzip(bytes: Uint8Array): boolean {

@@ -1,4 +1,6 @@
 /** The worker of the page of the service. */
-import { serve } from "./reader.ts";
+import { readFronts } from "../model/front_shown.ts";
+import { serve, setFronts } from "./reader.ts";
 
+setFronts(readFronts);
 serve();

@@ -1,4 +1,4 @@
-import{b as z}from"./part-UK7DEL7Y.js";import{a as J,c as U,d as X,e as N}from"./part-RHJ42IOX.js";import{b as F,c as C,d as I,e as j,i as T}from"./part-ZEO4GNUZ.js";import{P as q,ta as S,u as R,va as E,ya as A}from"./part-TYES4UT6.js";import"./part-3KGQN56V.js";import{a as w,c as v,d as b,e as m,h as p,i as e,j as x,k as g,o as k,p as B,t as s}from"./part-X52VAUER.js";import{g as c}from"./part-IF64PPHA.js";import"./part-AJJ3ULMT.js";var $=`{
+import{b as z}from"./part-THM5M5DE.js";import{a as J,c as U,d as X,e as N}from"./part-EQ2E7I3S.js";import{b as F,c as C,d as I,e as j,i as T}from"./part-BM5BWQAP.js";import{C as S,E,H as A}from"./part-GMTZPXEF.js";import{a as x,b as g,f as k,g as B,k as s}from"./part-HTZIZFT2.js";import"./part-6NVDTRXF.js";import{I as R,sa as q}from"./part-PKQWRFGH.js";import"./part-H43ALKYQ.js";import{a as w,c as v,d as b,e as m,h as p,i as e}from"./part-5C5P6RXM.js";import{g as c}from"./part-JCQLHLIO.js";import"./part-AJJ3ULMT.js";var $=`{
   "version": 1,
   "name": "first",
   "buffers": [
