@@ -18,7 +18,7 @@ from memstow.planner.front.request import FrontCallbacks, FrontRequest
 from memstow.planner.graph.links import listed_order
 from memstow.planner.graph.lowering import lower
 from memstow.planner.graph.recompute.points import Choice, Patience, recompute_points
-from memstow.planner.graph.runs import can_spill, runs_once
+from memstow.planner.graph.run_checks import can_spill, runs_once
 from memstow.planner.graph.stripes.expand import cut_of
 from memstow.planner.graph.stripes.kinds import kinds
 from memstow.planner.loops import write_loops
