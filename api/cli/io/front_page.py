@@ -1,6 +1,7 @@
 """The page of a front: its points, and for each the problem that its plan is for, as far as there is room.
 
-The page cannot work out what stripes, runs again and copies make of a graph, so each such graph is in the file.
+The page cannot work out what stripes, runs again and copies make of a graph, so each such graph is in
+the file.
 """
 
 from dataclasses import replace
